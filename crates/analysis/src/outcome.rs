@@ -1,0 +1,294 @@
+//! What the analysis finds: the one structure that every output reads.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use stowplan_model::{
+    Cell, CellFailure, CellId, Footprint, HarnessCost, PreparationRecord, RunEnd, RunHeader,
+    Settings, Verification, Warning,
+};
+
+/// Everything that can be said about one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// What was planned, where, by which version.
+    pub run: RunHeader,
+    /// One outcome per comparison, in running order.
+    pub comparisons: Vec<ComparisonOutcome>,
+    /// One outcome per chart of the study that has data, in reading order.
+    pub charts: Vec<ChartOutcome>,
+    /// What each built store takes on disk, right after building.
+    pub space: Vec<SpaceRow>,
+    /// What spoils or qualifies the run.
+    pub warnings: Vec<Warning>,
+    /// What the harness itself costs.
+    pub harness_cost: Option<HarnessCost>,
+    /// How long preparing took.
+    pub preparation: Vec<PreparationRecord>,
+    /// Cells that failed.
+    pub failures: Vec<CellFailure>,
+    /// How the run ended; nothing if it was cut off.
+    pub end: Option<RunEnd>,
+}
+
+/// What was found in one comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparisonOutcome {
+    /// Its name in the study file.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// Which time the ratios are of.
+    pub metric: Metric,
+    /// The A/A control; nothing if the comparison has too few rounds.
+    pub control: Option<ControlOutcome>,
+    /// The noise floor φ, as a natural logarithm: intervals are widened by it.
+    pub noise_floor: f64,
+    /// Whether the A/A gate is passed; if not, no verdict of the comparison claims anything.
+    pub reliable: bool,
+    /// Mean share of wall time that blocks waited for a CPU (D/W).
+    pub delay_share: Option<f64>,
+    /// Its cells, baseline first; the control is among them.
+    pub cells: Vec<CellSummary>,
+    /// The ratios.
+    pub contrasts: Vec<ContrastOutcome>,
+    /// Cells that a store cannot do, with the reason.
+    pub not_applicable: BTreeMap<String, String>,
+}
+
+impl ComparisonOutcome {
+    /// The summary of a cell.
+    #[must_use]
+    pub fn cell(&self, id: &CellId) -> Option<&CellSummary> {
+        self.cells.iter().find(|summary| summary.cell.id == *id)
+    }
+}
+
+/// Which time a ratio is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Wall time minus run-queue delay (R8).
+    Corrected,
+    /// Wall time: other threads of the worker used CPU, or run-queue delay is unknown.
+    Wall,
+}
+
+/// What the control shows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ControlOutcome {
+    /// Control over baseline, two identical cells; its interval is not widened by what it
+    /// shows itself, only by the base floor.
+    pub estimate: RatioEstimate,
+    /// The verdict on it: `Equivalent` on a quiet machine.
+    pub verdict: Verdict,
+}
+
+/// An estimated ratio of times with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RatioEstimate {
+    /// Hodges–Lehmann estimate of the ratio.
+    pub ratio: f64,
+    /// Lower end of the interval of the procedure, before widening.
+    pub raw_low: f64,
+    /// Upper end of it.
+    pub raw_high: f64,
+    /// Lower end, widened by the noise floor: the one to show.
+    pub low: f64,
+    /// Upper end, widened by the noise floor.
+    pub high: f64,
+    /// Rounds it rests on.
+    pub rounds: usize,
+}
+
+impl RatioEstimate {
+    /// The estimate of the inverse ratio.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self {
+            ratio: 1.0 / self.ratio,
+            raw_low: 1.0 / self.raw_high,
+            raw_high: 1.0 / self.raw_low,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            rounds: self.rounds,
+        }
+    }
+}
+
+/// The judgement on a ratio of times, by interval and equivalence zone (docs/method.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval lies below the zone: the cell takes less time.
+    Faster,
+    /// The whole interval lies above the zone.
+    Slower,
+    /// The whole interval lies within the zone.
+    Equivalent,
+    /// The interval excludes 1 but overlaps the zone's edge.
+    SmallDifference,
+    /// The interval contains 1 and reaches beyond the zone.
+    Unresolved,
+    /// The control failed: nothing is claimed.
+    Unreliable,
+    /// Fewer than ten rounds, or a cell failed.
+    NoData,
+}
+
+/// One ratio and its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ContrastOutcome {
+    /// The numerator.
+    pub cell: CellId,
+    /// The denominator.
+    pub reference: CellId,
+    /// Time of the cell over time of the reference.
+    pub estimate: Option<RatioEstimate>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether both keep the same durability promise; a difference must be shown beside the
+    /// ratio (reads: always true).
+    pub same_durability: bool,
+}
+
+/// A location with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Estimate.
+    pub estimate: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What was measured of one cell, over its rounds. Means are per operation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellSummary {
+    /// The cell.
+    pub cell: Cell,
+    /// Rounds measured.
+    pub rounds: usize,
+    /// Operations timed, all ratio blocks together.
+    pub operations: u64,
+    /// Headline time per operation, nanoseconds, by the comparison's metric; the interval is of
+    /// the machine as it was, and wider than that of a ratio.
+    pub time_ns: Option<Interval>,
+    /// Wall time per operation, nanoseconds: median of rounds.
+    pub wall_ns: f64,
+    /// CPU time per operation, nanoseconds: median of rounds.
+    pub cpu_ns: f64,
+    /// Share of that in the kernel, 0 to 1.
+    pub kernel_share: f64,
+    /// Bringing written data to rest, per operation, nanoseconds: median of rounds (R10).
+    pub drain_ns: Option<f64>,
+    /// Headline time and drain together, per operation, nanoseconds.
+    pub total_ns: Option<f64>,
+    /// Bytes delivered or written per operation.
+    pub bytes: f64,
+    /// Read-like system calls per operation.
+    pub read_calls: Option<f64>,
+    /// Write-like system calls per operation.
+    pub write_calls: Option<f64>,
+    /// Bytes fetched from storage per operation.
+    pub storage_read_bytes: f64,
+    /// Bytes sent to storage per operation.
+    pub storage_write_bytes: Option<f64>,
+    /// Page faults per operation.
+    pub faults: f64,
+    /// Sync calls per committed transaction.
+    pub syncs_per_commit: f64,
+    /// Largest resident set of a worker, bytes.
+    pub peak_memory_bytes: Option<u64>,
+    /// Latency of single operations.
+    pub latency: Option<LatencySummary>,
+    /// Settings as the engine reports them.
+    pub effective: Option<Settings>,
+    /// What the check of every value found.
+    pub verification: Option<Verification>,
+    /// Time over the floor's time, if the comparison has a floor.
+    pub multiple_of_floor: Option<RatioEstimate>,
+    /// Per round: (round, ln of headline nanoseconds per operation).
+    pub series: Vec<(u32, f64)>,
+}
+
+/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Operations.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90%.
+    pub p90_ns: u64,
+    /// 99%.
+    pub p99_ns: u64,
+    /// 99.9%.
+    pub p999_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// A chart of the study with its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartOutcome {
+    /// Its name in the study file.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// Label of the cell that is 1.0.
+    pub reference: String,
+    /// This machine's bars.
+    pub bars: Vec<ChartBar>,
+    /// The published ratios, by rising ratio.
+    pub published: Vec<PublishedRatio>,
+    /// What the published ratios compare, in words.
+    pub published_label: Option<String>,
+    /// How precisely the published bars could be read.
+    pub published_precision: Option<f64>,
+    /// Whether the comparison passed its A/A gate.
+    pub reliable: bool,
+}
+
+/// One bar of this machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartBar {
+    /// The cell.
+    pub cell: CellId,
+    /// Its label.
+    pub label: String,
+    /// Time over the reference's time; nothing where there is no data.
+    pub estimate: Option<RatioEstimate>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The durability promise, where the bar is of writes.
+    pub durability: Option<String>,
+}
+
+/// One published ratio.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedRatio {
+    /// Key of the system.
+    pub system: String,
+    /// What it was.
+    pub description: String,
+    /// Ratio to the reference.
+    pub ratio: f64,
+}
+
+/// What one built store takes on disk.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpaceRow {
+    /// Name of the built store.
+    pub instance: String,
+    /// Label for people.
+    pub label: String,
+    /// What it takes.
+    pub footprint: Footprint,
+    /// Bytes of the values in it.
+    pub value_bytes: u64,
+    /// Published bytes beside it: (what was measured, bytes scaled by nothing, number of values).
+    pub published: Option<(String, u64, Option<u64>)>,
+}

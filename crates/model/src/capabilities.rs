@@ -1,0 +1,42 @@
+//! What a store can do with given settings, and what it takes on disk.
+
+use crate::{Delivery, DurabilityClaim, Operation};
+use serde::{Deserialize, Serialize};
+
+/// What a store can do with the settings it was given; plans are checked against this before
+/// anything is built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Operations it can run as a workload.
+    pub operations: Vec<Operation>,
+    /// Ways in which it can hand out a value.
+    pub deliveries: Vec<Delivery>,
+    /// Whether several operations can share one transaction.
+    pub transactions: bool,
+    /// Whether an overwrite may change a value's size.
+    pub resizes: bool,
+    /// What an acknowledged overwrite survives.
+    pub durability: DurabilityClaim,
+    /// Whether several threads may write at the same time, each with its own connection.
+    pub parallel_writers: bool,
+    /// Whether the data survives closing the store (a memory database does not).
+    pub persistent: bool,
+    /// Whether its files can be evicted from the page cache, so that a cold state exists.
+    pub evictable: bool,
+    /// The fewest sync calls (fsync, fdatasync, msync, …) that the claim needs for each committed
+    /// transaction; 0 where the class promises nothing against power loss.
+    pub syncs_per_commit: u32,
+}
+
+/// Bytes on disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Footprint {
+    /// Sum of the file lengths, in bytes.
+    pub apparent_bytes: u64,
+    /// Bytes of the blocks allocated for files and directories, as `du` counts them.
+    pub allocated_bytes: u64,
+    /// Number of regular files.
+    pub files: u64,
+    /// Number of directories, the store's own included.
+    pub directories: u64,
+}

@@ -1,0 +1,117 @@
+//! Cells, comparisons and the plan that a study expands to.
+
+use crate::{Capabilities, DatasetSpec, Settings, StoreSpec, Study, Workload};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The name of a cell within a run: `comparison/cell`, unique.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CellId(pub String);
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// What part a cell plays in its comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The one that others are compared with.
+    Baseline,
+    /// A second, identical copy of the baseline: what it shows is noise.
+    Control,
+    /// One that is compared.
+    Candidate,
+    /// The cheapest conceivable way to do the same work.
+    Floor,
+}
+
+/// Store x workload x dataset: one thing that is timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Unique name.
+    pub id: CellId,
+    /// Its name within the comparison, as the study file gives it (`sql`).
+    pub key: String,
+    /// Its name for people.
+    pub label: String,
+    /// What part it plays.
+    pub role: Role,
+    /// The store as asked for.
+    pub store: StoreSpec,
+    /// Every setting of the store with its value.
+    pub settings: Settings,
+    /// What the store can do with them.
+    pub capabilities: Capabilities,
+    /// What is done.
+    pub workload: Workload,
+    /// The name of the dataset.
+    pub dataset: String,
+    /// Where the built store lies below the work directory; cells that agree in kind, dataset
+    /// and layout settings share one.
+    pub instance: String,
+}
+
+/// A pair of cells whose ratio is wanted: `cell` over `reference`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The numerator.
+    pub cell: CellId,
+    /// The denominator: ratio 1 means as fast as this.
+    pub reference: CellId,
+}
+
+/// Cells that are measured in the same rounds, and the ratios wanted of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Its name in the study file.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// The cells: baseline first, then its control.
+    pub cells: Vec<Cell>,
+    /// The ratios wanted: each cell over the baseline, and those that a chart asks for.
+    pub contrasts: Vec<Contrast>,
+    /// Cells that a store cannot do, with the reason: shown as "not applicable".
+    pub not_applicable: BTreeMap<String, String>,
+}
+
+impl Comparison {
+    /// The cell with this name.
+    #[must_use]
+    pub fn cell(&self, id: &CellId) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.id == *id)
+    }
+
+    /// The cell with this role, if the comparison has exactly that one.
+    #[must_use]
+    pub fn with_role(&self, role: Role) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.role == role)
+    }
+}
+
+/// A study, expanded and checked against what each store can do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The study, as read, at the chosen scale.
+    pub study: Study,
+    /// The scale: `seed`, `quick`, or another that the study names.
+    pub scale: String,
+    /// Datasets by name.
+    pub datasets: BTreeMap<String, DatasetSpec>,
+    /// Comparisons in the order in which they run.
+    pub comparisons: Vec<Comparison>,
+}
+
+impl Plan {
+    /// Every cell of every comparison.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.comparisons
+            .iter()
+            .flat_map(|comparison| &comparison.cells)
+    }
+}

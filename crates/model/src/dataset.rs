@@ -1,0 +1,159 @@
+//! Datasets: keys and values, the same bytes for every store.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A dataset, described completely: the same description always gives the same bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetSpec {
+    /// Number of values; their keys are 1 to `count`.
+    pub count: u64,
+    /// How sizes are distributed.
+    pub size: SizeDistribution,
+    /// What the bytes are.
+    #[serde(default)]
+    pub content: Content,
+    /// Seed of sizes and content.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+/// How the sizes of values are distributed, in bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SizeDistribution {
+    /// All of one size.
+    Fixed {
+        /// Size of each value, in bytes.
+        bytes: u64,
+    },
+    /// Each size from `min` to `max` equally likely.
+    Uniform {
+        /// Smallest size, in bytes.
+        min: u64,
+        /// Largest size, in bytes.
+        max: u64,
+    },
+    /// Logarithm of the size normally distributed, cut at `max`.
+    LogNormal {
+        /// Median size, in bytes.
+        median: u64,
+        /// Standard deviation of the natural logarithm of the size.
+        sigma: f64,
+        /// Sizes are cut to this, in bytes.
+        max: u64,
+    },
+    /// kvtest's rule, `size + random() % (variance + 1)` with a signed random number: `size`
+    /// itself is twice as likely as any other size from `size - variance` to `size + variance`.
+    Kvtest {
+        /// The middle size, in bytes.
+        size: u64,
+        /// The largest deviation, in bytes.
+        variance: u64,
+    },
+}
+
+impl SizeDistribution {
+    /// The largest size that can occur, in bytes.
+    #[must_use]
+    pub fn largest(&self) -> u64 {
+        match *self {
+            Self::Fixed { bytes } => bytes,
+            Self::Uniform { max, .. } | Self::LogNormal { max, .. } => max,
+            Self::Kvtest { size, variance } => size.saturating_add(variance),
+        }
+    }
+
+    /// The expected size, in bytes (for a log-normal one, before the cut).
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate for planning"
+    )]
+    pub fn mean(&self) -> u64 {
+        match *self {
+            Self::Fixed { bytes } => bytes,
+            Self::Uniform { min, max } => min.midpoint(max),
+            Self::LogNormal { median, sigma, max } => {
+                ((median as f64 * (sigma * sigma / 2.0).exp()) as u64).min(max)
+            }
+            Self::Kvtest { size, .. } => size,
+        }
+    }
+
+    /// What is wrong with its numbers, if anything is.
+    ///
+    /// # Errors
+    /// An inverted range, a variance above the size, a negative or infinite sigma.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Self::Fixed { .. } => Ok(()),
+            Self::Uniform { min, max } if min > max => Err(format!(
+                "the smallest size {min} is above the largest {max}"
+            )),
+            Self::Uniform { .. } => Ok(()),
+            Self::LogNormal { median, max, .. } if median > max || median == 0 => Err(format!(
+                "the median size {median} must be from 1 to the largest size {max}"
+            )),
+            Self::LogNormal { sigma, .. }
+                if !(sigma.is_finite() && (0.0..=10.0).contains(&sigma)) =>
+            {
+                Err(format!("sigma {sigma} must be from 0 to 10"))
+            }
+            Self::LogNormal { .. } => Ok(()),
+            Self::Kvtest { size, variance } if variance > size => {
+                Err(format!("the variance {variance} is above the size {size}"))
+            }
+            Self::Kvtest { .. } => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SizeDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed { bytes } => write!(f, "{bytes} bytes each"),
+            Self::Uniform { min, max } => write!(f, "{min} to {max} bytes, uniform"),
+            Self::LogNormal { median, sigma, max } => {
+                write!(
+                    f,
+                    "log-normal, median {median} bytes, sigma {sigma}, at most {max}"
+                )
+            }
+            Self::Kvtest { size, variance } => write!(f, "{size} ± {variance} bytes, as kvtest"),
+        }
+    }
+}
+
+/// What the bytes of values are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Content {
+    /// Random bytes, which no compressor makes smaller.
+    #[default]
+    Random,
+    /// Random bytes followed by a constant, in pieces of 4 KiB, so that a good compressor brings
+    /// a value down to about `ratio` of its size.
+    Compressible {
+        /// Compressed size over size, from 0 to 1.
+        ratio: f64,
+    },
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Random => f.pad("random"),
+            Self::Compressible { ratio } => {
+                write!(f, "compressible to {:.0}%", ratio * 100.0)
+            }
+        }
+    }
+}

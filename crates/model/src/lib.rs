@@ -1,0 +1,46 @@
+//! The words of Stowplan as types.
+//!
+//! What belongs here: the vocabulary that every other crate shares, its text forms (parsing and
+//! display) and its serde forms. What does not: files, clocks, terminals, or any judgement about
+//! a measurement (that is `stowplan-analysis`).
+
+mod capabilities;
+mod cell;
+mod dataset;
+mod durability;
+mod environment;
+mod measurement;
+mod protocol;
+mod result;
+mod settings;
+mod size;
+mod spec;
+mod study;
+mod suggest;
+mod workload;
+
+pub use capabilities::{Capabilities, Footprint};
+pub use cell::{Cell, CellId, Comparison, Contrast, Plan, Role};
+pub use dataset::{Content, DatasetSpec, SizeDistribution};
+pub use durability::{Durability, DurabilityClaim};
+pub use environment::{Device, Environment, FileSystem, Warning, WarningKind};
+pub use measurement::{
+    BlockKind, IoCounters, Measurement, Residency, SyncCalls, Verification, WallBreakdown,
+};
+pub use protocol::{
+    FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Task, ToWorker, WireError, decode, encode,
+};
+pub use result::{
+    CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PreparationRecord, Record,
+    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, read_records,
+};
+pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
+pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};
+pub use spec::{SpecError, StoreSpec};
+pub use study::{
+    CellSpec, ChartSpec, ComparisonSpec, PublishedSpace, ScaleSpec, Study, StudyError,
+};
+pub use suggest::{near_miss, suggestion};
+pub use workload::{
+    AccessOrder, CacheState, Delivery, Operation, PerTransaction, Workload, WorkloadSpec,
+};

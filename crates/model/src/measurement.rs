@@ -1,0 +1,179 @@
+//! What one worker reports for one block.
+
+use crate::CellId;
+use serde::{Deserialize, Serialize};
+
+/// How a block was timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockKind {
+    /// The clock is read at its ends only; ratios come from these.
+    Ratio,
+    /// One chained clock reading per operation; percentiles come from these.
+    Latency,
+    /// An untimed trial that decides how many operations a block holds.
+    Pilot,
+}
+
+/// One timed run of one cell. Times are nanoseconds, sizes bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The cell.
+    pub cell: CellId,
+    /// Round, from 0.
+    pub round: u32,
+    /// Position within the round, from 0.
+    pub position: u32,
+    /// How often this block was measured before and discarded on a covariate.
+    pub repeats: u32,
+    /// How it was timed.
+    pub block: BlockKind,
+    /// Operations within the timed window.
+    pub operations: u64,
+    /// Bytes delivered or written by them.
+    pub bytes: u64,
+    /// Operations of the untimed lead-in.
+    pub lead_in_operations: u64,
+    /// Wall time, by the monotonic clock.
+    pub wall_ns: u64,
+    /// Time the thread was ready but waited for a CPU, within the wall time.
+    pub run_delay_ns: Option<u64>,
+    /// CPU time of the measuring thread.
+    pub thread_cpu_ns: u64,
+    /// CPU time of the whole worker process.
+    pub process_cpu_ns: u64,
+    /// CPU time in user mode, whole process.
+    pub user_ns: u64,
+    /// CPU time in the kernel, whole process.
+    pub system_ns: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults served with I/O.
+    pub major_faults: u64,
+    /// Context switches the process asked for.
+    pub voluntary_switches: u64,
+    /// Context switches forced on it.
+    pub involuntary_switches: u64,
+    /// Blocks of 512 bytes read from storage (`ru_inblock`).
+    pub in_blocks: u64,
+    /// Blocks of 512 bytes written to storage (`ru_oublock`).
+    pub out_blocks: u64,
+    /// Counters of `/proc/self/io`.
+    pub io: Option<IoCounters>,
+    /// Sync calls of the process within the timed window.
+    pub syncs: SyncCalls,
+    /// Transactions committed within the timed window.
+    pub commits: u64,
+    /// Parts of the run that lie outside the timed window.
+    pub outside: WallBreakdown,
+    /// Largest resident set of the worker up to now (`VmHWM`).
+    pub peak_memory_bytes: Option<u64>,
+    /// Pages found in the page cache before a cold block.
+    pub residency: Option<Residency>,
+    /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
+    pub latency: Option<String>,
+    /// When the block began, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+}
+
+impl Measurement {
+    /// Corrected time `C = W - D` (R8), in nanoseconds; nothing where the run-queue delay is not
+    /// known.
+    #[must_use]
+    pub fn corrected_ns(&self) -> Option<u64> {
+        self.run_delay_ns
+            .map(|delay| self.wall_ns.saturating_sub(delay))
+    }
+
+    /// CPU time that other threads of the worker used, as a share of the wall time.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub fn other_threads_share(&self) -> f64 {
+        let other = self.process_cpu_ns.saturating_sub(self.thread_cpu_ns);
+        other as f64 / self.wall_ns.max(1) as f64
+    }
+}
+
+/// Parts of a worker's run that lie outside the timed window, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WallBreakdown {
+    /// Opening the store.
+    pub open_ns: u64,
+    /// The lead-in.
+    pub lead_in_ns: u64,
+    /// Committing, within the timed window; shown apart because it is one act.
+    pub last_commit_ns: u64,
+    /// Bringing written data to rest: checkpoint, close, `syncfs` (R10). 0 for reads.
+    pub drain_ns: u64,
+}
+
+/// Differences of the counters of `/proc/self/io` over the timed window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoCounters {
+    /// Bytes passed to read-like calls.
+    pub read_call_bytes: u64,
+    /// Bytes passed to write-like calls.
+    pub write_call_bytes: u64,
+    /// Read-like system calls.
+    pub read_calls: u64,
+    /// Write-like system calls.
+    pub write_calls: u64,
+    /// Bytes fetched from storage.
+    pub storage_read_bytes: u64,
+    /// Bytes sent to storage.
+    pub storage_write_bytes: u64,
+}
+
+/// Sync calls made through the C library by this process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncCalls {
+    /// `fsync`.
+    pub fsync: u64,
+    /// `fdatasync`.
+    pub fdatasync: u64,
+    /// `msync`.
+    pub msync: u64,
+    /// `sync_file_range`, `syncfs` and `sync`.
+    pub other: u64,
+}
+
+impl SyncCalls {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.fsync + self.fdatasync + self.msync + self.other
+    }
+
+    /// What happened since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            fsync: self.fsync - earlier.fsync,
+            fdatasync: self.fdatasync - earlier.fdatasync,
+            msync: self.msync - earlier.msync,
+            other: self.other - earlier.other,
+        }
+    }
+}
+
+/// Pages of the data in the page cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Residency {
+    /// Pages that were resident.
+    pub resident_pages: u64,
+    /// Pages that were looked at.
+    pub checked_pages: u64,
+}
+
+/// What the untimed check of every value found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verification {
+    /// The cell through whose store the values were read.
+    pub cell: CellId,
+    /// Values read and compared byte for byte.
+    pub values: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Of these, values that a run had overwritten.
+    pub overwritten: u64,
+}

@@ -1,0 +1,350 @@
+//! Typed settings of a store: described once, and from that description parsed, validated,
+//! listed by `stowplan stores NAME`, and read back.
+
+use crate::{format_bytes, parse_size, suggestion};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use thiserror::Error;
+
+/// One setting of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name in a store spec: lower case, words joined by `_`.
+    pub name: &'static str,
+    /// Its type and range.
+    pub kind: SettingKind,
+    /// Its value where a spec says nothing, in spec syntax.
+    pub default: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    /// Whether the value shapes the stored bytes: stores that agree in all of these can share
+    /// one built copy.
+    pub shapes_layout: bool,
+}
+
+/// The type of a setting and what it accepts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingKind {
+    /// `on` or `off`.
+    Flag,
+    /// A size in bytes within a range.
+    Bytes {
+        /// Smallest accepted value, in bytes.
+        min: u64,
+        /// Largest accepted value, in bytes.
+        max: u64,
+        /// Whether it must be a power of two.
+        power_of_two: bool,
+    },
+    /// A whole number within a range.
+    Integer {
+        /// Smallest accepted value.
+        min: u64,
+        /// Largest accepted value.
+        max: u64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// The value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off.
+    Flag(bool),
+    /// A size in bytes, or a number.
+    Number(u64),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(on) => f.pad(if *on { "on" } else { "off" }),
+            Self::Number(n) => f.pad(&n.to_string()),
+            Self::Word(word) => f.pad(word),
+        }
+    }
+}
+
+/// Why a setting was refused. The store's name is added where the spec is known.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingError {
+    /// No setting has this name.
+    #[error("unknown setting '{name}'{suggestion}; known: {known}")]
+    UnknownName {
+        /// The name as given.
+        name: String,
+        /// `; did you mean …?` or empty.
+        suggestion: String,
+        /// The known names.
+        known: String,
+    },
+    /// The value is not of the setting's kind, or out of range.
+    #[error("setting '{name}' cannot be '{value}': {reason}")]
+    BadValue {
+        /// The setting.
+        name: String,
+        /// The value as given.
+        value: String,
+        /// What is accepted.
+        reason: String,
+    },
+}
+
+impl Setting {
+    /// Reads a value as written in a spec.
+    ///
+    /// # Errors
+    /// A value of the wrong kind or out of range.
+    pub fn parse(&self, text: &str) -> Result<Value, SettingError> {
+        self.parse_value(text)
+            .map_err(|reason| SettingError::BadValue {
+                name: self.name.to_owned(),
+                value: text.to_owned(),
+                reason,
+            })
+    }
+
+    fn parse_value(&self, text: &str) -> Result<Value, String> {
+        match &self.kind {
+            SettingKind::Flag => match text {
+                "on" | "true" | "yes" | "1" => Ok(Value::Flag(true)),
+                "off" | "false" | "no" | "0" => Ok(Value::Flag(false)),
+                _ => Err("it is on or off".to_owned()),
+            },
+            SettingKind::Choice(words) => words
+                .iter()
+                .find(|word| word.eq_ignore_ascii_case(text))
+                .map(|word| Value::Word((*word).to_owned()))
+                .ok_or_else(|| {
+                    let hint = suggestion(text, words.iter().copied());
+                    format!("it is one of {}{hint}", words.join(", "))
+                }),
+            SettingKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            } => {
+                let size = parse_size(text).map_err(|e| e.to_string())?;
+                if size < *min || size > *max {
+                    return Err(self.accepts());
+                }
+                if *power_of_two && !size.is_power_of_two() {
+                    return Err(self.accepts());
+                }
+                Ok(Value::Number(size))
+            }
+            SettingKind::Integer { min, max } => {
+                let number = crate::parse_count(text).map_err(|e| e.to_string())?;
+                if number < *min || number > *max {
+                    return Err(self.accepts());
+                }
+                Ok(Value::Number(number))
+            }
+        }
+    }
+
+    /// What the setting accepts, in words, for help and messages.
+    #[must_use]
+    pub fn accepts(&self) -> String {
+        match &self.kind {
+            SettingKind::Flag => "on or off".to_owned(),
+            SettingKind::Choice(words) => format!("one of {}", words.join(", ")),
+            SettingKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            } => {
+                let power = if *power_of_two {
+                    ", a power of two"
+                } else {
+                    ""
+                };
+                if *max == u64::MAX {
+                    format!("a size of at least {}{power}", format_bytes(*min))
+                } else {
+                    format!("a size from {min} to {max} bytes{power}")
+                }
+            }
+            SettingKind::Integer { min, max } => format!("a number from {min} to {max}"),
+        }
+    }
+}
+
+/// Values for the settings of one store, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Settings(BTreeMap<String, Value>);
+
+impl Settings {
+    /// Every described setting with its value from `given`, or its default.
+    ///
+    /// # Errors
+    /// An unknown name (with the nearest known one) or a value that is not accepted.
+    pub fn resolve(
+        described: &[Setting],
+        given: &BTreeMap<String, String>,
+    ) -> Result<Self, SettingError> {
+        if let Some(name) = given
+            .keys()
+            .find(|name| described.iter().all(|s| s.name != **name))
+        {
+            let names = described.iter().map(|s| s.name);
+            return Err(SettingError::UnknownName {
+                name: name.clone(),
+                suggestion: suggestion(name, names.clone()),
+                known: names.collect::<Vec<_>>().join(", "),
+            });
+        }
+        described
+            .iter()
+            .map(|setting| {
+                let text = given
+                    .get(setting.name)
+                    .map_or(setting.default, String::as_str);
+                Ok((setting.name.to_owned(), setting.parse(text)?))
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Sets one value: for settings as an engine reports them.
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// The value of a setting, if it has one.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The word chosen for a setting; empty where it has none, which matches no choice.
+    #[must_use]
+    pub fn word(&self, name: &str) -> &str {
+        match self.0.get(name) {
+            Some(Value::Word(word)) => word,
+            _ => "",
+        }
+    }
+
+    /// The number or size of a setting; 0 where it has none.
+    #[must_use]
+    pub fn number(&self, name: &str) -> u64 {
+        match self.0.get(name) {
+            Some(Value::Number(number)) => *number,
+            _ => 0,
+        }
+    }
+
+    /// Whether a flag is on.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.0.get(name), Some(Value::Flag(true)))
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// Only those settings that shape the stored bytes.
+    #[must_use]
+    pub fn layout(&self, described: &[Setting]) -> Self {
+        let shapes = |name: &str| described.iter().any(|s| s.name == name && s.shapes_layout);
+        Self(
+            self.0
+                .iter()
+                .filter(|(n, _)| shapes(n))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect(),
+        )
+    }
+
+    /// The settings of `self` that `effective` reports with another value:
+    /// (name, asked, effective).
+    #[must_use]
+    pub fn differences(&self, effective: &Self) -> Vec<(String, Value, Value)> {
+        self.0
+            .iter()
+            .filter_map(|(name, asked)| {
+                let got = effective.get(name)?;
+                (got != asked).then(|| (name.clone(), asked.clone(), got.clone()))
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Settings {
+    /// `name=value,name=value`, by name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        f.pad(&parts.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DESCRIBED: &[Setting] = &[
+        Setting {
+            name: "page_size",
+            kind: SettingKind::Bytes {
+                min: 512,
+                max: 65_536,
+                power_of_two: true,
+            },
+            default: "4096",
+            help: "",
+            shapes_layout: true,
+        },
+        Setting {
+            name: "journal",
+            kind: SettingKind::Choice(&["delete", "wal"]),
+            default: "delete",
+            help: "",
+            shapes_layout: false,
+        },
+    ];
+
+    fn resolve(pairs: &[(&str, &str)]) -> Result<Settings, SettingError> {
+        let given = pairs
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        Settings::resolve(DESCRIBED, &given)
+    }
+
+    #[test]
+    fn defaults_fill_what_a_spec_leaves_out() {
+        let settings = resolve(&[("journal", "WAL")]).unwrap();
+        assert_eq!(settings.to_string(), "journal=wal,page_size=4096");
+        assert_eq!(settings.layout(DESCRIBED).to_string(), "page_size=4096");
+    }
+
+    #[test]
+    fn unknown_names_and_values_name_the_nearest_known_one() {
+        let message = resolve(&[("pagesize", "4096")]).unwrap_err().to_string();
+        assert!(message.contains("did you mean 'page_size'?"), "{message}");
+        let message = resolve(&[("journal", "wall")]).unwrap_err().to_string();
+        assert!(message.contains("did you mean 'wal'?"), "{message}");
+        let message = resolve(&[("page_size", "5000")]).unwrap_err().to_string();
+        assert!(message.contains("power of two"), "{message}");
+    }
+
+    #[test]
+    fn a_setting_that_the_engine_changed_is_a_difference() {
+        let asked = resolve(&[("journal", "wal")]).unwrap();
+        let mut effective = asked.clone();
+        effective.set("journal", Value::Word("delete".into()));
+        effective.set("version", Value::Word("3".into()));
+        let differences = asked.differences(&effective);
+        assert_eq!(differences.len(), 1);
+        assert_eq!(differences[0].0, "journal");
+    }
+}

@@ -1,0 +1,141 @@
+//! Store specs: `sqlite:api=blob,page_size=8192,journal=wal`.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// A store's kind and the settings that someone gave for it, not yet checked against what the
+/// kind accepts.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StoreSpec {
+    /// The kind of store: `sqlite`, `files`, `flat`, …
+    pub kind: String,
+    /// Settings as written, by name.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Why a store spec could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SpecError {
+    /// Nothing stands where the store's name should.
+    #[error("store spec '{0}' has no store name; write for example sqlite:api=blob,page_size=8192")]
+    NoKind(String),
+    /// A part is not of the form `name=value`.
+    #[error("store spec '{spec}': '{part}' is not of the form name=value")]
+    NotAPair {
+        /// The whole spec.
+        spec: String,
+        /// The part.
+        part: String,
+    },
+    /// A setting is given twice.
+    #[error("store spec '{spec}' gives '{name}' twice")]
+    Twice {
+        /// The whole spec.
+        spec: String,
+        /// The setting.
+        name: String,
+    },
+}
+
+impl FromStr for StoreSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let kind = kind.trim();
+        if kind.is_empty() {
+            return Err(SpecError::NoKind(text.to_owned()));
+        }
+        let mut settings = BTreeMap::new();
+        for part in rest
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let not_a_pair = || SpecError::NotAPair {
+                spec: text.to_owned(),
+                part: part.to_owned(),
+            };
+            let (name, value) = part.split_once('=').ok_or_else(not_a_pair)?;
+            let (name, value) = (name.trim().replace('-', "_"), value.trim());
+            if name.is_empty() || value.is_empty() {
+                return Err(not_a_pair());
+            }
+            if settings.insert(name.clone(), value.to_owned()).is_some() {
+                return Err(SpecError::Twice {
+                    spec: text.to_owned(),
+                    name,
+                });
+            }
+        }
+        Ok(Self {
+            kind: kind.to_owned(),
+            settings,
+        })
+    }
+}
+
+impl TryFrom<String> for StoreSpec {
+    type Error = SpecError;
+    fn try_from(text: String) -> Result<Self, SpecError> {
+        text.parse()
+    }
+}
+
+impl From<StoreSpec> for String {
+    fn from(spec: StoreSpec) -> Self {
+        spec.to_string()
+    }
+}
+
+impl fmt::Display for StoreSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<String> = self
+            .settings
+            .iter()
+            .map(|(n, v)| format!("{n}={v}"))
+            .collect();
+        let colon = if pairs.is_empty() { "" } else { ":" };
+        f.pad(&format!("{}{colon}{}", self.kind, pairs.join(",")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_spec_reads_back_as_written() {
+        let spec: StoreSpec = "sqlite:journal=wal,page-size=8192".parse().unwrap();
+        assert_eq!(spec.to_string(), "sqlite:journal=wal,page_size=8192");
+        assert_eq!("files".parse::<StoreSpec>().unwrap().to_string(), "files");
+    }
+
+    #[test]
+    fn malformed_specs_are_named() {
+        for bad in [
+            "",
+            ":a=b",
+            "sqlite:api",
+            "sqlite:=x",
+            "sqlite:a=",
+            "sqlite:a=1,a=2",
+        ] {
+            assert!(bad.parse::<StoreSpec>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics_and_display_is_stable(text in "\\PC{0,40}") {
+            if let Ok(spec) = text.parse::<StoreSpec>() {
+                prop_assert_eq!(spec.to_string().parse::<StoreSpec>().unwrap(), spec);
+            }
+        }
+    }
+}

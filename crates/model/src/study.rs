@@ -1,0 +1,400 @@
+//! Study files: TOML that names datasets, comparisons, charts and published figures.
+
+use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, suggestion};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A study as its file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Study {
+    /// Name on the command line.
+    pub name: String,
+    /// Title for people.
+    pub title: String,
+    /// What it asks, in a sentence or two.
+    pub question: String,
+    /// Where the published study stands.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Memory that each store may use for caching, in bytes, unless its spec says otherwise.
+    #[serde(default = "default_memory_budget")]
+    pub memory_budget: u64,
+    /// Datasets by name, at the seed's scale.
+    pub datasets: BTreeMap<String, DatasetSpec>,
+    /// What other scales change.
+    #[serde(default)]
+    pub scales: BTreeMap<String, ScaleSpec>,
+    /// What is compared, in running order.
+    #[serde(rename = "comparison")]
+    pub comparisons: Vec<ComparisonSpec>,
+    /// What is drawn, in reading order.
+    #[serde(rename = "chart", default)]
+    pub charts: Vec<ChartSpec>,
+    /// Systems whose published figures the charts show: key and description.
+    #[serde(default)]
+    pub systems: BTreeMap<String, String>,
+    /// Published figures of disk space.
+    #[serde(default)]
+    pub space: Vec<PublishedSpace>,
+}
+
+fn default_memory_budget() -> u64 {
+    4 << 20
+}
+
+/// What a scale changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaleSpec {
+    /// What it is for, in a few words.
+    #[serde(default)]
+    pub about: String,
+    /// Number of values, by dataset.
+    #[serde(default)]
+    pub count: BTreeMap<String, u64>,
+    /// Operations per block where the comparison fixes them, by comparison.
+    #[serde(default)]
+    pub operations: BTreeMap<String, u32>,
+    /// The most rounds.
+    pub max_rounds: Option<u32>,
+    /// Comparisons left out at this scale.
+    #[serde(default)]
+    pub skip: Vec<String>,
+}
+
+/// Cells that are measured in the same rounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComparisonSpec {
+    /// Name, unique in the study.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// The dataset.
+    pub dataset: String,
+    /// The workload; cells may differ in single points.
+    #[serde(default)]
+    pub workload: WorkloadSpec,
+    /// Which cell the others are compared with.
+    pub baseline: String,
+    /// Cells by name.
+    pub cells: BTreeMap<String, CellSpec>,
+}
+
+/// One cell as a study file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellSpec {
+    /// The store.
+    pub store: StoreSpec,
+    /// Name for people; by default the store spec.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// Whether it is the floor: the cheapest conceivable way to do the same work.
+    #[serde(default)]
+    pub floor: bool,
+    /// Where its workload differs.
+    #[serde(default)]
+    pub workload: WorkloadSpec,
+}
+
+/// One chart: bars of ratios to a reference, beside published ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChartSpec {
+    /// Name, unique in the study.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// The comparison whose cells it shows.
+    pub comparison: String,
+    /// The cell that is 1.0.
+    pub reference: String,
+    /// The cells drawn, in order.
+    pub bars: Vec<String>,
+    /// The published ratios, by system.
+    #[serde(default)]
+    pub published: BTreeMap<String, f64>,
+    /// What the published figure compares, in words.
+    #[serde(default)]
+    pub published_label: Option<String>,
+    /// How precisely the published bars could be read, as an absolute difference of the ratio.
+    #[serde(default)]
+    pub published_precision: Option<f64>,
+}
+
+/// A published figure of disk space, beside which ours is shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedSpace {
+    /// Comparison and cell whose instance it is compared with: `comparison/cell`.
+    pub cell: CellId,
+    /// What was measured.
+    pub label: String,
+    /// Published bytes; none where the source gives none.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Number of values the published figure is for.
+    #[serde(default)]
+    pub count: Option<u64>,
+}
+
+/// What is wrong with a study file.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StudyError {
+    /// The text is not TOML, or not of the study's shape.
+    #[error("{file}:{line}:{column}: {message}{suggestion}")]
+    Parse {
+        /// The file's name.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+        /// `; did you mean …?` or empty.
+        suggestion: String,
+    },
+    /// A name refers to nothing.
+    #[error("{file}: {place}: unknown {what} '{name}'{suggestion}")]
+    UnknownName {
+        /// The file's name.
+        file: String,
+        /// Where it stands.
+        place: String,
+        /// What the name should be of.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// `; did you mean …?` or empty.
+        suggestion: String,
+    },
+    /// A value makes no sense.
+    #[error("{file}: {place}: {message}")]
+    Invalid {
+        /// The file's name.
+        file: String,
+        /// Where it stands.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+impl Study {
+    /// Reads a study from TOML and checks that its names refer to something.
+    ///
+    /// # Errors
+    /// A mistake, with file, line and column where the text itself is at fault.
+    pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
+        let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
+        study.check(file)?;
+        Ok(study)
+    }
+
+    fn check(&self, file: &str) -> Result<(), StudyError> {
+        let invalid = |place: String, message: String| StudyError::Invalid {
+            file: file.to_owned(),
+            place,
+            message,
+        };
+        for (name, dataset) in &self.datasets {
+            let place = format!("datasets.{name}");
+            dataset
+                .size
+                .check()
+                .map_err(|m| invalid(place.clone(), m))?;
+            if dataset.count == 0 {
+                return Err(invalid(place, "count must be at least 1".to_owned()));
+            }
+        }
+        for comparison in &self.comparisons {
+            let place = format!("comparison '{}'", comparison.id);
+            self.known(
+                file,
+                &place,
+                "dataset",
+                &comparison.dataset,
+                self.datasets.keys(),
+            )?;
+            let cells = comparison.cells.keys();
+            self.known(file, &place, "cell", &comparison.baseline, cells)?;
+            if comparison.id.is_empty()
+                || !comparison
+                    .id
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '-')
+            {
+                let message = "id must consist of letters, digits and '-'".to_owned();
+                return Err(invalid(place, message));
+            }
+            if self
+                .comparisons
+                .iter()
+                .filter(|c| c.id == comparison.id)
+                .count()
+                > 1
+            {
+                return Err(invalid(place, "this id is used twice".to_owned()));
+            }
+        }
+        self.check_charts(file)?;
+        self.check_scales(file)
+    }
+
+    fn check_charts(&self, file: &str) -> Result<(), StudyError> {
+        for chart in &self.charts {
+            let place = format!("chart '{}'", chart.id);
+            let ids = self.comparisons.iter().map(|c| &c.id);
+            self.known(file, &place, "comparison", &chart.comparison, ids)?;
+            for cells in self.comparisons.iter().filter(|c| c.id == chart.comparison) {
+                for cell in chart.bars.iter().chain([&chart.reference]) {
+                    self.known(file, &place, "cell", cell, cells.cells.keys())?;
+                }
+            }
+            for system in chart.published.keys() {
+                self.known(file, &place, "system", system, self.systems.keys())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_scales(&self, file: &str) -> Result<(), StudyError> {
+        for (name, scale) in &self.scales {
+            let place = format!("scales.{name}");
+            for dataset in scale.count.keys() {
+                self.known(file, &place, "dataset", dataset, self.datasets.keys())?;
+            }
+            let ids = || self.comparisons.iter().map(|c| &c.id);
+            for comparison in scale.operations.keys().chain(&scale.skip) {
+                self.known(file, &place, "comparison", comparison, ids())?;
+            }
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::unused_self, reason = "reads as a question to the study")]
+    fn known<'a>(
+        &self,
+        file: &str,
+        place: &str,
+        what: &'static str,
+        name: &str,
+        known: impl Iterator<Item = &'a String> + Clone,
+    ) -> Result<(), StudyError> {
+        if known.clone().any(|candidate| candidate == name) {
+            return Ok(());
+        }
+        Err(StudyError::UnknownName {
+            file: file.to_owned(),
+            place: place.to_owned(),
+            what,
+            name: name.to_owned(),
+            suggestion: suggestion(name, known.map(String::as_str)),
+        })
+    }
+}
+
+fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
+    let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
+    let line_start = before.rfind('\n').map_or(0, |index| index + 1);
+    let message = error.message().trim().replace('\n', "; ");
+    StudyError::Parse {
+        file: file.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        suggestion: suggestion_for(&message),
+        message,
+    }
+}
+
+/// serde lists what it expected between back quotes; the first quoted word is the wrong one.
+fn suggestion_for(message: &str) -> String {
+    if !message.starts_with("unknown ") {
+        return String::new();
+    }
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    quoted
+        .next()
+        .map(|wrong| suggestion(wrong, quoted))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STUDY: &str = r#"
+name = "t"
+title = "T"
+question = "?"
+[datasets.blobs]
+count = 10
+size = { distribution = "uniform", min = 1, max = 2 }
+[[comparison]]
+id = "reads"
+title = "reads"
+dataset = "blobs"
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files:layout=dir" }
+sql = { store = "sqlite" }
+"#;
+
+    #[test]
+    fn a_study_is_read() {
+        let study = Study::parse(STUDY, "t.toml").unwrap();
+        assert_eq!(
+            study.comparisons[0].cells["dir"].store.to_string(),
+            "files:layout=dir"
+        );
+    }
+
+    #[test]
+    fn a_mistyped_key_is_reported_with_line_column_and_the_nearest_key() {
+        let text = STUDY.replace("baseline", "baselin");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(message.starts_with("t.toml:12:1:"), "{message}");
+        assert!(message.contains("did you mean 'baseline'?"), "{message}");
+    }
+
+    #[test]
+    fn a_name_that_refers_to_nothing_is_reported_with_the_nearest_one() {
+        let text = STUDY.replace("baseline = \"dir\"", "baseline = \"dri\"");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(
+            message.contains("unknown cell 'dri'; did you mean 'dir'?"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn an_inverted_size_range_is_refused() {
+        let text = STUDY.replace("min = 1", "min = 3");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(
+            message.contains("datasets.blobs") && message.contains("above"),
+            "{message}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_an_error_and_never_a_panic(text in "\\PC{0,200}") {
+            prop_assert!(Study::parse(&text, "t.toml").is_err());
+        }
+
+        #[test]
+        fn a_damaged_study_never_panics(at in 0usize..STUDY.len(), with in "\\PC{0,3}") {
+            let mut text = STUDY.to_owned();
+            if text.is_char_boundary(at) {
+                text.insert_str(at, &with);
+            }
+            let _ = Study::parse(&text, "t.toml");
+        }
+    }
+}

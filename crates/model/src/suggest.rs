@@ -1,0 +1,62 @@
+//! "did you mean …": the nearest known word to a mistyped one.
+
+/// The known word nearest to `word`, if it is near enough to be a slip: at most a third of its
+/// letters differ (Damerau–Levenshtein, optimal string alignment), or one is a prefix of the other.
+#[must_use]
+pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let normal = |s: &str| s.to_lowercase().replace('-', "_");
+    let word = normal(word);
+    known
+        .into_iter()
+        .map(|candidate| (distance(&word, &normal(candidate)), candidate))
+        .filter(|(distance, candidate)| {
+            let longest = word.chars().count().max(candidate.chars().count());
+            *distance <= (longest / 3).max(1)
+                || (word.len() >= 3 && normal(candidate).starts_with(&word))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `; did you mean 'x'?`, or nothing: to be appended to a message.
+#[must_use]
+pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    near_miss(word, known)
+        .map(|candidate| format!("; did you mean '{candidate}'?"))
+        .unwrap_or_default()
+}
+
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let mut two_back: Vec<usize> = Vec::new();
+    let mut previous: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut current = vec![i];
+        for j in 1..=b.len() {
+            let substitute = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = substitute.min(previous[j] + 1).min(current[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(two_back[j - 2] + 1);
+            }
+            current.push(best);
+        }
+        two_back = std::mem::replace(&mut previous, current);
+    }
+    previous[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_a_different_word_is_not() {
+        let known = ["page_size", "journal", "synchronous", "cache"];
+        assert_eq!(near_miss("pagesize", known), Some("page_size"));
+        assert_eq!(near_miss("page-size", known), Some("page_size"));
+        assert_eq!(near_miss("jorunal", known), Some("journal"));
+        assert_eq!(near_miss("sync", known), Some("synchronous"));
+        assert_eq!(near_miss("colour", known), None);
+    }
+}

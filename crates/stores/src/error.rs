@@ -1,0 +1,74 @@
+//! Why an operation of a store failed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// One clear line: what, which one, and where it helps the next step.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted: `open`, `rename`, …
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An engine refused.
+    #[error("{store}: cannot {action}: {detail}")]
+    Engine {
+        /// The store.
+        store: &'static str,
+        /// What was attempted.
+        action: String,
+        /// What the engine said.
+        detail: String,
+    },
+    /// The store cannot do that, with the settings it has.
+    #[error("{store} cannot {what}: {why}")]
+    Unsupported {
+        /// The store.
+        store: &'static str,
+        /// What was asked.
+        what: String,
+        /// Why not, and what it can do instead.
+        why: String,
+    },
+    /// A value is not what it was.
+    #[error("{store}: value {key} is damaged: {detail}")]
+    Damaged {
+        /// The store.
+        store: &'static str,
+        /// The key.
+        key: u64,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The system has no memory left.
+    #[error("cannot get {bytes} bytes of memory: {source}")]
+    Memory {
+        /// How much was asked for.
+        bytes: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: names the action and the path.
+    pub fn io<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source: source.into(),
+        }
+    }
+
+    pub(crate) fn memory(bytes: usize, source: io::Error) -> Self {
+        Self::Memory { bytes, source }
+    }
+}

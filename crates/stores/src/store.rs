@@ -1,0 +1,169 @@
+//! The traits that every store implements.
+
+use crate::{Buffer, Key, Result};
+use std::path::{Path, PathBuf};
+use stowplan_model::{Capabilities, Footprint, Setting, Settings};
+
+/// A kind of store: what the registry lists.
+pub trait StoreKind: Sync {
+    /// Its name in store specs.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a sentence.
+    fn about(&self) -> &'static str;
+
+    /// Its settings, from which parsing, help and validation follow.
+    fn settings(&self) -> &'static [Setting];
+
+    /// The engine's name, version and build options, if there is an engine.
+    fn engine(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    /// What it can do with these settings.
+    ///
+    /// # Errors
+    /// Settings that exclude each other; the message names them and what would do.
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities>;
+
+    /// Makes an empty store in `directory`, which exists and is empty.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
+
+    /// Opens what [`Self::create`] made, perhaps with other settings that do not shape the
+    /// layout.
+    ///
+    /// # Errors
+    /// There is no such store in `directory`, or the engine or the file system refuses.
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
+}
+
+/// An opened store. Threads share it; each has a connection of its own.
+pub trait Store: Send + Sync {
+    /// A connection for one thread. A store that is not persistent has a single one, and ends
+    /// with it.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn connect(&self) -> Result<Box<dyn Connection + '_>>;
+
+    /// Bytes on disk, after whatever the store calls a checkpoint.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn footprint(&self) -> Result<Footprint>;
+
+    /// The files that hold the data of these keys: what has to leave the page cache before a
+    /// cold read of them. A store with one file returns that file.
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf>;
+
+    /// Brings written data to its resting place (checkpoint, compaction), without ending
+    /// connections. Does not sync more than the store itself would.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn checkpoint(&self) -> Result<()>;
+}
+
+/// One thread's connection: owns what the engine wants owned by one thread.
+pub trait Connection {
+    /// The session through which operations run; it borrows prepared statements and open
+    /// handles from the connection.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn session(&mut self) -> Result<Box<dyn Session + '_>>;
+
+    /// Settings as the engine itself reports them after opening, under the names of
+    /// [`StoreKind::settings`] as far as it reports them.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn effective_settings(&self) -> Result<Settings>;
+
+    /// Closes it; errors that only show at closing come out here.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// What a transaction will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Read and write.
+    Write,
+}
+
+/// Whether a key was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// It was, and its value has this many bytes.
+    Bytes(usize),
+    /// It was not.
+    Missing,
+}
+
+/// Operations on a store. Outside `begin` … `commit` each operation is a transaction of its own.
+pub trait Session {
+    /// Begins a transaction around the operations up to `commit` or `rollback`. A store without
+    /// transactions does nothing.
+    ///
+    /// # Errors
+    /// The engine refuses, for example because another connection writes.
+    fn begin(&mut self, access: Access) -> Result<()>;
+
+    /// Commits; when it returns, the store's durability claim holds.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn commit(&mut self) -> Result<()>;
+
+    /// Undoes everything since `begin`.
+    ///
+    /// # Errors
+    /// The store has no transactions, or the engine refuses.
+    fn rollback(&mut self) -> Result<()>;
+
+    /// Copies the value into the caller's buffer.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses, or delivers less than it announced.
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found>;
+
+    /// Lends the value where it lies.
+    ///
+    /// # Errors
+    /// As `read_into`; also a store that cannot lend.
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found>;
+
+    /// Adds a value.
+    ///
+    /// # Errors
+    /// The key exists, or the engine or the file system refuses.
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()>;
+
+    /// Replaces a value; a missing key stays missing.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses; a changed size where the store cannot resize.
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found>;
+
+    /// Removes a value.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn delete(&mut self, key: Key) -> Result<Found>;
+
+    /// Visits up to `limit` values with keys from `from` on, by rising key, and returns how
+    /// many there were.
+    ///
+    /// # Errors
+    /// The engine or the file system refuses.
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut dyn FnMut(Key, &[u8]))
+    -> Result<usize>;
+}
