@@ -78,6 +78,8 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Cells that a store cannot do, with the reason: shown as "not applicable".
     pub not_applicable: BTreeMap<String, String>,
+    /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
+    pub max_rounds: u32,
 }
 
 impl Comparison {

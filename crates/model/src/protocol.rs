@@ -5,7 +5,8 @@
 //! parent  {"prepare":{…job…}}
 //! worker  {"ready":{"effective":{…}}}
 //! parent  "go"
-//! worker  {"measured":{…}} or {"verified":{…}} or {"failed":{"message":"…"}}
+//! worker  {"measured":{…}} or {"verified":{…}} or {"built":{…}} or {"failed":{"message":"…"}};
+//!         before that, for a long task, any number of {"progress":{…}}
 //! parent  "bye"
 //! ```
 //!
@@ -57,6 +58,20 @@ pub enum FromWorker {
     Measured(Measurement),
     /// Values were checked.
     Verified(Verification),
+    /// A store was built.
+    Built {
+        /// Values in it.
+        values: u64,
+        /// Bytes of them.
+        bytes: u64,
+    },
+    /// How far a long task is.
+    Progress {
+        /// Values done.
+        done: u64,
+        /// Values in all.
+        total: u64,
+    },
     /// The task failed; the worker exits.
     Failed {
         /// One line: what, which one, and the next step.
@@ -69,7 +84,7 @@ pub enum FromWorker {
 pub struct Job {
     /// The cell.
     pub cell: CellId,
-    /// Its store, with settings as given.
+    /// Its store, with every setting spelled out.
     pub store: StoreSpec,
     /// What is done.
     pub workload: Workload,
@@ -108,6 +123,9 @@ pub enum Task {
     },
     /// Read every value untimed and compare it with what it must be.
     Verify,
+    /// Build the store in the instance directory, which exists and is empty, and load the whole
+    /// dataset into it.
+    Build,
 }
 
 /// Why a line of the protocol could not be read.

@@ -79,6 +79,21 @@ impl FromStr for StoreSpec {
     }
 }
 
+impl StoreSpec {
+    /// The spec of `kind` with every one of these settings spelled out.
+    #[must_use]
+    pub fn spelled_out(kind: &str, settings: &crate::Settings) -> Self {
+        let settings = settings
+            .iter()
+            .map(|(n, v)| (n.to_owned(), v.to_string()))
+            .collect();
+        Self {
+            kind: kind.to_owned(),
+            settings,
+        }
+    }
+}
+
 impl TryFrom<String> for StoreSpec {
     type Error = SpecError;
     fn try_from(text: String) -> Result<Self, SpecError> {

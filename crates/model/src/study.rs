@@ -79,6 +79,9 @@ pub struct ComparisonSpec {
     pub workload: WorkloadSpec,
     /// Which cell the others are compared with.
     pub baseline: String,
+    /// The most rounds; 40 unless given.
+    #[serde(default)]
+    pub max_rounds: Option<u32>,
     /// Cells by name.
     pub cells: BTreeMap<String, CellSpec>,
 }
