@@ -1,1 +1,11 @@
-//! x
+//! Reports: an [`Analysis`](stowplan_analysis::Analysis) in, text out.
+//!
+//! What belongs here: wording, drawing and the formats of tables. What does not: judging (that
+//! is `stowplan-analysis`; a verdict is only worded here), files, clocks, and asking the terminal
+//! what it can do (width, colour and Unicode are parameters).
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod terminal;

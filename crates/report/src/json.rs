@@ -1,0 +1,32 @@
+//! The analysis as one JSON document.
+use serde::Serialize;
+use stowplan_analysis::Analysis;
+
+/// The version of this document; a change that old readers would misread raises it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    tool: &'static str,
+    document: &'static str,
+    schema: u32,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+}
+
+/// The analysis as one JSON document, indented, ended by a newline. Times are nanoseconds, sizes
+/// bytes, ratios times over times.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
+    let document = Document {
+        tool: "stowplan",
+        document: "analysis",
+        schema: SCHEMA_VERSION,
+        analysis,
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
