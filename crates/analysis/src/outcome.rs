@@ -44,13 +44,16 @@ pub struct ComparisonOutcome {
     /// The noise floor φ, as a natural logarithm: intervals are widened by it.
     pub noise_floor: f64,
     /// Whether the A/A gate is passed; if not, no verdict of the comparison claims anything.
+    /// With too few rounds for a control there is nothing to doubt yet, and this is true.
     pub reliable: bool,
     /// Mean share of wall time that blocks waited for a CPU (D/W).
     pub delay_share: Option<f64>,
     /// Its cells, baseline first; the control is among them.
     pub cells: Vec<CellSummary>,
-    /// The ratios.
+    /// The ratios wanted; that of the control is in `control`, never here.
     pub contrasts: Vec<ContrastOutcome>,
+    /// The cell that beats each rival, if one does: see [`ComparisonOutcome::fastest`].
+    pub fastest: Option<CellId>,
     /// Cells that a store cannot do, with the reason.
     pub not_applicable: BTreeMap<String, String>,
 }
@@ -60,6 +63,14 @@ impl ComparisonOutcome {
     #[must_use]
     pub fn cell(&self, id: &CellId) -> Option<&CellSummary> {
         self.cells.iter().find(|summary| summary.cell.id == *id)
+    }
+
+    /// The one cell among baseline and candidates that is faster than *each* of the others, by
+    /// verdict (intersection–union: no further correction, METHOD "Verdicts"). Nothing if a
+    /// rival is not beaten, was not measured, or keeps another durability promise.
+    #[must_use]
+    pub fn fastest(&self) -> Option<&CellSummary> {
+        self.fastest.as_ref().and_then(|id| self.cell(id))
     }
 }
 
@@ -86,7 +97,7 @@ pub struct ControlOutcome {
 /// An estimated ratio of times with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RatioEstimate {
-    /// Hodges–Lehmann estimate of the ratio.
+    /// Estimate of the ratio: Hodges–Lehmann of corrected times, median of wall times.
     pub ratio: f64,
     /// Lower end of the interval of the procedure, before widening.
     pub raw_low: f64,
@@ -172,7 +183,8 @@ pub struct CellSummary {
     /// Operations timed, all ratio blocks together.
     pub operations: u64,
     /// Headline time per operation, nanoseconds, by the comparison's metric; the interval is of
-    /// the machine as it was, and wider than that of a ratio.
+    /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
+    /// it is the range of the rounds.
     pub time_ns: Option<Interval>,
     /// Wall time per operation, nanoseconds: median of rounds.
     pub wall_ns: f64,
