@@ -1,0 +1,223 @@
+//! Linux.
+
+use super::{CpuClock, Rusage};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::fs::File;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use stowplan_model::IoCounters;
+
+/// `cachestat` has this number on every architecture but Alpha.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+pub(crate) fn cpu_ns(clock: CpuClock) -> u64 {
+    nanoseconds(clock_gettime(match clock {
+        CpuClock::Thread => ClockId::ThreadCPUTime,
+        CpuClock::Process => ClockId::ProcessCPUTime,
+    }))
+}
+
+#[expect(clippy::cast_sign_loss, reason = "these clocks start at 0")]
+fn nanoseconds(time: Timespec) -> u64 {
+    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
+}
+
+pub(crate) fn rusage() -> Rusage {
+    #[expect(unsafe_code, reason = "rustix has no getrusage")]
+    // SAFETY: `rusage` is integers only, for which zero is valid, and the call writes to it and
+    // nowhere else. It cannot fail with these arguments.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+    let time = |t: libc::timeval| {
+        (u64::try_from(t.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(t.tv_usec).unwrap_or(0))
+            * 1_000
+    };
+    Rusage {
+        user_ns: time(usage.ru_utime),
+        system_ns: time(usage.ru_stime),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+        in_blocks: count(usage.ru_inblock),
+        out_blocks: count(usage.ru_oublock),
+    }
+}
+
+/// The run-queue delay of one thread.
+#[derive(Debug)]
+pub(crate) struct RunDelay(Option<File>);
+
+impl RunDelay {
+    pub(crate) fn of_this_thread() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").ok())
+    }
+
+    /// Nanoseconds waited so far, and the bytes that were read to learn it.
+    #[inline]
+    pub(crate) fn read(&self) -> Option<(u64, u64)> {
+        let mut text = [0; 96];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        Some((parse_run_delay(text.get(..length)?)?, length as u64))
+    }
+}
+
+/// The second field: time on the run queue, in nanoseconds.
+fn parse_run_delay(text: &[u8]) -> Option<u64> {
+    let mut fields = text.split(u8::is_ascii_whitespace);
+    std::str::from_utf8(fields.nth(1)?).ok()?.parse().ok()
+}
+
+/// The counters of `/proc/self/io`.
+#[derive(Debug)]
+pub(crate) struct ProcessIo(Option<File>);
+
+impl ProcessIo {
+    pub(crate) fn open() -> Self {
+        Self(File::open("/proc/self/io").ok())
+    }
+
+    /// The counters, and the bytes that were read to learn them.
+    pub(crate) fn read(&self) -> Option<(IoCounters, u64)> {
+        let mut text = [0; 512];
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..length)?).ok()?;
+        Some((parse_process_io(text)?, length as u64))
+    }
+}
+
+fn parse_process_io(text: &str) -> Option<IoCounters> {
+    let mut counters = IoCounters::default();
+    let mut seen = 0;
+    for line in text.lines() {
+        let (name, value) = line.split_once(':')?;
+        let field = match name {
+            "rchar" => &mut counters.read_call_bytes,
+            "wchar" => &mut counters.write_call_bytes,
+            "syscr" => &mut counters.read_calls,
+            "syscw" => &mut counters.write_calls,
+            "read_bytes" => &mut counters.storage_read_bytes,
+            "write_bytes" => &mut counters.storage_write_bytes,
+            _ => continue,
+        };
+        *field = value.trim().parse().ok()?;
+        seen += 1;
+    }
+    (seen == 6).then_some(counters)
+}
+
+/// Largest resident set of the process up to now, in bytes.
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    parse_peak_memory(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn parse_peak_memory(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Pages of a file in the page cache, by `cachestat`; `None` where the kernel (before 6.5) or a
+/// seccomp filter refuses.
+pub(crate) fn cachestat_resident_pages(file: BorrowedFd<'_>) -> Option<u64> {
+    let mut counts = CacheStat::default();
+    (cachestat(file.as_raw_fd(), &mut counts) == 0).then_some(counts.resident)
+}
+
+/// Whether the kernel has `cachestat`: it then complains about the descriptor, not the call.
+pub(crate) fn has_cachestat() -> bool {
+    cachestat(-1, &mut CacheStat::default()) != 0
+        && std::io::Error::last_os_error().raw_os_error() == Some(libc::EBADF)
+}
+
+/// `struct cachestat` of linux/mman.h, in pages.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct CacheStat {
+    resident: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+fn cachestat(descriptor: i32, counts: &mut CacheStat) -> libc::c_long {
+    // Offset and length; length 0 means to the end of the file.
+    let range = [0u64; 2];
+    #[expect(unsafe_code, reason = "neither libc nor rustix wraps cachestat")]
+    // SAFETY: both pointers refer to living memory of the layout that the call expects, it
+    // writes only to `counts`, and a wrong descriptor is an error return.
+    unsafe {
+        libc::syscall(
+            SYS_CACHESTAT,
+            descriptor,
+            &raw const range,
+            std::ptr::from_mut(counts),
+            0u32,
+        )
+    }
+}
+
+/// Pages of a mapping in the page cache, by `mincore`.
+pub(crate) fn mincore_resident_pages(map: &memmap2::Mmap, page_bytes: usize) -> Option<u64> {
+    let mut pages = vec![0u8; map.len().div_ceil(page_bytes)];
+    #[expect(unsafe_code, reason = "rustix has no mincore")]
+    // SAFETY: the range is a living mapping that begins on a page boundary, and `pages` has one
+    // byte for each of its pages.
+    let answer = unsafe {
+        libc::mincore(
+            map.as_ptr().cast_mut().cast(),
+            map.len(),
+            pages.as_mut_ptr().cast(),
+        )
+    };
+    (answer == 0).then(|| pages.iter().map(|page| u64::from(page & 1)).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_queue_delay_is_the_second_field() {
+        assert_eq!(parse_run_delay(b"592337 45160 2\n"), Some(45160));
+        assert_eq!(parse_run_delay(b"592337"), None);
+        assert_eq!(parse_run_delay(b""), None);
+    }
+
+    #[test]
+    fn the_counters_of_the_process_are_read_by_name() {
+        let text = "rchar: 6991\nwchar: 15\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\n\
+                    write_bytes: 8192\ncancelled_write_bytes: 7\n";
+        let counters = IoCounters {
+            read_call_bytes: 6991,
+            write_call_bytes: 15,
+            read_calls: 12,
+            write_calls: 1,
+            storage_read_bytes: 4096,
+            storage_write_bytes: 8192,
+        };
+        assert_eq!(parse_process_io(text), Some(counters));
+        assert_eq!(
+            parse_process_io("rchar: 1\n"),
+            None,
+            "incomplete is unknown"
+        );
+    }
+
+    #[test]
+    fn the_peak_of_memory_is_in_bytes() {
+        let status = "Name:\tcat\nVmPeak:\t    2880 kB\nVmHWM:\t    1536 kB\nVmRSS:\t 12 kB\n";
+        assert_eq!(parse_peak_memory(status), Some(1536 * 1024));
+        assert_eq!(parse_peak_memory("Name:\tkthreadd\n"), None);
+    }
+}

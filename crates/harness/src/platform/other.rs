@@ -1,0 +1,52 @@
+//! Systems whose counters nobody has wired up yet: time only.
+
+use super::{CpuClock, Rusage};
+use std::sync::OnceLock;
+use std::time::Instant;
+use stowplan_model::IoCounters;
+
+pub(crate) fn monotonic_ns() -> u64 {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    let age = ORIGIN.get_or_init(Instant::now).elapsed();
+    u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
+    0
+}
+
+pub(crate) fn rusage() -> Rusage {
+    Rusage::default()
+}
+
+#[derive(Debug)]
+pub(crate) struct RunDelay;
+
+impl RunDelay {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(crate) fn read(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ProcessIo;
+
+impl ProcessIo {
+    pub(crate) fn open() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(crate) fn read(&self) -> Option<(IoCounters, u64)> {
+        None
+    }
+}
+
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    None
+}

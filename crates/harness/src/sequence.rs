@@ -1,0 +1,360 @@
+//! Operation sequences: which keys a round visits, in which order.
+//!
+//! A sequence is drawn once per comparison and round, shared by the cells of the round, and
+//! mapped by their workers, foreign ones included. It names every key of the dataset exactly
+//! once; a block is a window of it, and indices are cyclic.
+//!
+//! ```text
+//! offset  bytes  content
+//!      0      8  "STOWSEQ1"
+//!      8      8  number of records n, at least 1
+//!     16   16 n  records: key u64, size of its value in bytes u32, reserved u32 (0)
+//! ```
+//!
+//! Integers are little-endian. The size stands beside the key so that a worker can check the
+//! length of each value in the timed loop without touching another cache line.
+
+use crate::HarnessError;
+use crate::dataset::Dataset;
+use crate::random::{Random, scatter_all};
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use stowplan_model::AccessOrder;
+
+const MAGIC: &[u8; 8] = b"STOWSEQ1";
+const HEADER_BYTES: usize = 16;
+const RECORD_BYTES: usize = 16;
+/// Keys shuffled at a time: 16 MiB of them, whatever the dataset.
+const BUCKET_KEYS: u64 = 2 << 20;
+
+/// One step of a sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Key to visit.
+    pub key: u64,
+    /// Size of its value, in bytes.
+    pub bytes: u32,
+}
+
+/// One step as it lies in the file.
+pub type RawStep = [u8; RECORD_BYTES];
+
+impl Step {
+    /// Reads it from the file's bytes.
+    #[must_use]
+    #[inline]
+    pub fn decode(raw: &RawStep) -> Self {
+        let [k0, k1, k2, k3, k4, k5, k6, k7, b0, b1, b2, b3, ..] = *raw;
+        Self {
+            key: u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]),
+            bytes: u32::from_le_bytes([b0, b1, b2, b3]),
+        }
+    }
+
+    fn encode(self) -> RawStep {
+        let mut raw = [0; RECORD_BYTES];
+        raw[..8].copy_from_slice(&self.key.to_le_bytes());
+        raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        raw
+    }
+}
+
+/// The seed of one round's sequence.
+#[must_use]
+pub fn seed(run_seed: u64, comparison: &str, round: u32) -> u64 {
+    let name: Vec<u64> = comparison.bytes().map(u64::from).collect();
+    scatter_all(&[run_seed, u64::from(round), scatter_all(&name)])
+}
+
+/// Writes the sequence of all keys of `dataset` to `path`: complete under its name, or not at
+/// all. `seed` decides a random order and nothing else.
+///
+/// # Errors
+/// A value of 4 GiB or more, or the file system refuses.
+pub fn write(
+    path: &Path,
+    dataset: &Dataset,
+    order: AccessOrder,
+    seed: u64,
+) -> Result<(), HarnessError> {
+    write_steps(path, dataset.count(), order, seed, |key| dataset.size(key))
+}
+
+fn write_steps(
+    path: &Path,
+    count: u64,
+    order: AccessOrder,
+    seed: u64,
+    size: impl Fn(u64) -> usize,
+) -> Result<(), HarnessError> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let partial = tempfile::Builder::new()
+        .prefix(".sequence-")
+        .tempfile_in(directory)
+        .map_err(HarnessError::io("create a file in", directory))?;
+    let mut out = BufWriter::with_capacity(1 << 18, partial);
+    let write_error = || HarnessError::io("write", path);
+    out.write_all(MAGIC).map_err(write_error())?;
+    out.write_all(&count.to_le_bytes()).map_err(write_error())?;
+    visit_keys(count, order, seed, |key| {
+        let bytes = size(key);
+        let bytes = u32::try_from(bytes).map_err(|_| {
+            HarnessError::invalid(format!(
+                "value {key} has {bytes} bytes; the largest that can be measured has 4294967295"
+            ))
+        })?;
+        out.write_all(&Step { key, bytes }.encode())
+            .map_err(write_error())
+    })?;
+    let partial = out
+        .into_inner()
+        .map_err(|e| write_error()(e.into_error()))?;
+    partial
+        .persist(path)
+        .map_err(|e| HarnessError::io("rename to", path)(e.error))?;
+    Ok(())
+}
+
+/// Calls `visit` with each key from 1 to `count` once, in the given order.
+fn visit_keys(
+    count: u64,
+    order: AccessOrder,
+    seed: u64,
+    mut visit: impl FnMut(u64) -> Result<(), HarnessError>,
+) -> Result<(), HarnessError> {
+    match order {
+        AccessOrder::Ascending => (1..=count).try_for_each(visit),
+        AccessOrder::Descending => (1..=count).rev().try_for_each(visit),
+        AccessOrder::Random => {
+            let buckets = count.div_ceil(BUCKET_KEYS);
+            visit_shuffled(count, buckets, seed, &mut visit)
+        }
+    }
+}
+
+/// A uniformly random permutation in bounded memory: each key falls into a random bucket, and
+/// each bucket is shuffled (Rao 1961, Sandelius 1962). One bucket is Fisher and Yates's method.
+fn visit_shuffled(
+    count: u64,
+    buckets: u64,
+    seed: u64,
+    visit: &mut impl FnMut(u64) -> Result<(), HarnessError>,
+) -> Result<(), HarnessError> {
+    let mut random = Random::new(seed);
+    let bucket_seed = random.next();
+    let mut keys = Vec::new();
+    for bucket in 0..buckets {
+        keys.clear();
+        keys.extend((1..=count).filter(|key| {
+            buckets == 1 || Random::new(bucket_seed ^ scatter_all(&[*key])).below(buckets) == bucket
+        }));
+        shuffle(&mut keys, &mut random);
+        keys.iter().try_for_each(|key| visit(*key))?;
+    }
+    Ok(())
+}
+
+/// Fisher–Yates.
+pub(crate) fn shuffle<T>(items: &mut [T], random: &mut Random) {
+    for last in (1..items.len()).rev() {
+        #[expect(clippy::cast_possible_truncation, reason = "at most `last`")]
+        let other = random.below(last as u64 + 1) as usize;
+        items.swap(last, other);
+    }
+}
+
+/// A sequence, mapped from its file.
+#[derive(Debug)]
+pub struct Sequence {
+    map: Mmap,
+    count: u64,
+}
+
+impl Sequence {
+    /// Maps a sequence.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no complete sequence.
+    pub fn open(path: &Path) -> Result<Self, HarnessError> {
+        let file = File::open(path).map_err(HarnessError::io("open", path))?;
+        #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
+        // SAFETY: the file lies in the work directory of this run, is complete once it has this
+        // name, and is never changed or shortened afterwards.
+        let map = unsafe { Mmap::map(&file) }.map_err(HarnessError::io("map", path))?;
+        let damaged = |detail: String| HarnessError::damaged(path, detail);
+        let (header, records) = map
+            .split_at_checked(HEADER_BYTES)
+            .ok_or_else(|| damaged("it is shorter than its header".to_owned()))?;
+        let (magic, count) = header.split_at(MAGIC.len());
+        if magic != MAGIC {
+            return Err(damaged("it does not begin with STOWSEQ1".to_owned()));
+        }
+        let count = u64::from_le_bytes(count.try_into().unwrap_or_default());
+        let (steps, rest) = records.as_chunks::<RECORD_BYTES>();
+        if count == 0 || steps.len() as u64 != count || !rest.is_empty() {
+            return Err(damaged(format!(
+                "it announces {count} records and holds {} bytes of them",
+                records.len()
+            )));
+        }
+        Ok(Self { map, count })
+    }
+
+    /// Number of steps.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The step at a cyclic index.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "below the length of a slice"
+    )]
+    pub fn get(&self, index: u64) -> Step {
+        Step::decode(&self.steps()[(index % self.count) as usize])
+    }
+
+    /// `length` steps from the cyclic index `first`, as one slice and, where they go over the
+    /// end, another.
+    ///
+    /// # Errors
+    /// `length` is larger than the sequence: keys would repeat within a block.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "below the length of a slice"
+    )]
+    pub fn window(&self, first: u64, length: u64) -> Result<[&[RawStep]; 2], HarnessError> {
+        if length > self.count {
+            return Err(HarnessError::invalid(format!(
+                "a block of {length} operations does not fit a dataset of {} values",
+                self.count
+            )));
+        }
+        let (before, from) = self.steps().split_at((first % self.count) as usize);
+        let straight = from.len().min(length as usize);
+        Ok([&from[..straight], &before[..length as usize - straight]])
+    }
+
+    fn steps(&self) -> &[RawStep] {
+        self.map[HEADER_BYTES..].as_chunks().0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sequence(count: u64, order: AccessOrder, seed: u64) -> Sequence {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        write_steps(&path, count, order, seed, |key| key as usize * 3).unwrap();
+        assert_eq!(
+            std::fs::read_dir(&directory).unwrap().count(),
+            1,
+            "no temporary file stays behind"
+        );
+        Sequence::open(&path).unwrap()
+    }
+
+    fn keys(sequence: &Sequence) -> Vec<u64> {
+        (0..sequence.count()).map(|i| sequence.get(i).key).collect()
+    }
+
+    #[test]
+    fn ordered_sequences_go_from_one_end_to_the_other() {
+        assert_eq!(keys(&sequence(4, AccessOrder::Ascending, 9)), [1, 2, 3, 4]);
+        assert_eq!(keys(&sequence(4, AccessOrder::Descending, 9)), [4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn the_size_of_the_value_stands_beside_its_key() {
+        let sequence = sequence(100, AccessOrder::Random, 9);
+        for index in 0..100 {
+            let step = sequence.get(index);
+            assert_eq!(u64::from(step.bytes), step.key * 3);
+        }
+    }
+
+    #[test]
+    fn every_order_of_three_keys_is_equally_likely() {
+        let mut seen = std::collections::BTreeMap::new();
+        for seed in 0..12_000 {
+            let mut order = Vec::new();
+            let mut push = |key| {
+                order.push(key);
+                Ok(())
+            };
+            visit_shuffled(3, 1 + seed % 2, seed, &mut push).unwrap();
+            *seen.entry(order).or_insert(0u32) += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(
+            seen.values().all(|n| (1_850..2_150).contains(n)),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn seeds_differ_by_run_comparison_and_round() {
+        let seeds = [
+            seed(1, "read", 0),
+            seed(2, "read", 0),
+            seed(1, "reads", 0),
+            seed(1, "read", 1),
+        ];
+        let distinct: std::collections::BTreeSet<_> = seeds.iter().collect();
+        assert_eq!(distinct.len(), seeds.len());
+    }
+
+    #[test]
+    fn a_window_longer_than_the_sequence_is_refused() {
+        assert!(sequence(4, AccessOrder::Ascending, 0).window(0, 5).is_err());
+    }
+
+    #[test]
+    fn a_cut_sequence_is_reported_with_its_path() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        write_steps(&path, 4, AccessOrder::Ascending, 0, |_| 1).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for length in [0, 7, 15, 16, 33, whole.len() - 1] {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let message = Sequence::open(&path).unwrap_err().to_string();
+            assert!(message.contains("/s is damaged"), "{length}: {message}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn a_random_order_visits_each_key_exactly_once(
+            count in 1u64..400, buckets in 1u64..5, seed: u64
+        ) {
+            let mut keys = Vec::new();
+            let mut push = |key| { keys.push(key); Ok(()) };
+            visit_shuffled(count, buckets, seed, &mut push).unwrap();
+            keys.sort_unstable();
+            prop_assert_eq!(keys, (1..=count).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn a_window_is_what_cyclic_indices_give(
+            count in 1u64..50, first: u64, length in 0u64..50
+        ) {
+            let sequence = sequence(count, AccessOrder::Random, 5);
+            let length = length.min(count);
+            let window = sequence.window(first, length).unwrap();
+            let steps: Vec<_> = window.into_iter().flatten().map(Step::decode).collect();
+            // Indices are cyclic in the count, not in 2^64.
+            let start = first % count;
+            let expected: Vec<_> = (start..start + length).map(|i| sequence.get(i)).collect();
+            prop_assert_eq!(steps, expected);
+        }
+    }
+}
