@@ -1,7 +1,10 @@
 //! From the records of a run to its findings.
 
-use crate::{Analysis, StoppingRule};
-use stowplan_model::Record;
+use crate::{
+    Analysis, ComparisonOutcome, StoppingRule, blocks::Blocks, charts, gathered::Gathered,
+    judge::Judge, space, stopping, summary::summarise, warnings,
+};
+use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
 
 /// Why records cannot be analysed.
@@ -28,19 +31,98 @@ pub enum AnalysisError {
 /// # Errors
 /// No header at the start, or one of a later schema.
 pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analysis, AnalysisError> {
-    let Some(Record::Run(run)) = records.first() else {
-        return Err(AnalysisError::NoHeader);
-    };
-    let _ = rule;
+    let gathered = Gathered::from(records)?;
+    let plan = &gathered.run.plan;
+    let rule = rule
+        .copied()
+        .unwrap_or_else(|| StoppingRule::of(gathered.run));
+    let mut found: Vec<Warning> = Vec::new();
+    let judged: Vec<(Judge<'_>, ComparisonOutcome)> = plan
+        .comparisons
+        .iter()
+        .map(|comparison| judge(comparison, &gathered, &rule, &mut found))
+        .collect();
+    let charts = plan
+        .study
+        .charts
+        .iter()
+        .filter_map(|spec| charts::chart(spec, &plan.study, &judged))
+        .collect();
     Ok(Analysis {
-        run: run.clone(),
-        comparisons: Vec::new(),
-        charts: Vec::new(),
-        space: Vec::new(),
-        warnings: Vec::new(),
-        harness_cost: None,
-        preparation: Vec::new(),
-        failures: Vec::new(),
-        end: None,
+        run: gathered.run.clone(),
+        charts,
+        comparisons: judged.into_iter().map(|(_, outcome)| outcome).collect(),
+        space: space::rows(&gathered),
+        warnings: gathered
+            .warnings
+            .iter()
+            .copied()
+            .cloned()
+            .chain(found)
+            .collect(),
+        harness_cost: gathered.harness_cost,
+        preparation: gathered.preparation.iter().copied().cloned().collect(),
+        failures: gathered.failures.iter().copied().cloned().collect(),
+        end: gathered.end.cloned(),
     })
+}
+
+/// Judges one comparison and adds what qualifies it to `found`.
+fn judge<'a>(
+    comparison: &'a Comparison,
+    gathered: &Gathered<'a>,
+    rule: &'a StoppingRule,
+    found: &mut Vec<Warning>,
+) -> (Judge<'a>, ComparisonOutcome) {
+    let measurements = comparison
+        .cells
+        .iter()
+        .flat_map(|cell| gathered.measurements(&cell.id).iter().copied());
+    let judge = Judge::new(comparison, Blocks::of(comparison, measurements), rule);
+    let mut unreadable = Vec::new();
+    let outcome = outcome(&judge, gathered, &mut unreadable);
+    found.extend(warnings::of_comparison(&judge, &outcome, gathered));
+    found.extend(unreadable.into_iter().map(|message| Warning {
+        kind: WarningKind::Other,
+        message,
+        advice: "It is left out of the percentiles; check the result file.".to_owned(),
+    }));
+    (judge, outcome)
+}
+
+fn outcome(
+    judge: &Judge<'_>,
+    gathered: &Gathered<'_>,
+    unreadable: &mut Vec<String>,
+) -> ComparisonOutcome {
+    let Judge {
+        comparison, noise, ..
+    } = judge;
+    let contrasts = comparison
+        .contrasts
+        .iter()
+        .filter(|contrast| !stopping::has_control(comparison, contrast))
+        .filter_map(|contrast| {
+            let cell = comparison.cell(&contrast.cell)?;
+            let reference = comparison.cell(&contrast.reference)?;
+            Some(judge.contrast(cell, reference))
+        })
+        .collect();
+    ComparisonOutcome {
+        id: comparison.id.clone(),
+        title: comparison.title.clone(),
+        metric: noise.metric,
+        control: noise.control,
+        noise_floor: noise.floor,
+        reliable: noise.reliable,
+        delay_share: noise.delay_share,
+        cells: comparison
+            .cells
+            .iter()
+            .map(|cell| summarise(cell, judge, gathered, unreadable))
+            .collect(),
+        contrasts,
+        fastest: judge.fastest().map(|cell| cell.id.clone()),
+        not_applicable: comparison.not_applicable.clone(),
+    }
 }

@@ -4,13 +4,23 @@
 //! terminals, and the wording or drawing of a verdict (that is `stowplan-report`).
 
 mod analyse;
+mod blocks;
+mod charts;
+mod estimate;
+mod gathered;
+mod judge;
 mod outcome;
+mod space;
 mod stopping;
+mod summary;
+mod warnings;
+pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
+pub use estimate::{Estimate, MIN_ROUNDS};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
     Verdict,
 };
-pub use stopping::{LOOKS, StoppingRule, undecided};
+pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};

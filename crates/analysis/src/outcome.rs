@@ -146,6 +146,18 @@ pub enum Verdict {
     NoData,
 }
 
+impl Verdict {
+    /// The verdict on the inverse ratio.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        match self {
+            Self::Faster => Self::Slower,
+            Self::Slower => Self::Faster,
+            symmetric => symmetric,
+        }
+    }
+}
+
 /// One ratio and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ContrastOutcome {
@@ -160,6 +172,20 @@ pub struct ContrastOutcome {
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
     pub same_durability: bool,
+}
+
+impl ContrastOutcome {
+    /// The same finding with numerator and denominator swapped.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self {
+            cell: self.reference.clone(),
+            reference: self.cell.clone(),
+            estimate: self.estimate.map(|estimate| estimate.inverse()),
+            verdict: self.verdict.inverse(),
+            same_durability: self.same_durability,
+        }
+    }
 }
 
 /// A location with its interval.

@@ -1,9 +1,26 @@
-//! When to stop measuring.
+//! When to stop measuring, and what may be concluded then.
+//!
+//! A contrast is looked at after 10, 20 and 40 paired rounds and nowhere between: peeking until
+//! something is "significant" finds a difference between identical cells in 20% of sessions
+//! (METHOD "Stopping"). What a look concludes depends on the rounds up to that look only, so the
+//! looks can be replayed from a record at any later time and stop at the same place.
 
-use stowplan_model::{Comparison, Contrast, Measurement, RunHeader};
+use crate::{ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Blocks};
+use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
 
-/// Rounds after which a contrast is looked at (METHOD "Stopping").
-pub const LOOKS: [u32; 3] = [10, 20, 40];
+/// Paired rounds after which a contrast is looked at (METHOD "Stopping").
+pub const LOOKS: [usize; 3] = [10, 20, 40];
+
+/// The `alpha` of the interval at each look, so that all three together err in at most 5%:
+/// Pocock's constant (Pocock 1977) for looks at 1/4, 1/2 and 1 of the rounds.
+pub const ALPHA_PER_LOOK: f64 = 0.0207;
+
+/// The widening that a quiet machine needs: drift within a session that the interval cannot see
+/// (METHOD "Drift").
+const BASE_FLOOR: f64 = 1.01;
+/// The widening where blocks waited for a CPU for more than [`BUSY_DELAY_SHARE`] of their time.
+const BUSY_FLOOR: f64 = 1.03;
+const BUSY_DELAY_SHARE: f64 = 0.05;
 
 /// What a contrast must meet before its cells may be dropped from later rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,18 +44,286 @@ impl StoppingRule {
             precision: None,
         }
     }
+
+    /// δ: half-width of the equivalence zone, as a natural logarithm.
+    #[must_use]
+    pub fn zone(&self) -> f64 {
+        self.equivalence.ln_1p()
+    }
+
+    /// The paired rounds after which contrasts of a comparison are looked at; the last is the
+    /// most it gets.
+    fn looks(&self, comparison: &Comparison) -> Vec<usize> {
+        let cap = self.max_rounds.min(comparison.max_rounds);
+        let cap = usize::try_from(cap).map_or(LOOKS[2], |cap| cap.min(LOOKS[2]));
+        let earlier = LOOKS.into_iter().filter(|look| *look < cap);
+        earlier.chain([cap]).collect()
+    }
+
+    fn precise_enough(&self, estimate: &Estimate) -> bool {
+        self.precision
+            .is_none_or(|precision| estimate.half_width() <= precision.ln_1p())
+    }
 }
 
-/// The contrasts of a comparison that need further rounds, given all its measurements so far.
+/// What one look at a contrast says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The question is answered: more rounds would not change the verdict.
+    Decided,
+    /// The widened interval crosses an edge of the zone, is too wide, or does not exist yet.
+    Continue,
+}
+
+/// Looks at the paired differences `d_r = ln(x_B,r / x_A,r)` once: decided if the interval,
+/// widened by `noise_floor`, lies outside ±δ or inside it, and is as precise as the rule asks.
+#[must_use]
+pub fn decide(
+    differences: &[f64],
+    noise_floor: f64,
+    metric: Metric,
+    rule: &StoppingRule,
+) -> Decision {
+    let Some(estimate) = estimate_of(differences, metric) else {
+        return Decision::Continue;
+    };
+    let (low, high) = estimate.widened(noise_floor);
+    match verdict(low, high, rule.zone()) {
+        Verdict::Faster | Verdict::Slower | Verdict::Equivalent
+            if rule.precise_enough(&estimate) =>
+        {
+            Decision::Decided
+        }
+        _ => Decision::Continue,
+    }
+}
+
+/// The estimate of a ratio by the metric's estimator, with the interval of one look (METHOD
+/// "CI"). Nothing with fewer than ten differences.
+#[must_use]
+pub(crate) fn estimate_of(differences: &[f64], metric: Metric) -> Option<Estimate> {
+    match metric {
+        Metric::Corrected => Estimate::hodges_lehmann(differences, ALPHA_PER_LOOK),
+        Metric::Wall => Estimate::median(differences, ALPHA_PER_LOOK),
+    }
+}
+
+/// The verdict on a widened interval of `ln(x_B / x_A)`, given δ (METHOD "Verdicts"). An
+/// interval inside the zone is equivalent even where it excludes 0.
+#[must_use]
+pub fn verdict(low: f64, high: f64, zone: f64) -> Verdict {
+    if high < -zone {
+        Verdict::Faster
+    } else if low > zone {
+        Verdict::Slower
+    } else if low >= -zone && high <= zone {
+        Verdict::Equivalent
+    } else if low > 0.0 || high < 0.0 {
+        Verdict::SmallDifference
+    } else {
+        Verdict::Unresolved
+    }
+}
+
+/// What a session says about its own noise: the metric, the noise floor φ and the A/A gate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Noise {
+    pub(crate) metric: Metric,
+    pub(crate) delay_share: Option<f64>,
+    /// φ, as a natural logarithm.
+    pub(crate) floor: f64,
+    /// Whether nothing speaks against the session.
+    pub(crate) reliable: bool,
+    pub(crate) control: Option<ControlOutcome>,
+}
+
+impl Noise {
+    /// The noise of these blocks.
+    pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, rule: &StoppingRule) -> Self {
+        let metric = blocks.metric();
+        let delay_share = blocks.delay_share();
+        let busy = delay_share.is_some_and(|share| share > BUSY_DELAY_SHARE);
+        let base: f64 = if busy { BUSY_FLOOR } else { BASE_FLOOR };
+        let base = base.ln();
+        let control = control_estimate(comparison, blocks, metric);
+        let reliable = match control {
+            Some(control) => passes_gate(&control, base, rule.zone()),
+            None => !enough_to_miss_a_control(comparison, blocks),
+        };
+        Self {
+            metric,
+            delay_share,
+            floor: control.map_or(base, |control| base.max(control.estimate.abs())),
+            reliable,
+            control: control.map(|control| control_outcome(&control, base, reliable, rule)),
+        }
+    }
+
+    /// The verdict on an estimate in this session.
+    pub(crate) fn verdict(&self, estimate: &Estimate, rule: &StoppingRule) -> Verdict {
+        if !self.reliable {
+            return Verdict::Unreliable;
+        }
+        let (low, high) = estimate.widened(self.floor);
+        verdict(low, high, rule.zone())
+    }
+}
+
+fn control_estimate(
+    comparison: &Comparison,
+    blocks: &Blocks<'_>,
+    metric: Metric,
+) -> Option<Estimate> {
+    let control = comparison.with_role(Role::Control)?;
+    let baseline = comparison.with_role(Role::Baseline)?;
+    let differences = blocks.differences(&control.id, &baseline.id, metric);
+    estimate_of(&values(&differences), metric)
+}
+
+/// The A/A gate (METHOD "Verdicts"): passed unless the interval of two identical cells, widened
+/// by the base floor only, excludes 0, or their estimate exceeds half of δ.
+fn passes_gate(control: &Estimate, base_floor: f64, zone: f64) -> bool {
+    let (low, high) = control.widened(base_floor);
+    low <= 0.0 && high >= 0.0 && control.estimate.abs() <= zone / 2.0
+}
+
+fn control_outcome(
+    control: &Estimate,
+    base_floor: f64,
+    reliable: bool,
+    rule: &StoppingRule,
+) -> ControlOutcome {
+    let estimate: RatioEstimate = control.to_ratio(base_floor);
+    let (low, high) = control.widened(base_floor);
+    let verdict = if reliable {
+        verdict(low, high, rule.zone())
+    } else {
+        Verdict::Unreliable
+    };
+    ControlOutcome { estimate, verdict }
+}
+
+/// Whether some cell has rounds enough for a verdict, so that a control without an estimate must
+/// have failed or be missing: then nothing vouches for the session.
+fn enough_to_miss_a_control(comparison: &Comparison, blocks: &Blocks<'_>) -> bool {
+    let baseline = comparison.with_role(Role::Baseline);
+    comparison
+        .cells
+        .iter()
+        .filter(|cell| cell.role != Role::Control)
+        .filter_map(|cell| {
+            let reference = baseline.filter(|baseline| baseline.id != cell.id)?;
+            let pairs = blocks.differences(&cell.id, &reference.id, Metric::Wall);
+            Some(pairs.len())
+        })
+        .any(|pairs| pairs >= crate::estimate::MIN_ROUNDS)
+}
+
+/// How far a contrast has come.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Progress {
+    /// The differences that its verdict rests on: those up to the look at which it was decided,
+    /// or all there are.
+    pub(crate) differences: Vec<f64>,
+    /// Whether it needs no further round.
+    pub(crate) decided: bool,
+}
+
+/// Replays the looks at one contrast. `metric` is the one to report in; each look decides by
+/// what was known at its own round.
+pub(crate) fn replay(
+    comparison: &Comparison,
+    blocks: &Blocks<'_>,
+    (cell, reference): (&CellId, &CellId),
+    metric: Metric,
+    rule: &StoppingRule,
+) -> Progress {
+    let paired = blocks.differences(cell, reference, metric);
+    let looks = rule.looks(comparison);
+    let cap = looks.last().copied().unwrap_or_default();
+    let stop = looks
+        .into_iter()
+        .take_while(|look| *look <= paired.len())
+        .find(|look| {
+            *look == cap || {
+                let known = blocks.up_to(paired[look - 1].0);
+                look_at(comparison, &known, (cell, reference), rule) == Decision::Decided
+            }
+        });
+    Progress {
+        differences: values(&paired[..stop.unwrap_or(paired.len())]),
+        decided: stop.is_some(),
+    }
+}
+
+/// One look, with what was known at it. A session that does not pass its gate then decides
+/// nothing then: more rounds may calm it, and until they do no verdict could be claimed.
+fn look_at(
+    comparison: &Comparison,
+    known: &Blocks<'_>,
+    (cell, reference): (&CellId, &CellId),
+    rule: &StoppingRule,
+) -> Decision {
+    let noise = Noise::of(comparison, known, rule);
+    if !noise.reliable {
+        return Decision::Continue;
+    }
+    let differences = known.differences(cell, reference, noise.metric);
+    decide(&values(&differences), noise.floor, noise.metric, rule)
+}
+
+fn values(differences: &[(u32, f64)]) -> Vec<f64> {
+    differences
+        .iter()
+        .map(|(_, difference)| *difference)
+        .collect()
+}
+
+/// The contrasts of a comparison that need further rounds, given all its measurements so far
+/// (those of other comparisons are ignored).
+///
+/// A contrast is decided at a look (10, 20 or 40 paired rounds, or the cap if that is smaller)
+/// and then stays decided; at the cap it is decided whatever it says. The cells of the returned
+/// contrasts, and always baseline and control, belong into the next round: the noise floor rests
+/// on those two. The control itself is not asked about, unless it is the only contrast.
+///
+/// A cell that failed never gets decided; leave its contrasts out of `comparison`.
 #[must_use]
 pub fn undecided(
     comparison: &Comparison,
     measurements: &[Measurement],
     rule: &StoppingRule,
 ) -> Vec<Contrast> {
-    let rounds = measurements.iter().map(|m| m.round + 1).max().unwrap_or(0);
-    if rounds >= rule.max_rounds.min(comparison.max_rounds) {
-        return Vec::new();
-    }
-    comparison.contrasts.clone()
+    let blocks = Blocks::of(comparison, measurements);
+    let metric = blocks.metric();
+    asked(comparison)
+        .filter(|contrast| {
+            let pair = (&contrast.cell, &contrast.reference);
+            !replay(comparison, &blocks, pair, metric, rule).decided
+        })
+        .cloned()
+        .collect()
+}
+
+/// The contrasts that decide when to stop: all but that of the control, or that one if there is
+/// no other.
+fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
+    let only_control = comparison
+        .contrasts
+        .iter()
+        .all(|contrast| has_control(comparison, contrast));
+    comparison
+        .contrasts
+        .iter()
+        .filter(move |contrast| only_control || !has_control(comparison, contrast))
+}
+
+/// Whether one side of the contrast is the control.
+pub(crate) fn has_control(comparison: &Comparison, contrast: &Contrast) -> bool {
+    let is_control = |id| comparison.cell(id).map(role) == Some(Role::Control);
+    is_control(&contrast.cell) || is_control(&contrast.reference)
+}
+
+fn role(cell: &Cell) -> Role {
+    cell.role
 }

@@ -1,0 +1,164 @@
+//! The timed blocks of one comparison, by cell and round, and what they say together: which time
+//! can be trusted, how long blocks waited for a CPU, and the paired differences.
+
+use crate::{Metric, estimate::median};
+use std::collections::BTreeMap;
+use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement};
+
+/// Above this share of the wall time, CPU used by other threads of a worker makes corrected time
+/// untrustworthy: run-queue delay is known for the measuring thread only (METHOD R8).
+const OTHER_THREADS_LIMIT: f64 = 0.01;
+
+/// One block per cell and round; a block measured again (after a resumed run) replaces the
+/// earlier one.
+#[derive(Debug, Clone)]
+pub(crate) struct Blocks<'a> {
+    by_cell: BTreeMap<&'a CellId, BTreeMap<u32, &'a Measurement>>,
+}
+
+impl<'a> Blocks<'a> {
+    /// The blocks that ratios of this comparison come from: its ratio blocks, or, if it has none
+    /// at all, its latency blocks. (A comparison of cold reads may have only those; a clock
+    /// reading per operation then adds 25 ns to tens of microseconds, and pulls ratios towards 1.)
+    pub(crate) fn of(
+        comparison: &'a Comparison,
+        measurements: impl IntoIterator<Item = &'a Measurement>,
+    ) -> Self {
+        let mut ratio = Self::empty();
+        let mut latency = Self::empty();
+        for measurement in measurements {
+            let Some(cell) = comparison.cell(&measurement.cell) else {
+                continue;
+            };
+            match measurement.block {
+                _ if measurement.operations == 0 => {}
+                BlockKind::Ratio => ratio.insert(cell, measurement),
+                BlockKind::Latency => latency.insert(cell, measurement),
+                BlockKind::Pilot => {}
+            }
+        }
+        if ratio.by_cell.is_empty() {
+            latency
+        } else {
+            ratio
+        }
+    }
+
+    fn empty() -> Self {
+        Self {
+            by_cell: BTreeMap::new(),
+        }
+    }
+
+    fn insert(&mut self, cell: &'a Cell, measurement: &'a Measurement) {
+        self.by_cell
+            .entry(&cell.id)
+            .or_default()
+            .insert(measurement.round, measurement);
+    }
+
+    /// Those of rounds up to and including `last`: what was known then.
+    pub(crate) fn up_to(&self, last: u32) -> Self {
+        let by_cell = self
+            .by_cell
+            .iter()
+            .map(|(cell, rounds)| {
+                (
+                    *cell,
+                    rounds.range(..=last).map(|(r, m)| (*r, *m)).collect(),
+                )
+            })
+            .filter(|(_, rounds): &(_, BTreeMap<_, _>)| !rounds.is_empty())
+            .collect();
+        Self { by_cell }
+    }
+
+    /// The blocks of a cell, by rising round.
+    pub(crate) fn of_cell(&self, cell: &CellId) -> impl Iterator<Item = &'a Measurement> {
+        self.by_cell
+            .get(cell)
+            .into_iter()
+            .flat_map(|rounds| rounds.values().copied())
+    }
+
+    /// Whether nothing was timed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_cell.is_empty()
+    }
+
+    /// Which time the ratios are of (METHOD R8): corrected if every block knows its run-queue
+    /// delay and in the median block of each cell other threads used less than 1% of the wall
+    /// time. One kind for the whole comparison, so that its ratios can be set side by side.
+    pub(crate) fn metric(&self) -> Metric {
+        let corrected = self.by_cell.values().all(|rounds| {
+            let shares = rounds.values().map(|m| m.other_threads_share()).collect();
+            let quiet = median(shares).is_some_and(|share| share < OTHER_THREADS_LIMIT);
+            quiet && rounds.values().all(|m| m.run_delay_ns.is_some())
+        });
+        if corrected {
+            Metric::Corrected
+        } else {
+            Metric::Wall
+        }
+    }
+
+    /// Mean share of the wall time that blocks waited for a CPU (D/W), 0 to 1; nothing where no
+    /// block knows.
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub(crate) fn delay_share(&self) -> Option<f64> {
+        let shares: Vec<f64> = self
+            .by_cell
+            .values()
+            .flat_map(BTreeMap::values)
+            .filter_map(|m| {
+                let delay = m.run_delay_ns?;
+                Some(delay as f64 / m.wall_ns.max(1) as f64)
+            })
+            .collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+
+    /// Per round of a cell: (round, natural logarithm of nanoseconds per operation).
+    pub(crate) fn log_times(&self, cell: &CellId, metric: Metric) -> Vec<(u32, f64)> {
+        self.of_cell(cell)
+            .map(|m| (m.round, log_time(m, metric)))
+            .collect()
+    }
+
+    /// `d_r = ln(x_cell,r / x_reference,r)` of the rounds that both cells have, by rising round
+    /// (METHOD "Data").
+    pub(crate) fn differences(
+        &self,
+        cell: &CellId,
+        reference: &CellId,
+        metric: Metric,
+    ) -> Vec<(u32, f64)> {
+        let Some(denominators) = self.by_cell.get(reference) else {
+            return Vec::new();
+        };
+        self.of_cell(cell)
+            .filter_map(|numerator| {
+                let denominator = denominators.get(&numerator.round)?;
+                let difference = log_time(numerator, metric) - log_time(denominator, metric);
+                Some((numerator.round, difference))
+            })
+            .collect()
+    }
+}
+
+/// Nanoseconds of a block by the metric. A block without run-queue delay has its wall time only,
+/// but then the metric is wall time.
+pub(crate) fn time_ns(measurement: &Measurement, metric: Metric) -> u64 {
+    match metric {
+        Metric::Corrected => measurement.corrected_ns().unwrap_or(measurement.wall_ns),
+        Metric::Wall => measurement.wall_ns,
+    }
+}
+
+/// Natural logarithm of the nanoseconds per operation. A block that lasted 0 ns by a coarse
+/// clock counts as 1 ns, so that no block is ever discarded on its time (METHOD R9).
+#[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+fn log_time(measurement: &Measurement, metric: Metric) -> f64 {
+    let time = time_ns(measurement, metric).max(1) as f64;
+    (time / measurement.operations as f64).ln()
+}

@@ -1,0 +1,235 @@
+//! Locations of samples, with distribution-free intervals.
+
+use crate::{RatioEstimate, wilcoxon};
+
+/// The fewest differences for which an interval is given (METHOD "CI").
+pub const MIN_ROUNDS: usize = 10;
+
+/// A location with its interval. For ratios the unit is the natural logarithm of the ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The location.
+    pub estimate: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Number of values it rests on.
+    pub n: usize,
+    /// Probability that the interval misses the location, at most.
+    pub alpha: f64,
+}
+
+impl Estimate {
+    /// The Hodges–Lehmann estimate, the median of the Walsh averages `(x_i + x_j)/2, i ≤ j`
+    /// (Hodges & Lehmann 1963), with the interval that inverts Wilcoxon's signed-rank test
+    /// exactly (Hollander & Wolfe, §3.3). Nothing with fewer than [`MIN_ROUNDS`] values, more
+    /// than [`wilcoxon::MAX_DIFFERENCES`], or a value that is not finite.
+    #[must_use]
+    pub fn hodges_lehmann(values: &[f64], alpha: f64) -> Option<Self> {
+        let rank = wilcoxon::k(values.len(), alpha)?;
+        Self::from_order_statistics(walsh_averages(values), rank, values, alpha)
+    }
+
+    /// The median with the interval that inverts the sign test exactly (Hollander & Wolfe,
+    /// §3.6): for wall times, whose differences are bimodal, so that the Hodges–Lehmann interval
+    /// is more than twice as wide (METHOD "CI"). Nothing where [`Self::hodges_lehmann`] gives
+    /// nothing.
+    #[must_use]
+    pub fn median(values: &[f64], alpha: f64) -> Option<Self> {
+        let rank = wilcoxon::sign_k(values.len(), alpha)?;
+        Self::from_order_statistics(values.to_vec(), rank, values, alpha)
+    }
+
+    fn from_order_statistics(
+        mut statistics: Vec<f64>,
+        rank: usize,
+        values: &[f64],
+        alpha: f64,
+    ) -> Option<Self> {
+        let n = values.len();
+        if n < MIN_ROUNDS || values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        statistics.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            estimate: median_of_sorted(&statistics)?,
+            low: *statistics.get(rank - 1)?,
+            high: *statistics.get(statistics.len() - rank)?,
+            n,
+            alpha,
+        })
+    }
+
+    /// The interval widened by the noise floor on both sides (METHOD "Drift").
+    #[must_use]
+    pub fn widened(&self, noise_floor: f64) -> (f64, f64) {
+        (self.low - noise_floor, self.high + noise_floor)
+    }
+
+    /// Half the length of the interval.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// The logarithmic estimate as a ratio, shown with the interval widened by `noise_floor`.
+    #[must_use]
+    pub fn to_ratio(&self, noise_floor: f64) -> RatioEstimate {
+        let (low, high) = self.widened(noise_floor);
+        RatioEstimate {
+            ratio: self.estimate.exp(),
+            raw_low: self.low.exp(),
+            raw_high: self.high.exp(),
+            low: low.exp(),
+            high: high.exp(),
+            rounds: self.n,
+        }
+    }
+}
+
+/// The median; the mean of the middle two of an even number. Nothing of nothing.
+#[must_use]
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    median_of_sorted(&values)
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    let lower = *sorted.get(sorted.len() / 2 - 1)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// Means of all pairs of values, each value paired with itself too.
+fn walsh_averages(values: &[f64]) -> Vec<f64> {
+    values
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| values[i..].iter().map(move |b| (a + b) / 2.0))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn estimate_and_interval_are_order_statistics_of_the_walsh_averages() {
+        let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 20.0];
+        let found = Estimate::hodges_lehmann(&values, 0.05).unwrap();
+        let mut walsh: Vec<f64> = Vec::new();
+        for i in 0..10 {
+            for j in i..10 {
+                walsh.push(f64::midpoint(values[i], values[j]));
+            }
+        }
+        walsh.sort_by(f64::total_cmp);
+        assert_eq!(walsh.len(), 55);
+        // n = 10, alpha = 0.05: critical value 8, so k = 9, counted from 1.
+        assert_eq!(found.low.to_bits(), walsh[8].to_bits());
+        assert_eq!(found.high.to_bits(), walsh[55 - 9].to_bits());
+        assert_eq!(found.estimate.to_bits(), walsh[27].to_bits());
+    }
+
+    #[test]
+    fn the_median_interval_runs_between_order_statistics() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        let found = Estimate::median(&values, 0.05).unwrap();
+        // n = 20, alpha = 0.05: k = 6, so the 6th and the 15th value.
+        assert_eq!(
+            (found.low, found.estimate, found.high, found.n),
+            (6.0, 10.5, 15.0, 20)
+        );
+    }
+
+    #[test]
+    fn too_few_values_or_one_that_is_not_finite_give_nothing() {
+        assert_eq!(Estimate::hodges_lehmann(&[1.0; 9], 0.05), None);
+        assert_eq!(Estimate::median(&[1.0; 9], 0.05), None);
+        let mut values = [1.0; 12];
+        values[3] = f64::NAN;
+        assert_eq!(Estimate::hodges_lehmann(&values, 0.05), None);
+        assert_eq!(Estimate::median(&values, 0.05), None);
+    }
+
+    #[test]
+    fn one_wild_outlier_moves_the_estimate_less_than_the_spread_of_the_rest() {
+        let mut values: Vec<f64> = (0..20).map(|i| f64::from(i) / 1000.0).collect();
+        let before = Estimate::hodges_lehmann(&values, 0.0207).unwrap();
+        values[7] = 1e6;
+        let after = Estimate::hodges_lehmann(&values, 0.0207).unwrap();
+        assert!(
+            (after.estimate - before.estimate).abs() < 0.002,
+            "{after:?}"
+        );
+        assert!(after.high < 0.02, "{after:?}");
+        let after = Estimate::median(&values, 0.0207).unwrap();
+        assert!(
+            (after.estimate - before.estimate).abs() < 0.002,
+            "{after:?}"
+        );
+    }
+
+    type Estimator = fn(&[f64], f64) -> Option<Estimate>;
+    const ESTIMATORS: [Estimator; 2] = [Estimate::hodges_lehmann, Estimate::median];
+
+    fn sample() -> impl Strategy<Value = Vec<f64>> {
+        proptest::collection::vec(-3.0..3.0f64, 10..40)
+    }
+
+    proptest! {
+        #[test]
+        fn swapping_the_cells_mirrors_estimate_and_interval_exactly(values in sample()) {
+            let swapped: Vec<f64> = values.iter().map(|d| -d).collect();
+            for estimator in ESTIMATORS {
+                let (a, b) = (estimator(&values, 0.0207).unwrap(), estimator(&swapped, 0.0207).unwrap());
+                prop_assert_eq!(a.estimate, -b.estimate);
+                prop_assert_eq!((a.low, a.high), (-b.high, -b.low));
+            }
+        }
+
+        #[test]
+        fn a_constant_factor_shifts_the_logarithm_and_nothing_else(values in sample(), shift in -2.0..2.0f64) {
+            let shifted: Vec<f64> = values.iter().map(|d| d + shift).collect();
+            for estimator in ESTIMATORS {
+                let (a, b) = (estimator(&values, 0.0207).unwrap(), estimator(&shifted, 0.0207).unwrap());
+                for (before, after) in [(a.estimate, b.estimate), (a.low, b.low), (a.high, b.high)] {
+                    prop_assert!((before + shift - after).abs() < 1e-12);
+                }
+            }
+        }
+
+        #[test]
+        fn the_order_of_the_rounds_does_not_matter(
+            (values, shuffled) in sample().prop_flat_map(|v| (Just(v.clone()), Just(v).prop_shuffle()))
+        ) {
+            for estimator in ESTIMATORS {
+                prop_assert_eq!(estimator(&values, 0.0207), estimator(&shuffled, 0.0207));
+            }
+        }
+
+        #[test]
+        fn the_interval_contains_the_estimate_and_grows_as_alpha_falls(values in sample()) {
+            for estimator in ESTIMATORS {
+                let wide = estimator(&values, 0.01).unwrap();
+                let narrow = estimator(&values, 0.1).unwrap();
+                prop_assert!(narrow.low <= narrow.estimate && narrow.estimate <= narrow.high);
+                prop_assert!(wide.low <= narrow.low && narrow.high <= wide.high);
+            }
+        }
+
+        #[test]
+        fn widening_moves_both_ends_outwards_by_the_floor(values in sample(), floor in 0.0..0.1f64) {
+            let found = Estimate::hodges_lehmann(&values, 0.0207).unwrap();
+            let ratio = found.to_ratio(floor);
+            prop_assert!((ratio.raw_low / ratio.low - floor.exp()).abs() < 1e-12);
+            prop_assert!((ratio.high / ratio.raw_high - floor.exp()).abs() < 1e-12);
+            prop_assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What was measured of one cell.
+
+use crate::{
+    CellSummary, Estimate, Interval, LatencySummary, Metric, blocks::time_ns, estimate::median,
+    gathered::Gathered, judge::Judge,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{Histogram, serialization::Deserializer};
+use stowplan_model::{BlockKind, Cell, IoCounters, Measurement};
+
+/// A cell's time is described by a plain 95% interval: nothing is decided on it.
+const ALPHA_OF_TIMES: f64 = 0.05;
+
+/// `ru_inblock` counts blocks of this many bytes.
+const BLOCK_BYTES: f64 = 512.0;
+
+/// Summarises one cell; a latency histogram that cannot be read is pushed to `problems`.
+pub(crate) fn summarise(
+    cell: &Cell,
+    judge: &Judge<'_>,
+    gathered: &Gathered<'_>,
+    problems: &mut Vec<String>,
+) -> CellSummary {
+    let metric = judge.noise.metric;
+    let series = judge.blocks.log_times(&cell.id, metric);
+    let described = Described::of(cell, judge, gathered);
+    let writes = cell.workload.operation.writes();
+    CellSummary {
+        rounds: series.len(),
+        operations: described.operations(),
+        time_ns: time_per_operation(&series, metric),
+        wall_ns: described.median_per_operation(|m| m.wall_ns),
+        cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
+        kernel_share: described.kernel_share(),
+        drain_ns: writes.then(|| described.median_per_operation(|m| m.outside.drain_ns)),
+        total_ns: writes
+            .then(|| described.median_per_operation(|m| time_ns(m, metric) + m.outside.drain_ns)),
+        bytes: described.mean(|m| m.bytes),
+        read_calls: described.mean_io(|io| io.read_calls),
+        write_calls: described.mean_io(|io| io.write_calls),
+        storage_read_bytes: described
+            .mean_io(|io| io.storage_read_bytes)
+            .unwrap_or_else(|| described.mean(|m| m.in_blocks) * BLOCK_BYTES),
+        storage_write_bytes: described.mean_io(|io| io.storage_write_bytes),
+        faults: described.mean(|m| m.minor_faults + m.major_faults),
+        syncs_per_commit: described.syncs_per_commit().unwrap_or(0.0),
+        peak_memory_bytes: described.peak_memory(),
+        latency: latency(gathered.measurements(&cell.id), problems),
+        effective: gathered.effective.get(&cell.id).map(|s| (*s).clone()),
+        verification: gathered.verifications.get(&cell.id).map(|v| (*v).clone()),
+        multiple_of_floor: judge.multiple_of_floor(cell),
+        cell: cell.clone(),
+        series,
+    }
+}
+
+/// Location of a cell's times, in nanoseconds: estimated on logarithms, as ratios are. With
+/// fewer rounds than an interval needs, the range of the rounds stands in its place.
+fn time_per_operation(series: &[(u32, f64)], metric: Metric) -> Option<Interval> {
+    let logs: Vec<f64> = series.iter().map(|(_, log)| *log).collect();
+    let estimate = match metric {
+        Metric::Corrected => Estimate::hodges_lehmann(&logs, ALPHA_OF_TIMES),
+        Metric::Wall => Estimate::median(&logs, ALPHA_OF_TIMES),
+    };
+    let (location, low, high) = match estimate {
+        Some(estimate) => (estimate.estimate, estimate.low, estimate.high),
+        None => (
+            median(logs.clone())?,
+            logs.iter().copied().reduce(f64::min)?,
+            logs.iter().copied().reduce(f64::max)?,
+        ),
+    };
+    Some(Interval {
+        estimate: location.exp(),
+        low: low.exp(),
+        high: high.exp(),
+    })
+}
+
+/// The blocks by which a cell is described.
+pub(crate) struct Described<'a> {
+    blocks: Vec<&'a Measurement>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+impl<'a> Described<'a> {
+    /// The blocks that the ratios come from, or, of a cell that has none, its latency blocks.
+    pub(crate) fn of(cell: &Cell, judge: &Judge<'a>, gathered: &Gathered<'a>) -> Self {
+        let mut blocks: Vec<_> = judge.blocks.of_cell(&cell.id).collect();
+        if blocks.is_empty() {
+            let latency = |m: &&&Measurement| m.block == BlockKind::Latency && m.operations > 0;
+            let all = gathered.measurements(&cell.id);
+            blocks = all.iter().filter(latency).copied().collect();
+        }
+        Self { blocks }
+    }
+
+    fn operations(&self) -> u64 {
+        self.blocks.iter().map(|m| m.operations).sum()
+    }
+
+    fn median_per_operation(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
+        let per_operation = |m: &&Measurement| of(m) as f64 / m.operations as f64;
+        median(self.blocks.iter().map(per_operation).collect()).unwrap_or(0.0)
+    }
+
+    /// Over all operations; 0 if there are none.
+    fn mean(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
+        let sum: u64 = self.blocks.iter().map(|m| of(m)).sum();
+        sum as f64 / self.operations().max(1) as f64
+    }
+
+    /// Over all operations; nothing if a block lacks the counters.
+    fn mean_io(&self, of: impl Fn(&IoCounters) -> u64) -> Option<f64> {
+        let counters: Vec<IoCounters> = self.blocks.iter().map(|m| m.io).collect::<Option<_>>()?;
+        let sum: u64 = counters.iter().map(of).sum();
+        (!counters.is_empty()).then(|| sum as f64 / self.operations().max(1) as f64)
+    }
+
+    fn kernel_share(&self) -> f64 {
+        let system: u64 = self.blocks.iter().map(|m| m.system_ns).sum();
+        let user: u64 = self.blocks.iter().map(|m| m.user_ns).sum();
+        system as f64 / (system + user).max(1) as f64
+    }
+
+    fn peak_memory(&self) -> Option<u64> {
+        self.blocks.iter().filter_map(|m| m.peak_memory_bytes).max()
+    }
+
+    /// Sync calls per commit of the median block, which a checkpoint now and then does not
+    /// raise; nothing if no block committed.
+    pub(crate) fn syncs_per_commit(&self) -> Option<f64> {
+        let committing = self.blocks.iter().filter(|m| m.commits > 0);
+        median(
+            committing
+                .map(|m| m.syncs.total() as f64 / m.commits as f64)
+                .collect(),
+        )
+    }
+}
+
+/// Percentiles over all latency blocks of a cell; nothing if it has none.
+fn latency(measurements: &[&Measurement], problems: &mut Vec<String>) -> Option<LatencySummary> {
+    let mut merged = Histogram::<u64>::new(3).ok()?;
+    for measurement in measurements {
+        let Some(text) = &measurement.latency else {
+            continue;
+        };
+        let added = decode(text).and_then(|histogram| {
+            merged
+                .add(histogram)
+                .map_err(|error| format!("cannot be merged: {error:?}"))
+        });
+        if let Err(error) = added {
+            problems.push(format!(
+                "the latency histogram of {}, round {}, {error}",
+                measurement.cell, measurement.round
+            ));
+        }
+    }
+    (!merged.is_empty()).then(|| LatencySummary {
+        count: merged.len(),
+        mean_ns: merged.mean(),
+        p50_ns: merged.value_at_quantile(0.5),
+        p90_ns: merged.value_at_quantile(0.9),
+        p99_ns: merged.value_at_quantile(0.99),
+        p999_ns: merged.value_at_quantile(0.999),
+        max_ns: merged.max(),
+    })
+}
+
+fn decode(text: &str) -> Result<Histogram<u64>, String> {
+    let bytes = STANDARD
+        .decode(text)
+        .map_err(|error| format!("is not base64: {error}"))?;
+    Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|error| format!("cannot be read: {error}"))
+}

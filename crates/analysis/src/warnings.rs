@@ -1,0 +1,111 @@
+//! What the analysis itself finds to spoil or qualify a run.
+
+use crate::{ComparisonOutcome, Metric, gathered::Gathered, judge::Judge, summary::Described};
+use stowplan_model::{Cell, Role, Settings, Value, Warning, WarningKind};
+
+/// A cache size that differs by less than this share was rounded to whole pages.
+const CACHE_TOLERANCE: f64 = 0.05;
+/// The page size assumed where settings name none, in bytes.
+const USUAL_PAGE: u64 = 4096;
+
+/// Everything that qualifies one comparison.
+pub(crate) fn of_comparison(
+    judge: &Judge<'_>,
+    outcome: &ComparisonOutcome,
+    gathered: &Gathered<'_>,
+) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = unreliable(outcome).into_iter().collect();
+    // The control is a copy of the baseline: it would say everything twice.
+    let cells = judge.comparison.cells.iter();
+    for cell in cells.filter(|cell| cell.role != Role::Control) {
+        warnings.extend(settings_not_taken(cell, gathered));
+        warnings.extend(too_few_syncs(cell, judge, gathered));
+    }
+    warnings
+}
+
+fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
+    if outcome.reliable {
+        return None;
+    }
+    let what = outcome.control.map_or_else(
+        || "its control has no estimate".to_owned(),
+        |control| {
+            let e = control.estimate;
+            format!(
+                "two identical cells differ by a factor of {:.3} [{:.3}, {:.3}]",
+                e.ratio, e.low, e.high
+            )
+        },
+    );
+    let times = match outcome.metric {
+        Metric::Corrected => "Stop other work on this machine, then run it again.",
+        Metric::Wall => {
+            "Stop other work on this machine, then run it again; wall times need far more rounds."
+        }
+    };
+    Some(Warning {
+        kind: WarningKind::Other,
+        message: format!(
+            "comparison {}: {what}, so nothing is claimed of it",
+            outcome.id
+        ),
+        advice: times.to_owned(),
+    })
+}
+
+fn settings_not_taken(cell: &Cell, gathered: &Gathered<'_>) -> Vec<Warning> {
+    let Some(effective) = gathered.effective.get(&cell.id) else {
+        return Vec::new();
+    };
+    cell.settings
+        .differences(effective)
+        .into_iter()
+        .filter(|(name, asked, got)| {
+            name != "cache" || !is_rounding(asked, got, page_bytes(effective, &cell.settings))
+        })
+        .map(|(name, asked, got)| Warning {
+            kind: WarningKind::SettingNotTaken,
+            message: format!(
+                "{}: {name}={asked} was asked for, the engine reports {name}={got}",
+                cell.id
+            ),
+            advice: format!("Read the results as those of {name}={got}, or change the study."),
+        })
+        .collect()
+}
+
+fn page_bytes(effective: &Settings, asked: &Settings) -> u64 {
+    [effective, asked]
+        .map(|settings| settings.number("page_size"))
+        .into_iter()
+        .find(|bytes| *bytes > 0)
+        .unwrap_or(USUAL_PAGE)
+}
+
+/// Whether two sizes differ by no more than rounding to whole pages explains.
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn is_rounding(asked: &Value, got: &Value, page: u64) -> bool {
+    let (Value::Number(asked), Value::Number(got)) = (asked, got) else {
+        return false;
+    };
+    let difference = asked.abs_diff(*got);
+    difference <= page || difference as f64 <= CACHE_TOLERANCE * *asked as f64
+}
+
+fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Option<Warning> {
+    let needed = cell.capabilities.syncs_per_commit;
+    if !cell.workload.operation.writes() {
+        return None;
+    }
+    let seen = Described::of(cell, judge, gathered).syncs_per_commit()?;
+    (seen < f64::from(needed)).then(|| Warning {
+        kind: WarningKind::TooFewSyncs,
+        message: format!(
+            "{}: {seen:.2} sync calls per commit, but '{}' needs {needed}",
+            cell.id, cell.capabilities.durability
+        ),
+        advice: "Do not rely on its durability, nor compare its time with stores that sync."
+            .to_owned(),
+    })
+}
