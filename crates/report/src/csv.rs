@@ -1,7 +1,174 @@
 //! One row per cell, for spreadsheets and scripts.
-use stowplan_analysis::Analysis;
-/// The cells as CSV (RFC 4180).
+
+use crate::wording;
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate};
+
+/// The columns, units in their names.
+const HEADER: [&str; 47] = [
+    "study",
+    "scale",
+    "host",
+    "started",
+    "comparison",
+    "cell",
+    "label",
+    "role",
+    "store",
+    "operation",
+    "order",
+    "per_transaction",
+    "delivery",
+    "cache",
+    "durability",
+    "atomic",
+    "metric",
+    "reliable",
+    "rounds",
+    "operations",
+    "time_ns",
+    "time_low_ns",
+    "time_high_ns",
+    "wall_ns",
+    "cpu_ns",
+    "kernel_share",
+    "drain_ns",
+    "total_ns",
+    "ratio_to_baseline",
+    "ratio_low",
+    "ratio_high",
+    "verdict",
+    "multiple_of_floor",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "p999_ns",
+    "max_ns",
+    "bytes_per_op",
+    "read_calls_per_op",
+    "write_calls_per_op",
+    "storage_read_bytes_per_op",
+    "storage_write_bytes_per_op",
+    "faults_per_op",
+    "syncs_per_commit",
+    "peak_memory_bytes",
+    "values_verified",
+];
+
+/// The cells as CSV (RFC 4180, but with plain line feeds): a header, then a row per cell. Empty
+/// fields are unknown or do not apply.
 #[must_use]
-pub fn render(_analysis: &Analysis) -> String {
-    String::new()
+pub fn render(analysis: &Analysis) -> String {
+    let mut text = row(HEADER.map(str::to_owned));
+    for comparison in &analysis.comparisons {
+        for cell in &comparison.cells {
+            text.push_str(&row(fields(analysis, comparison, cell)));
+        }
+    }
+    text
+}
+
+fn fields(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+    summary: &CellSummary,
+) -> [String; HEADER.len()] {
+    let run = &analysis.run;
+    let cell = &summary.cell;
+    let workload = &cell.workload;
+    let contrast = wording::to_baseline(comparison, summary);
+    let ratio = |get: fn(&RatioEstimate) -> f64| {
+        let estimate = contrast.and_then(|(estimate, _)| estimate);
+        number(estimate.as_ref().map(get))
+    };
+    let claim = wording::claim(summary);
+    let latency = summary.latency.as_ref();
+    let time = summary.time_ns;
+    [
+        run.plan.study.name.clone(),
+        run.plan.scale.clone(),
+        run.environment.host.clone(),
+        run.started.clone(),
+        comparison.id.clone(),
+        cell.key.clone(),
+        cell.label.clone(),
+        word(&cell.role),
+        cell.store.to_string(),
+        workload.operation.to_string(),
+        workload.order.to_string(),
+        workload.per_transaction.to_string(),
+        workload.delivery.to_string(),
+        workload.cache.to_string(),
+        claim.map_or_else(String::new, |claim| claim.class.to_string()),
+        shown(claim.map(|claim| claim.atomic)),
+        word(&comparison.metric),
+        comparison.reliable.to_string(),
+        summary.rounds.to_string(),
+        summary.operations.to_string(),
+        number(time.map(|time| time.estimate)),
+        number(time.map(|time| time.low)),
+        number(time.map(|time| time.high)),
+        number(Some(summary.wall_ns)),
+        number(Some(summary.cpu_ns)),
+        number(Some(summary.kernel_share)),
+        number(summary.drain_ns),
+        number(summary.total_ns),
+        ratio(|estimate| estimate.ratio),
+        ratio(|estimate| estimate.low),
+        ratio(|estimate| estimate.high),
+        contrast.map_or_else(String::new, |(_, verdict)| word(&verdict)),
+        number(summary.multiple_of_floor.map(|estimate| estimate.ratio)),
+        shown(latency.map(|latency| latency.p50_ns)),
+        shown(latency.map(|latency| latency.p90_ns)),
+        shown(latency.map(|latency| latency.p99_ns)),
+        shown(latency.map(|latency| latency.p999_ns)),
+        shown(latency.map(|latency| latency.max_ns)),
+        number(Some(summary.bytes)),
+        number(summary.read_calls),
+        number(summary.write_calls),
+        number(Some(summary.storage_read_bytes)),
+        number(summary.storage_write_bytes),
+        number(Some(summary.faults)),
+        number(Some(summary.syncs_per_commit)),
+        shown(summary.peak_memory_bytes),
+        shown(summary.verification.as_ref().map(|v| v.values)),
+    ]
+}
+
+fn shown<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A number as short as reads back exactly; nothing for what is no number.
+fn number(value: Option<f64>) -> String {
+    shown(value.filter(|value| value.is_finite()))
+}
+
+/// The name that the JSON report uses for a word, so that both can be joined.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn row(fields: [String; HEADER.len()]) -> String {
+    let mut line = fields.map(|field| quoted(&field)).join(",");
+    line.push('\n');
+    line
+}
+
+/// A field in quotes if it needs them. A leading `=`, `+`, `-` or `@` in a text would be run as a
+/// formula by spreadsheets; labels come from study files of others, so it gets an apostrophe.
+fn quoted(field: &str) -> String {
+    let is_formula = field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+    let field = if is_formula {
+        format!("'{field}")
+    } else {
+        field.to_owned()
+    };
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field
+    }
 }

@@ -4,8 +4,14 @@
 //! is `stowplan-analysis`; a verdict is only worded here), files, clocks, and asking the terminal
 //! what it can do (width, colour and Unicode are parameters).
 
+mod chart;
 pub mod csv;
+mod format;
 pub mod html;
 pub mod json;
 pub mod markdown;
+mod method;
+mod scale;
+mod table;
 pub mod terminal;
+pub mod wording;

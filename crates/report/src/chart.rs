@@ -1,0 +1,197 @@
+//! A chart before it is drawn: rows with values and finished texts, and the axis they share.
+//! Terminal, Markdown and HTML draw the same rows.
+
+use crate::format;
+use crate::scale::Scale;
+use crate::wording;
+use stowplan_analysis::{Analysis, CellSummary, ChartBar, ChartOutcome, PublishedRatio, Verdict};
+use stowplan_model::{CellId, Role};
+
+/// One chart.
+pub(crate) struct Chart {
+    /// Name in the study file.
+    pub(crate) id: String,
+    /// Title for people.
+    pub(crate) title: String,
+    /// What the bars are.
+    pub(crate) subtitle: String,
+    /// What 1.0 is.
+    pub(crate) reference: String,
+    /// This machine's bars, the reference first.
+    pub(crate) ours: Vec<Bar>,
+    /// The published bars.
+    pub(crate) published: Vec<Bar>,
+    /// What the published bars compare.
+    pub(crate) published_label: Option<String>,
+    /// The cheapest conceivable way: its label and its ratio to the reference.
+    pub(crate) floor: Option<(String, f64)>,
+    /// What must be said about it, such as that nothing is claimed.
+    pub(crate) note: Option<String>,
+    /// The axis.
+    pub(crate) scale: Scale,
+}
+
+/// One bar.
+pub(crate) struct Bar {
+    /// Name for people.
+    pub(crate) label: String,
+    /// What else there is to know: a durability promise, what a published system was.
+    pub(crate) detail: Option<String>,
+    /// Length.
+    pub(crate) value: Option<f64>,
+    /// Ends of the interval.
+    pub(crate) ends: Option<(f64, f64)>,
+    /// The value as text.
+    pub(crate) text: String,
+    /// Everything about it in a sentence.
+    pub(crate) tooltip: String,
+    /// The verdict, where there is one.
+    pub(crate) verdict: Option<Verdict>,
+    /// Whether it is the reference itself.
+    pub(crate) is_reference: bool,
+}
+
+/// Every chart of the study that has data.
+pub(crate) fn charts(analysis: &Analysis) -> Vec<Chart> {
+    let charts = analysis.charts.iter();
+    charts.map(|outcome| chart(analysis, outcome)).collect()
+}
+
+fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
+    let mut ours = vec![reference_bar(&outcome.reference)];
+    ours.extend(
+        outcome
+            .bars
+            .iter()
+            .map(|bar| our_bar(bar, &outcome.reference)),
+    );
+    let precision = outcome.published_precision;
+    let published: Vec<Bar> = outcome
+        .published
+        .iter()
+        .map(|ratio| published_bar(ratio, precision))
+        .collect();
+    let floor = floor(analysis, outcome);
+    let bars = || ours.iter().chain(&published);
+    let values: Vec<f64> = bars().filter_map(|bar| bar.value).collect();
+    let mut ends: Vec<f64> = bars()
+        .filter_map(|bar| bar.ends)
+        .flat_map(|(low, high)| [low, high])
+        .collect();
+    ends.extend(floor.as_ref().map(|(_, ratio)| *ratio));
+    let scale = Scale::for_bars(&values, &ends);
+    let note = (!outcome.reliable).then(|| {
+        "Session unreliable: this machine's bars are shown, but nothing is claimed from them."
+            .to_owned()
+    });
+    let logarithmic = if scale.is_logarithmic() {
+        " Logarithmic axis."
+    } else {
+        ""
+    };
+    Chart {
+        id: outcome.id.clone(),
+        title: outcome.title.clone(),
+        subtitle: format!(
+            "Time per operation, as a multiple of {}. Shorter is faster.{logarithmic}",
+            outcome.reference
+        ),
+        reference: outcome.reference.clone(),
+        ours,
+        published,
+        published_label: outcome.published_label.clone(),
+        floor,
+        note,
+        scale,
+    }
+}
+
+fn reference_bar(label: &str) -> Bar {
+    Bar {
+        label: label.to_owned(),
+        detail: None,
+        value: Some(1.0),
+        ends: None,
+        text: "1.00".to_owned(),
+        tooltip: format!("{label}: 1.00 by definition, the reference of this chart"),
+        verdict: None,
+        is_reference: true,
+    }
+}
+
+fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
+    let verdict = wording::verdict(bar.verdict);
+    let label = bar.label.clone();
+    let Some(estimate) = bar.estimate else {
+        return Bar {
+            tooltip: format!("{label}: {verdict}"),
+            label,
+            detail: bar.durability.clone(),
+            value: None,
+            ends: None,
+            text: "no data".to_owned(),
+            verdict: Some(bar.verdict),
+            is_reference: false,
+        };
+    };
+    let ratio = format::ratio(estimate.ratio);
+    let interval = format::interval(estimate.low, estimate.high);
+    Bar {
+        tooltip: format!(
+            "{label}: {ratio} times the time of {reference}, interval {} to {}, {} rounds: \
+             {verdict}",
+            format::ratio(estimate.low),
+            format::ratio(estimate.high),
+            estimate.rounds
+        ),
+        label,
+        detail: bar.durability.clone(),
+        value: Some(estimate.ratio),
+        ends: Some((estimate.low, estimate.high)),
+        text: format!("{ratio} {interval}"),
+        verdict: Some(bar.verdict),
+        is_reference: false,
+    }
+}
+
+fn published_bar(published: &PublishedRatio, precision: Option<f64>) -> Bar {
+    let ratio = format::ratio(published.ratio);
+    let read_to = precision
+        .map(|precision| format!(", read off the published chart to about {precision}"))
+        .unwrap_or_default();
+    let PublishedRatio {
+        system,
+        description,
+        ..
+    } = published;
+    Bar {
+        label: system.clone(),
+        detail: Some(description.clone()),
+        value: Some(published.ratio),
+        ends: precision.map(|p| ((published.ratio - p).max(0.0), published.ratio + p)),
+        tooltip: format!("{system} ({description}): {ratio} as published{read_to}"),
+        text: ratio,
+        verdict: None,
+        is_reference: false,
+    }
+}
+
+/// The floor relative to the chart's reference: the inverse of the reference's multiple of it.
+fn floor(analysis: &Analysis, outcome: &ChartOutcome) -> Option<(String, f64)> {
+    let study = &analysis.run.plan.study;
+    let spec = study.charts.iter().find(|spec| spec.id == outcome.id)?;
+    let mut comparisons = analysis.comparisons.iter();
+    let comparison = comparisons.find(|comparison| comparison.id == spec.comparison)?;
+    let reference = CellId(format!("{}/{}", spec.comparison, spec.reference));
+    let multiple = comparison.cell(&reference)?.multiple_of_floor?;
+    let floors: Vec<&CellSummary> = comparison
+        .cells
+        .iter()
+        .filter(|cell| cell.cell.role == Role::Floor)
+        .collect();
+    let label = match floors.as_slice() {
+        [only] => only.cell.label.clone(),
+        _ => "the cheapest way".to_owned(),
+    };
+    Some((label, 1.0 / multiple.ratio))
+}

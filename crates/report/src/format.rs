@@ -1,0 +1,138 @@
+//! Numbers for people: three significant digits, and units that fit.
+
+/// What stands where there is no number.
+pub(crate) const NOTHING: &str = "n/a";
+
+/// A time given in nanoseconds, with the unit that leaves one to three digits before the point.
+pub(crate) fn time(nanoseconds: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+    if !nanoseconds.is_finite() {
+        return NOTHING.to_owned();
+    }
+    // 999.5 and more would be rounded to 1000 of the smaller unit.
+    let (unit, factor) = UNITS
+        .into_iter()
+        .find(|(_, factor)| nanoseconds.abs() / factor < 999.5)
+        .unwrap_or(("s", 1e9));
+    format!("{} {unit}", significant(nanoseconds / factor))
+}
+
+/// A ratio.
+pub(crate) fn ratio(value: f64) -> String {
+    significant(value)
+}
+
+/// `[2.05, 2.16]`
+pub(crate) fn interval(low: f64, high: f64) -> String {
+    format!("[{}, {}]", ratio(low), ratio(high))
+}
+
+/// A share from 0 to 1 as a percentage: whole from 10% on, one decimal below.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if !percent.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let rounded = format!("{percent:.1}");
+    if percent.abs() < 9.95 && !rounded.ends_with(".0") {
+        format!("{rounded}%")
+    } else {
+        format!("{percent:.0}%")
+    }
+}
+
+/// A duration given in seconds.
+pub(crate) fn seconds(seconds: f64) -> String {
+    if seconds >= 99.5 {
+        let whole = seconds.round();
+        return format!("{:.0} min {:.0} s", (whole / 60.0).floor(), whole % 60.0);
+    }
+    time(seconds * 1e9)
+}
+
+/// A count with its thousands grouped: `100,000`.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A mean number of events per operation: zero is `0`, the rest three significant digits.
+pub(crate) fn per_operation(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    significant(value)
+}
+
+/// A mean number of bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "three digits are shown; a negative mean of bytes does not exist"
+)]
+pub(crate) fn bytes(mean: f64) -> String {
+    if !mean.is_finite() {
+        return NOTHING.to_owned();
+    }
+    stowplan_model::format_bytes(mean.round() as u64)
+}
+
+/// Three significant digits, never in exponent form.
+fn significant(value: f64) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    if value == 0.0 {
+        return "0.00".to_owned();
+    }
+    // The exponent after rounding: 9.996 has three digits as 10.0, not as 9.996.
+    let exponent = format!("{value:.2e}")
+        .split_once('e')
+        .and_then(|(_, exponent)| exponent.parse::<i32>().ok())
+        .unwrap_or(0);
+    let decimals = usize::try_from(2 - exponent).unwrap_or(0).min(9);
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_significant_digits_and_a_fitting_unit() {
+        assert_eq!(time(4.1), "4.10 ns");
+        assert_eq!(time(999.4), "999 ns");
+        assert_eq!(time(999.6), "1.00 µs");
+        assert_eq!(time(8_619.0), "8.62 µs");
+        assert_eq!(time(12_345_678.0), "12.3 ms");
+        assert_eq!(time(2e12), "2000 s");
+        assert_eq!(time(f64::NAN), NOTHING);
+    }
+
+    #[test]
+    fn ratios_have_three_significant_digits() {
+        assert_eq!(ratio(2.1), "2.10");
+        assert_eq!(ratio(0.4762), "0.476");
+        assert_eq!(ratio(9.996), "10.0");
+        assert_eq!(ratio(13.75), "13.8");
+        assert_eq!(interval(2.051, 2.158), "[2.05, 2.16]");
+    }
+
+    #[test]
+    fn counts_and_percentages_are_short() {
+        assert_eq!(count(1_228_800_000), "1,228,800,000");
+        assert_eq!(count(999), "999");
+        assert_eq!(percent(0.05), "5%");
+        assert_eq!(percent(0.0345), "3.5%");
+        assert_eq!(percent(0.74), "74%");
+        assert_eq!(seconds(187.4), "3 min 7 s");
+        assert_eq!(per_operation(0.0), "0");
+    }
+}

@@ -1,0 +1,335 @@
+//! The report as one HTML file that needs no network.
+//!
+//! Bars are SVG made here rather than by a plotting library: a library draws text and bars into
+//! one picture of fixed size, whose labels shrink to nothing on a phone, cannot wrap, and cannot
+//! follow the reader's font and colour scheme. Here each bar is a small SVG that stretches in one
+//! direction only, and every label is ordinary text beside it.
+
+mod chart;
+mod element;
+mod embed;
+mod svg;
+mod table;
+
+use crate::table::{Facts, environment, harness_cost, settings, space};
+use crate::wording::{self, Findings, Statement};
+use crate::{method, table as tables};
+use element::{anchor, escape};
+use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
+
+const TEMPLATE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The report as one HTML document; `raw_result` is the text of `result.jsonl`, which is embedded
+/// for download.
+#[must_use]
+pub fn render(analysis: &Analysis, raw_result: &str) -> String {
+    let study = &analysis.run.plan.study;
+    let title = escape(&study.title);
+    fill(
+        TEMPLATE,
+        &[
+            ("title", &title),
+            ("style", STYLE),
+            ("script", SCRIPT),
+            ("question", &escape(&study.question)),
+            ("byline", &byline(analysis)),
+            ("warnings-notice", &warnings_notice(analysis)),
+            ("verdicts", &verdicts(analysis)),
+            ("charts", &chart::charts(analysis)),
+            ("latency", &chart::latency(analysis)),
+            ("tables", &comparison_tables(analysis)),
+            ("space", &space_section(analysis)),
+            ("warnings", &warnings(analysis)),
+            ("settings", &settings_section(analysis)),
+            ("environment", &environment_section(analysis)),
+            ("method", &method_section(analysis)),
+            ("raw", &embed::raw_result(raw_result)),
+        ],
+    )
+}
+
+/// The template with `{{name}}` replaced. In one pass, so that braces in a value stay text.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut page = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        page.push_str(before);
+        let Some((name, after)) = after.split_once("}}") else {
+            break;
+        };
+        let value = values.iter().find(|(known, _)| *known == name);
+        page.push_str(value.map_or("", |(_, value)| value));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+fn byline(analysis: &Analysis) -> String {
+    let run = &analysis.run;
+    let machine = &run.environment;
+    let cpu = machine
+        .cpu
+        .clone()
+        .unwrap_or_else(|| machine.architecture.clone());
+    let parts = [
+        machine.host.clone(),
+        format!("{cpu}, {} CPUs", machine.cpus),
+        machine.os.clone(),
+        machine.file_system.kind.clone(),
+        run.started.clone(),
+    ];
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let facts = parts.map(|part| format!("<span>{}</span>", escape(part)));
+    let mut line: String = facts.collect();
+    // Only an address that is visibly one becomes a link: study files are written by anyone.
+    if let Some(source) = run
+        .plan
+        .study
+        .source
+        .as_ref()
+        .filter(|s| s.starts_with("https://"))
+    {
+        let source = escape(source);
+        line.push_str(&format!(
+            "<span><a href=\"{source}\" rel=\"noreferrer\">the published study</a></span>"
+        ));
+    }
+    line
+}
+
+fn warnings_notice(analysis: &Analysis) -> String {
+    let mut notice = String::new();
+    if let Some(ending) = wording::ending(analysis) {
+        notice.push_str(&format!("<p class=\"notice\">{}</p>", escape(&ending)));
+    }
+    let mut counts = Vec::new();
+    for (count, what, target) in [
+        (analysis.warnings.len(), "warning", "#warnings"),
+        (analysis.failures.len(), "failed cell", "#warnings"),
+    ] {
+        if count > 0 {
+            let s = if count == 1 { "" } else { "s" };
+            counts.push(format!("<a href=\"{target}\">{count} {what}{s}</a>"));
+        }
+    }
+    if !counts.is_empty() {
+        notice.push_str(&format!(
+            "<p class=\"notice\">This run has {}.</p>",
+            wording::list(&counts)
+        ));
+    }
+    notice
+}
+
+fn verdicts(analysis: &Analysis) -> String {
+    wording::findings(analysis)
+        .iter()
+        .map(verdict_card)
+        .collect()
+}
+
+fn verdict_card(findings: &Findings) -> String {
+    let (first, more): (Vec<&Statement>, Vec<&Statement>) = findings
+        .statements
+        .iter()
+        .partition(|statement| statement.to_baseline);
+    let more = if more.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<details><summary>{} more ratios</summary>{}</details>",
+            more.len(),
+            statement_list(&more)
+        )
+    };
+    format!(
+        "<article class=\"verdict\"><h3>{}</h3><p class=\"headline\">{}</p>\
+         <p class=\"advice\">{}</p>{}{more}<p class=\"noise\">{} \
+         <a href=\"#cells-{}\">All numbers</a></p></article>\n",
+        escape(&findings.title),
+        escape(&findings.headline),
+        escape(&findings.advice),
+        statement_list(&first),
+        escape(&findings.noise),
+        anchor(&findings.id)
+    )
+}
+
+fn statement_list(statements: &[&Statement]) -> String {
+    if statements.is_empty() {
+        return String::new();
+    }
+    let items = statements.iter().map(|statement| {
+        let badge = badge(statement.verdict);
+        format!("<li>{badge}<span>{}</span></li>", escape(&statement.text))
+    });
+    format!(
+        "<ul class=\"statements\">{}</ul>",
+        items.collect::<String>()
+    )
+}
+
+/// A verdict as a small label; its colour repeats what its text says.
+fn badge(verdict: Verdict) -> String {
+    let class = match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent | Verdict::SmallDifference => "same",
+        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => "open",
+    };
+    let word = wording::verdict(verdict);
+    format!("<span class=\"badge {class}\">{word}</span>")
+}
+
+fn comparison_tables(analysis: &Analysis) -> String {
+    analysis.comparisons.iter().map(comparison_table).collect()
+}
+
+fn comparison_table(comparison: &ComparisonOutcome) -> String {
+    let delay = comparison.delay_share.map_or_else(String::new, |share| {
+        let share = crate::format::percent(share);
+        format!(" Blocks waited for a CPU for {share} of their time.")
+    });
+    let metric = wording::metric(comparison.metric);
+    let not_applicable = not_applicable(comparison);
+    format!(
+        "<section id=\"cells-{}\"><h3>{}</h3><p>Ratios are of {metric}.{delay}</p>{}\
+         {not_applicable}</section>\n",
+        anchor(&comparison.id),
+        escape(&comparison.title),
+        table::table(&comparison.title, &tables::cells(comparison))
+    )
+}
+
+fn not_applicable(comparison: &ComparisonOutcome) -> String {
+    if comparison.not_applicable.is_empty() {
+        return String::new();
+    }
+    let cells = comparison.not_applicable.iter();
+    let items =
+        cells.map(|(cell, why)| format!("<li><b>{}</b>: {}</li>", escape(cell), escape(why)));
+    format!(
+        "<p>Not applicable:</p><ul>{}</ul>",
+        items.collect::<String>()
+    )
+}
+
+fn space_section(analysis: &Analysis) -> String {
+    if analysis.space.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"space\"><h2>Disk space</h2>{}{}</section>\n",
+        chart::space(analysis),
+        table::table("Disk space", &space(analysis))
+    )
+}
+
+fn warnings(analysis: &Analysis) -> String {
+    if analysis.warnings.is_empty() && analysis.failures.is_empty() {
+        return String::new();
+    }
+    let warnings = analysis.warnings.iter().map(|warning| {
+        format!(
+            "<li><b>{}</b> {}</li>",
+            escape(&sentence(&warning.message)),
+            escape(&sentence(&warning.advice))
+        )
+    });
+    let failures = analysis.failures.iter().map(|failure| {
+        let output = if failure.stderr.trim().is_empty() {
+            String::new()
+        } else {
+            format!("<pre>{}</pre>", escape(failure.stderr.trim_end()))
+        };
+        format!(
+            "<li><b>{} failed.</b> {}{output}</li>",
+            escape(&failure.cell.0),
+            escape(&sentence(&failure.message))
+        )
+    });
+    format!(
+        "<section id=\"warnings\"><h2>Warnings</h2><ul class=\"warnings\">{}</ul></section>\n",
+        warnings.chain(failures).collect::<String>()
+    )
+}
+
+/// The text with a capital letter at its start and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let mut characters = text.trim_end_matches('.').chars();
+    let first = characters.next();
+    let start: String = first.into_iter().flat_map(char::to_uppercase).collect();
+    format!("{start}{}.", characters.as_str())
+}
+
+fn settings_section(analysis: &Analysis) -> String {
+    let tables = analysis.comparisons.iter().map(|comparison| {
+        let caption = format!("Settings: {}", comparison.title);
+        format!(
+            "<h3>{}</h3>{}",
+            escape(&comparison.title),
+            table::table(&caption, &settings(comparison))
+        )
+    });
+    tables.collect()
+}
+
+fn environment_section(analysis: &Analysis) -> String {
+    let cost = harness_cost(analysis)
+        .map(|cost| format!("<p>{}</p>", escape(&cost)))
+        .unwrap_or_default();
+    let mut preparation = String::new();
+    for record in &analysis.preparation {
+        preparation.push_str(&format!(
+            "<li>{}: {} values, {}, in {}</li>",
+            escape(&record.what),
+            crate::format::count(record.values),
+            stowplan_model::format_bytes(record.bytes),
+            crate::format::seconds(record.seconds)
+        ));
+    }
+    if !preparation.is_empty() {
+        preparation = format!("<h3>Preparing</h3><ul>{preparation}</ul>");
+    }
+    format!("{}{cost}{preparation}", fact_list(&environment(analysis)))
+}
+
+fn fact_list(facts: &Facts) -> String {
+    let items = facts.iter().map(|(name, value)| {
+        format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(name),
+            escape(value)
+        )
+    });
+    format!("<dl class=\"facts\">{}</dl>", items.collect::<String>())
+}
+
+fn method_section(analysis: &Analysis) -> String {
+    let notes = method::notes(analysis);
+    let items = notes.iter().map(|note| {
+        format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(note.heading),
+            escape(&note.text)
+        )
+    });
+    format!(
+        "<dl class=\"facts method\">{}</dl>",
+        items.collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_in_a_value_are_not_filled_again() {
+        let values = [("a", "{{b}}"), ("b", "no")];
+        assert_eq!(fill("<{{a}}|{{b}}|{{unknown}}>", &values), "<{{b}}|no|>");
+    }
+}

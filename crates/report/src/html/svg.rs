@@ -1,0 +1,138 @@
+//! One row of a chart as a small SVG. Positions across are percentages, so that it stretches to
+//! any width; heights are pixels, so that nothing is distorted.
+
+use super::element::escape;
+use std::fmt::Write as _;
+
+/// Height of a row, in pixels.
+const HEIGHT: f64 = 30.0;
+/// Height of a bar, in pixels.
+const BAR: f64 = 16.0;
+/// Half the height of the caps of a whisker, in pixels.
+const CAP: f64 = 5.0;
+
+/// A drawing in the making. Positions are shares of the width, 0 to 1.
+pub(super) struct Row {
+    body: String,
+    title: String,
+}
+
+impl Row {
+    /// An empty row; `title` says in words what it shows.
+    pub(super) fn new(title: &str) -> Self {
+        Self {
+            body: String::new(),
+            title: escape(title),
+        }
+    }
+
+    /// A line over the whole height.
+    pub(super) fn line(&mut self, at: f64, class: &str) {
+        self.add(format_args!(
+            "<line class=\"{class}\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>",
+            at = share(at)
+        ));
+    }
+
+    /// A bar between two positions.
+    pub(super) fn bar(&mut self, from: f64, to: f64, class: &str) {
+        let (left, right) = (from.min(to), from.max(to));
+        self.add(format_args!(
+            "<rect class=\"{class}\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{BAR}\"/>",
+            share(left),
+            share(right - left),
+            (HEIGHT - BAR) / 2.0
+        ));
+    }
+
+    /// An interval.
+    pub(super) fn whisker(&mut self, low: f64, high: f64) {
+        let middle = HEIGHT / 2.0;
+        let (low, high) = (share(low), share(high));
+        self.add(format_args!(
+            "<line class=\"whisker\" x1=\"{low}\" x2=\"{high}\" y1=\"{middle}\" y2=\"{middle}\"/>"
+        ));
+        for end in [low, high] {
+            self.add(format_args!(
+                "<line class=\"whisker\" x1=\"{end}\" x2=\"{end}\" y1=\"{}\" y2=\"{}\"/>",
+                middle - CAP,
+                middle + CAP
+            ));
+        }
+    }
+
+    /// A thin line between two positions.
+    pub(super) fn range(&mut self, from: f64, to: f64) {
+        let middle = HEIGHT / 2.0;
+        self.add(format_args!(
+            "<line class=\"range\" x1=\"{}\" x2=\"{}\" y1=\"{middle}\" y2=\"{middle}\"/>",
+            share(from),
+            share(to)
+        ));
+    }
+
+    /// A mark: shapes differ, so that colour is not needed to tell them apart.
+    pub(super) fn mark(&mut self, at: f64, shape: Mark) {
+        let (at, middle) = (share(at), HEIGHT / 2.0);
+        match shape {
+            Mark::Disc => self.add(format_args!(
+                "<circle class=\"mark\" cx=\"{at}\" cy=\"{middle}\" r=\"5\"/>"
+            )),
+            Mark::Ring => self.add(format_args!(
+                "<circle class=\"mark hollow\" cx=\"{at}\" cy=\"{middle}\" r=\"4.5\"/>"
+            )),
+            Mark::Bar => self.add(format_args!(
+                "<line class=\"mark\" x1=\"{at}\" x2=\"{at}\" y1=\"{}\" y2=\"{}\"/>",
+                middle - 7.0,
+                middle + 7.0
+            )),
+        }
+    }
+
+    /// The SVG element.
+    pub(super) fn finish(self) -> String {
+        format!(
+            "<svg class=\"track\" role=\"img\" height=\"{HEIGHT}\"><title>{}</title>{}</svg>",
+            self.title, self.body
+        )
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        // Writing to a text cannot fail.
+        let _ = self.body.write_fmt(element);
+    }
+}
+
+/// The shape of a mark.
+#[derive(Clone, Copy)]
+pub(super) enum Mark {
+    /// A filled circle.
+    Disc,
+    /// A circle.
+    Ring,
+    /// A short upright line.
+    Bar,
+}
+
+/// The labels below the rows of a chart.
+pub(super) fn axis(labels: &[(f64, String)]) -> String {
+    let texts: String = labels
+        .iter()
+        .map(|(at, label)| {
+            // A label at an end of the axis would be cut in half.
+            let anchor = match *at {
+                at if at < 0.03 => "start",
+                at if at > 0.97 => "end",
+                _ => "middle",
+            };
+            let at = share(*at);
+            let label = escape(label);
+            format!("<text x=\"{at}\" y=\"14\" text-anchor=\"{anchor}\">{label}</text>")
+        })
+        .collect();
+    format!("<svg class=\"axis\" aria-hidden=\"true\" height=\"20\">{texts}</svg>")
+}
+
+fn share(position: f64) -> String {
+    format!("{:.2}%", position.clamp(0.0, 1.0) * 100.0)
+}

@@ -1,0 +1,89 @@
+//! The method in short, for readers of a report.
+
+use crate::{format, wording};
+use stowplan_analysis::Analysis;
+
+/// One note: a heading and a paragraph.
+pub(crate) struct Note {
+    pub(crate) heading: &'static str,
+    pub(crate) text: String,
+}
+
+/// What was done and computed, with the formulas.
+pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
+    let zone = wording::zone(analysis);
+    let factor = format::ratio(1.0 + analysis.run.equivalence);
+    let note = |heading, text: String| Note { heading, text };
+    vec![
+        note(
+            "Rounds",
+            "Every cell runs once per round, in fresh random order, in a process of its own; the \
+             baseline runs twice. Ratios are taken within a round, so that slow changes of the \
+             machine cancel. A block lasts about 25 ms after an untimed lead-in; ratio blocks \
+             read the clock only at their ends, latency blocks once per operation."
+                .to_owned(),
+        ),
+        note(
+            "Time",
+            "Corrected time C = W − D: wall time W minus the time D that the thread was ready but \
+             waited for a CPU. If other threads of the worker used 1% of the wall time or more, \
+             or D is unknown, wall time is used instead, and the comparison says so. Warm blocks \
+             that read from storage are repeated; nothing is discarded for its time."
+                .to_owned(),
+        ),
+        note(
+            "Ratio",
+            "In round r, d(r) = ln(time of the cell / time of the reference). The estimate is \
+             exp(θ), with θ the Hodges–Lehmann estimate: the median of (d(i) + d(j)) / 2 over all \
+             i ≤ j."
+                .to_owned(),
+        ),
+        note(
+            "Interval",
+            "The exact interval of Wilcoxon's signed-rank test; for wall time that of the sign \
+             test around the median. Looks at 10, 20 and 40 rounds, each with α = 0.0207, keep \
+             the overall error at 5%. It is then widened to [low / exp(φ), high × exp(φ)] by the \
+             noise floor φ = max(ln 1.01, |θ of the control|), with ln 1.03 in place of ln 1.01 \
+             if blocks waited for a CPU for more than 5% of their time."
+                .to_owned(),
+        ),
+        note(
+            "Verdict",
+            format!(
+                "The equivalence zone reaches from 1/{factor} to {factor}. Faster or slower: the \
+                 whole interval lies outside it. Equivalent within {zone}: the whole interval lies \
+                 inside. Small difference: the interval excludes 1 but overlaps the zone. \
+                 Otherwise unresolved. A cell is fastest only if it beats each rival in a ratio of \
+                 its own."
+            ),
+        ),
+        note(
+            "Control",
+            "The second copy of the baseline must show a ratio of 1. If its interval, widened by \
+             the base floor only, excludes 1, or its estimate is off by more than half the zone, \
+             the session is unreliable and nothing is claimed."
+                .to_owned(),
+        ),
+        note(
+            "Floor",
+            "The cheapest conceivable way to do the same work, such as reading from a flat file \
+             that is already open with the offsets in memory. No store can be expected below it."
+                .to_owned(),
+        ),
+        note(
+            "Durability",
+            "none (D0): killing the process can damage committed data. process-crash (D1): \
+             acknowledged writes survive kill -9; power loss may corrupt. consistent (D2): power \
+             loss leaves a consistent state; recent writes may vanish. durable (D3): acknowledged \
+             means it survives power loss. atomic: a crash leaves the old value or the new one. \
+             Ratios across classes compare different promises."
+                .to_owned(),
+        ),
+        note(
+            "Latency",
+            "Percentiles are of single operations over all latency blocks, in wall time, with the \
+             clock's own cost in them. Waiting for a CPU shows in the highest percentiles."
+                .to_owned(),
+        ),
+    ]
+}

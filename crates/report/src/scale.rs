@@ -1,0 +1,149 @@
+//! The axis of a chart: where a value lies between its ends, and which values are marked.
+
+/// From this spread on, the smallest bars of a linear axis could no longer be told apart.
+const LOGARITHMIC_FROM: f64 = 10.0;
+
+/// An axis from `low` to `high`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+}
+
+impl Scale {
+    /// An axis for bars: from 0, or logarithmic if the bars differ by more than tenfold.
+    /// `ends` are the ends of intervals and other marks that must lie within it.
+    pub(crate) fn for_bars(bars: &[f64], ends: &[f64]) -> Self {
+        let positive = |value: &f64| value.is_finite() && *value > 0.0;
+        let lowest = |values: &[f64]| {
+            let values = values.iter().copied().filter(positive);
+            values.fold(f64::INFINITY, f64::min)
+        };
+        let highest = |values: &[f64]| {
+            let values = values.iter().copied().filter(positive);
+            values.fold(0.0, f64::max)
+        };
+        let high = highest(bars).max(highest(ends));
+        if highest(bars) > lowest(bars) * LOGARITHMIC_FROM {
+            Self::logarithmic(lowest(bars).min(lowest(ends)), high)
+        } else if high > 0.0 {
+            Self {
+                low: 0.0,
+                high: high * 1.02,
+                logarithmic: false,
+            }
+        } else {
+            Self {
+                low: 0.0,
+                high: 1.0,
+                logarithmic: false,
+            }
+        }
+    }
+
+    /// A logarithmic axis with some air at both ends.
+    pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
+        let usable = low.is_finite() && low > 0.0 && high >= low;
+        let (low, high) = if usable { (low, high) } else { (0.1, 10.0) };
+        Self {
+            low: low / 1.15,
+            high: high * 1.15,
+            logarithmic: true,
+        }
+    }
+
+    /// Whether equal distances mean equal factors.
+    pub(crate) fn is_logarithmic(&self) -> bool {
+        self.logarithmic
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high end.
+    pub(crate) fn position(&self, value: f64) -> f64 {
+        let position = if self.logarithmic {
+            (value / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        if position.is_nan() {
+            return 0.0;
+        }
+        position.clamp(0.0, 1.0)
+    }
+
+    /// Where bars start: at 0, or on a logarithmic axis, which has no 0, at 1.
+    pub(crate) fn origin(&self) -> f64 {
+        if self.logarithmic { 1.0 } else { 0.0 }
+    }
+
+    /// Three to eight round values to mark.
+    pub(crate) fn ticks(&self) -> Vec<f64> {
+        if self.logarithmic {
+            return self.logarithmic_ticks();
+        }
+        let step = round_step((self.high - self.low) / 5.0);
+        (0..=8)
+            .map(|index| f64::from(index) * step)
+            .filter(|tick| *tick <= self.high)
+            .collect()
+    }
+
+    fn logarithmic_ticks(&self) -> Vec<f64> {
+        let decades = (self.high / self.low).log10();
+        let digits: &[f64] = if decades > 3.0 {
+            &[1.0]
+        } else if decades > 1.7 {
+            &[1.0, 3.0]
+        } else {
+            &[1.0, 2.0, 5.0]
+        };
+        (-12..=12)
+            .map(|exponent| 10f64.powi(exponent))
+            .flat_map(|decade| digits.iter().map(move |digit| digit * decade))
+            .filter(|tick| *tick >= self.low && *tick <= self.high)
+            .collect()
+    }
+}
+
+/// The next larger step of the form 1, 2 or 5 times a power of ten.
+fn round_step(at_least: f64) -> f64 {
+    let decade = 10f64.powf(at_least.log10().floor());
+    [1.0, 2.0, 5.0]
+        .map(|digit| digit * decade)
+        .into_iter()
+        .find(|step| *step >= at_least * 0.999)
+        .unwrap_or(decade * 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_over_ten_makes_the_axis_logarithmic() {
+        assert!(!Scale::for_bars(&[1.0, 1.1, 5.43], &[0.3]).is_logarithmic());
+        assert!(Scale::for_bars(&[1.0, 13.75], &[]).is_logarithmic());
+    }
+
+    #[test]
+    fn every_value_lies_on_the_axis_and_ticks_are_round() {
+        let scale = Scale::for_bars(&[1.0, 2.4, 5.0], &[0.5, 5.2]);
+        assert_eq!(scale.ticks(), [0.0, 2.0, 4.0]);
+        assert!(scale.position(5.2) < 1.0 && scale.position(5.2) > 0.95);
+        let scale = Scale::for_bars(&[1.0, 13.75], &[]);
+        assert_eq!(scale.ticks(), [1.0, 2.0, 5.0, 10.0]);
+        assert_eq!(scale.origin(), 1.0);
+    }
+
+    #[test]
+    fn useless_values_do_not_break_the_axis() {
+        for scale in [
+            Scale::for_bars(&[], &[]),
+            Scale::for_bars(&[f64::NAN, f64::INFINITY], &[-1.0]),
+            Scale::logarithmic(f64::INFINITY, 0.0),
+        ] {
+            assert!((0.0..=1.0).contains(&scale.position(f64::NAN)));
+            assert!(!scale.ticks().is_empty());
+        }
+    }
+}

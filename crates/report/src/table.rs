@@ -1,0 +1,613 @@
+//! Tables before they are drawn: columns, and rows of finished texts with the number to sort by.
+//! Markdown and HTML draw the same tables; the terminal has narrower ones of its own.
+
+use crate::{format, wording};
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, LatencySummary, SpaceRow};
+use stowplan_model::{Role, format_bytes};
+
+/// A table.
+#[derive(Default)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Entry>>,
+}
+
+/// A column of a table.
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    /// What it means, for those who ask.
+    pub(crate) help: &'static str,
+    /// Numbers stand to the right.
+    pub(crate) numeric: bool,
+}
+
+/// One field of a table.
+#[derive(Default)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    pub(crate) sort: Option<f64>,
+}
+
+impl Entry {
+    fn text(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            sort: None,
+        }
+    }
+
+    fn number(value: f64, text: String) -> Self {
+        Self {
+            text,
+            sort: value.is_finite().then_some(value),
+        }
+    }
+
+    fn maybe(value: Option<f64>, text: impl Fn(f64) -> String) -> Self {
+        value.map_or_else(Self::default, |value| Self::number(value, text(value)))
+    }
+}
+
+/// A column and how its field is made from a thing that is one row.
+struct Maker<'a, T> {
+    column: Column,
+    make: Box<dyn Fn(&T) -> Entry + 'a>,
+}
+
+fn numeric<'a, T>(
+    title: &'static str,
+    help: &'static str,
+    make: impl Fn(&T) -> Entry + 'a,
+) -> Maker<'a, T> {
+    maker(title, help, true, make)
+}
+
+fn textual<'a, T>(
+    title: &'static str,
+    help: &'static str,
+    make: impl Fn(&T) -> Entry + 'a,
+) -> Maker<'a, T> {
+    maker(title, help, false, make)
+}
+
+fn maker<'a, T>(
+    title: &'static str,
+    help: &'static str,
+    numeric: bool,
+    make: impl Fn(&T) -> Entry + 'a,
+) -> Maker<'a, T> {
+    Maker {
+        column: Column {
+            title,
+            help,
+            numeric,
+        },
+        make: Box::new(make),
+    }
+}
+
+/// The table of `things`, without columns in which no row has anything to show.
+fn build<T>(makers: Vec<Maker<'_, T>>, things: &[T]) -> Table {
+    let mut table = Table::default();
+    table.rows.resize_with(things.len(), Vec::new);
+    for maker in makers {
+        let entries: Vec<Entry> = things.iter().map(&maker.make).collect();
+        if entries.iter().all(|entry| entry.text.is_empty()) {
+            continue;
+        }
+        table.columns.push(maker.column);
+        for (row, entry) in table.rows.iter_mut().zip(entries) {
+            row.push(entry);
+        }
+    }
+    table
+}
+
+/// Everything about the cells of a comparison.
+pub(crate) fn cells(comparison: &ComparisonOutcome) -> Table {
+    let mut makers = verdict_columns(comparison);
+    makers.extend(time_columns());
+    makers.extend(resource_columns());
+    makers.extend(evidence_columns());
+    let cells: Vec<&CellSummary> = comparison.cells.iter().collect();
+    build(makers, &cells)
+}
+
+type CellMaker<'a> = Maker<'a, &'a CellSummary>;
+
+fn verdict_columns(comparison: &ComparisonOutcome) -> Vec<CellMaker<'_>> {
+    let estimate = move |cell: &CellSummary| wording::to_baseline(comparison, cell)?.0;
+    vec![
+        textual("cell", "what was timed", |cell: &&CellSummary| {
+            Entry::text(label(cell))
+        }),
+        numeric(
+            "ratio",
+            "time of the cell over time of the baseline; below 1 is faster",
+            move |cell: &&CellSummary| {
+                if cell.cell.role == Role::Baseline {
+                    return Entry::number(1.0, "1.00".to_owned());
+                }
+                Entry::maybe(estimate(cell).map(|e| e.ratio), format::ratio)
+            },
+        ),
+        numeric(
+            "interval",
+            "interval of the ratio, widened by the noise floor",
+            move |cell: &&CellSummary| {
+                estimate(cell).map_or_else(Entry::default, |e| {
+                    Entry::number(e.low, format::interval(e.low, e.high))
+                })
+            },
+        ),
+        textual("verdict", "against the baseline", |cell: &&CellSummary| {
+            let text = match cell.cell.role {
+                Role::Baseline => "baseline",
+                _ => wording::to_baseline(comparison, cell)
+                    .map_or("", |(_, verdict)| wording::verdict(verdict)),
+            };
+            Entry::text(text)
+        }),
+        textual(
+            "durability",
+            "what an acknowledged write survives",
+            |cell: &&CellSummary| {
+                Entry::text(wording::claim(cell).map_or_else(String::new, |c| c.to_string()))
+            },
+        ),
+    ]
+}
+
+fn time_columns<'a>() -> Vec<CellMaker<'a>> {
+    let latency = |get: fn(&LatencySummary) -> u64| {
+        move |cell: &&CellSummary| {
+            #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+            let value = cell.latency.as_ref().map(|latency| get(latency) as f64);
+            Entry::maybe(value, format::time)
+        }
+    };
+    vec![
+        numeric(
+            "time/op",
+            "headline time of one operation, by the metric of the comparison",
+            |cell: &&CellSummary| Entry::maybe(cell.time_ns.map(|t| t.estimate), format::time),
+        ),
+        numeric(
+            "wall/op",
+            "wall time of one operation: median of rounds",
+            |cell: &&CellSummary| Entry::number(cell.wall_ns, format::time(cell.wall_ns)),
+        ),
+        numeric(
+            "drain/op",
+            "bringing the written data to rest (checkpoint, close, syncfs)",
+            |cell: &&CellSummary| Entry::maybe(cell.drain_ns, format::time),
+        ),
+        numeric(
+            "total/op",
+            "headline time and drain together",
+            |cell: &&CellSummary| Entry::maybe(cell.total_ns, format::time),
+        ),
+        numeric(
+            "p50",
+            "median latency of single operations",
+            latency(|l| l.p50_ns),
+        ),
+        numeric(
+            "p99",
+            "99% of the operations took at most this",
+            latency(|l| l.p99_ns),
+        ),
+        numeric(
+            "p99.9",
+            "99.9% of the operations took at most this",
+            latency(|l| l.p999_ns),
+        ),
+        numeric(
+            "× floor",
+            "time over the time of the cheapest conceivable way to do the same work",
+            |cell: &&CellSummary| {
+                Entry::maybe(cell.multiple_of_floor.map(|e| e.ratio), format::ratio)
+            },
+        ),
+    ]
+}
+
+fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
+    vec![
+        numeric(
+            "CPU/op",
+            "CPU time of one operation",
+            |cell: &&CellSummary| Entry::number(cell.cpu_ns, format::time(cell.cpu_ns)),
+        ),
+        numeric(
+            "kernel",
+            "share of the CPU time in the kernel",
+            |cell: &&CellSummary| {
+                Entry::number(cell.kernel_share, format::percent(cell.kernel_share))
+            },
+        ),
+        numeric(
+            "read calls/op",
+            "read-like system calls",
+            |cell: &&CellSummary| Entry::maybe(cell.read_calls, format::per_operation),
+        ),
+        numeric(
+            "write calls/op",
+            "write-like system calls",
+            |cell: &&CellSummary| Entry::maybe(cell.write_calls, format::per_operation),
+        ),
+        numeric(
+            "bytes/op",
+            "bytes delivered or written",
+            |cell: &&CellSummary| Entry::number(cell.bytes, format::bytes(cell.bytes)),
+        ),
+        numeric(
+            "storage read/op",
+            "bytes fetched from storage",
+            |cell: &&CellSummary| {
+                let bytes = cell.storage_read_bytes;
+                Entry::number(bytes, format::bytes(bytes))
+            },
+        ),
+        numeric(
+            "storage written/op",
+            "bytes sent to storage",
+            |cell: &&CellSummary| Entry::maybe(cell.storage_write_bytes, format::bytes),
+        ),
+        numeric(
+            "syncs/commit",
+            "sync calls per committed transaction",
+            |cell: &&CellSummary| {
+                let writes = cell.cell.workload.operation.writes();
+                let syncs = writes.then_some(cell.syncs_per_commit);
+                Entry::maybe(syncs, format::per_operation)
+            },
+        ),
+        numeric("faults/op", "page faults", |cell: &&CellSummary| {
+            Entry::number(cell.faults, format::per_operation(cell.faults))
+        }),
+        numeric(
+            "peak memory",
+            "largest resident set of a worker",
+            |cell: &&CellSummary| {
+                #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+                let bytes = cell.peak_memory_bytes.map(|bytes| bytes as f64);
+                Entry::maybe(bytes, format::bytes)
+            },
+        ),
+    ]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
+fn evidence_columns<'a>() -> Vec<CellMaker<'a>> {
+    vec![
+        numeric("rounds", "rounds measured", |cell: &&CellSummary| {
+            Entry::number(cell.rounds as f64, cell.rounds.to_string())
+        }),
+        numeric("operations", "operations timed", |cell: &&CellSummary| {
+            Entry::number(cell.operations as f64, format::count(cell.operations))
+        }),
+        numeric(
+            "values verified",
+            "values read back afterwards and compared byte for byte",
+            |cell: &&CellSummary| {
+                cell.verification.as_ref().map_or_else(Entry::default, |v| {
+                    let overwritten = if v.overwritten > 0 {
+                        format!(" ({} overwritten)", format::count(v.overwritten))
+                    } else {
+                        String::new()
+                    };
+                    let text = format!("{}{overwritten}", format::count(v.values));
+                    Entry::number(v.values as f64, text)
+                })
+            },
+        ),
+    ]
+}
+
+/// A cell's label with its part in the comparison, where that is not to be compared.
+pub(crate) fn label(cell: &CellSummary) -> String {
+    let label = &cell.cell.label;
+    match cell.cell.role {
+        Role::Control if !label.to_lowercase().contains("control") => format!("{label} (control)"),
+        Role::Floor if !label.to_lowercase().contains("floor") => format!("{label} (floor)"),
+        _ => label.clone(),
+    }
+}
+
+/// What the built stores take on disk.
+pub(crate) fn space(analysis: &Analysis) -> Table {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    fn bytes(bytes: u64) -> Entry {
+        Entry::number(bytes as f64, format_bytes(bytes))
+    }
+    #[expect(clippy::cast_precision_loss, reason = "only sorted by")]
+    fn count(count: u64) -> Entry {
+        Entry::number(count as f64, format::count(count))
+    }
+    let makers = vec![
+        textual("store", "", |row: &SpaceRow| Entry::text(&row.label)),
+        numeric("values", "bytes of the values in it", |row: &SpaceRow| {
+            bytes(row.value_bytes)
+        }),
+        numeric(
+            "allocated",
+            "bytes of allocated blocks, as du counts",
+            |row: &SpaceRow| bytes(row.footprint.allocated_bytes),
+        ),
+        numeric("apparent", "sum of the file lengths", |row: &SpaceRow| {
+            bytes(row.footprint.apparent_bytes)
+        }),
+        numeric(
+            "allocated/value byte",
+            "allocated bytes per byte of the values",
+            |row: &SpaceRow| Entry::maybe(overhead(row), |ratio| format!("{ratio:.3}")),
+        ),
+        numeric("files", "", |row: &SpaceRow| count(row.footprint.files)),
+        numeric("directories", "", |row: &SpaceRow| {
+            count(row.footprint.directories)
+        }),
+        textual(
+            "published",
+            "the figure of the published study",
+            |row: &SpaceRow| Entry::text(published(row)),
+        ),
+    ];
+    build(makers, &analysis.space)
+}
+
+/// Allocated bytes per byte of values.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn overhead(row: &SpaceRow) -> Option<f64> {
+    (row.value_bytes > 0).then(|| row.footprint.allocated_bytes as f64 / row.value_bytes as f64)
+}
+
+/// The published figure beside a store: `1,024,512,000 bytes (SQLite, 100,000 values)`.
+pub(crate) fn published(row: &SpaceRow) -> String {
+    row.published
+        .as_ref()
+        .map_or_else(String::new, |(what, bytes, values)| {
+            let values = values
+                .map(|values| format!(", {} values", format::count(values)))
+                .unwrap_or_default();
+            format!("{} bytes ({what}{values})", format::count(*bytes))
+        })
+}
+
+/// Settings as asked and as the engines report them, one row per cell.
+pub(crate) fn settings(comparison: &ComparisonOutcome) -> Table {
+    let makers: Vec<CellMaker<'_>> = vec![
+        textual("cell", "", |cell: &&CellSummary| Entry::text(label(cell))),
+        textual("store", "as asked for", |cell: &&CellSummary| {
+            Entry::text(cell.cell.store.to_string())
+        }),
+        textual("workload", "", |cell: &&CellSummary| {
+            let workload = &cell.cell.workload;
+            let delivery = if workload.operation.writes() {
+                String::new()
+            } else {
+                format!(", {}", workload.delivery)
+            };
+            Entry::text(format!(
+                "{} {}, {}, {}{delivery}",
+                workload.cache, workload.operation, workload.order, workload.per_transaction
+            ))
+        }),
+        textual(
+            "effective settings",
+            "read back from the engine",
+            |cell: &&CellSummary| {
+                Entry::text(cell.effective.as_ref().map_or_else(
+                    || "not reported".to_owned(),
+                    |settings| settings.to_string().replace(',', ", "),
+                ))
+            },
+        ),
+        textual(
+            "not taken",
+            "asked for, but reported otherwise",
+            |cell: &&CellSummary| {
+                let differences = cell
+                    .effective
+                    .as_ref()
+                    .map(|effective| cell.cell.settings.differences(effective))
+                    .unwrap_or_default();
+                let texts: Vec<String> = differences
+                    .iter()
+                    .map(|(name, asked, got)| format!("{name}: asked {asked}, got {got}"))
+                    .collect();
+                Entry::text(texts.join("; "))
+            },
+        ),
+    ];
+    let cells: Vec<&CellSummary> = comparison.cells.iter().collect();
+    build(makers, &cells)
+}
+
+/// Names and values, for lists of facts.
+pub(crate) type Facts = Vec<(&'static str, String)>;
+
+/// The run and the machine it ran on. Unknown facts are left out.
+pub(crate) fn environment(analysis: &Analysis) -> Facts {
+    let mut facts = run_facts(analysis);
+    facts.extend(machine_facts(analysis));
+    facts.extend(storage_facts(analysis));
+    facts.extend(program_facts(analysis));
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+fn run_facts(analysis: &Analysis) -> Facts {
+    let run = &analysis.run;
+    let duration = analysis.end.as_ref();
+    let datasets: Vec<String> = run
+        .plan
+        .datasets
+        .iter()
+        .map(|(name, dataset)| {
+            let count = format::count(dataset.count);
+            format!(
+                "{name}: {count} values, {}, {}",
+                dataset.size, dataset.content
+            )
+        })
+        .collect();
+    vec![
+        ("started", run.started.clone()),
+        (
+            "duration",
+            duration.map_or_else(String::new, |end| format::seconds(end.seconds)),
+        ),
+        (
+            "study",
+            format!("{} (scale {})", run.plan.study.name, run.plan.scale),
+        ),
+        ("datasets", datasets.join("; ")),
+        ("seed", run.seed.to_string()),
+        ("most rounds", run.max_rounds.to_string()),
+        ("equivalence zone", wording::zone(analysis)),
+        (
+            "memory budget per store",
+            format_bytes(run.plan.study.memory_budget),
+        ),
+    ]
+}
+
+fn machine_facts(analysis: &Analysis) -> Facts {
+    let machine = &analysis.run.environment;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let on_battery = match machine.on_battery {
+        Some(true) => "battery",
+        Some(false) => "mains",
+        None => "",
+    };
+    vec![
+        ("host", machine.host.clone()),
+        ("system", machine.os.clone()),
+        ("kernel", machine.kernel.clone()),
+        ("architecture", machine.architecture.clone()),
+        ("CPU", text(&machine.cpu)),
+        ("CPUs usable", machine.cpus.to_string()),
+        (
+            "last-level cache",
+            machine
+                .last_level_cache_bytes
+                .map_or_else(String::new, format_bytes),
+        ),
+        ("governor", text(&machine.governor)),
+        ("virtualisation", text(&machine.virtualisation)),
+        (
+            "memory",
+            format!(
+                "{} ({} available at the start)",
+                format_bytes(machine.memory_bytes),
+                format_bytes(machine.memory_available_bytes)
+            ),
+        ),
+        (
+            "load average",
+            machine
+                .load_average
+                .map_or_else(String::new, |load| format!("{load:.2}")),
+        ),
+        ("power", on_battery.to_owned()),
+        ("clock source", text(&machine.clock_source)),
+        (
+            "run-queue delay",
+            if machine.run_queue_delay {
+                "readable"
+            } else {
+                "not readable"
+            }
+            .to_owned(),
+        ),
+        (
+            "residency check",
+            machine
+                .residency_check
+                .clone()
+                .unwrap_or_else(|| "none".to_owned()),
+        ),
+    ]
+}
+
+fn storage_facts(analysis: &Analysis) -> Facts {
+    let system = &analysis.run.environment.file_system;
+    let mut facts = vec![(
+        "file system",
+        format!(
+            "{} at {} ({}), blocks of {} bytes, {} free",
+            system.kind,
+            system.mount_point,
+            system.options,
+            system.block_bytes,
+            format_bytes(system.free_bytes)
+        ),
+    )];
+    if let Some(device) = &analysis.run.environment.device {
+        let kind = match device.rotational {
+            Some(true) => Some("spinning disk".to_owned()),
+            Some(false) => Some("not rotational".to_owned()),
+            None => None,
+        };
+        let parts = [
+            Some(device.name.clone()),
+            device.model.clone(),
+            kind,
+            device.scheduler.as_ref().map(|s| format!("scheduler {s}")),
+            device
+                .read_ahead_kib
+                .map(|kib| format!("read-ahead {kib} KiB")),
+            device
+                .write_cache
+                .as_ref()
+                .map(|c| format!("write cache: {c}")),
+        ];
+        facts.push((
+            "device",
+            parts.into_iter().flatten().collect::<Vec<_>>().join(", "),
+        ));
+    }
+    facts
+}
+
+fn program_facts(analysis: &Analysis) -> Facts {
+    let machine = &analysis.run.environment;
+    let commit = machine
+        .tool_commit
+        .as_ref()
+        .map(|commit| format!(" ({commit})"))
+        .unwrap_or_default();
+    let optimised = if machine.optimised {
+        ""
+    } else {
+        ", not optimised"
+    };
+    let engines: Vec<String> = machine
+        .engines
+        .iter()
+        .map(|(name, version)| format!("{name} {version}"))
+        .collect();
+    let compiler = machine.compiler.clone().unwrap_or_default();
+    vec![
+        (
+            "stowplan",
+            format!("{}{commit}{optimised}", machine.tool_version),
+        ),
+        ("compiler", compiler),
+        ("engines", engines.join("; ")),
+    ]
+}
+
+/// What the harness costs, in a sentence.
+pub(crate) fn harness_cost(analysis: &Analysis) -> Option<String> {
+    let cost = analysis.harness_cost?;
+    Some(format!(
+        "The harness itself costs {} per operation in ratio blocks and {} in latency blocks \
+         (measured with a store that does nothing, {} blocks of {} operations each).",
+        format::time(cost.ratio_ns),
+        format::time(cost.latency_ns),
+        cost.blocks,
+        format::count(cost.operations)
+    ))
+}

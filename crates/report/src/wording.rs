@@ -1,0 +1,539 @@
+//! Verdicts in sentences: plain, exact, and never more than the analysis found.
+
+use crate::format;
+use stowplan_analysis::{
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
+};
+use stowplan_model::{
+    CacheState, Delivery, DurabilityClaim, Operation, PerTransaction, Role, RunOutcome,
+};
+
+/// What one comparison found, in sentences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// Name of the comparison in the study file.
+    pub id: String,
+    /// Title of the comparison.
+    pub title: String,
+    /// Which is fastest, in a sentence.
+    pub headline: String,
+    /// What that means for the user, in a sentence.
+    pub advice: String,
+    /// One sentence per ratio of stores.
+    pub statements: Vec<Statement>,
+    /// What the two identical cells showed, and what follows for the ratios.
+    pub noise: String,
+}
+
+/// One verdict as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether the ratio is to the baseline of the comparison.
+    pub to_baseline: bool,
+    /// The sentence.
+    pub text: String,
+}
+
+/// The findings of every comparison, in running order.
+#[must_use]
+pub fn findings(analysis: &Analysis) -> Vec<Findings> {
+    let comparisons = analysis.comparisons.iter();
+    comparisons
+        .map(|comparison| Findings {
+            id: comparison.id.clone(),
+            title: comparison.title.clone(),
+            headline: headline(comparison),
+            advice: advice(analysis, comparison),
+            statements: statements(analysis, comparison),
+            noise: noise(comparison),
+        })
+        .collect()
+}
+
+/// How the run ended, if that qualifies what it found.
+#[must_use]
+pub fn ending(analysis: &Analysis) -> Option<String> {
+    let Some(end) = &analysis.end else {
+        return Some(
+            "The run was cut off; what it had measured until then is shown. Go on with --resume."
+                .to_owned(),
+        );
+    };
+    let after = format::seconds(end.seconds);
+    match end.outcome {
+        RunOutcome::Complete => None,
+        RunOutcome::Budget => Some(format!(
+            "The time budget ended after {after}, before every comparison had met its stopping \
+             rule; a larger --budget narrows what is unresolved."
+        )),
+        RunOutcome::Interrupted => Some(format!(
+            "The run was interrupted after {after}; what it had measured until then is shown. Go \
+             on with --resume."
+        )),
+    }
+}
+
+/// A verdict in one or two words, for tables.
+#[must_use]
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent => "equivalent",
+        Verdict::SmallDifference => "small diff.",
+        Verdict::Unresolved => "unresolved",
+        Verdict::Unreliable => "unreliable",
+        Verdict::NoData => "no data",
+    }
+}
+
+/// Which time the ratios of a comparison are of.
+#[must_use]
+pub fn metric(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Corrected => "corrected time (wall time minus the wait for a CPU)",
+        Metric::Wall => "wall time",
+    }
+}
+
+/// The headline time of one operation, in nanoseconds.
+pub(crate) fn headline_time(cell: &CellSummary) -> f64 {
+    cell.time_ns.map_or(cell.wall_ns, |time| time.estimate)
+}
+
+/// The equivalence zone of the run as a percentage.
+pub(crate) fn zone(analysis: &Analysis) -> String {
+    format::percent(analysis.run.equivalence)
+}
+
+/// The ratio of a cell to the baseline and the verdict on it, where it was asked for; of the
+/// control too.
+pub(crate) fn to_baseline(
+    comparison: &ComparisonOutcome,
+    cell: &CellSummary,
+) -> Option<(Option<RatioEstimate>, Verdict)> {
+    if cell.cell.role == Role::Control {
+        let control = comparison.control.as_ref()?;
+        return Some((Some(control.estimate), control.verdict));
+    }
+    let baseline = baseline(comparison)?;
+    let mut contrasts = comparison.contrasts.iter();
+    contrasts
+        .find(|c| c.cell == cell.cell.id && c.reference == baseline.cell.id)
+        .map(|contrast| (contrast.estimate, contrast.verdict))
+}
+
+/// The cell that the others are compared with.
+pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
+    let mut cells = comparison.cells.iter();
+    cells.find(|cell| cell.cell.role == Role::Baseline)
+}
+
+/// The cells between which someone could choose: neither the control nor a floor.
+fn rivals(comparison: &ComparisonOutcome) -> Vec<&CellSummary> {
+    let cells = comparison.cells.iter();
+    cells
+        .filter(|cell| matches!(cell.cell.role, Role::Baseline | Role::Candidate))
+        .collect()
+}
+
+/// The cells with this verdict against the baseline, the one with the smallest ratio first.
+fn with_verdict(
+    comparison: &ComparisonOutcome,
+    wanted: Verdict,
+) -> Vec<(&CellSummary, RatioEstimate)> {
+    let mut found: Vec<_> = rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| {
+            let (estimate, verdict) = to_baseline(comparison, cell)?;
+            (verdict == wanted).then_some((cell, estimate?))
+        })
+        .collect();
+    found.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    found
+}
+
+fn headline(comparison: &ComparisonOutcome) -> String {
+    let Some(baseline) = baseline(comparison) else {
+        return "No verdict: the baseline was not measured.".to_owned();
+    };
+    if !comparison.reliable {
+        return format!("No verdict: {}.", unreliable_because(comparison));
+    }
+    if let Some(winner) = comparison.fastest() {
+        let label = &winner.cell.label;
+        return format!("Fastest: {label}. It beats each of the others.");
+    }
+    let base = &baseline.cell.label;
+    let faster = with_verdict(comparison, Verdict::Faster);
+    if !faster.is_empty() {
+        let named = faster.iter().map(|(cell, estimate)| {
+            let caveat = durability_difference(cell, baseline).unwrap_or_default();
+            let label = &cell.cell.label;
+            format!("{label} ({}{caveat})", times_as_fast(estimate))
+        });
+        let named = list(&named.collect::<Vec<_>>());
+        let open = if faster.len() > 1 {
+            " No single one of them beat all the others."
+        } else {
+            ""
+        };
+        return format!("Faster than {base}: {named}.{open}");
+    }
+    let verdicts: Vec<Verdict> = rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| to_baseline(comparison, cell))
+        .map(|(_, verdict)| verdict)
+        .collect();
+    if !verdicts.is_empty() && verdicts.iter().all(|v| *v == Verdict::Equivalent) {
+        return format!("No difference that matters: all are equivalent to {base}.");
+    }
+    if verdicts.iter().all(|v| *v == Verdict::NoData) {
+        return "No verdict yet: no ratio has data.".to_owned();
+    }
+    format!("Nothing was shown to be faster than {base}.")
+}
+
+fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
+    let Some(baseline) = baseline(comparison) else {
+        return "See the failures.".to_owned();
+    };
+    if !comparison.reliable {
+        return "Claim nothing from this comparison; run it again on a quieter machine.".to_owned();
+    }
+    let work = work(analysis, baseline);
+    let base = &baseline.cell.label;
+    if let Some(winner) = comparison.fastest() {
+        let verb = if winner.cell.id == baseline.cell.id {
+            "stay with"
+        } else {
+            "use"
+        };
+        return format!("On this machine, {work}, {verb} {}.", winner.cell.label);
+    }
+    let faster = with_verdict(comparison, Verdict::Faster);
+    if let [(first, _), rest @ ..] = faster.as_slice() {
+        let condition = weaker_condition(first, baseline);
+        let safer = rest.iter().find_map(|(cell, _)| safer_choice(cell, first));
+        return format!(
+            "On this machine, {work}, prefer {} to {base}{condition}{}.",
+            first.cell.label,
+            safer.unwrap_or_default()
+        );
+    }
+    let open = [Verdict::Unresolved, Verdict::NoData];
+    let undecided = rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| to_baseline(comparison, cell))
+        .any(|(_, verdict)| open.contains(&verdict));
+    if undecided {
+        format!(
+            "On this machine, {work}, nothing measured so far is a reason to leave {base}; some \
+             cells have no verdict yet."
+        )
+    } else {
+        format!("On this machine, {work}, speed is no reason to leave {base}.")
+    }
+}
+
+/// `, or, where more must survive, B (consistent, atomic)`: the slower choice that promises more.
+fn safer_choice(cell: &CellSummary, first: &CellSummary) -> Option<String> {
+    let (theirs, ours) = (claim(cell)?, claim(first)?);
+    promises_less(ours, theirs).then(|| {
+        let label = &cell.cell.label;
+        format!("; where more must survive a crash, {label} ({theirs})")
+    })
+}
+
+/// `to read values of about 10.0 kB in random order from the page cache`
+fn work(analysis: &Analysis, cell: &CellSummary) -> String {
+    let workload = &cell.cell.workload;
+    let verb = match workload.operation {
+        Operation::Read => "read",
+        Operation::Overwrite => "overwrite",
+    };
+    let size = analysis
+        .run
+        .plan
+        .datasets
+        .get(&cell.cell.dataset)
+        .map(|dataset| {
+            let mean = stowplan_model::format_bytes(dataset.size.mean());
+            format!(" of about {mean}")
+        })
+        .unwrap_or_default();
+    let cache = match (workload.operation, workload.cache) {
+        (Operation::Read, CacheState::Warm) => " that are in the page cache",
+        (Operation::Read, CacheState::Cold) => " that are not in the page cache",
+        (Operation::Overwrite, _) => "",
+    };
+    format!(
+        "to {verb} values{size}{cache} in {} order",
+        workload.order.name()
+    )
+}
+
+fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statement> {
+    let shown = |contrast: &&ContrastOutcome| {
+        [&contrast.cell, &contrast.reference].iter().all(|id| {
+            let role = comparison.cell(id).map(|cell| cell.cell.role);
+            !matches!(role, Some(Role::Control | Role::Floor))
+        })
+    };
+    let mut statements: Vec<Statement> = Vec::new();
+    let mut said: Vec<&ContrastOutcome> = Vec::new();
+    for contrast in comparison.contrasts.iter().filter(shown) {
+        // A chart may ask for the inverse of a ratio to the baseline; one sentence says both.
+        let inverse =
+            |c: &&ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
+        if said.iter().any(inverse) {
+            continue;
+        }
+        said.push(contrast);
+        let baseline = baseline(comparison).map(|cell| &cell.cell.id);
+        statements.push(Statement {
+            verdict: contrast.verdict,
+            to_baseline: [&contrast.cell, &contrast.reference]
+                .into_iter()
+                .any(|id| Some(id) == baseline),
+            text: statement(analysis, comparison, contrast),
+        });
+    }
+    statements
+}
+
+/// One ratio and its verdict as a sentence.
+#[must_use]
+pub fn statement(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+    contrast: &ContrastOutcome,
+) -> String {
+    let (Some(cell), Some(reference)) = (
+        comparison.cell(&contrast.cell),
+        comparison.cell(&contrast.reference),
+    ) else {
+        return format!(
+            "{} against {}: no verdict, because one of them was not measured.",
+            contrast.cell, contrast.reference
+        );
+    };
+    let label = &cell.cell.label;
+    let other = &reference.cell.label;
+    if contrast.verdict == Verdict::Unreliable {
+        let because = unreliable_because(comparison);
+        return format!("{label} and {other}: not comparable: {because}.");
+    }
+    let Some(estimate) = contrast.estimate else {
+        let because = no_data_because(analysis, cell, reference);
+        return format!("{label} and {other}: no verdict, because {because}.");
+    };
+    let other = format!("{other} ({})", format::time(headline_time(reference)));
+    let finding = finding(analysis, contrast.verdict, &estimate, &other);
+    let promise = durability_difference(cell, reference)
+        .filter(|_| !contrast.same_durability)
+        .unwrap_or_default();
+    let operation = cell.cell.workload.operation;
+    let time = format::time(headline_time(cell));
+    let rounds = rounds(estimate.rounds);
+    let work = work_difference(cell, reference);
+    let drain = drain(cell, reference);
+    format!("{label}: {time} per {operation}, {finding}, {rounds}{promise}{work}.{drain}")
+}
+
+/// The ratio and what it means, in the direction in which it is above 1.
+fn finding(analysis: &Analysis, verdict: Verdict, estimate: &RatioEstimate, other: &str) -> String {
+    let zone = zone(analysis);
+    let (factor, estimate) = if estimate.ratio < 1.0 {
+        (times_as_fast(estimate), estimate.inverse())
+    } else {
+        let ratio = format::ratio(estimate.ratio);
+        (format!("{ratio} times as long"), *estimate)
+    };
+    let interval = format!(
+        "interval {} to {}",
+        format::ratio(estimate.low),
+        format::ratio(estimate.high)
+    );
+    match verdict {
+        Verdict::Faster | Verdict::Slower => format!("{factor} as {other}; {interval}"),
+        Verdict::Equivalent => {
+            format!("equivalent to {other} within {zone}: {factor}; {interval}")
+        }
+        Verdict::SmallDifference => format!(
+            "a small difference from {other}, perhaps below the {zone} that count: {factor}; \
+             {interval}"
+        ),
+        Verdict::Unresolved => format!(
+            "unresolved against {other}, needs more rounds or a quieter machine: {factor}; \
+             {interval}"
+        ),
+        Verdict::Unreliable | Verdict::NoData => {
+            format!("no verdict against {other}, too few rounds: {factor}; {interval}")
+        }
+    }
+}
+
+/// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
+fn times_as_fast(estimate: &RatioEstimate) -> String {
+    format!("{} times as fast", format::ratio(1.0 / estimate.ratio))
+}
+
+fn rounds(rounds: usize) -> String {
+    let s = if rounds == 1 { "" } else { "s" };
+    format!("{rounds} round{s}")
+}
+
+fn unreliable_because(comparison: &ComparisonOutcome) -> String {
+    let Some(control) = &comparison.control else {
+        return "session unreliable, because the control has too few rounds".to_owned();
+    };
+    let estimate = &control.estimate;
+    format!(
+        "session unreliable, because two identical cells differed by {} (ratio {}, interval {} to \
+         {})",
+        format::percent(away_from_one(estimate.ratio)),
+        format::ratio(estimate.ratio),
+        format::ratio(estimate.low),
+        format::ratio(estimate.high)
+    )
+}
+
+/// By how much the larger exceeds the smaller.
+fn away_from_one(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio) - 1.0
+}
+
+fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSummary) -> String {
+    let failed = [cell, reference].into_iter().find_map(|summary| {
+        let mut failures = analysis.failures.iter();
+        let failure = failures.find(|failure| failure.cell == summary.cell.id)?;
+        Some((summary, failure))
+    });
+    match failed {
+        Some((summary, failure)) => {
+            let message = failure.message.trim_end_matches('.');
+            format!("{} failed: {message}", summary.cell.label)
+        }
+        None => {
+            let measured = rounds(cell.rounds.min(reference.rounds));
+            format!("{measured} are too few (ten are needed)")
+        }
+    }
+}
+
+/// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
+/// the operation does not write.
+fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
+    let (ours, theirs) = (claim(cell)?, claim(reference)?);
+    if ours == theirs {
+        return None;
+    }
+    let comparison = if promises_less(ours, theirs) {
+        "but promises less"
+    } else if promises_less(theirs, ours) {
+        "and promises more"
+    } else {
+        "but promises something else"
+    };
+    Some(format!(", {comparison}: {ours} against {theirs}"))
+}
+
+/// What a cell promises for what it writes; nothing if it only reads.
+pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
+    let writes = cell.cell.workload.operation.writes();
+    writes.then_some(cell.cell.capabilities.durability)
+}
+
+/// Whether `ours` lacks something that `theirs` has, and has nothing that `theirs` lacks.
+fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
+    ours != theirs && ours.class <= theirs.class && ours.atomic <= theirs.atomic
+}
+
+/// `, provided that its weaker durability (none) is enough`; empty if it is not weaker.
+fn weaker_condition(winner: &CellSummary, other: &CellSummary) -> String {
+    match (claim(winner), claim(other)) {
+        (Some(ours), Some(theirs)) if promises_less(ours, theirs) => {
+            format!(", provided that its weaker durability ({ours}) is enough")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
+/// a difference between stores alone.
+fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
+    let (ours, theirs) = (&cell.cell.workload, &reference.cell.workload);
+    let mut differences = Vec::new();
+    if ours.delivery != theirs.delivery {
+        let delivery = |delivery| match delivery {
+            Delivery::Copy => "copied to the caller",
+            Delivery::InPlace => "lent in place",
+        };
+        differences.push(format!(
+            "{} against {}",
+            delivery(ours.delivery),
+            delivery(theirs.delivery)
+        ));
+    }
+    if ours.per_transaction != theirs.per_transaction {
+        differences.push(format!(
+            "{} against {}",
+            per_transaction(ours.per_transaction),
+            per_transaction(theirs.per_transaction)
+        ));
+    }
+    if differences.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", differences.join("; "))
+}
+
+fn per_transaction(per: PerTransaction) -> String {
+    match per {
+        PerTransaction::All => "one transaction for the whole block".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What remains to be done after the timer stopped can reverse a verdict on writes.
+fn drain(cell: &CellSummary, reference: &CellSummary) -> String {
+    let (Some(ours), Some(theirs)) = (cell.total_ns, reference.total_ns) else {
+        return String::new();
+    };
+    format!(
+        " With bringing the data to rest: {} against {}.",
+        format::time(ours),
+        format::time(theirs)
+    )
+}
+
+fn noise(comparison: &ComparisonOutcome) -> String {
+    let widened = format::percent(comparison.noise_floor.exp() - 1.0);
+    let Some(control) = &comparison.control else {
+        return "Noise is unknown: the control has too few rounds.".to_owned();
+    };
+    let estimate = &control.estimate;
+    let differed = format!(
+        "Two identical cells differed by {} (interval {} to {})",
+        format::percent(away_from_one(estimate.ratio)),
+        format::ratio(estimate.low),
+        format::ratio(estimate.high)
+    );
+    if comparison.reliable {
+        format!("{differed}; every interval is widened by {widened} for noise.")
+    } else {
+        format!("{differed}: too much for any claim.")
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,790 @@
+//! A run as it could have been: every verdict, a comparison with differing durability, an
+//! unreliable one, a failed cell, hostile labels, and the published figures of
+//! "35% Faster Than The Filesystem". The numbers are invented.
+
+use std::collections::BTreeMap;
+use stowplan_analysis::{
+    Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
+    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
+    Verdict,
+};
+use stowplan_model::{
+    Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability, DurabilityClaim,
+    Environment, FileSystem, Footprint, HarnessCost, Operation, PerTransaction, Plan,
+    PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings, StoreSpec,
+    Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
+};
+
+/// A label that would run if it were not escaped.
+pub const HOSTILE_LABEL: &str = "<script>alert(1)</script> & \"files\" | 'x'";
+
+const STUDY: &str = r#"
+name = "fasterthanfs"
+title = "35% Faster Than The Filesystem"
+question = "Is a 10 kB blob read and written faster through SQLite than as a file of its own?"
+source = "https://sqlite.org/fasterthanfs.html"
+[datasets.blobs]
+count = 100_000
+size = { distribution = "uniform", min = 8_000, max = 12_000 }
+[[comparison]]
+id = "reads"
+title = "Reading"
+dataset = "blobs"
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files" }
+sql = { store = "sqlite" }
+blob = { store = "sqlite" }
+mmap-blob = { store = "sqlite" }
+tree = { store = "files" }
+[[comparison]]
+id = "overwrites"
+title = "Overwriting"
+dataset = "blobs"
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files" }
+wal = { store = "sqlite" }
+off = { store = "sqlite" }
+[[comparison]]
+id = "cold-reads"
+title = "Reading, cold"
+dataset = "blobs"
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files" }
+"#;
+
+/// The charts of the study: id, title, comparison, reference, bars, published, precision.
+type ChartRow = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, f64)],
+    f64,
+);
+
+const CHARTS: [ChartRow; 5] = [
+    (
+        "chart1",
+        "Chart 1: reads, prepared SELECT, random order",
+        "reads",
+        "sql",
+        &["dir", "tree", "sql-each"],
+        &[
+            ("ubuntu", 1.10),
+            ("android", 1.28),
+            ("mac", 1.45),
+            ("win7", 2.40),
+            ("win10", 5.0),
+        ],
+        0.05,
+    ),
+    (
+        "chart2",
+        "Chart 2: reads, sqlite3_blob_read(), random order",
+        "reads",
+        "blob",
+        &["dir", "tree"],
+        &[
+            ("ubuntu", 1.22),
+            ("android", 1.40),
+            ("mac", 1.67),
+            ("win7", 3.67),
+            ("win10", 5.43),
+        ],
+        0.05,
+    ),
+    (
+        "chart3",
+        "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order",
+        "reads",
+        "mmap-blob",
+        &["dir", "tree"],
+        &[
+            ("ubuntu", 1.6),
+            ("mac", 2.1),
+            ("android", 2.15),
+            ("win7", 11.1),
+            ("win10", 13.75),
+        ],
+        0.1,
+    ),
+    (
+        "chart4",
+        "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction",
+        "overwrites",
+        "wal",
+        &["dir", "safe"],
+        &[
+            ("ubuntu", 1.07),
+            ("win7", 1.20),
+            ("mac", 1.63),
+            ("win10", 3.10),
+        ],
+        0.05,
+    ),
+    (
+        "chart5",
+        "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF",
+        "overwrites",
+        "off",
+        &["dir"],
+        &[
+            ("mac", 1.32),
+            ("ubuntu", 1.50),
+            ("win7", 3.92),
+            ("win10", 4.90),
+        ],
+        0.05,
+    ),
+];
+
+const SYSTEMS: [(&str, &str); 5] = [
+    (
+        "win7",
+        "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive",
+    ),
+    (
+        "win10",
+        "2016 Lenovo YOGA 910, i7-7500 2.70 GHz, 16 GiB, Windows 10, SSD",
+    ),
+    (
+        "mac",
+        "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD",
+    ),
+    ("ubuntu", "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD"),
+    ("android", "Galaxy S3, ARMv7, 2 GiB, SSD"),
+];
+
+/// A cell in short.
+struct Draft {
+    comparison: &'static str,
+    key: &'static str,
+    label: &'static str,
+    role: Role,
+    store: &'static str,
+    nanoseconds: f64,
+    claim: (Durability, bool),
+    workload: WorkloadSpec,
+}
+
+impl Draft {
+    fn read(key: &'static str, label: &'static str, store: &'static str, ns: f64) -> Self {
+        Self {
+            comparison: "reads",
+            key,
+            label,
+            role: Role::Candidate,
+            store,
+            nanoseconds: ns,
+            claim: (Durability::None, false),
+            workload: WorkloadSpec::default(),
+        }
+    }
+
+    fn overwrite(
+        key: &'static str,
+        label: &'static str,
+        store: &'static str,
+        nanoseconds: f64,
+        claim: (Durability, bool),
+    ) -> Self {
+        Self {
+            comparison: "overwrites",
+            claim,
+            workload: WorkloadSpec {
+                operation: Some(Operation::Overwrite),
+                operations: Some(10_000),
+                ..WorkloadSpec::default()
+            },
+            ..Self::read(key, label, store, nanoseconds)
+        }
+    }
+
+    fn role(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    fn summary(&self, floor: Option<f64>) -> CellSummary {
+        let writes = self.workload.operation == Some(Operation::Overwrite);
+        let files = self.store.starts_with("files");
+        let ns = self.nanoseconds;
+        let id = CellId(format!("{}/{}", self.comparison, self.key));
+        let mut effective = Settings::default();
+        if !files {
+            effective.set("journal", Value::Word("wal".into()));
+            effective.set("page_size", Value::Number(4096));
+            effective.set("cache", Value::Number(4 << 20));
+        }
+        let mut settings = effective.clone();
+        if self.key == "mmap-blob" {
+            settings.set("mmap", Value::Flag(true));
+            effective.set("mmap", Value::Flag(false));
+        }
+        let round = |factor: f64| (ns * factor) as u64;
+        CellSummary {
+            cell: Cell {
+                id: id.clone(),
+                key: self.key.to_owned(),
+                label: self.label.to_owned(),
+                role: self.role,
+                store: self.store.parse::<StoreSpec>().unwrap(),
+                settings,
+                capabilities: Capabilities {
+                    operations: vec![Operation::Read, Operation::Overwrite],
+                    deliveries: vec![Delivery::Copy, Delivery::InPlace],
+                    transactions: !files,
+                    resizes: true,
+                    durability: DurabilityClaim {
+                        class: self.claim.0,
+                        atomic: self.claim.1,
+                    },
+                    parallel_writers: false,
+                    persistent: true,
+                    evictable: true,
+                    syncs_per_commit: 0,
+                },
+                workload: self.workload.complete(),
+                dataset: "blobs".to_owned(),
+                instance: self.key.to_owned(),
+            },
+            rounds: 20,
+            operations: 20 * 10_000,
+            time_ns: Some(Interval {
+                estimate: ns,
+                low: ns * 0.97,
+                high: ns * 1.04,
+            }),
+            wall_ns: ns * 1.02,
+            cpu_ns: ns * 0.99,
+            kernel_share: if files { 0.93 } else { 0.74 },
+            drain_ns: writes.then_some(if files { 18_400.0 } else { 30_100.0 }),
+            total_ns: writes.then_some(ns + if files { 18_400.0 } else { 30_100.0 }),
+            bytes: 10_001.3,
+            read_calls: Some(if files { 1.0 } else { 3.04 }),
+            write_calls: Some(if writes { 1.2 } else { 0.0 }),
+            storage_read_bytes: 0.0,
+            storage_write_bytes: Some(if writes { 12_288.0 } else { 0.0 }),
+            faults: 0.013,
+            syncs_per_commit: if self.key == "safe" { 1.0 } else { 0.0 },
+            peak_memory_bytes: Some(18_743_296),
+            latency: Some(LatencySummary {
+                count: 200_000,
+                mean_ns: ns * 1.05,
+                p50_ns: round(0.98),
+                p90_ns: round(1.22),
+                p99_ns: round(2.9),
+                p999_ns: round(9.1),
+                max_ns: round(412.0),
+            }),
+            effective: Some(effective),
+            verification: Some(Verification {
+                cell: id,
+                values: 100_000,
+                bytes: 1_000_130_000,
+                overwritten: if writes { 63_211 } else { 0 },
+            }),
+            multiple_of_floor: floor.map(|floor| estimate(ns / floor, 0.02)),
+            series: (0..20).map(|round| (round, ns.ln())).collect(),
+        }
+    }
+}
+
+fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
+    RatioEstimate {
+        ratio,
+        raw_low: ratio * (1.0 - half_width),
+        raw_high: ratio * (1.0 + half_width),
+        low: ratio * (1.0 - half_width) / 1.01,
+        high: ratio * (1.0 + half_width) * 1.01,
+        rounds: 20,
+    }
+}
+
+fn judge(estimate: &RatioEstimate) -> Verdict {
+    let (low, high) = (1.0 / 1.05, 1.05);
+    if estimate.high < low {
+        Verdict::Faster
+    } else if estimate.low > high {
+        Verdict::Slower
+    } else if estimate.low > low && estimate.high < high {
+        Verdict::Equivalent
+    } else if estimate.low > 1.0 || estimate.high < 1.0 {
+        Verdict::SmallDifference
+    } else {
+        Verdict::Unresolved
+    }
+}
+
+fn comparison(
+    id: &str,
+    title: &str,
+    drafts: &[Draft],
+    control_ratio: f64,
+    extra: &[(&str, &str)],
+) -> ComparisonOutcome {
+    let floor = drafts.iter().find(|draft| draft.role == Role::Floor);
+    let floor = floor.map(|draft| draft.nanoseconds);
+    let cells: Vec<CellSummary> = drafts.iter().map(|draft| draft.summary(floor)).collect();
+    let control = estimate(control_ratio, 0.004);
+    let reliable = (control_ratio - 1.0).abs() < 0.02;
+    let time = |key: &str| drafts.iter().find(|d| d.key == key).unwrap();
+    let contrast = |key: &str, reference: &str| {
+        let (cell, other) = (time(key), time(reference));
+        let half_width = if key == "sql-each" { 0.06 } else { 0.012 };
+        let estimate = estimate(cell.nanoseconds / other.nanoseconds, half_width);
+        ContrastOutcome {
+            cell: CellId(format!("{id}/{key}")),
+            reference: CellId(format!("{id}/{reference}")),
+            estimate: Some(estimate),
+            verdict: if reliable {
+                judge(&estimate)
+            } else {
+                Verdict::Unreliable
+            },
+            same_durability: id != "overwrites" || cell.claim == other.claim,
+        }
+    };
+    let baseline = drafts[0].key;
+    let compared = drafts.iter().skip(1).filter(|d| d.role != Role::Control);
+    let to_baseline = compared.map(|draft| (draft.key, baseline));
+    ComparisonOutcome {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        metric: Metric::Corrected,
+        control: Some(ControlOutcome {
+            estimate: control,
+            verdict: judge(&control),
+        }),
+        noise_floor: 1.01f64.ln(),
+        reliable,
+        delay_share: Some(0.013),
+        contrasts: to_baseline
+            .chain(extra.iter().copied())
+            .map(|(cell, reference)| contrast(cell, reference))
+            .collect(),
+        cells,
+        fastest: None,
+        not_applicable: BTreeMap::new(),
+    }
+}
+
+fn reads() -> ComparisonOutcome {
+    let in_place = WorkloadSpec {
+        delivery: Some(Delivery::InPlace),
+        ..WorkloadSpec::default()
+    };
+    let each = WorkloadSpec {
+        per_transaction: Some(PerTransaction::Operations(1)),
+        ..WorkloadSpec::default()
+    };
+    let drafts = [
+        Draft::read("dir", "separate files", "files:layout=dir", 8_620.0).role(Role::Baseline),
+        Draft::read("control", "separate files", "files:layout=dir", 8_645.0).role(Role::Control),
+        Draft::read(
+            "tree",
+            "separate files in a tree",
+            "files:layout=tree",
+            8_740.0,
+        ),
+        Draft::read("sql", "SQLite, prepared SELECT", "sqlite", 4_100.0),
+        Draft {
+            workload: each,
+            ..Draft::read(
+                "sql-each",
+                "SQLite, prepared SELECT, a transaction per read",
+                "sqlite",
+                8_320.0,
+            )
+        },
+        Draft::read(
+            "blob",
+            "SQLite, sqlite3_blob_read()",
+            "sqlite:api=blob",
+            3_620.0,
+        ),
+        Draft {
+            workload: in_place.clone(),
+            ..Draft::read(
+                "mmap-blob",
+                "SQLite, sqlite3_blob_read(), memory-mapped",
+                "sqlite:api=blob,mmap=on",
+                2_095.0,
+            )
+        },
+        Draft::read("pread", "flat file, pread", "flat:api=pread", 2_097.0).role(Role::Floor),
+        Draft {
+            workload: in_place,
+            ..Draft::read("mmap", "flat file, mmap", "flat:api=mmap", 1_105.0)
+        }
+        .role(Role::Floor),
+    ];
+    let extra = [
+        ("dir", "sql"),
+        ("tree", "sql"),
+        ("sql-each", "sql"),
+        ("dir", "blob"),
+        ("tree", "blob"),
+        ("dir", "mmap-blob"),
+        ("tree", "mmap-blob"),
+    ];
+    let title = "Reading 10 kB blobs, random order, warm";
+    let mut comparison = comparison("reads", title, &drafts, 1.003, &extra);
+    comparison.fastest = Some(CellId("reads/mmap-blob".into()));
+    comparison.not_applicable.insert(
+        "lmdb-blob".to_owned(),
+        "lmdb has no api=blob; it has api=get".to_owned(),
+    );
+    comparison
+}
+
+fn overwrites() -> ComparisonOutcome {
+    let drafts = [
+        Draft::overwrite(
+            "dir",
+            "separate files, truncated and written",
+            "files:layout=dir,write=truncate",
+            174_000.0,
+            (Durability::None, false),
+        )
+        .role(Role::Baseline),
+        Draft::overwrite(
+            "control",
+            "separate files, truncated and written",
+            "files:layout=dir,write=truncate",
+            174_900.0,
+            (Durability::None, false),
+        )
+        .role(Role::Control),
+        Draft::overwrite(
+            "safe",
+            "separate files, temporary file and rename",
+            "files:layout=dir,write=rename",
+            218_000.0,
+            (Durability::ProcessCrash, true),
+        ),
+        Draft::overwrite(
+            "wal",
+            "SQLite, WAL, synchronous=NORMAL",
+            "sqlite:journal=wal,synchronous=normal",
+            61_000.0,
+            (Durability::Consistent, true),
+        ),
+        Draft::overwrite(
+            "off",
+            "SQLite, no journal, synchronous=OFF",
+            "sqlite:journal=off,synchronous=off",
+            31_000.0,
+            (Durability::None, false),
+        ),
+    ];
+    let extra = [
+        ("dir", "wal"),
+        ("safe", "wal"),
+        ("off", "wal"),
+        ("off", "safe"),
+        ("dir", "off"),
+    ];
+    let title = "Overwriting 10 kB blobs, random order";
+    comparison("overwrites", title, &drafts, 0.996, &extra)
+}
+
+fn unreliable() -> ComparisonOutcome {
+    let cold = |draft: Draft| Draft {
+        comparison: "cold-reads",
+        ..draft
+    };
+    let drafts = [
+        cold(Draft::read(
+            "dir",
+            "separate files",
+            "files:layout=dir",
+            72_000.0,
+        ))
+        .role(Role::Baseline),
+        cold(Draft::read(
+            "control",
+            "separate files",
+            "files:layout=dir",
+            75_000.0,
+        ))
+        .role(Role::Control),
+        cold(Draft::read(
+            "sql",
+            "SQLite, prepared SELECT",
+            "sqlite",
+            175_000.0,
+        )),
+    ];
+    let title = "Reading 10 kB blobs, random order, cold";
+    comparison("cold-reads", title, &drafts, 1.042, &[])
+}
+
+fn failed() -> ComparisonOutcome {
+    let here = |draft: Draft| Draft {
+        comparison: "failing",
+        ..draft
+    };
+    let drafts = [
+        here(Draft::read(
+            "dir",
+            HOSTILE_LABEL,
+            "files:layout=dir",
+            8_620.0,
+        ))
+        .role(Role::Baseline),
+        here(Draft::read(
+            "control",
+            HOSTILE_LABEL,
+            "files:layout=dir",
+            8_640.0,
+        ))
+        .role(Role::Control),
+        here(Draft::read("same", "files again", "files", 8_700.0)),
+        here(Draft::read("redb", "redb", "redb", 5_000.0)),
+    ];
+    let mut outcome = comparison("failing", "A store that fails", &drafts, 1.001, &[]);
+    let contrast = outcome.contrasts.last_mut().unwrap();
+    contrast.estimate = None;
+    contrast.verdict = Verdict::NoData;
+    outcome
+}
+
+fn charts(comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {
+    let chart = |row: &ChartRow| {
+        let (id, title, comparison, reference, bars, published, precision) = *row;
+        let outcome = comparisons.iter().find(|c| c.id == comparison).unwrap();
+        let cell_id = |key: &str| CellId(format!("{comparison}/{key}"));
+        let bar = |key: &&str| {
+            let cell = outcome.cell(&cell_id(key)).unwrap();
+            let found = outcome.contrasts.iter().find(|contrast| {
+                contrast.cell == cell_id(key) && contrast.reference == cell_id(reference)
+            });
+            let contrast = found.unwrap();
+            let claim = cell.cell.capabilities.durability;
+            ChartBar {
+                cell: contrast.cell.clone(),
+                label: cell.cell.label.clone(),
+                estimate: contrast.estimate,
+                verdict: contrast.verdict,
+                durability: (comparison == "overwrites").then(|| claim.to_string()),
+            }
+        };
+        let description = |system: &str| SYSTEMS.iter().find(|s| s.0 == system).unwrap().1;
+        ChartOutcome {
+            id: id.to_owned(),
+            title: title.to_owned(),
+            reference: outcome
+                .cell(&cell_id(reference))
+                .unwrap()
+                .cell
+                .label
+                .clone(),
+            bars: bars.iter().map(bar).collect(),
+            published: published
+                .iter()
+                .map(|(system, ratio)| PublishedRatio {
+                    system: (*system).to_owned(),
+                    description: description(system).to_owned(),
+                    ratio: *ratio,
+                })
+                .collect(),
+            published_label: Some("separate files over SQLite, as published in 2017".to_owned()),
+            published_precision: Some(precision),
+            reliable: outcome.reliable,
+        }
+    };
+    CHARTS.iter().map(chart).collect()
+}
+
+fn space() -> Vec<SpaceRow> {
+    let row = |instance: &str, label: &str, apparent, allocated, files, directories, published| {
+        let published: Option<(&str, u64)> = published;
+        SpaceRow {
+            instance: instance.to_owned(),
+            label: label.to_owned(),
+            footprint: Footprint {
+                apparent_bytes: apparent,
+                allocated_bytes: allocated,
+                files,
+                directories,
+            },
+            value_bytes: 1_000_130_000,
+            published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
+        }
+    };
+    vec![
+        row(
+            "sqlite-4096",
+            "SQLite",
+            1_024_401_408,
+            1_024_405_504,
+            1,
+            1,
+            Some(("SQLite database", 1_024_512_000)),
+        ),
+        row(
+            "files-dir",
+            "separate files",
+            1_000_130_000,
+            1_231_147_008,
+            100_000,
+            1,
+            Some(("directory, by du", 1_228_800_000)),
+        ),
+        row(
+            "files-tree",
+            "separate files in a tree",
+            1_000_130_000,
+            1_231_564_800,
+            100_000,
+            101,
+            None,
+        ),
+    ]
+}
+
+fn environment() -> Environment {
+    let engines = [
+        ("sqlite", "3.51.0, THREADSAFE=1"),
+        ("std::fs", "Rust standard library"),
+    ];
+    Environment {
+        host: "lab-3".into(),
+        os: "Debian GNU/Linux 12".into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        cpu: Some("AMD EPYC 9R14".into()),
+        cpus: 2,
+        last_level_cache_bytes: Some(32 << 20),
+        governor: None,
+        virtualisation: Some("kvm".into()),
+        memory_bytes: 24 << 30,
+        memory_available_bytes: 19 << 30,
+        load_average: Some(2.31),
+        on_battery: None,
+        clock_source: Some("tsc".into()),
+        run_queue_delay: true,
+        residency_check: Some("cachestat".into()),
+        file_system: FileSystem {
+            kind: "ext4".into(),
+            mount_point: "/data".into(),
+            options: "rw,relatime".into(),
+            block_bytes: 4096,
+            free_bytes: 88_000_000_000,
+        },
+        device: Some(Device {
+            name: "vda".into(),
+            model: None,
+            rotational: Some(false),
+            scheduler: Some("none".into()),
+            read_ahead_kib: Some(8192),
+            write_cache: Some("write back".into()),
+        }),
+        engines: engines.map(|(n, v)| (n.to_owned(), v.to_owned())).into(),
+        tool_version: "0.1.0".into(),
+        tool_commit: Some("0123abc".into()),
+        compiler: Some("rustc 1.88.0".into()),
+        optimised: true,
+    }
+}
+
+fn header() -> RunHeader {
+    let mut study = Study::parse(STUDY, "fixture.toml").unwrap();
+    study.charts = CHARTS
+        .iter()
+        .map(
+            |(id, title, comparison, reference, bars, published, precision)| {
+                let published = published.iter().map(|(s, r)| ((*s).to_owned(), *r));
+                stowplan_model::ChartSpec {
+                    id: (*id).to_owned(),
+                    title: (*title).to_owned(),
+                    comparison: (*comparison).to_owned(),
+                    reference: (*reference).to_owned(),
+                    bars: bars.iter().map(|bar| (*bar).to_owned()).collect(),
+                    published: published.collect(),
+                    published_label: None,
+                    published_precision: Some(*precision),
+                }
+            },
+        )
+        .collect();
+    RunHeader {
+        schema: SCHEMA_VERSION,
+        started: "2026-11-21T07:10:00Z".into(),
+        seed: 1,
+        plan: Plan {
+            datasets: study.datasets.clone(),
+            study,
+            scale: "seed".into(),
+            comparisons: Vec::new(),
+        },
+        environment: environment(),
+        equivalence: 0.05,
+        max_rounds: 40,
+    }
+}
+
+/// The whole run.
+pub fn analysis() -> Analysis {
+    let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
+    Analysis {
+        run: header(),
+        charts: charts(&comparisons),
+        comparisons,
+        space: space(),
+        warnings: vec![
+            Warning {
+                kind: WarningKind::Load,
+                message: "the load average is 2.31 on 2 CPUs".into(),
+                advice: "stop other work, or trust corrected times only".into(),
+            },
+            Warning {
+                kind: WarningKind::SettingNotTaken,
+                message: "reads/mmap-blob: asked mmap=on, got off".into(),
+                advice: "the engine was built without memory mapping".into(),
+            },
+        ],
+        harness_cost: Some(HarnessCost {
+            ratio_ns: 6.2,
+            latency_ns: 31.4,
+            blocks: 20,
+            operations: 100_000,
+        }),
+        preparation: vec![PreparationRecord {
+            what: "dataset blobs".into(),
+            seconds: 1.31,
+            bytes: 1_000_130_000,
+            values: 100_000,
+        }],
+        failures: vec![CellFailure {
+            cell: CellId("failing/redb".into()),
+            message: "redb: the database is locked by another process; stop it and run again"
+                .into(),
+            stderr: "thread 'main' said </script> and left".into(),
+        }],
+        end: Some(RunEnd {
+            outcome: RunOutcome::Complete,
+            seconds: 187.4,
+        }),
+    }
+}
+
+/// A result file like that of the run: its header and as many lines as blocks were timed.
+pub fn raw_result() -> String {
+    let header = serde_json::to_string(&stowplan_model::Record::Run(header())).unwrap();
+    let mut text = header + "\n";
+    for round in 0..20 {
+        for cell in 0..21 {
+            let wall = 41_000_000 + round * 7_919 + cell * 104_729;
+            text.push_str(&format!(
+                "{{\"type\":\"measurement\",\"cell\":\"reads/{cell}\",\"round\":{round},\
+                 \"wall_ns\":{wall},\"note\":\"</script>\"}}\n"
+            ));
+        }
+    }
+    text
+}
