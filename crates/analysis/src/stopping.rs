@@ -41,7 +41,7 @@ impl StoppingRule {
         Self {
             equivalence: run.equivalence,
             max_rounds: run.max_rounds,
-            precision: None,
+            precision: run.precision,
         }
     }
 

@@ -1,0 +1,577 @@
+//! What the analysis makes of runs whose answer is known.
+
+use crate::support::{
+    RULE, analysis, block, cell, comparison, contrast, header, outcome, records, rounds,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{Serializer, V2Serializer},
+};
+use stowplan_analysis::{AnalysisError, Metric, Verdict, analyse};
+use stowplan_model::{
+    BlockKind, CellFailure, Comparison, Durability, DurabilityClaim, EffectiveSettings, Footprint,
+    FootprintRecord, Measurement, Operation, Record, Role, SCHEMA_VERSION, SyncCalls, Value,
+    Warning, WarningKind,
+};
+
+const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
+
+/// Ten rounds of base, control and the cells given, in microseconds per block.
+fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
+    rounds(&[&EQUAL, cells].concat(), 0..10)
+}
+
+fn writing(mut comparison: Comparison) -> Comparison {
+    for cell in &mut comparison.cells {
+        cell.workload.operation = Operation::Overwrite;
+    }
+    comparison
+}
+
+#[test]
+fn twice_the_time_is_a_ratio_of_two_and_slower() {
+    let found = outcome(&comparison(&["slow"]), &ten(&[("slow", 20_000.0)]));
+    let slow = &found.contrasts[0];
+    let estimate = slow.estimate.unwrap();
+    assert_eq!(slow.verdict, Verdict::Slower);
+    assert!((estimate.ratio - 2.0).abs() < 0.02, "{estimate:?}");
+    assert!(
+        (estimate.raw_high / estimate.high * 1.01 - 1.0).abs() < 1e-9,
+        "{estimate:?}"
+    );
+    assert!(
+        (estimate.raw_low / estimate.low / 1.01 - 1.0).abs() < 1e-9,
+        "{estimate:?}"
+    );
+    let time = found.cells[2].time_ns.unwrap();
+    assert!((time.estimate - 20_000.0).abs() < 200.0, "{time:?}");
+    assert!(time.low < time.estimate && time.estimate < time.high);
+}
+
+#[test]
+fn identical_cells_are_equivalent_and_the_session_reliable() {
+    let found = outcome(&comparison(&["same"]), &ten(&[("same", 10_000.0)]));
+    assert_eq!(found.contrasts[0].verdict, Verdict::Equivalent);
+    assert_eq!(found.control.unwrap().verdict, Verdict::Equivalent);
+    assert!(found.reliable);
+    assert_eq!(found.metric, Metric::Corrected);
+    assert!((found.noise_floor - 1.01_f64.ln()).abs() < 1e-12);
+}
+
+#[test]
+fn waiting_for_a_cpu_is_subtracted_and_raises_the_floor() {
+    let mut blocks = ten(&[("same", 10_000.0)]);
+    for (index, block) in blocks.iter_mut().enumerate() {
+        let delay = if index % 3 == 2 { 9_000_000 } else { 200_000 };
+        block.wall_ns += delay;
+        block.run_delay_ns = Some(delay);
+    }
+    let found = outcome(&comparison(&["same"]), &blocks);
+    assert!((found.contrasts[0].estimate.unwrap().ratio - 1.0).abs() < 0.01);
+    assert!((found.noise_floor - 1.03_f64.ln()).abs() < 1e-12);
+    let share = found.delay_share.unwrap();
+    assert!((0.15..0.2).contains(&share), "{share}");
+    assert!((found.cells[2].wall_ns - 19_000.0).abs() < 200.0);
+}
+
+#[test]
+fn one_cell_with_busy_threads_turns_the_whole_comparison_to_wall_time() {
+    let mut blocks = ten(&[("threaded", 10_000.0), ("plain", 10_000.0)]);
+    for block in blocks.iter_mut().filter(|m| m.cell.0 == "c/threaded") {
+        block.process_cpu_ns += block.wall_ns / 50;
+    }
+    for block in &mut blocks {
+        block.wall_ns += 50_000;
+        block.run_delay_ns = Some(50_000);
+    }
+    let found = outcome(&comparison(&["threaded", "plain"]), &blocks);
+    assert_eq!(found.metric, Metric::Wall);
+    let time = found.cells[3].time_ns.unwrap();
+    assert!((time.estimate - 10_050.0).abs() < 60.0, "{time:?}");
+}
+
+#[test]
+fn one_block_with_busy_threads_among_ten_does_not() {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    blocks[2].process_cpu_ns *= 2;
+    assert_eq!(
+        outcome(&comparison(&["other"]), &blocks).metric,
+        Metric::Corrected
+    );
+    blocks[2].run_delay_ns = None;
+    assert_eq!(
+        outcome(&comparison(&["other"]), &blocks).metric,
+        Metric::Wall
+    );
+}
+
+#[test]
+fn the_control_widens_every_interval_by_what_it_shows() {
+    let cells = [("base", 10_000.0), ("again", 10_200.0), ("other", 20_000.0)];
+    let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..10));
+    let control = found.control.unwrap().estimate;
+    assert!(
+        (found.noise_floor - control.ratio.ln()).abs() < 1e-12,
+        "{found:?}"
+    );
+    assert!(
+        (control.high / control.raw_high - 1.01).abs() < 1e-9,
+        "by the base floor only"
+    );
+}
+
+#[test]
+fn a_control_that_differs_by_more_than_half_the_zone_forbids_claims() {
+    for again in [9_600.0, 10_400.0] {
+        let cells = [("base", 10_000.0), ("again", again), ("other", 20_000.0)];
+        let found = analysis(&comparison(&["other"]), &rounds(&cells, 0..10));
+        let outcome = &found.comparisons[0];
+        assert!(!outcome.reliable);
+        assert_eq!(outcome.contrasts[0].verdict, Verdict::Unreliable);
+        assert_eq!(outcome.control.unwrap().verdict, Verdict::Unreliable);
+        assert!(outcome.fastest().is_none());
+        assert!(
+            found
+                .warnings
+                .iter()
+                .any(|w| w.message.contains("two identical cells differ"))
+        );
+    }
+}
+
+#[test]
+fn a_noisy_control_whose_estimate_exceeds_half_the_zone_forbids_claims_too() {
+    // The interval of the control includes 1, its estimate is 3% off.
+    let mut blocks = ten(&[("other", 20_000.0)]);
+    for block in blocks.iter_mut().filter(|m| m.cell.0 == "c/again") {
+        let factor = [1.3, 1.03, 0.8, 1.1, 0.97][block.round as usize % 5];
+        block.wall_ns = (block.wall_ns as f64 * factor) as u64;
+    }
+    let found = outcome(&comparison(&["other"]), &blocks);
+    let control = found.control.unwrap().estimate;
+    assert!(
+        control.raw_low < 1.0 && control.raw_high > 1.0,
+        "{control:?}"
+    );
+    assert!(control.ratio > 1.025, "{control:?}");
+    assert!(!found.reliable);
+}
+
+#[test]
+fn a_session_whose_control_is_missing_claims_nothing() {
+    let blocks = rounds(&[("base", 10_000.0), ("other", 20_000.0)], 0..10);
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(found.control, None);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Unreliable);
+}
+
+#[test]
+fn fewer_than_ten_rounds_describe_but_claim_nothing() {
+    let cells = [&EQUAL[..], &[("other", 20_000.0)]].concat();
+    let found = analysis(&comparison(&["other"]), &rounds(&cells, 0..9));
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    let found = &found.comparisons[0];
+    assert_eq!(found.contrasts[0].verdict, Verdict::NoData);
+    assert_eq!((found.control, found.reliable), (None, true));
+    let time = found.cells[2].time_ns.unwrap();
+    assert!(
+        time.low >= 19_700.0 && time.high <= 20_300.0 && time.low < time.high,
+        "{time:?}"
+    );
+}
+
+#[test]
+fn a_run_that_measured_nothing_has_findings_without_numbers() {
+    let found = analysis(&comparison(&["other"]), &[]);
+    assert_eq!(found.comparisons[0].contrasts[0].verdict, Verdict::NoData);
+    assert_eq!(found.comparisons[0].cells[0].time_ns, None);
+    assert!(found.charts.is_empty());
+}
+
+#[test]
+fn a_failure_voids_what_the_cell_measured_before_it_and_nothing_else() {
+    let comparison = comparison(&["bad", "good"]);
+    let mut all = records(&comparison, &ten(&[("bad", 5_000.0), ("good", 20_000.0)]));
+    all.push(Record::Failure(CellFailure {
+        cell: crate::support::id("bad"),
+        message: "short read".to_owned(),
+        stderr: String::new(),
+    }));
+    all.push(Record::Unknown);
+    let found = analyse(&all, None).unwrap();
+    let outcome = &found.comparisons[0];
+    assert_eq!(outcome.contrasts[0].verdict, Verdict::NoData);
+    assert_eq!(outcome.cells[2].rounds, 0);
+    assert_eq!(outcome.contrasts[1].verdict, Verdict::Slower);
+    assert_eq!(found.failures.len(), 1);
+}
+
+#[test]
+fn records_without_a_header_or_of_a_later_schema_are_refused() {
+    assert_eq!(analyse(&[], None), Err(AnalysisError::NoHeader));
+    assert_eq!(
+        analyse(&[Record::Unknown], None),
+        Err(AnalysisError::NoHeader)
+    );
+    let Record::Run(mut run) = header(&comparison(&[])) else {
+        panic!("not a header")
+    };
+    run.schema = SCHEMA_VERSION + 1;
+    let refused = analyse(&[Record::Run(run)], None).unwrap_err();
+    assert!(refused.to_string().contains("newer"), "{refused}");
+}
+
+fn histogram(values: impl Iterator<Item = u64>) -> String {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    values.for_each(|value| histogram.record(value).unwrap());
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(&histogram, &mut bytes)
+        .unwrap();
+    STANDARD.encode(bytes)
+}
+
+fn latency_block(key: &str, round: u32, latency: String) -> Measurement {
+    Measurement {
+        block: BlockKind::Latency,
+        latency: Some(latency),
+        ..block(key, round, 1_000_000)
+    }
+}
+
+#[test]
+fn percentiles_are_those_of_all_latency_blocks_together() {
+    let mut blocks = ten(&[]);
+    blocks.push(latency_block("base", 0, histogram(1..=600)));
+    blocks.push(latency_block("base", 1, histogram(601..=1000)));
+    let found = outcome(&comparison(&[]), &blocks);
+    let latency = found.cells[0].latency.clone().unwrap();
+    assert_eq!(latency.count, 1000);
+    assert_eq!(
+        (latency.p50_ns, latency.p90_ns, latency.p99_ns),
+        (500, 900, 990)
+    );
+    assert_eq!((latency.p999_ns, latency.max_ns), (999, 1000));
+    assert!((latency.mean_ns - 500.5).abs() < 1e-9);
+    assert_eq!(
+        found.cells[0].rounds, 10,
+        "latency blocks are not ratio blocks"
+    );
+    assert!((found.cells[0].wall_ns - 10_000.0).abs() < 200.0);
+    assert_eq!(found.cells[1].latency, None);
+}
+
+#[test]
+fn a_damaged_histogram_is_a_warning_and_the_rest_counts() {
+    let mut blocks = ten(&[]);
+    blocks.push(latency_block("base", 0, "?".to_owned()));
+    blocks.push(latency_block("base", 1, STANDARD.encode("rubbish")));
+    blocks.push(latency_block("base", 2, histogram(1..=10)));
+    let found = analysis(&comparison(&[]), &blocks);
+    assert_eq!(
+        found.comparisons[0].cells[0]
+            .latency
+            .as_ref()
+            .unwrap()
+            .count,
+        10
+    );
+    assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+    assert!(found.warnings[0].message.contains("c/base, round 0"));
+}
+
+#[test]
+fn a_comparison_with_latency_blocks_only_takes_its_ratios_from_them() {
+    let blocks: Vec<Measurement> = ten(&[("other", 20_000.0)])
+        .into_iter()
+        .map(|block| Measurement {
+            block: BlockKind::Latency,
+            ..block
+        })
+        .collect();
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Slower);
+}
+
+#[test]
+fn pilots_count_nowhere() {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    blocks.push(Measurement {
+        block: BlockKind::Pilot,
+        ..block("other", 10, 1_000_000_000)
+    });
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(
+        (found.cells[2].rounds, found.cells[2].operations),
+        (10, 10_000)
+    );
+}
+
+#[test]
+fn the_fastest_cell_is_the_one_that_beats_each_rival() {
+    let candidates = ["quick", "other"];
+    let found = outcome(
+        &comparison(&candidates),
+        &ten(&[("quick", 5_000.0), ("other", 8_000.0)]),
+    );
+    assert_eq!(found.fastest().unwrap().cell.key, "quick");
+    let found = outcome(
+        &comparison(&candidates),
+        &ten(&[("quick", 5_000.0), ("other", 5_050.0)]),
+    );
+    assert!(found.fastest().is_none(), "two are equivalent");
+    let found = outcome(&comparison(&candidates), &ten(&[("quick", 5_000.0)]));
+    assert!(found.fastest().is_none(), "one was not measured");
+    let found = outcome(
+        &comparison(&candidates),
+        &ten(&[("quick", 15_000.0), ("other", 12_000.0)]),
+    );
+    assert_eq!(found.fastest().unwrap().cell.key, "base");
+}
+
+#[test]
+fn the_floor_is_no_rival_but_everything_is_shown_as_its_multiple() {
+    let mut with_floor = comparison(&["other"]);
+    with_floor.cells.push(cell("floor", Role::Floor));
+    with_floor.contrasts.push(contrast("floor", "base"));
+    let found = outcome(&with_floor, &ten(&[("other", 5_000.0), ("floor", 2_500.0)]));
+    assert_eq!(found.fastest().unwrap().cell.key, "other");
+    let multiple = |key: &str| {
+        found
+            .cell(&crate::support::id(key))
+            .unwrap()
+            .multiple_of_floor
+    };
+    assert!((multiple("base").unwrap().ratio - 4.0).abs() < 0.05);
+    assert!((multiple("other").unwrap().ratio - 2.0).abs() < 0.03);
+    assert_eq!(multiple("floor"), None);
+}
+
+#[test]
+fn another_durability_promise_is_shown_for_writes_and_forbids_a_fastest() {
+    let mut mixed = comparison(&["other"]);
+    mixed.cells[2].capabilities.durability = DurabilityClaim {
+        class: Durability::None,
+        atomic: false,
+    };
+    let blocks = ten(&[("other", 5_000.0)]);
+    let reads = outcome(&mixed, &blocks);
+    assert!(reads.contrasts[0].same_durability);
+    assert!(reads.fastest().is_some());
+    let writes = outcome(&writing(mixed), &blocks);
+    assert!(!writes.contrasts[0].same_durability);
+    assert_eq!(writes.contrasts[0].verdict, Verdict::Faster);
+    assert!(writes.fastest().is_none());
+}
+
+#[test]
+fn the_drain_of_writes_stands_apart_and_in_the_total() {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.outside.drain_ns = 3_000_000;
+    }
+    let reads = outcome(&comparison(&[]), &blocks);
+    assert_eq!(
+        (reads.cells[0].drain_ns, reads.cells[0].total_ns),
+        (None, None)
+    );
+    let writes = outcome(&writing(comparison(&[])), &blocks);
+    assert_eq!(writes.cells[0].drain_ns, Some(3_000.0));
+    assert!((writes.cells[0].total_ns.unwrap() - 13_000.0).abs() < 100.0);
+}
+
+#[test]
+fn charts_invert_a_contrast_that_was_measured_the_other_way_round() {
+    let found = analysis(&comparison(&["slow"]), &ten(&[("slow", 20_000.0)]));
+    let chart = &found.charts[0];
+    let contrast = found.comparisons[0].contrasts[0].estimate.unwrap();
+    assert_eq!(chart.reference, "the slow");
+    assert_eq!(chart.bars[0].estimate, Some(contrast.inverse()));
+    assert_eq!(chart.bars[0].verdict, Verdict::Faster);
+    assert!(chart.bars[0].estimate.unwrap().ratio < 0.6);
+    assert_eq!(
+        chart.bars[1].estimate.unwrap().ratio.to_bits(),
+        1.0_f64.to_bits()
+    );
+    assert_eq!(
+        (chart.bars[2].label.as_str(), chart.bars[2].estimate),
+        ("cannot do it", None)
+    );
+    assert_eq!(chart.bars[2].verdict, Verdict::NoData);
+    let published: Vec<&str> = chart
+        .published
+        .iter()
+        .map(|p| p.description.as_str())
+        .collect();
+    assert_eq!(published, ["machine A", "machine B"]);
+    assert_eq!(chart.bars[0].durability, None);
+}
+
+#[test]
+fn charts_compute_a_contrast_that_was_not_planned_and_name_the_promise_of_writes() {
+    let mut unplanned = writing(comparison(&["slow"]));
+    unplanned.contrasts.clear();
+    let found = analysis(&unplanned, &ten(&[("slow", 20_000.0)]));
+    let bar = &found.charts[0].bars[0];
+    assert!((bar.estimate.unwrap().ratio - 0.5).abs() < 0.01);
+    assert_eq!(bar.durability.as_deref(), Some("durable, atomic"));
+}
+
+fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {
+    Record::Footprint(FootprintRecord {
+        instance: instance.to_owned(),
+        footprint: Footprint {
+            apparent_bytes: bytes,
+            ..Footprint::default()
+        },
+        value_bytes: 10_000,
+        after_workloads,
+    })
+}
+
+#[test]
+fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
+    let mut all = records(&comparison(&["slow"]), &[]);
+    all.push(footprint("store-of-base", 1, false));
+    all.push(footprint("store-of-slow", 2, false));
+    all.push(footprint("store-of-base", 3, true));
+    let found = analyse(&all, None).unwrap();
+    let rows: Vec<_> = found
+        .space
+        .iter()
+        .map(|r| (r.label.as_str(), r.footprint.apparent_bytes))
+        .collect();
+    assert_eq!(rows, [("the base", 1), ("the slow", 2)]);
+    assert_eq!(
+        found.space[0].published,
+        Some(("du".to_owned(), 12_345, Some(1000)))
+    );
+    assert_eq!(found.space[1].published, None);
+
+    let Record::Run(run) = &mut all[0] else {
+        panic!("not a header")
+    };
+    run.plan.datasets.get_mut("blobs").unwrap().count = 999;
+    let found = analyse(&all, None).unwrap();
+    assert_eq!(found.space[0].published, None, "another number of values");
+}
+
+fn kinds(warnings: &[Warning]) -> Vec<WarningKind> {
+    warnings.iter().map(|warning| warning.kind).collect()
+}
+
+#[test]
+fn a_store_that_syncs_less_often_than_its_class_needs_is_named() {
+    let writes = writing(comparison(&[]));
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.commits = 10;
+        block.syncs = SyncCalls {
+            fdatasync: 20,
+            ..SyncCalls::default()
+        };
+    }
+    // One block began in the middle of a commit; the median does not mind.
+    blocks[0].syncs.fdatasync = 19;
+    let found = analysis(&writes, &blocks);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    assert_eq!(
+        found.comparisons[0].cells[0].syncs_per_commit.to_bits(),
+        2.0_f64.to_bits()
+    );
+    for block in &mut blocks {
+        block.syncs.fdatasync = 10;
+    }
+    let found = analysis(&writes, &blocks);
+    assert_eq!(kinds(&found.warnings), [WarningKind::TooFewSyncs]);
+    assert!(
+        found.warnings[0]
+            .message
+            .contains("c/base: 1.00 sync calls")
+    );
+    assert!(
+        analysis(&comparison(&[]), &blocks).warnings.is_empty(),
+        "reads"
+    );
+}
+
+#[test]
+fn a_setting_that_the_engine_did_not_take_is_named_but_a_rounded_cache_is_not() {
+    let mut asked = comparison(&[]);
+    asked.cells[0]
+        .settings
+        .set("journal", Value::Word("wal".to_owned()));
+    asked.cells[0]
+        .settings
+        .set("cache", Value::Number(4_000_000));
+    let found = |journal: &str, cache: u64| {
+        let mut settings = asked.cells[0].settings.clone();
+        settings.set("journal", Value::Word(journal.to_owned()));
+        settings.set("cache", Value::Number(cache));
+        let mut all = records(&asked, &[]);
+        all.push(Record::Effective(EffectiveSettings {
+            cell: crate::support::id("base"),
+            settings,
+        }));
+        analyse(&all, None).unwrap().warnings
+    };
+    assert!(found("wal", 3_997_696).is_empty());
+    assert_eq!(
+        kinds(&found("wal", 2_000_000)),
+        [WarningKind::SettingNotTaken]
+    );
+    let warnings = found("delete", 4_000_000);
+    assert_eq!(kinds(&warnings), [WarningKind::SettingNotTaken]);
+    assert!(
+        warnings[0].message.contains("journal=wal was asked for"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn the_order_of_the_records_of_a_run_does_not_matter() {
+    let blocks = ten(&[("other", 12_000.0)]);
+    let reversed: Vec<Measurement> = blocks.iter().rev().cloned().collect();
+    let comparison = comparison(&["other"]);
+    assert_eq!(
+        outcome(&comparison, &blocks),
+        outcome(&comparison, &reversed)
+    );
+}
+
+#[test]
+fn faster_blocks_of_all_cells_alike_change_no_ratio() {
+    let comparison = comparison(&["other"]);
+    let blocks = ten(&[("other", 12_000.0)]);
+    let mut scaled = blocks.clone();
+    for block in &mut scaled {
+        block.operations *= 8;
+        block.wall_ns *= 4;
+        block.process_cpu_ns *= 4;
+        block.thread_cpu_ns *= 4;
+    }
+    let (a, b) = (outcome(&comparison, &blocks), outcome(&comparison, &scaled));
+    let (x, y) = (
+        a.contrasts[0].estimate.unwrap(),
+        b.contrasts[0].estimate.unwrap(),
+    );
+    assert!((x.ratio / y.ratio - 1.0).abs() < 1e-12);
+    assert!((x.low / y.low - 1.0).abs() < 1e-12);
+    assert!((a.cells[0].wall_ns / b.cells[0].wall_ns - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_rule_of_the_header_holds_unless_another_is_given() {
+    let all = records(&comparison(&["other"]), &ten(&[("other", 12_000.0)]));
+    let with = |equivalence| {
+        let rule = stowplan_analysis::StoppingRule {
+            equivalence,
+            ..RULE
+        };
+        analyse(&all, Some(&rule)).unwrap().comparisons[0].contrasts[0].verdict
+    };
+    let found = analyse(&all, None).unwrap();
+    assert_eq!(found.comparisons[0].contrasts[0].verdict, Verdict::Slower);
+    assert_eq!(with(0.5), Verdict::Equivalent);
+}

@@ -1,0 +1,13 @@
+//! The whole procedure, from measurements to verdicts: on made-up runs whose answer is known, on
+//! recorded noise, and on simulated drift.
+
+#[cfg(test)]
+mod findings;
+#[cfg(test)]
+mod recorded_noise;
+#[cfg(test)]
+mod simulated_drift;
+#[cfg(test)]
+mod stopping;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,263 @@
+//! When contrasts count as decided, and on which rounds a verdict then rests.
+
+use crate::support::{RULE, Random, block, comparison, contrast, outcome, rounds, run};
+use proptest::prelude::*;
+use stowplan_analysis::{
+    Decision, LOOKS, Metric, StoppingRule, Verdict, decide, undecided, verdict,
+};
+use stowplan_model::{Contrast, Measurement};
+
+/// Times in microseconds per block; `base` and its control take 10 ms.
+fn measured(other: f64, number: std::ops::Range<u32>) -> Vec<Measurement> {
+    rounds(
+        &[("base", 10_000.0), ("again", 10_000.0), ("other", other)],
+        number,
+    )
+}
+
+fn open(measurements: &[Measurement]) -> Vec<Contrast> {
+    undecided(&comparison(&["other"]), measurements, &RULE)
+}
+
+#[test]
+fn nothing_is_decided_before_the_tenth_round_however_large_the_difference() {
+    for n in 0..10 {
+        let expected = [contrast("other", "base")];
+        assert_eq!(open(&measured(50_000.0, 0..n)), expected, "{n} rounds");
+    }
+    assert!(open(&measured(50_000.0, 0..10)).is_empty());
+}
+
+#[test]
+fn a_difference_at_the_edge_of_the_zone_is_measured_up_to_the_cap() {
+    for n in [10, 19, 20, 30, 39] {
+        assert_eq!(open(&measured(10_500.0, 0..n)).len(), 1, "{n} rounds");
+    }
+    assert!(open(&measured(10_500.0, 0..40)).is_empty());
+}
+
+#[test]
+fn no_look_is_taken_between_the_looks() {
+    // Undecided at ten rounds; from then on slower beyond doubt.
+    let mut blocks = measured(10_500.0, 0..10);
+    blocks.extend(measured(30_000.0, 10..19));
+    assert_eq!(open(&blocks).len(), 1);
+    blocks.extend(measured(30_000.0, 19..20));
+    assert_eq!(open(&blocks).len(), 1, "half of the rounds say 1.05");
+    blocks.extend(measured(30_000.0, 20..39));
+    assert_eq!(open(&blocks).len(), 1);
+    blocks.extend(measured(30_000.0, 39..40));
+    assert!(open(&blocks).is_empty());
+}
+
+#[test]
+fn what_was_decided_at_a_look_stays_decided_and_keeps_its_interval() {
+    let mut blocks = measured(20_000.0, 0..10);
+    let before = outcome(&comparison(&["other"]), &blocks);
+    blocks.extend(measured(5_000.0, 10..23));
+    assert!(open(&blocks).is_empty());
+    let after = outcome(&comparison(&["other"]), &blocks);
+    let estimate = after.contrasts[0].estimate.unwrap();
+    assert_eq!(estimate.rounds, 10);
+    assert_eq!(
+        Some(estimate.ratio),
+        before.contrasts[0].estimate.map(|e| e.ratio)
+    );
+    assert_eq!(after.contrasts[0].verdict, Verdict::Slower);
+}
+
+#[test]
+fn a_look_is_replayed_with_what_was_known_then_even_if_the_machine_got_busy_later() {
+    let mut blocks = measured(11_000.0, 0..10);
+    assert!(open(&blocks).is_empty(), "10% slower, floor 1%");
+    for mut later in measured(11_000.0, 10..15) {
+        later.wall_ns *= 3;
+        later.run_delay_ns = Some(later.wall_ns / 3 * 2);
+        blocks.push(later);
+    }
+    assert!(open(&blocks).is_empty());
+    for later in &mut blocks[30..] {
+        later.run_delay_ns = None;
+    }
+    assert!(open(&blocks).is_empty(), "later rounds have wall time only");
+}
+
+#[test]
+fn the_rounds_of_a_verdict_are_those_that_both_cells_have() {
+    let mut blocks = measured(20_000.0, 0..12);
+    blocks.retain(|m| !(m.cell.0 == "c/other" && m.round == 3));
+    blocks.retain(|m| !(m.cell.0 == "c/base" && m.round == 5));
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(found.contrasts[0].estimate.unwrap().rounds, 10);
+    blocks.retain(|m| m.round < 11);
+    assert_eq!(open(&blocks).len(), 1, "nine paired rounds");
+    assert_eq!(
+        outcome(&comparison(&["other"]), &blocks).contrasts[0].estimate,
+        None
+    );
+}
+
+#[test]
+fn paired_rounds_are_matched_by_number_and_not_by_position() {
+    // A drift by a factor of e over ten rounds, the same for both cells. Were the lists matched
+    // by position after one block was lost, ratios would be off by 10%.
+    let drift = |key: &str, factor: f64| {
+        (0..12)
+            .map(move |r| block(key, r, ((f64::from(r) / 10.0).exp() * factor * 1e6) as u64))
+            .collect::<Vec<_>>()
+    };
+    let mut blocks = [drift("base", 1.0), drift("again", 1.0), drift("other", 2.0)].concat();
+    blocks.retain(|m| !(m.cell.0 == "c/other" && m.round == 0));
+    let found = outcome(&comparison(&["other"]), &blocks);
+    let estimate = found.contrasts[0].estimate.unwrap();
+    assert!((estimate.ratio - 2.0).abs() < 1e-3, "{estimate:?}");
+}
+
+#[test]
+fn a_block_measured_again_replaces_the_earlier_one() {
+    let mut blocks = measured(20_000.0, 0..10);
+    let again: Vec<Measurement> = measured(10_000.0, 0..10);
+    blocks.extend(again.into_iter().filter(|m| m.cell.0 == "c/other"));
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Equivalent);
+}
+
+#[test]
+fn a_smaller_cap_is_the_last_look() {
+    let rule = StoppingRule {
+        max_rounds: 15,
+        ..RULE
+    };
+    let comparison = comparison(&["other"]);
+    let open = |n| undecided(&comparison, &measured(10_500.0, 0..n), &rule).len();
+    assert_eq!((open(10), open(14), open(15)), (1, 1, 0));
+    let rule = StoppingRule {
+        max_rounds: 3,
+        ..RULE
+    };
+    let open = |n| undecided(&comparison, &measured(50_000.0, 0..n), &rule).len();
+    assert_eq!((open(2), open(3)), (1, 0));
+}
+
+#[test]
+fn a_cap_above_the_last_look_does_not_add_looks() {
+    let mut comparison = comparison(&["other"]);
+    comparison.max_rounds = 1000;
+    let rule = StoppingRule {
+        max_rounds: 1000,
+        ..RULE
+    };
+    assert!(undecided(&comparison, &measured(10_500.0, 0..40), &rule).is_empty());
+    assert_eq!(LOOKS, [10, 20, 40]);
+}
+
+#[test]
+fn an_asked_for_precision_keeps_a_decided_contrast_in_the_rounds() {
+    let rule = StoppingRule {
+        precision: Some(0.0001),
+        ..RULE
+    };
+    let comparison = comparison(&["other"]);
+    assert_eq!(
+        undecided(&comparison, &measured(20_000.0, 0..10), &rule).len(),
+        1
+    );
+    let rule = StoppingRule {
+        precision: Some(0.05),
+        ..RULE
+    };
+    assert!(undecided(&comparison, &measured(20_000.0, 0..10), &rule).is_empty());
+}
+
+#[test]
+fn a_control_that_differs_keeps_everything_in_the_rounds() {
+    let cells = [("base", 10_000.0), ("again", 10_400.0), ("other", 20_000.0)];
+    assert_eq!(open(&rounds(&cells, 0..10)).len(), 1);
+    let found = run(&comparison(&["other"]), &rounds(&cells, 0..40));
+    assert!(!found.reliable);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Unreliable);
+}
+
+#[test]
+fn cells_of_decided_contrasts_drop_out_and_the_others_go_on() {
+    let comparison = comparison(&["other", "edge"]);
+    let cells = [
+        ("base", 10_000.0),
+        ("again", 10_000.0),
+        ("other", 20_000.0),
+        ("edge", 10_500.0),
+    ];
+    let open = undecided(&comparison, &rounds(&cells, 0..10), &RULE);
+    assert_eq!(open, [contrast("edge", "base")]);
+    let found = run(&comparison, &rounds(&cells, 0..40));
+    let rounds: Vec<usize> = found.cells.iter().map(|cell| cell.rounds).collect();
+    assert_eq!(rounds, [40, 40, 10, 40]);
+    assert_eq!(found.contrasts[1].estimate.unwrap().rounds, 40);
+}
+
+#[test]
+fn the_control_is_asked_about_only_if_there_is_nothing_else() {
+    let mut both = comparison(&["other"]);
+    both.contrasts.push(contrast("again", "base"));
+    let open = undecided(&both, &measured(20_000.0, 0..5), &RULE);
+    assert_eq!(open, [contrast("other", "base")]);
+    let mut alone = comparison(&[]);
+    alone.contrasts.push(contrast("again", "base"));
+    assert_eq!(undecided(&alone, &measured(20_000.0, 0..5), &RULE).len(), 1);
+}
+
+#[test]
+fn verdicts_are_those_of_the_method() {
+    let zone = 1.05_f64.ln();
+    let table = [
+        ((-0.20, -0.10), Verdict::Faster),
+        ((0.10, 0.20), Verdict::Slower),
+        ((-0.01, 0.02), Verdict::Equivalent),
+        ((0.01, 0.02), Verdict::Equivalent),
+        ((-zone, zone), Verdict::Equivalent),
+        ((0.01, 0.10), Verdict::SmallDifference),
+        ((-0.10, -0.01), Verdict::SmallDifference),
+        ((-0.01, 0.10), Verdict::Unresolved),
+        ((-0.10, 0.10), Verdict::Unresolved),
+        ((zone, 0.10), Verdict::SmallDifference),
+    ];
+    for ((low, high), expected) in table {
+        assert_eq!(verdict(low, high, zone), expected, "[{low}, {high}]");
+    }
+}
+
+fn differences() -> impl Strategy<Value = Vec<f64>> {
+    (-0.3..0.3f64, 0.0..0.1f64, 10..40usize, any::<u64>()).prop_map(|(shift, spread, n, seed)| {
+        let mut random = Random(seed);
+        (0..n).map(|_| shift + spread * random.normal()).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn swapping_the_cells_swaps_the_verdict(low in -0.2..0.2f64, width in 0.0..0.2f64) {
+        let (high, zone) = (low + width, 1.05_f64.ln());
+        prop_assert_eq!(verdict(low, high, zone).inverse(), verdict(-high, -low, zone));
+    }
+
+    #[test]
+    fn a_decision_does_not_depend_on_direction_or_order(
+        d in differences(), floor in 0.0..0.05f64
+    ) {
+        for metric in [Metric::Corrected, Metric::Wall] {
+            let decision = decide(&d, floor, metric, &RULE);
+            let mirrored: Vec<f64> = d.iter().map(|x| -x).collect();
+            let reversed: Vec<f64> = d.iter().rev().copied().collect();
+            prop_assert_eq!(decision, decide(&mirrored, floor, metric, &RULE));
+            prop_assert_eq!(decision, decide(&reversed, floor, metric, &RULE));
+        }
+    }
+
+    #[test]
+    fn a_larger_noise_floor_never_decides_more(d in differences(), floor in 0.0..0.05f64) {
+        if decide(&d, floor, Metric::Corrected, &RULE) == Decision::Continue {
+            let more = decide(&d, floor + 0.01, Metric::Corrected, &RULE);
+            prop_assert_eq!(more, Decision::Continue);
+        }
+    }
+}

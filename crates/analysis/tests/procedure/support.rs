@@ -1,0 +1,243 @@
+//! Made-up runs: cells, measurements, and the runner's loop without the measuring.
+
+use std::collections::BTreeMap;
+use stowplan_analysis::{Analysis, ComparisonOutcome, StoppingRule, analyse, undecided};
+use stowplan_model::{
+    BlockKind, Capabilities, Cell, CellId, Comparison, Contrast, Durability, DurabilityClaim,
+    Environment, Measurement, Operation, Plan, Record, Role, RunHeader, SCHEMA_VERSION, Settings,
+    Study, SyncCalls, WallBreakdown, WorkloadSpec,
+};
+
+/// The rule of a run that asks for nothing special.
+pub(crate) const RULE: StoppingRule = StoppingRule {
+    equivalence: 0.05,
+    max_rounds: 40,
+    precision: None,
+};
+
+/// A small seeded generator (splitmix64; Steele, Lea & Flood 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform on (0, 1).
+    pub(crate) fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Standard normal (Box & Muller 1958).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+}
+
+pub(crate) fn id(key: &str) -> CellId {
+    CellId(format!("c/{key}"))
+}
+
+pub(crate) fn cell(key: &str, role: Role) -> Cell {
+    Cell {
+        id: id(key),
+        key: key.to_owned(),
+        label: format!("the {key}"),
+        role,
+        store: "files".parse().unwrap(),
+        settings: Settings::default(),
+        capabilities: Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: Vec::new(),
+            transactions: true,
+            resizes: true,
+            durability: DurabilityClaim {
+                class: Durability::Durable,
+                atomic: true,
+            },
+            parallel_writers: false,
+            persistent: true,
+            evictable: true,
+            syncs_per_commit: 2,
+        },
+        workload: WorkloadSpec::default().complete(),
+        dataset: "blobs".to_owned(),
+        instance: format!("store-of-{key}"),
+    }
+}
+
+/// `base`, its control, and candidates; each candidate contrasted with `base`.
+pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
+    let mut cells = vec![cell("base", Role::Baseline), cell("again", Role::Control)];
+    cells.extend(candidates.iter().map(|key| cell(key, Role::Candidate)));
+    Comparison {
+        id: "c".to_owned(),
+        title: "a comparison".to_owned(),
+        contrasts: candidates.iter().map(|key| contrast(key, "base")).collect(),
+        cells,
+        not_applicable: BTreeMap::new(),
+        max_rounds: 40,
+    }
+}
+
+pub(crate) fn contrast(cell: &str, reference: &str) -> Contrast {
+    Contrast {
+        cell: id(cell),
+        reference: id(reference),
+    }
+}
+
+/// A block of 1000 operations, all of whose wall time was CPU time of the measuring thread.
+pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
+    Measurement {
+        cell: id(key),
+        round,
+        position: 0,
+        repeats: 0,
+        block: BlockKind::Ratio,
+        operations: 1000,
+        bytes: 10_000_000,
+        lead_in_operations: 500,
+        wall_ns,
+        run_delay_ns: Some(0),
+        thread_cpu_ns: wall_ns,
+        process_cpu_ns: wall_ns,
+        user_ns: wall_ns / 4,
+        system_ns: wall_ns - wall_ns / 4,
+        minor_faults: 0,
+        major_faults: 0,
+        voluntary_switches: 0,
+        involuntary_switches: 0,
+        in_blocks: 0,
+        out_blocks: 0,
+        io: None,
+        syncs: SyncCalls::default(),
+        commits: 1,
+        outside: WallBreakdown::default(),
+        peak_memory_bytes: None,
+        residency: None,
+        latency: None,
+        started_unix_ms: 0,
+    }
+}
+
+/// A block whose corrected time is `ln_ns` per operation, as a logarithm.
+pub(crate) fn block_of_log(key: &str, round: u32, ln_ns: f64) -> Measurement {
+    block(key, round, (ln_ns.exp() * 1000.0).round() as u64)
+}
+
+/// Rounds in which each cell takes its time (microseconds per block) with a repeatable jitter of
+/// up to 1% either way, other for each cell and round.
+pub(crate) fn rounds(cells: &[(&str, f64)], rounds: std::ops::Range<u32>) -> Vec<Measurement> {
+    rounds
+        .flat_map(|round| {
+            cells.iter().map(move |(key, micros)| {
+                let name: u64 = key.bytes().map(u64::from).sum();
+                let mut random = Random(name << 32 | u64::from(round));
+                let jitter = 1.0 + (random.uniform() - 0.5) / 50.0;
+                block(key, round, (micros * 1000.0 * jitter) as u64)
+            })
+        })
+        .collect()
+}
+
+pub(crate) const STUDY: &str = r#"
+name = "t"
+title = "T"
+question = "?"
+[datasets.blobs]
+count = 1000
+size = { distribution = "fixed", bytes = 10000 }
+[[comparison]]
+id = "c"
+title = "a comparison"
+dataset = "blobs"
+baseline = "base"
+[comparison.cells]
+base = { store = "files" }
+slow = { store = "files" }
+gone = { store = "files", label = "cannot do it" }
+[[chart]]
+id = "chart"
+title = "a chart"
+comparison = "c"
+reference = "slow"
+bars = ["base", "slow", "gone"]
+published = { b = 0.9, a = 0.4 }
+published_label = "what they compare"
+[systems]
+a = "machine A"
+b = "machine B"
+[[space]]
+cell = "c/base"
+label = "du"
+bytes = 12345
+count = 1000
+"#;
+
+pub(crate) fn header(comparison: &Comparison) -> Record {
+    let study = Study::parse(STUDY, "t.toml").unwrap();
+    Record::Run(RunHeader {
+        schema: SCHEMA_VERSION,
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        seed: 1,
+        plan: Plan {
+            datasets: study.datasets.clone(),
+            study,
+            scale: "seed".to_owned(),
+            comparisons: vec![comparison.clone()],
+        },
+        environment: Environment::default(),
+        equivalence: RULE.equivalence,
+        max_rounds: RULE.max_rounds,
+        precision: RULE.precision,
+    })
+}
+
+/// The record of a run that measured these blocks.
+pub(crate) fn records(comparison: &Comparison, measurements: &[Measurement]) -> Vec<Record> {
+    let measured = measurements.iter().cloned().map(Record::Measurement);
+    [header(comparison)].into_iter().chain(measured).collect()
+}
+
+/// The findings on a run that measured these blocks.
+pub(crate) fn analysis(comparison: &Comparison, measurements: &[Measurement]) -> Analysis {
+    analyse(&records(comparison, measurements), None).unwrap()
+}
+
+pub(crate) fn outcome(comparison: &Comparison, blocks: &[Measurement]) -> ComparisonOutcome {
+    analysis(comparison, blocks).comparisons.remove(0)
+}
+
+/// What the runner does, with the measuring already done: rounds up to a look, cells of decided
+/// contrasts left out of later ones, until nothing is undecided; then the analysis.
+pub(crate) fn run(comparison: &Comparison, available: &[Measurement]) -> ComparisonOutcome {
+    let mut measured: Vec<Measurement> = Vec::new();
+    let mut needed: Vec<CellId> = comparison.cells.iter().map(|c| c.id.clone()).collect();
+    // Nothing can be decided between looks, so asking there would only take time.
+    for (from, to) in [(0, 10), (10, 20), (20, 40)] {
+        let round = |m: &&Measurement| (from..to).contains(&m.round) && needed.contains(&m.cell);
+        measured.extend(available.iter().filter(round).cloned());
+        let open = undecided(comparison, &measured, &RULE);
+        if open.is_empty() {
+            break;
+        }
+        let control = comparison.with_role(Role::Control).map(|c| c.id.clone());
+        needed = open
+            .into_iter()
+            .flat_map(|contrast| [contrast.cell, contrast.reference])
+            .chain(control)
+            .chain([id("base")])
+            .collect();
+    }
+    outcome(comparison, &measured)
+}
