@@ -109,19 +109,16 @@ impl Accounting {
         let process_cpu_ns = platform::cpu_ns(CpuClock::Process);
         let usage = platform::rusage().since(&begin.usage);
         let io = self.io.read();
-        let own_bytes = [begin.io, None]
-            .iter()
-            .flatten()
-            .map(|io| io.1)
-            .sum::<u64>()
-            + [begin.run_delay, run_delay]
-                .iter()
+        let own_reads = [
+            begin.io.map(|io| io.1),
+            begin.run_delay.map(|delay| delay.1),
+        ];
+        let own_reads = || {
+            own_reads
+                .into_iter()
+                .chain([run_delay.map(|delay| delay.1)])
                 .flatten()
-                .map(|delay| delay.1)
-                .sum::<u64>();
-        let own_calls = u64::from(begin.io.is_some())
-            + u64::from(begin.run_delay.is_some())
-            + u64::from(run_delay.is_some());
+        };
         Usage {
             wall_ns: wall_ns - begin.wall_ns,
             run_delay_ns: begin
@@ -138,10 +135,14 @@ impl Accounting {
             involuntary_switches: usage.involuntary_switches,
             in_blocks: usage.in_blocks,
             out_blocks: usage.out_blocks,
-            io: begin
-                .io
-                .zip(io)
-                .map(|(before, after)| difference(&after.0, &before.0, own_calls, own_bytes)),
+            io: begin.io.zip(io).map(|(before, after)| {
+                difference(
+                    &after.0,
+                    &before.0,
+                    own_reads().count() as u64,
+                    own_reads().sum(),
+                )
+            }),
             peak_memory_bytes: platform::peak_memory_bytes(),
         }
     }
@@ -169,5 +170,60 @@ fn difference(
         storage_write_bytes: after
             .storage_write_bytes
             .saturating_sub(before.storage_write_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::os::unix::fs::FileExt;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn an_empty_window_costs_next_to_nothing() {
+        let accounting = Accounting::of_this_thread();
+        let usage = accounting.end(&accounting.begin());
+        assert!(usage.wall_ns < 50_000_000, "{usage:?}");
+        if let Some(io) = usage.io {
+            assert_eq!(io, IoCounters::default());
+        }
+    }
+
+    #[test]
+    fn reads_of_the_window_are_counted_and_those_of_the_accounting_are_not() {
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let accounting = Accounting::of_this_thread();
+        let begin = accounting.begin();
+        for _ in 0..10 {
+            file.read_exact_at(&mut [0; 100], 0).unwrap();
+        }
+        let usage = accounting.end(&begin);
+        // Other tests of this process may read at the same time.
+        if let Some(io) = usage.io {
+            assert!(io.read_calls >= 10 && io.read_call_bytes >= 1_000, "{io:?}");
+        }
+    }
+
+    #[test]
+    fn busy_time_is_cpu_time_and_sleep_is_not() {
+        let accounting = Accounting::of_this_thread();
+        let begin = accounting.begin();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(20) {
+            black_box(());
+        }
+        let busy = accounting.end(&begin);
+        let begin = accounting.begin();
+        std::thread::sleep(Duration::from_millis(20));
+        let asleep = accounting.end(&begin);
+        assert!(busy.wall_ns >= 20_000_000 && asleep.wall_ns >= 20_000_000);
+        assert!(asleep.thread_cpu_ns < 10_000_000, "{asleep:?}");
+        if let Some(delay) = busy.run_delay_ns {
+            assert!(delay <= busy.wall_ns);
+            // Wall time is CPU time plus waiting; steal and rounding leave a rest.
+            assert!(busy.thread_cpu_ns + delay > busy.wall_ns / 2, "{busy:?}");
+        }
+        assert!(busy.peak_memory_bytes.is_none_or(|bytes| bytes > 100_000));
     }
 }

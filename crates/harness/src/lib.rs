@@ -7,7 +7,10 @@
 pub mod accounting;
 pub mod clock;
 pub mod dataset;
+pub mod disk;
+pub mod environment;
 mod error;
+pub mod page_cache;
 mod platform;
 mod random;
 pub mod sequence;

@@ -3,7 +3,7 @@
 use super::{CpuClock, Rusage};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::fs::File;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use stowplan_model::IoCounters;
 
@@ -126,9 +126,50 @@ fn parse_peak_memory(status: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
+/// Reserves room for a file of this size and gives it the size, so that a full disk shows before
+/// anything is written, and the file lies in one piece.
+pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        // Not every file system can reserve.
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        other => Ok(other?),
+    }
+}
+
+/// Brings everything written on the file system of `file` to the disk.
+pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
+    Ok(rustix::fs::syncfs(file)?)
+}
+
+/// Drops the clean pages of a file from the page cache.
+pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
+    Ok(rustix::fs::fadvise(
+        file,
+        0,
+        None,
+        rustix::fs::Advice::DontNeed,
+    )?)
+}
+
+/// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
+/// little left to do. A refusal costs time only.
+pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
+    let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else {
+        return;
+    };
+    #[expect(unsafe_code, reason = "rustix has no sync_file_range")]
+    // SAFETY: takes integers only; the descriptor is open.
+    unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE);
+    }
+}
+
 /// Pages of a file in the page cache, by `cachestat`; `None` where the kernel (before 6.5) or a
 /// seccomp filter refuses.
-pub(crate) fn cachestat_resident_pages(file: BorrowedFd<'_>) -> Option<u64> {
+pub(crate) fn cachestat_resident_pages(file: &File) -> Option<u64> {
     let mut counts = CacheStat::default();
     (cachestat(file.as_raw_fd(), &mut counts) == 0).then_some(counts.resident)
 }
@@ -167,20 +208,33 @@ fn cachestat(descriptor: i32, counts: &mut CacheStat) -> libc::c_long {
     }
 }
 
-/// Pages of a mapping in the page cache, by `mincore`.
-pub(crate) fn mincore_resident_pages(map: &memmap2::Mmap, page_bytes: usize) -> Option<u64> {
-    let mut pages = vec![0u8; map.len().div_ceil(page_bytes)];
+/// Pages of a file of this length in the page cache, by `mincore` on a mapping made for it.
+pub(crate) fn mincore_resident_pages(file: &File, bytes: u64) -> Option<u64> {
+    let pages = bytes.div_ceil(page_bytes());
+    if pages == 0 {
+        return Some(0);
+    }
+    #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
+    // SAFETY: the mapping is never read, so nothing depends on the file staying as it is.
+    let map = unsafe { memmap2::Mmap::map(file) }.ok()?;
+    let mut resident = vec![0u8; usize::try_from(pages).ok()?];
+    let length = map.len().min(usize::try_from(bytes).ok()?);
     #[expect(unsafe_code, reason = "rustix has no mincore")]
-    // SAFETY: the range is a living mapping that begins on a page boundary, and `pages` has one
-    // byte for each of its pages.
+    // SAFETY: the range is a living mapping that begins on a page boundary, and `resident` has
+    // a byte for each of its pages.
     let answer = unsafe {
         libc::mincore(
             map.as_ptr().cast_mut().cast(),
-            map.len(),
-            pages.as_mut_ptr().cast(),
+            length,
+            resident.as_mut_ptr().cast(),
         )
     };
-    (answer == 0).then(|| pages.iter().map(|page| u64::from(page & 1)).sum())
+    (answer == 0).then(|| resident.iter().map(|page| u64::from(page & 1)).sum())
+}
+
+/// Size of a page of memory, in bytes.
+pub(crate) fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
 }
 
 #[cfg(test)]

@@ -50,3 +50,33 @@ impl ProcessIo {
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     None
 }
+
+pub(crate) fn preallocate(file: &std::fs::File, bytes: u64) -> std::io::Result<()> {
+    file.set_len(bytes)
+}
+
+pub(crate) fn begin_writeback(_: &std::fs::File, _: u64, _: u64) {}
+
+pub(crate) fn sync_filesystem(file: &std::fs::File) -> std::io::Result<()> {
+    file.sync_all()
+}
+
+pub(crate) fn forget_pages(_: &std::fs::File) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn cachestat_resident_pages(_: &std::fs::File) -> Option<u64> {
+    None
+}
+
+pub(crate) fn has_cachestat() -> bool {
+    false
+}
+
+pub(crate) fn mincore_resident_pages(_: &std::fs::File, _: u64) -> Option<u64> {
+    None
+}
+
+pub(crate) fn page_bytes() -> u64 {
+    4096
+}

@@ -1,0 +1,300 @@
+//! The page cache: emptied of a file, checked, filled.
+//!
+//! No root, no machine-wide `drop_caches`: other work on the machine is left in peace.
+
+use crate::{HarnessError, platform};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use stowplan_model::Residency;
+use stowplan_stores::Buffer;
+
+/// Files are handed to the threads that read them in batches, so that handing over costs little
+/// beside reading a small one.
+const BATCH_FILES: usize = 64;
+/// Batches waiting to be read; bounds the memory for their names.
+const BATCHES: usize = 16;
+/// Bytes per read.
+const READ_BYTES: usize = 1 << 20;
+/// More readers than this only disturb each other.
+const READERS_MAX: usize = 4;
+
+/// Takes the data of these files out of the page cache, after bringing it to disk: dirty pages
+/// would stay. Pages that a process has mapped stay too; [`residency`] tells.
+///
+/// # Errors
+/// A file cannot be opened, is a link, or the file system refuses.
+pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
+    for path in paths.iter().map(AsRef::as_ref) {
+        let file = open(path)?;
+        file.sync_all().map_err(HarnessError::io("sync", path))?;
+        platform::forget_pages(&file)
+            .map_err(HarnessError::io("take out of the page cache", path))?;
+    }
+    Ok(())
+}
+
+/// Pages of these files in the page cache; nothing where the system does not tell.
+///
+/// # Errors
+/// A file cannot be opened, or is a link.
+pub fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
+    let mut sum = Residency::default();
+    for path in paths.iter().map(AsRef::as_ref) {
+        let file = open(path)?;
+        let bytes = file
+            .metadata()
+            .map_err(HarnessError::io("look at", path))?
+            .len();
+        let resident = platform::cachestat_resident_pages(&file)
+            .or_else(|| platform::mincore_resident_pages(&file, bytes));
+        let Some(resident) = resident else {
+            return Ok(None);
+        };
+        sum.resident_pages += resident;
+        sum.checked_pages += bytes.div_ceil(platform::page_bytes());
+    }
+    Ok(Some(sum))
+}
+
+/// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
+#[must_use]
+pub fn how() -> Option<&'static str> {
+    match () {
+        () if platform::has_cachestat() => Some("cachestat"),
+        () if cfg!(target_os = "linux") => Some("mincore"),
+        () => None,
+    }
+}
+
+/// Reads these files, and everything in these directories, once, so that they are in the page
+/// cache; returns the bytes read. Links are not followed. Bounded memory, whatever the number
+/// of files.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
+    let readers = thread::available_parallelism().map_or(1, |n| n.get().min(READERS_MAX));
+    let mut buffers = (0..readers)
+        .map(|_| Buffer::with_capacity(READ_BYTES))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (sender, receiver) = sync_channel(BATCHES);
+    let receiver = Mutex::new(receiver);
+    let bytes = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let mut handles = Vec::with_capacity(readers);
+        for buffer in &mut buffers {
+            let buffer = buffer.room(READ_BYTES)?;
+            handles.push(scope.spawn(|| read_batches(&receiver, buffer, &bytes)));
+        }
+        let mut batches = Batches {
+            files: Vec::new(),
+            sender,
+        };
+        let walked = paths
+            .iter()
+            .try_for_each(|path| batches.walk(path.as_ref()))
+            .map(|()| batches.send());
+        // The readers end when nobody can send any more.
+        drop(batches);
+        let read = handles.into_iter().map(|handle| {
+            handle
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        // Join all of them before giving up.
+        let read: Vec<_> = read.collect();
+        read.into_iter().chain([walked]).collect::<Result<(), _>>()
+    })
+    .map(|()| bytes.into_inner())
+}
+
+/// Collects files and hands them over.
+struct Batches {
+    files: Vec<PathBuf>,
+    sender: SyncSender<Vec<PathBuf>>,
+}
+
+impl Batches {
+    fn walk(&mut self, path: &Path) -> Result<(), HarnessError> {
+        let kind = path
+            .symlink_metadata()
+            .map_err(HarnessError::io("look at", path))?
+            .file_type();
+        if kind.is_dir() {
+            return self.walk_directory(path);
+        }
+        if kind.is_file() {
+            self.push(path.to_owned());
+        }
+        Ok(())
+    }
+
+    fn walk_directory(&mut self, root: &Path) -> Result<(), HarnessError> {
+        let mut directories = vec![root.to_owned()];
+        while let Some(directory) = directories.pop() {
+            let list_error = || HarnessError::io("list", &directory);
+            for entry in std::fs::read_dir(&directory).map_err(list_error())? {
+                let entry = entry.map_err(list_error())?;
+                let kind = entry.file_type().map_err(list_error())?;
+                if kind.is_dir() {
+                    directories.push(entry.path());
+                } else if kind.is_file() {
+                    self.push(entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, file: PathBuf) {
+        self.files.push(file);
+        if self.files.len() == BATCH_FILES {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        // It fails if every reader has failed, and then their errors say why.
+        let _ = self.sender.send(std::mem::take(&mut self.files));
+    }
+}
+
+fn read_batches(
+    batches: &Mutex<Receiver<Vec<PathBuf>>>,
+    buffer: &mut [u8],
+    bytes: &AtomicU64,
+) -> Result<(), HarnessError> {
+    let mut outcome = Ok(());
+    loop {
+        let batch = batches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
+        let Ok(batch) = batch else {
+            return outcome;
+        };
+        // After an error, batches are taken and dropped: the walker must not wait for ever.
+        if outcome.is_ok() {
+            outcome = batch.iter().try_for_each(|path| {
+                bytes.fetch_add(read_whole(path, buffer)?, Ordering::Relaxed);
+                Ok(())
+            });
+        }
+    }
+}
+
+fn read_whole(path: &Path, buffer: &mut [u8]) -> Result<u64, HarnessError> {
+    let mut file = open(path)?;
+    let mut total = 0;
+    loop {
+        match file.read(buffer).map_err(HarnessError::io("read", path))? {
+            0 => return Ok(total),
+            read => total += read as u64,
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File, HarnessError> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .map_err(HarnessError::io("open", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::mount_of;
+
+    const BYTES: usize = (1 << 20) + 1;
+    const PAGES: u64 = 257;
+
+    /// On the file system of the build, which is a real one as a rule; `/tmp` often is not.
+    fn directory_on_disk() -> tempfile::TempDir {
+        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+    }
+
+    fn in_memory(path: &Path) -> bool {
+        mount_of(path).is_none_or(|mount| matches!(mount.kind.as_str(), "tmpfs" | "ramfs"))
+    }
+
+    #[test]
+    fn an_evicted_file_has_no_page_left_and_a_read_one_has_all() {
+        let directory = directory_on_disk();
+        if in_memory(directory.path()) || platform::page_bytes() != 4096 {
+            return;
+        }
+        let file = directory.path().join("f");
+        std::fs::write(&file, vec![7; BYTES]).unwrap();
+        evict(&[&file]).unwrap();
+        let cold = residency(&[&file]).unwrap().unwrap();
+        assert_eq!((cold.resident_pages, cold.checked_pages), (0, PAGES));
+        assert_eq!(warm(&[directory.path()]).unwrap(), BYTES as u64);
+        let warm = residency(&[&file]).unwrap().unwrap();
+        assert_eq!((warm.resident_pages, warm.checked_pages), (PAGES, PAGES));
+    }
+
+    #[test]
+    fn both_ways_of_checking_agree() {
+        let directory = directory_on_disk();
+        let path = directory.path().join("f");
+        std::fs::write(&path, vec![7; BYTES]).unwrap();
+        let file = open(&path).unwrap();
+        if let Some(by_cachestat) = platform::cachestat_resident_pages(&file) {
+            let by_mincore = platform::mincore_resident_pages(&file, BYTES as u64);
+            assert_eq!(Some(by_cachestat), by_mincore);
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(
+            residency(&[&path]).unwrap(),
+            how().map(|_| Residency::default())
+        );
+    }
+
+    #[test]
+    fn a_file_in_memory_stays_and_is_reported_as_staying() {
+        let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+            return;
+        };
+        let file = directory.path().join("f");
+        std::fs::write(&file, vec![7; BYTES]).unwrap();
+        evict(&[&file]).unwrap();
+        let after = residency(&[&file]).unwrap().unwrap();
+        assert_eq!(after.resident_pages, after.checked_pages);
+    }
+
+    #[test]
+    fn warming_reads_every_file_of_a_tree_once_and_no_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut expected = 0;
+        for index in 0..500usize {
+            let folder = directory.path().join(format!("{}/x", index % 7));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(index.to_string()), vec![1; index]).unwrap();
+            expected += index as u64;
+        }
+        std::os::unix::fs::symlink("0/x", directory.path().join("link")).unwrap();
+        assert_eq!(warm(&[directory.path()]).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_missing_file_and_a_link_are_errors_that_name_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("missing");
+        std::os::unix::fs::symlink("/etc/passwd", directory.path().join("link")).unwrap();
+        for path in [&missing, &directory.path().join("link")] {
+            let message = evict(&[path]).unwrap_err().to_string();
+            assert!(message.contains(&path.display().to_string()), "{message}");
+            assert!(residency(&[path]).is_err());
+        }
+        assert!(warm(&[&missing]).is_err());
+    }
+}
