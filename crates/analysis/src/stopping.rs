@@ -9,7 +9,7 @@ use crate::{ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Bl
 use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
 
 /// Paired rounds after which a contrast is looked at (METHOD "Stopping").
-pub const LOOKS: [usize; 3] = [10, 20, 40];
+pub const LOOKS: [u32; 3] = [10, 20, 40];
 
 /// The `alpha` of the interval at each look, so that all three together err in at most 5%:
 /// Pocock's constant (Pocock 1977) for looks at 1/4, 1/2 and 1 of the rounds.
@@ -54,10 +54,10 @@ impl StoppingRule {
     /// The paired rounds after which contrasts of a comparison are looked at; the last is the
     /// most it gets.
     fn looks(&self, comparison: &Comparison) -> Vec<usize> {
-        let cap = self.max_rounds.min(comparison.max_rounds);
-        let cap = usize::try_from(cap).map_or(LOOKS[2], |cap| cap.min(LOOKS[2]));
+        let [.., last] = LOOKS;
+        let cap = self.max_rounds.min(comparison.max_rounds).min(last);
         let earlier = LOOKS.into_iter().filter(|look| *look < cap);
-        earlier.chain([cap]).collect()
+        earlier.chain([cap]).map(|look| look as usize).collect()
     }
 
     fn precise_enough(&self, estimate: &Estimate) -> bool {

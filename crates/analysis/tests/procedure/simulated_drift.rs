@@ -145,7 +145,8 @@ fn three_looks_without_a_floor_exclude_the_truth_in_about_5_percent_of_sessions(
         .filter(|_| {
             let differences: Vec<f64> = (0..40).map(|_| random.normal()).collect();
             LOOKS.iter().any(|look| {
-                let found = Estimate::hodges_lehmann(&differences[..*look], ALPHA_PER_LOOK);
+                let found =
+                    Estimate::hodges_lehmann(&differences[..*look as usize], ALPHA_PER_LOOK);
                 found.is_some_and(|found| found.low > 0.0 || found.high < 0.0)
             })
         })
