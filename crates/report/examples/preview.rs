@@ -6,7 +6,6 @@
     clippy::unwrap_used,
     clippy::cast_possible_truncation
 )]
-#![allow(clippy::cast_sign_loss, clippy::panic, unreachable_pub)]
 
 #[path = "../tests/report/fixture.rs"]
 mod fixture;

@@ -4,7 +4,9 @@
 use crate::format;
 use crate::scale::Scale;
 use crate::wording;
-use stowplan_analysis::{Analysis, CellSummary, ChartBar, ChartOutcome, PublishedRatio, Verdict};
+use stowplan_analysis::{
+    Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, PublishedRatio, Verdict,
+};
 use stowplan_model::{CellId, Role};
 
 /// One chart.
@@ -58,7 +60,10 @@ pub(crate) fn charts(analysis: &Analysis) -> Vec<Chart> {
 }
 
 fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
-    let mut ours = vec![reference_bar(&outcome.reference)];
+    let reference = reference_cell(analysis, outcome);
+    let promise = reference.and_then(|(_, cell)| wording::claim(cell));
+    let promise = promise.map(|claim| durability(&claim));
+    let mut ours = vec![reference_bar(&outcome.reference, promise)];
     ours.extend(
         outcome
             .bars
@@ -71,7 +76,7 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
         .iter()
         .map(|ratio| published_bar(ratio, precision))
         .collect();
-    let floor = floor(analysis, outcome);
+    let floor = reference.and_then(|(comparison, cell)| floor(comparison, cell));
     let bars = || ours.iter().chain(&published);
     let values: Vec<f64> = bars().filter_map(|bar| bar.value).collect();
     let mut ends: Vec<f64> = bars()
@@ -106,10 +111,14 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
     }
 }
 
-fn reference_bar(label: &str) -> Bar {
+fn durability(promise: &impl std::fmt::Display) -> String {
+    format!("durability: {promise}")
+}
+
+fn reference_bar(label: &str, detail: Option<String>) -> Bar {
     Bar {
         label: label.to_owned(),
-        detail: None,
+        detail,
         value: Some(1.0),
         ends: None,
         text: "1.00".to_owned(),
@@ -122,11 +131,12 @@ fn reference_bar(label: &str) -> Bar {
 fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
     let verdict = wording::verdict(bar.verdict);
     let label = bar.label.clone();
+    let detail = bar.durability.as_ref().map(durability);
     let Some(estimate) = bar.estimate else {
         return Bar {
             tooltip: format!("{label}: {verdict}"),
             label,
-            detail: bar.durability.clone(),
+            detail,
             value: None,
             ends: None,
             text: "no data".to_owned(),
@@ -145,7 +155,7 @@ fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
             estimate.rounds
         ),
         label,
-        detail: bar.durability.clone(),
+        detail,
         value: Some(estimate.ratio),
         ends: Some((estimate.low, estimate.high)),
         text: format!("{ratio} {interval}"),
@@ -176,22 +186,24 @@ fn published_bar(published: &PublishedRatio, precision: Option<f64>) -> Bar {
     }
 }
 
-/// The floor relative to the chart's reference: the inverse of the reference's multiple of it.
-fn floor(analysis: &Analysis, outcome: &ChartOutcome) -> Option<(String, f64)> {
+/// The comparison that the chart shows, and the cell in it that is 1.0.
+fn reference_cell<'a>(
+    analysis: &'a Analysis,
+    outcome: &ChartOutcome,
+) -> Option<(&'a ComparisonOutcome, &'a CellSummary)> {
     let study = &analysis.run.plan.study;
     let spec = study.charts.iter().find(|spec| spec.id == outcome.id)?;
     let mut comparisons = analysis.comparisons.iter();
     let comparison = comparisons.find(|comparison| comparison.id == spec.comparison)?;
-    let reference = CellId(format!("{}/{}", spec.comparison, spec.reference));
-    let multiple = comparison.cell(&reference)?.multiple_of_floor?;
-    let floors: Vec<&CellSummary> = comparison
-        .cells
-        .iter()
-        .filter(|cell| cell.cell.role == Role::Floor)
-        .collect();
-    let label = match floors.as_slice() {
-        [only] => only.cell.label.clone(),
-        _ => "the cheapest way".to_owned(),
-    };
-    Some((label, 1.0 / multiple.ratio))
+    let id = CellId(format!("{}/{}", spec.comparison, spec.reference));
+    Some((comparison, comparison.cell(&id)?))
+}
+
+/// The floor relative to the chart's reference: the inverse of the reference's multiple of it.
+fn floor(comparison: &ComparisonOutcome, reference: &CellSummary) -> Option<(String, f64)> {
+    let multiple = reference.multiple_of_floor?;
+    // Where there are several, the analysis takes multiples of the first.
+    let mut cells = comparison.cells.iter();
+    let floor = cells.find(|cell| cell.cell.role == Role::Floor)?;
+    Some((floor.cell.label.clone(), 1.0 / multiple.ratio))
 }

@@ -81,7 +81,7 @@ impl Scale {
         if self.logarithmic {
             return self.logarithmic_ticks();
         }
-        let step = round_step((self.high - self.low) / 5.0);
+        let step = round_step((self.high - self.low) / 6.0);
         (0..=8)
             .map(|index| f64::from(index) * step)
             .filter(|tick| *tick <= self.high)
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn every_value_lies_on_the_axis_and_ticks_are_round() {
         let scale = Scale::for_bars(&[1.0, 2.4, 5.0], &[0.5, 5.2]);
-        assert_eq!(scale.ticks(), [0.0, 2.0, 4.0]);
+        assert_eq!(scale.ticks(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!(scale.position(5.2) < 1.0 && scale.position(5.2) > 0.95);
         let scale = Scale::for_bars(&[1.0, 13.75], &[]);
         assert_eq!(scale.ticks(), [1.0, 2.0, 5.0, 10.0]);

@@ -44,7 +44,7 @@ pub fn findings(analysis: &Analysis) -> Vec<Findings> {
         .map(|comparison| Findings {
             id: comparison.id.clone(),
             title: comparison.title.clone(),
-            headline: headline(comparison),
+            headline: headline(analysis, comparison),
             advice: advice(analysis, comparison),
             statements: statements(analysis, comparison),
             noise: noise(comparison),
@@ -155,7 +155,7 @@ fn with_verdict(
     found
 }
 
-fn headline(comparison: &ComparisonOutcome) -> String {
+fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     let Some(baseline) = baseline(comparison) else {
         return "No verdict: the baseline was not measured.".to_owned();
     };
@@ -164,7 +164,13 @@ fn headline(comparison: &ComparisonOutcome) -> String {
     }
     if let Some(winner) = comparison.fastest() {
         let label = &winner.cell.label;
-        return format!("Fastest: {label}. It beats each of the others.");
+        let factor = to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
+        let factor = factor.map(|estimate| {
+            let base = &baseline.cell.label;
+            format!(", {} as {base}", times_as_fast(&estimate))
+        });
+        let factor = factor.unwrap_or_default();
+        return format!("Fastest: {label}{factor}. It beats each of the others.");
     }
     let base = &baseline.cell.label;
     let faster = with_verdict(comparison, Verdict::Faster);
@@ -193,7 +199,10 @@ fn headline(comparison: &ComparisonOutcome) -> String {
     if verdicts.iter().all(|v| *v == Verdict::NoData) {
         return "No verdict yet: no ratio has data.".to_owned();
     }
-    format!("Nothing was shown to be faster than {base}.")
+    format!(
+        "Nothing was shown to be faster than {base} by more than {}.",
+        zone(analysis)
+    )
 }
 
 fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {

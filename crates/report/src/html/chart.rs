@@ -39,7 +39,7 @@ fn chart(chart: &Chart) -> String {
         let published = chart.published.iter();
         rows.extend(published.map(|bar| bar_row(bar, &grid, "published")));
     }
-    rows.push_str(&grid.axis(|tick| ratio_tick(tick)));
+    rows.push_str(&grid.axis(ratio_tick));
     let note = chart.note.as_ref().map_or_else(String::new, |note| {
         format!("<p class=\"notice\">{}</p>", escape(note))
     });
@@ -92,7 +92,7 @@ impl Grid<'_> {
     fn row(&self, title: &str) -> Row {
         let mut row = Row::new(title);
         for tick in self.scale.ticks() {
-            row.line(self.scale.position(tick), "grid");
+            row.line_behind(self.scale.position(tick), "grid");
         }
         row
     }
@@ -100,10 +100,10 @@ impl Grid<'_> {
     /// The lines that must stay visible above a bar.
     fn overlay(&self, row: &mut Row) {
         if let Some(floor) = self.floor {
-            row.line(self.scale.position(floor), "floor");
+            row.line_before(self.scale.position(floor), "floor");
         }
         if let Some(reference) = self.reference {
-            row.line(self.scale.position(reference), "reference");
+            row.line_before(self.scale.position(reference), "reference");
         }
     }
 
@@ -222,7 +222,7 @@ fn latency_chart(comparison: &ComparisonOutcome) -> Option<String> {
     }
     rows.push_str(&grid.axis(short_time));
     Some(format!(
-        "<figure class=\"chart\"><figcaption><h3>{}</h3></figcaption><div class=\"rows\">{rows}\
+        "<figure class=\"chart latency\"><figcaption><h3>{}</h3></figcaption><div class=\"rows\">{rows}\
          </div></figure>\n",
         escape(&comparison.title)
     ))

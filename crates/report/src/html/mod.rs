@@ -234,8 +234,8 @@ fn warnings(analysis: &Analysis) -> String {
     }
     let warnings = analysis.warnings.iter().map(|warning| {
         format!(
-            "<li><b>{}</b> {}</li>",
-            escape(&sentence(&warning.message)),
+            "<li><b>{}</b>: {}</li>",
+            escape(warning.message.trim_end_matches('.')),
             escape(&sentence(&warning.advice))
         )
     });
@@ -257,12 +257,9 @@ fn warnings(analysis: &Analysis) -> String {
     )
 }
 
-/// The text with a capital letter at its start and a full stop at its end.
+/// The text with one full stop at its end.
 fn sentence(text: &str) -> String {
-    let mut characters = text.trim_end_matches('.').chars();
-    let first = characters.next();
-    let start: String = first.into_iter().flat_map(char::to_uppercase).collect();
-    format!("{start}{}.", characters.as_str())
+    format!("{}.", text.trim_end_matches('.'))
 }
 
 fn settings_section(analysis: &Analysis) -> String {

@@ -1,11 +1,10 @@
 //! One row of a chart as a small SVG. Positions across are percentages, so that it stretches to
-//! any width; heights are pixels, so that nothing is distorted.
+//! any width; heights are pixels around the middle, so that nothing is distorted and a row beside
+//! a long label may be higher.
 
 use super::element::escape;
 use std::fmt::Write as _;
 
-/// Height of a row, in pixels.
-const HEIGHT: f64 = 30.0;
 /// Height of a bar, in pixels.
 const BAR: f64 = 16.0;
 /// Half the height of the caps of a whisker, in pixels.
@@ -13,25 +12,34 @@ const CAP: f64 = 5.0;
 
 /// A drawing in the making. Positions are shares of the width, 0 to 1.
 pub(super) struct Row {
-    body: String,
     title: String,
+    /// What reaches over the whole height, behind the shapes.
+    background: String,
+    /// What lies around the middle: heights are relative to it.
+    shapes: String,
+    /// What reaches over the whole height, in front of the shapes.
+    foreground: String,
 }
 
 impl Row {
     /// An empty row; `title` says in words what it shows.
     pub(super) fn new(title: &str) -> Self {
         Self {
-            body: String::new(),
             title: escape(title),
+            background: String::new(),
+            shapes: String::new(),
+            foreground: String::new(),
         }
     }
 
-    /// A line over the whole height.
-    pub(super) fn line(&mut self, at: f64, class: &str) {
-        self.add(format_args!(
-            "<line class=\"{class}\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>",
-            at = share(at)
-        ));
+    /// A line over the whole height, behind what is drawn.
+    pub(super) fn line_behind(&mut self, at: f64, class: &str) {
+        self.background.push_str(&upright(at, class));
+    }
+
+    /// A line over the whole height, in front of what is drawn.
+    pub(super) fn line_before(&mut self, at: f64, class: &str) {
+        self.foreground.push_str(&upright(at, class));
     }
 
     /// A bar between two positions.
@@ -41,31 +49,28 @@ impl Row {
             "<rect class=\"{class}\" x=\"{}\" width=\"{}\" y=\"{}\" height=\"{BAR}\"/>",
             share(left),
             share(right - left),
-            (HEIGHT - BAR) / 2.0
+            -BAR / 2.0
         ));
     }
 
     /// An interval.
     pub(super) fn whisker(&mut self, low: f64, high: f64) {
-        let middle = HEIGHT / 2.0;
         let (low, high) = (share(low), share(high));
         self.add(format_args!(
-            "<line class=\"whisker\" x1=\"{low}\" x2=\"{high}\" y1=\"{middle}\" y2=\"{middle}\"/>"
+            "<line class=\"whisker\" x1=\"{low}\" x2=\"{high}\"/>"
         ));
         for end in [low, high] {
             self.add(format_args!(
                 "<line class=\"whisker\" x1=\"{end}\" x2=\"{end}\" y1=\"{}\" y2=\"{}\"/>",
-                middle - CAP,
-                middle + CAP
+                -CAP, CAP
             ));
         }
     }
 
     /// A thin line between two positions.
     pub(super) fn range(&mut self, from: f64, to: f64) {
-        let middle = HEIGHT / 2.0;
         self.add(format_args!(
-            "<line class=\"range\" x1=\"{}\" x2=\"{}\" y1=\"{middle}\" y2=\"{middle}\"/>",
+            "<line class=\"range\" x1=\"{}\" x2=\"{}\"/>",
             share(from),
             share(to)
         ));
@@ -73,18 +78,14 @@ impl Row {
 
     /// A mark: shapes differ, so that colour is not needed to tell them apart.
     pub(super) fn mark(&mut self, at: f64, shape: Mark) {
-        let (at, middle) = (share(at), HEIGHT / 2.0);
+        let at = share(at);
         match shape {
-            Mark::Disc => self.add(format_args!(
-                "<circle class=\"mark\" cx=\"{at}\" cy=\"{middle}\" r=\"5\"/>"
-            )),
+            Mark::Disc => self.add(format_args!("<circle class=\"mark\" cx=\"{at}\" r=\"5\"/>")),
             Mark::Ring => self.add(format_args!(
-                "<circle class=\"mark hollow\" cx=\"{at}\" cy=\"{middle}\" r=\"4.5\"/>"
+                "<circle class=\"mark hollow\" cx=\"{at}\" r=\"4.5\"/>"
             )),
             Mark::Bar => self.add(format_args!(
-                "<line class=\"mark\" x1=\"{at}\" x2=\"{at}\" y1=\"{}\" y2=\"{}\"/>",
-                middle - 7.0,
-                middle + 7.0
+                "<line class=\"mark\" x1=\"{at}\" x2=\"{at}\" y1=\"-7\" y2=\"7\"/>"
             )),
         }
     }
@@ -92,15 +93,21 @@ impl Row {
     /// The SVG element.
     pub(super) fn finish(self) -> String {
         format!(
-            "<svg class=\"track\" role=\"img\" height=\"{HEIGHT}\"><title>{}</title>{}</svg>",
-            self.title, self.body
+            "<svg class=\"track\" role=\"img\"><title>{}</title>{}\
+             <svg y=\"50%\" overflow=\"visible\">{}</svg>{}</svg>",
+            self.title, self.background, self.shapes, self.foreground
         )
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
         // Writing to a text cannot fail.
-        let _ = self.body.write_fmt(element);
+        let _ = self.shapes.write_fmt(element);
     }
+}
+
+fn upright(at: f64, class: &str) -> String {
+    let at = share(at);
+    format!("<line class=\"{class}\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>")
 }
 
 /// The shape of a mark.

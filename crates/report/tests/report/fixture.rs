@@ -9,14 +9,14 @@ use stowplan_analysis::{
     Verdict,
 };
 use stowplan_model::{
-    Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability, DurabilityClaim,
-    Environment, FileSystem, Footprint, HarnessCost, Operation, PerTransaction, Plan,
-    PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings, StoreSpec,
-    Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
+    CacheState, Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability,
+    DurabilityClaim, Environment, FileSystem, Footprint, HarnessCost, Operation, PerTransaction,
+    Plan, PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings,
+    StoreSpec, Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
 };
 
 /// A label that would run if it were not escaped.
-pub const HOSTILE_LABEL: &str = "<script>alert(1)</script> & \"files\" | 'x'";
+pub(crate) const HOSTILE_LABEL: &str = "<script>alert(1)</script> & \"files\" | 'x'";
 
 const STUDY: &str = r#"
 name = "fasterthanfs"
@@ -287,7 +287,9 @@ impl Draft {
                 bytes: 1_000_130_000,
                 overwritten: if writes { 63_211 } else { 0 },
             }),
-            multiple_of_floor: floor.map(|floor| estimate(ns / floor, 0.02)),
+            multiple_of_floor: floor
+                .filter(|floor| *floor != ns)
+                .map(|floor| estimate(ns / floor, 0.02)),
             series: (0..20).map(|round| (round, ns.ln())).collect(),
         }
     }
@@ -495,6 +497,10 @@ fn overwrites() -> ComparisonOutcome {
 fn unreliable() -> ComparisonOutcome {
     let cold = |draft: Draft| Draft {
         comparison: "cold-reads",
+        workload: WorkloadSpec {
+            cache: Some(CacheState::Cold),
+            ..WorkloadSpec::default()
+        },
         ..draft
     };
     let drafts = [
@@ -729,7 +735,7 @@ fn header() -> RunHeader {
 }
 
 /// The whole run.
-pub fn analysis() -> Analysis {
+pub(crate) fn analysis() -> Analysis {
     let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
     Analysis {
         run: header(),
@@ -774,7 +780,7 @@ pub fn analysis() -> Analysis {
 }
 
 /// A result file like that of the run: its header and as many lines as blocks were timed.
-pub fn raw_result() -> String {
+pub(crate) fn raw_result() -> String {
     let header = serde_json::to_string(&stowplan_model::Record::Run(header())).unwrap();
     let mut text = header + "\n";
     for round in 0..20 {

@@ -1,0 +1,139 @@
+//! Bar charts for terminals.
+
+use super::canvas::{Canvas, Span, Tone, cut, pad, span};
+use crate::chart::{Bar, Chart};
+use unicode_width::UnicodeWidthStr as _;
+
+/// Width of the value behind a bar: `2.10 [2.06, 2.15]`.
+const VALUE: usize = 20;
+
+/// Draws a chart: a line per bar, with the reference and the floor as upright lines.
+pub(super) fn draw(canvas: &mut Canvas, chart: &Chart) {
+    canvas.blank();
+    canvas.paragraph(&chart.title, 0, Tone::Strong);
+    canvas.paragraph(&chart.subtitle, 0, Tone::Faint);
+    if let Some(note) = &chart.note {
+        canvas.paragraph(note, 0, Tone::Warning);
+    }
+    let bars = || chart.ours.iter().chain(&chart.published);
+    let longest = bars().map(|bar| bar.label.width()).max().unwrap_or(0);
+    let label = longest.min(canvas.width / 3);
+    let plot = canvas.width.saturating_sub(label + VALUE + 2).max(4);
+    let frame = Frame { chart, label, plot };
+    for bar in &chart.ours {
+        let tone = if bar.is_reference {
+            Tone::Faint
+        } else {
+            Tone::Ours
+        };
+        frame.row(canvas, bar, '█', tone);
+    }
+    if !chart.published.is_empty() {
+        let what = chart.published_label.as_deref().unwrap_or("elsewhere");
+        canvas.paragraph(&format!("Published: {what}"), 0, Tone::Faint);
+        for bar in &chart.published {
+            frame.row(canvas, bar, '▒', Tone::Published);
+        }
+    }
+    frame.legend(canvas);
+}
+
+/// What the rows of a chart share.
+struct Frame<'a> {
+    chart: &'a Chart,
+    label: usize,
+    plot: usize,
+}
+
+impl Frame<'_> {
+    fn row(&self, canvas: &mut Canvas, bar: &Bar, fill: char, tone: Tone) {
+        let label = if bar.label.width() > self.label {
+            format!("{}…", cut(&bar.label, self.label.saturating_sub(1)))
+        } else {
+            bar.label.clone()
+        };
+        // The one sign without an ASCII twin of its width is written as such where needed.
+        let label = if canvas.unicode {
+            label
+        } else {
+            label.replace('…', ".")
+        };
+        let mut spans = vec![span(pad(&label, self.label, false), Tone::Plain)];
+        spans.push(span(" ", Tone::Plain));
+        spans.extend(self.plot(bar, fill, tone));
+        spans.push(span(format!(" {}", bar.text), Tone::Plain));
+        canvas.line(&spans);
+    }
+
+    /// The bar, with the marks that lie behind its end and the interval over both.
+    fn plot(&self, bar: &Bar, fill: char, tone: Tone) -> Vec<Span> {
+        let mut cells: Vec<(char, Tone)> = vec![(' ', Tone::Plain); self.plot];
+        let scale = &self.chart.scale;
+        if let Some(value) = bar.value {
+            let ends = [self.column(scale.origin()), self.column(value)];
+            let (from, to) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+            let drawn = cells.iter_mut().take(to + 1).skip(from);
+            drawn.for_each(|cell| *cell = (fill, tone));
+        }
+        if let Some((low, high)) = bar.ends.filter(|_| bar.verdict.is_some()) {
+            let (low, high) = (self.column(low), self.column(high));
+            if high > low {
+                let middle = cells.iter_mut().take(high).skip(low + 1);
+                middle.for_each(|cell| *cell = ('─', Tone::Plain));
+                self.mark(&mut cells, low, '├');
+                self.mark(&mut cells, high, '┤');
+            }
+        }
+        if let Some((_, floor)) = &self.chart.floor {
+            self.mark(&mut cells, self.column(*floor), '┊');
+        }
+        self.mark(&mut cells, self.column(1.0), '│');
+        merge(&cells)
+    }
+
+    fn mark(&self, cells: &mut [(char, Tone)], column: usize, sign: char) {
+        if let Some(cell) = cells.get_mut(column) {
+            *cell = (sign, Tone::Plain);
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a few dozen columns"
+    )]
+    fn column(&self, value: f64) -> usize {
+        (self.chart.scale.position(value) * (self.plot - 1) as f64).round() as usize
+    }
+
+    fn legend(&self, canvas: &mut Canvas) {
+        let floor = self
+            .chart
+            .floor
+            .as_ref()
+            .map_or_else(String::new, |(label, ratio)| {
+                format!("; ┊ floor {} ({label})", crate::format::ratio(*ratio))
+            });
+        let text = format!("│ 1.0 = {}{floor}; ├─┤ interval", self.chart.reference);
+        canvas.paragraph(&text, 0, Tone::Faint);
+        // What a write survives must stand beside its ratio.
+        for bar in &self.chart.ours {
+            if let Some(detail) = &bar.detail {
+                canvas.hanging(&[], 2, &format!("{}: {detail}", bar.label), Tone::Faint);
+            }
+        }
+    }
+}
+
+/// Neighbours of one tone as one span.
+fn merge(cells: &[(char, Tone)]) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (sign, tone) in cells {
+        match spans.last_mut() {
+            Some(last) if last.tone == *tone => last.text.push(*sign),
+            _ => spans.push(span(*sign, *tone)),
+        }
+    }
+    spans
+}

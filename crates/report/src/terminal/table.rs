@@ -1,0 +1,75 @@
+//! Tables for terminals: columns that do not fit are left out, least important first, and the
+//! first column wraps.
+
+use super::canvas::{Canvas, Span, Tone, pad, span, wrap};
+use unicode_width::UnicodeWidthStr as _;
+
+/// The first column keeps at least this width, as long as another can be left out for it.
+const LABEL: usize = 16;
+/// Space between columns.
+const GAP: usize = 2;
+
+/// A column behind the first.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    /// Columns with a smaller number are left out first.
+    pub(super) weight: u8,
+    /// Numbers stand to the right.
+    pub(super) right: bool,
+}
+
+/// A row: its label, and a field per column.
+pub(super) struct Row {
+    pub(super) label: String,
+    pub(super) fields: Vec<Span>,
+}
+
+/// Draws the table.
+pub(super) fn draw(canvas: &mut Canvas, title: &str, columns: &[Column], rows: &[Row]) {
+    let widths: Vec<usize> = columns
+        .iter()
+        .enumerate()
+        .map(|(index, column)| {
+            let fields = rows.iter().map(|row| row.fields[index].text.width());
+            fields.fold(column.title.width(), usize::max)
+        })
+        .collect();
+    let longest = rows.iter().map(|row| row.label.width());
+    let longest = longest.fold(title.width(), usize::max);
+    // A column in which no row has anything is left out as well.
+    let mut shown: Vec<usize> = (0..columns.len())
+        .filter(|index| rows.iter().any(|row| !row.fields[*index].text.is_empty()))
+        .collect();
+    while shown.len() > 1 && label_width(canvas, &shown, &widths) < LABEL.min(longest) {
+        let lightest = shown
+            .iter()
+            .copied()
+            .min_by_key(|index| columns[*index].weight);
+        shown.retain(|index| Some(*index) != lightest);
+    }
+    let label = label_width(canvas, &shown, &widths).min(longest).max(1);
+    let titles = columns.iter().map(|column| span(column.title, Tone::Faint));
+    let header = Row {
+        label: title.to_owned(),
+        fields: titles.collect(),
+    };
+    for (index, row) in std::iter::once(&header).chain(rows).enumerate() {
+        let tone = if index == 0 { Tone::Faint } else { Tone::Plain };
+        for (line, part) in wrap(&row.label, label).iter().enumerate() {
+            let mut spans = vec![span(pad(part, label, false), tone)];
+            for column in shown.iter().filter(|_| line == 0) {
+                let field = &row.fields[*column];
+                let text = pad(&field.text, widths[*column], columns[*column].right);
+                spans.push(span(" ".repeat(GAP), Tone::Plain));
+                spans.push(span(text, field.tone));
+            }
+            canvas.line(&spans);
+        }
+    }
+}
+
+/// What is left for the first column beside those shown.
+fn label_width(canvas: &Canvas, shown: &[usize], widths: &[usize]) -> usize {
+    let used: usize = shown.iter().map(|index| widths[*index] + GAP).sum();
+    canvas.width.saturating_sub(used)
+}

@@ -1,0 +1,66 @@
+//! JSON and CSV.
+
+use crate::fixture;
+use stowplan_report::{csv, json};
+
+#[test]
+fn json_is_one_document_with_its_version() {
+    let analysis = fixture::analysis();
+    let document: serde_json::Value =
+        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    assert_eq!(document["tool"], "stowplan");
+    assert_eq!(document["schema"], json::SCHEMA_VERSION);
+    assert_eq!(document["comparisons"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        document["comparisons"][0]["contrasts"][1]["verdict"],
+        "faster"
+    );
+}
+
+#[test]
+fn csv_has_a_row_per_cell_and_a_field_per_column() {
+    let analysis = fixture::analysis();
+    let text = csv::render(&analysis);
+    let cells: usize = analysis.comparisons.iter().map(|c| c.cells.len()).sum();
+    let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+    assert_eq!(rows.len(), cells + 1);
+    for row in &rows {
+        assert_eq!(row.len(), rows[0].len(), "{row:?}");
+    }
+    let column = |name: &str| rows[0].iter().position(|title| title == name).unwrap();
+    assert_eq!(rows[4][column("cell")], "sql");
+    assert_eq!(rows[4][column("time_ns")], "4100");
+    assert_eq!(rows[4][column("verdict")], "faster");
+    let hostile = rows
+        .iter()
+        .find(|row| row[column("comparison")] == "failing");
+    assert_eq!(hostile.unwrap()[column("label")], fixture::HOSTILE_LABEL);
+}
+
+#[test]
+fn csv_runs_no_formula_from_a_label() {
+    let mut analysis = fixture::analysis();
+    analysis.comparisons[0].cells[0].cell.label = "=HYPERLINK(\"x\")".to_owned();
+    let text = csv::render(&analysis);
+    assert!(text.contains("\"'=HYPERLINK(\"\"x\"\")\""), "{text}");
+}
+
+/// The fields of a line of CSV.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(character) = characters.next() {
+        let last = fields.last_mut().unwrap();
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                last.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => last.push(other),
+        }
+    }
+    fields
+}

@@ -1,0 +1,184 @@
+//! The page: well formed, complete, and without a word to the network.
+
+use crate::fixture;
+use base64::Engine as _;
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use stowplan_report::html::render;
+
+fn page() -> String {
+    render(&fixture::analysis(), &fixture::raw_result())
+}
+
+/// The page without what stands in `script` and `style`: there, `<` is no tag.
+fn markup(page: &str) -> String {
+    let mut text = page.to_owned();
+    for element in ["script", "style"] {
+        let (open, close) = (format!("<{element}>"), format!("</{element}>"));
+        while let Some(start) = text.find(&open) {
+            let end = start + text[start..].find(&close).unwrap() + close.len();
+            text.replace_range(start..end, "");
+        }
+    }
+    text
+}
+
+/// The tags of the page, each without its brackets.
+fn tags(page: &str) -> Vec<String> {
+    let markup = markup(page);
+    let parts = markup.split('<').skip(1);
+    parts
+        .map(|part| part.split('>').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn tags_are_balanced() {
+    const VOID: [&str; 3] = ["meta", "link", "br"];
+    let mut open: Vec<String> = Vec::new();
+    for tag in tags(&page()) {
+        let name: String = tag.chars().take_while(|c| c.is_alphanumeric()).collect();
+        if let Some(closed) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(closed));
+        } else if !(tag.starts_with('!') || tag.ends_with('/') || VOID.contains(&name.as_str())) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, [String::new(); 0]);
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let page = page();
+    for tag in tags(&page) {
+        for attribute in ["src=\"", "href=\""] {
+            for (start, _) in tag.match_indices(attribute) {
+                let target = &tag[start + attribute.len()..];
+                let local = target.starts_with('#') || target.starts_with("data:");
+                let article = tag.starts_with("a ")
+                    && target.starts_with("https://sqlite.org/fasterthanfs.html\"");
+                assert!(local || article, "{tag}");
+            }
+        }
+    }
+    for forbidden in ["@import", "url(", "fetch(", "XMLHttpRequest", "http://"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_label_cannot_become_markup() {
+    let page = page();
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;files&quot;"));
+    assert!(!page.contains("<script>alert"));
+    assert_eq!(page.matches("</script>").count(), 1, "its own script only");
+}
+
+#[test]
+fn an_address_that_runs_is_no_link() {
+    let mut analysis = fixture::analysis();
+    analysis.run.plan.study.source = Some("javascript:alert(1)".to_owned());
+    assert!(!render(&analysis, "").contains("javascript:"));
+}
+
+#[test]
+fn every_number_of_every_chart_is_there_with_its_interval_and_rounds() {
+    let analysis = fixture::analysis();
+    let page = page();
+    for chart in &analysis.charts {
+        assert!(page.contains(&format!("id=\"chart-{}\"", chart.id)));
+        for bar in &chart.bars {
+            let estimate = bar.estimate.unwrap();
+            let title = format!(
+                "{:.2} times the time of {}",
+                estimate.ratio, chart.reference
+            );
+            assert!(page.contains(&title), "{title}");
+            let interval = format!(
+                "interval {:.2} to {:.2}, 20 rounds",
+                estimate.low, estimate.high
+            );
+            assert!(page.contains(&interval), "{interval}");
+        }
+        for published in &chart.published {
+            let title = format!("{} ({}): ", published.system, published.description);
+            assert!(page.contains(&title), "{title}");
+        }
+    }
+    for bytes in ["1,024,512,000", "1,228,800,000"] {
+        assert!(page.contains(bytes), "{bytes}");
+    }
+}
+
+#[test]
+fn every_drawing_has_a_title_for_screen_readers() {
+    let page = page();
+    let drawings = page.matches("<svg class=\"track\" role=\"img\">").count();
+    let titled = page
+        .matches("<svg class=\"track\" role=\"img\"><title>")
+        .count();
+    assert!(drawings > 40, "{drawings}");
+    assert_eq!(drawings, titled);
+}
+
+#[test]
+fn ids_are_unique_and_links_within_the_page_lead_somewhere() {
+    let page = page();
+    let values = |attribute: &str| -> Vec<String> {
+        let parts = page.split(attribute).skip(1);
+        parts
+            .map(|part| part.split('"').next().unwrap().to_owned())
+            .collect()
+    };
+    let ids = values(" id=\"");
+    let unique: BTreeSet<_> = ids.iter().cloned().collect();
+    assert_eq!(ids.len(), unique.len(), "{ids:?}");
+    for target in values("href=\"#") {
+        assert!(unique.contains(&target), "#{target}");
+    }
+}
+
+#[test]
+fn verdicts_come_before_charts_and_charts_before_tables() {
+    let page = page();
+    let sections = [
+        "verdicts", "charts", "latency", "numbers", "space", "warnings", "settings",
+    ];
+    let positions = sections.map(|id| page.find(&format!("<section id=\"{id}\">")).unwrap());
+    assert!(positions.is_sorted(), "{positions:?}");
+}
+
+#[test]
+fn the_raw_result_comes_out_as_it_went_in() {
+    let page = page();
+    let (_, data) = page.split_once("data:application/gzip;base64,").unwrap();
+    let data = data.split('"').next().unwrap();
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(data)
+        .unwrap();
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(bytes.as_slice())
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(text, fixture::raw_result());
+}
+
+#[test]
+fn the_page_is_small_and_the_same_every_time() {
+    let page = page();
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert_eq!(page, self::page());
+}
+
+#[test]
+fn an_empty_run_is_still_a_page() {
+    let mut analysis = fixture::analysis();
+    analysis.comparisons.clear();
+    analysis.charts.clear();
+    analysis.space.clear();
+    analysis.warnings.clear();
+    analysis.failures.clear();
+    let page = render(&analysis, "");
+    assert!(page.contains("Environment") && !page.contains("href=\"#warnings\""));
+}

@@ -1,0 +1,15 @@
+//! The reports of one invented run, as text and by structure.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "helpers of tests may fail loudly"
+)]
+
+mod export;
+mod fixture;
+mod html;
+mod markdown;
+mod terminal;
+mod wording;

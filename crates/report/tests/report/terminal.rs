@@ -1,0 +1,147 @@
+//! What the terminal shows, and that it never exceeds its width.
+
+use crate::fixture;
+use proptest::prelude::*;
+use stowplan_report::terminal::{TerminalOptions, render};
+use unicode_width::UnicodeWidthStr as _;
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+#[test]
+fn shows_verdicts_charts_and_tables_in_80_columns() {
+    insta::assert_snapshot!(render(&fixture::analysis(), &PLAIN));
+}
+
+#[test]
+fn shows_the_same_in_60_columns_of_ascii() {
+    let options = TerminalOptions {
+        width: 60,
+        unicode: false,
+        ..PLAIN
+    };
+    insta::assert_snapshot!(render(&fixture::analysis(), &options));
+}
+
+#[test]
+fn adds_ratios_settings_and_environment_when_verbose() {
+    let options = TerminalOptions {
+        verbose: true,
+        ..PLAIN
+    };
+    let text = render(&fixture::analysis(), &options);
+    assert!(text.contains("Effective settings"), "{text}");
+    assert!(text.contains("file system: ext4 at /data"), "{text}");
+    assert!(text.contains("7.03 times as fast"), "{text}");
+}
+
+#[test]
+fn is_ascii_where_it_must_be_if_the_study_is() {
+    let options = TerminalOptions {
+        unicode: false,
+        verbose: true,
+        ..PLAIN
+    };
+    let text = render(&fixture::analysis(), &options);
+    let strange: String = text.chars().filter(|c| !c.is_ascii()).collect();
+    assert_eq!(strange, "");
+}
+
+#[test]
+fn colours_only_if_asked_to_and_changes_nothing_else() {
+    let analysis = fixture::analysis();
+    let plain = render(&analysis, &PLAIN);
+    let coloured = render(
+        &analysis,
+        &TerminalOptions {
+            colour: true,
+            ..PLAIN
+        },
+    );
+    assert!(!plain.contains('\u{1b}'));
+    assert!(coloured.contains('\u{1b}'));
+    let stripped = without_sequences(&coloured);
+    let lines = |text: &str| {
+        text.lines()
+            .map(|l| l.trim_end().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&stripped), lines(&plain));
+}
+
+#[test]
+fn an_interrupted_run_says_so_first() {
+    let mut analysis = fixture::analysis();
+    analysis.end = None;
+    let text = render(&analysis, &PLAIN);
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.starts_with("The run was cut off"), "{second}");
+}
+
+#[test]
+fn a_run_without_any_measurement_is_still_a_report() {
+    let mut analysis = fixture::analysis();
+    analysis.comparisons.clear();
+    analysis.charts.clear();
+    analysis.space.clear();
+    assert!(render(&analysis, &PLAIN).contains("Warnings"));
+}
+
+fn without_sequences(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_line_exceeds_the_width(
+        width in 40usize..200,
+        unicode: bool,
+        colour: bool,
+        verbose: bool,
+        label in "[a-z\u{4e00}-\u{4e10}\u{1f600}\\s\\x1b]{0,60}",
+    ) {
+        let mut analysis = fixture::analysis();
+        for comparison in &mut analysis.comparisons {
+            comparison.cells[0].cell.label.clone_from(&label);
+            comparison.title.clone_from(&label);
+        }
+        for chart in &mut analysis.charts {
+            chart.bars[0].label.clone_from(&label);
+        }
+        analysis.space[0].label.clone_from(&label);
+        let text = render(&analysis, &TerminalOptions { width, colour, unicode, verbose });
+        let plain = if colour { without_sequences(&text) } else { text };
+        for line in plain.lines() {
+            prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+        }
+    }
+
+    #[test]
+    fn strange_numbers_do_not_break_a_report(ratio in proptest::num::f64::ANY, ns in proptest::num::f64::ANY) {
+        let mut analysis = fixture::analysis();
+        for bar in analysis.charts.iter_mut().flat_map(|chart| &mut chart.bars) {
+            if let Some(estimate) = &mut bar.estimate {
+                estimate.ratio = ratio;
+                estimate.high = ns;
+            }
+        }
+        for comparison in &mut analysis.comparisons {
+            comparison.cells[0].time_ns = None;
+            comparison.cells[0].wall_ns = ns;
+            comparison.contrasts[0].estimate.as_mut().unwrap().ratio = ratio;
+        }
+        let _ = render(&analysis, &PLAIN);
+        let _ = stowplan_report::html::render(&analysis, "");
+        let _ = stowplan_report::markdown::render(&analysis);
+        let _ = stowplan_report::csv::render(&analysis);
+    }
+}
