@@ -11,8 +11,8 @@ use hdrhistogram::{
 use stowplan_analysis::{AnalysisError, Metric, Verdict, analyse};
 use stowplan_model::{
     BlockKind, CellFailure, Comparison, Durability, DurabilityClaim, EffectiveSettings, Footprint,
-    FootprintRecord, Measurement, Operation, Record, Role, SCHEMA_VERSION, SyncCalls, Value,
-    Warning, WarningKind,
+    FootprintRecord, IoCounters, Measurement, Operation, Record, Role, SCHEMA_VERSION, SyncCalls,
+    Value, Warning, WarningKind,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -366,6 +366,58 @@ fn another_durability_promise_is_shown_for_writes_and_forbids_a_fastest() {
 }
 
 #[test]
+fn resources_are_counted_per_operation() {
+    let mut blocks = ten(&[]);
+    for block in blocks.iter_mut().filter(|m| m.cell.0 == "c/base") {
+        block.wall_ns = 10_000_000;
+        block.process_cpu_ns = 8_000_000;
+        (block.user_ns, block.system_ns) = (2_000_000, 6_000_000);
+        (block.minor_faults, block.major_faults) = (2000, 500);
+        block.in_blocks = 3000;
+        block.peak_memory_bytes = Some(1000 + u64::from(block.round % 7));
+    }
+    let found = outcome(&comparison(&[]), &blocks);
+    let base = &found.cells[0];
+    assert_eq!((base.rounds, base.operations), (10, 10_000));
+    assert_eq!((base.wall_ns, base.cpu_ns), (10_000.0, 8_000.0));
+    assert_eq!((base.kernel_share, base.faults), (0.75, 2.5));
+    assert_eq!((base.bytes, base.storage_read_bytes), (10_000.0, 1536.0));
+    assert_eq!((base.read_calls, base.write_calls), (None, None));
+    assert_eq!(
+        (base.storage_write_bytes, base.peak_memory_bytes),
+        (None, Some(1006))
+    );
+    assert_eq!(base.series.len(), 10);
+    assert!((base.series[9].1 - 10_000_f64.ln()).abs() < 1e-12);
+
+    for block in &mut blocks {
+        block.io = Some(IoCounters {
+            read_call_bytes: 1,
+            write_call_bytes: 2,
+            read_calls: 3_000,
+            write_calls: 4_000,
+            storage_read_bytes: 5_000,
+            storage_write_bytes: 6_000,
+        });
+    }
+    let found = outcome(&comparison(&[]), &blocks);
+    let base = &found.cells[0];
+    assert_eq!((base.read_calls, base.write_calls), (Some(3.0), Some(4.0)));
+    assert_eq!(
+        (base.storage_read_bytes, base.storage_write_bytes),
+        (5.0, Some(6.0))
+    );
+}
+
+#[test]
+fn the_control_is_no_contrast_even_if_one_was_planned() {
+    let mut planned = comparison(&["other"]);
+    planned.contrasts.push(contrast("again", "base"));
+    let found = outcome(&planned, &ten(&[("other", 10_000.0)]));
+    assert_eq!(found.contrasts.len(), 1);
+}
+
+#[test]
 fn the_drain_of_writes_stands_apart_and_in_the_total() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
@@ -449,6 +501,11 @@ fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
     );
     assert_eq!(found.space[1].published, None);
 
+    all.push(footprint("store-of-base", 4, false));
+    let found = analyse(&all, None).unwrap();
+    assert_eq!(found.space.len(), 2);
+    assert_eq!(found.space[0].footprint.apparent_bytes, 4, "built anew");
+
     let Record::Run(run) = &mut all[0] else {
         panic!("not a header")
     };
@@ -527,6 +584,32 @@ fn a_setting_that_the_engine_did_not_take_is_named_but_a_rounded_cache_is_not() 
         warnings[0].message.contains("journal=wal was asked for"),
         "{warnings:?}"
     );
+}
+
+#[test]
+fn a_setting_is_named_once_and_only_a_cache_may_be_rounded() {
+    let mut asked = comparison(&[]);
+    for cell in &mut asked.cells {
+        cell.settings.set("cache", Value::Number(8192));
+        cell.settings.set("page_size", Value::Number(4096));
+        cell.settings.set("limit", Value::Number(1000));
+    }
+    let found = |cache: u64, limit: u64| {
+        let mut settings = asked.cells[0].settings.clone();
+        settings.set("cache", Value::Number(cache));
+        settings.set("limit", Value::Number(limit));
+        let mut all = records(&asked, &[]);
+        all.extend(["base", "again"].map(|key| {
+            Record::Effective(EffectiveSettings {
+                cell: crate::support::id(key),
+                settings: settings.clone(),
+            })
+        }));
+        analyse(&all, None).unwrap().warnings
+    };
+    assert!(found(4096, 1000).is_empty(), "one page less");
+    assert_eq!(found(4095, 1000).len(), 1, "more than a page less");
+    assert_eq!(found(8192, 999).len(), 1, "not the cache");
 }
 
 #[test]

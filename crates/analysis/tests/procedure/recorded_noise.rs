@@ -165,7 +165,7 @@ fn report(what: &str, verdicts: &[Verdict]) {
 fn a_difference_between_identical_cells_is_claimed_in_at_most_5_percent_of_sessions() {
     for (cells, control) in [((0, 1), (2, 3)), ((2, 3), (0, 1))] {
         for machine in [Machine::AsRecorded, Machine::TakenForQuiet] {
-            let verdicts = verdicts(cells, control, machine, 300);
+            let verdicts = verdicts(cells, control, machine, 200);
             report(&format!("cells {cells:?}, {machine:?}"), &verdicts);
             assert!(share(&verdicts, &CLAIMS) <= 0.05);
             assert!(share(&verdicts, &[Verdict::Equivalent]) > 0.4);

@@ -140,6 +140,23 @@ fn a_smaller_cap_is_the_last_look() {
 }
 
 #[test]
+fn the_cap_of_the_comparison_holds_too() {
+    let mut capped = comparison(&["other"]);
+    capped.max_rounds = 12;
+    let open = |n| undecided(&capped, &measured(10_500.0, 0..n), &RULE).len();
+    assert_eq!((open(11), open(12)), (1, 0));
+}
+
+#[test]
+fn wall_times_that_a_quarter_of_blocks_waited_in_are_judged_by_their_median() {
+    let mut differences = [0.0; 40];
+    differences[..10].fill(1.0);
+    let by = |metric| decide(&differences, 0.01, metric, &RULE);
+    assert_eq!(by(Metric::Wall), Decision::Decided);
+    assert_eq!(by(Metric::Corrected), Decision::Continue);
+}
+
+#[test]
 fn a_cap_above_the_last_look_does_not_add_looks() {
     let mut comparison = comparison(&["other"]);
     comparison.max_rounds = 1000;
