@@ -1,5 +1,6 @@
 //! Why an operation of a store failed.
 
+use crate::Key;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -47,6 +48,14 @@ pub enum StoreError {
         /// What is wrong.
         detail: String,
     },
+    /// A value was to be added under a key that is taken.
+    #[error("{store}: key {key} exists already")]
+    KeyExists {
+        /// The store.
+        store: &'static str,
+        /// The key.
+        key: u64,
+    },
     /// The system has no memory left.
     #[error("cannot get {bytes} bytes of memory: {source}")]
     Memory {
@@ -66,6 +75,30 @@ impl StoreError {
             path,
             source: source.into(),
         }
+    }
+
+    pub(crate) fn unsupported(
+        store: &'static str,
+        what: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        Self::Unsupported {
+            store,
+            what: what.into(),
+            why: why.into(),
+        }
+    }
+
+    pub(crate) fn damaged(store: &'static str, key: Key, detail: impl Into<String>) -> Self {
+        Self::Damaged {
+            store,
+            key: key.0,
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn key_exists(store: &'static str, key: Key) -> Self {
+        Self::KeyExists { store, key: key.0 }
     }
 
     pub(crate) fn memory(bytes: usize, source: io::Error) -> Self {

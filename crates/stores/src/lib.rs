@@ -7,14 +7,24 @@
 //! A store is added by writing one file and one line in the registry (docs/adding-a-store.md).
 
 mod buffer;
+pub mod conformance;
+mod disk;
 mod error;
+mod files;
+mod flat;
 mod key;
+mod null;
+pub mod registry;
+mod sqlite;
 mod store;
+mod syncs;
 
 pub use buffer::Buffer;
 pub use error::StoreError;
 pub use key::Key;
+pub use sqlite::DATABASE_FILE;
 pub use store::{Access, Connection, Found, Session, Store, StoreKind};
+pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 
 /// What every function of a store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,429 @@
+//! The checks, one function each.
+
+use super::subject::{
+    Complaint, Outcome, Subject, ensure, expect, expect_lent, expect_missing, expect_value, fill,
+    value,
+};
+use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
+use stowplan_model::Durability;
+
+type Check = fn(&Subject<'_>) -> Outcome;
+
+/// Every check, with its name.
+pub(super) const ALL: &[(&str, Check)] = &[
+    ("round-trip", round_trip),
+    ("empty-value", empty_value),
+    ("large-value", large_value),
+    ("overwrite", overwrite),
+    ("resize", resize),
+    ("delete", delete),
+    ("unknown-key", unknown_key),
+    ("existing-key", existing_key),
+    ("in-place", in_place),
+    ("scan", scan),
+    ("reopen", reopen),
+    ("commit", commit),
+    ("rollback", rollback),
+    ("footprint", footprint),
+    ("effective-settings", effective_settings),
+    ("data-files", data_files),
+    ("durability", durability),
+];
+
+/// Around the sizes at which pages, overflow chains and buffers change.
+const SIZES: &[usize] = &[1, 100, 511, 512, 4095, 4096, 4097, 10_000, 65_536, 100_001];
+
+fn round_trip(subject: &Subject<'_>) -> Outcome {
+    let store = subject.create()?;
+    subject.with_session(&*store, |session| {
+        let keys = || (1..).zip(SIZES);
+        session.begin(Access::Write)?;
+        for (key, bytes) in keys() {
+            session.insert(Key(key), &value(key, 0, *bytes))?;
+        }
+        session.commit()?;
+        // Once each in its own transaction, then in falling order within one.
+        for (key, bytes) in keys() {
+            expect_value(session, key, &value(key, 0, *bytes))?;
+        }
+        session.begin(Access::Read)?;
+        let falling: Vec<_> = keys().take(SIZES.len()).collect();
+        for (key, bytes) in falling.into_iter().rev() {
+            expect_value(session, key, &value(key, 0, *bytes))?;
+        }
+        Ok(session.commit()?)
+    })
+}
+
+fn empty_value(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(2, 0, |session| {
+        expect_value(session, 1, &[])?;
+        expect(session.overwrite(Key(1), &[])?, Found::Bytes(0), || {
+            "overwriting an empty value by an empty one".to_owned()
+        })?;
+        expect_value(session, 1, &[])?;
+        expect(session.delete(Key(1))?, Found::Bytes(0), || {
+            "deleting an empty value".to_owned()
+        })?;
+        expect_missing(session, 1)
+    })
+}
+
+fn large_value(subject: &Subject<'_>) -> Outcome {
+    const BYTES: usize = 10 << 20;
+    subject.with_values(2, BYTES, |session| {
+        expect_value(session, 1, &value(1, 0, BYTES))?;
+        session.overwrite(Key(2), &value(2, 1, BYTES))?;
+        expect_value(session, 2, &value(2, 1, BYTES))?;
+        expect_value(session, 1, &value(1, 0, BYTES))
+    })
+}
+
+fn overwrite(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(3, 10_000, |session| {
+        // A read before the write would uncover a stale copy after it.
+        expect_value(session, 2, &value(2, 0, 10_000))?;
+        for version in 1..=3 {
+            let found = session.overwrite(Key(2), &value(2, version, 10_000))?;
+            expect(found, Found::Bytes(10_000), || {
+                "overwriting key 2".to_owned()
+            })?;
+            expect_value(session, 2, &value(2, version, 10_000))?;
+        }
+        session.begin(Access::Write)?;
+        for key in 1..=3 {
+            session.overwrite(Key(key), &value(key, 9, 10_000))?;
+            expect_value(session, key, &value(key, 9, 10_000))?;
+        }
+        session.commit()?;
+        (1..=3).try_for_each(|key| expect_value(session, key, &value(key, 9, 10_000)))
+    })
+}
+
+/// Every way from one size to another; or, if the store cannot, an error that changes nothing.
+fn resize(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(2, 10_000, |session| {
+        let mut bytes = 10_000;
+        for next in [100, 20_000, 4096, 0, 5000] {
+            let overwritten = session.overwrite(Key(1), &value(1, next as u64, next));
+            match (overwritten, subject.capabilities.resizes) {
+                (Ok(found), true) => {
+                    expect(found, Found::Bytes(next), || format!("resizing to {next}"))?;
+                    bytes = next;
+                    expect_value(session, 1, &value(1, bytes as u64, bytes))?;
+                }
+                (Err(error), true) => return Err(error.into()),
+                (Ok(_), false) => {
+                    return Err(Complaint(format!(
+                        "{bytes} bytes were overwritten by {next} in spite of resizes=false"
+                    )));
+                }
+                (Err(_), false) => expect_value(session, 1, &value(1, 0, bytes))?,
+            }
+        }
+        expect_value(session, 2, &value(2, 0, 10_000))
+    })
+}
+
+fn delete(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(3, 5000, |session| {
+        expect_value(session, 2, &value(2, 0, 5000))?;
+        expect(session.delete(Key(2))?, Found::Bytes(5000), || {
+            "deleting key 2".to_owned()
+        })?;
+        expect_missing(session, 2)?;
+        expect(session.delete(Key(2))?, Found::Missing, || {
+            "deleting key 2 again".to_owned()
+        })?;
+        expect_value(session, 1, &value(1, 0, 5000))?;
+        session.insert(Key(2), &value(2, 1, 6000))?;
+        expect_value(session, 2, &value(2, 1, 6000))
+    })
+}
+
+/// A key that is not there is missing to every operation, is not created by any, and leaves the
+/// session as usable as before, within a transaction and outside.
+fn unknown_key(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(2, 5000, |session| {
+        for access in [None, Some(Access::Write)] {
+            if let Some(access) = access {
+                session.begin(access)?;
+            }
+            for key in [0, 3, 1_000_000, u64::MAX] {
+                expect_value(session, 1, &value(1, 0, 5000))?;
+                expect_unknown(subject, session, key)?;
+                expect_value(session, 2, &value(2, 0, 5000))?;
+            }
+            if access.is_some() {
+                session.commit()?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn expect_unknown(subject: &Subject<'_>, session: &mut dyn Session, key: u64) -> Outcome {
+    expect_missing(session, key)?;
+    if subject.delivers_in_place() {
+        let mut visited = false;
+        let found = session.read_in_place(Key(key), &mut |_| visited = true)?;
+        expect(found, Found::Missing, || {
+            format!("reading key {key} in place")
+        })?;
+        ensure(!visited, || format!("missing key {key} was lent"))?;
+    }
+    let found = session.overwrite(Key(key), &value(key, 1, 5000))?;
+    expect(found, Found::Missing, || format!("overwriting key {key}"))?;
+    expect(session.delete(Key(key))?, Found::Missing, || {
+        format!("deleting key {key}")
+    })?;
+    expect_missing(session, key)
+}
+
+fn existing_key(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(2, 5000, |session| {
+        let inserted = session.insert(Key(1), &value(1, 1, 5000));
+        ensure(inserted.is_err(), || {
+            "key 1 was inserted a second time".to_owned()
+        })?;
+        expect_value(session, 1, &value(1, 0, 5000))?;
+        session.insert(Key(3), &value(3, 0, 5000))?;
+        expect_value(session, 3, &value(3, 0, 5000))
+    })
+}
+
+fn in_place(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(3, 10_000, |session| {
+        if !subject.delivers_in_place() {
+            let refused = session.read_in_place(Key(1), &mut |_| ()).is_err();
+            return ensure(refused, || {
+                "a delivery that the store does not declare succeeded".to_owned()
+            });
+        }
+        for key in [3, 1, 2] {
+            expect_lent(session, key, &value(key, 0, 10_000))?;
+            expect_value(session, key, &value(key, 0, 10_000))?;
+        }
+        session.overwrite(Key(2), &value(2, 1, 10_000))?;
+        expect_lent(session, 2, &value(2, 1, 10_000))
+    })
+}
+
+fn scan(subject: &Subject<'_>) -> Outcome {
+    let store = subject.create()?;
+    subject.with_session(&*store, |session| {
+        // Not in order, beyond one level of a directory tree, and with a gap.
+        let keys = [20_001, 3, 101, 1, 1_000_000, 2];
+        session.begin(Access::Write)?;
+        for key in keys {
+            session.insert(Key(key), &value(key, 0, 300))?;
+        }
+        session.commit()?;
+        for (from, limit, expected) in [
+            (0, usize::MAX, &[1, 2, 3, 101, 20_001, 1_000_000][..]),
+            (2, 3, &[2, 3, 101]),
+            (4, 1, &[101]),
+            (20_001, 9, &[20_001, 1_000_000]),
+            (1_000_001, 9, &[]),
+            (1, 0, &[]),
+        ] {
+            expect_scan(session, from, limit, expected)?;
+        }
+        Ok(())
+    })
+}
+
+fn expect_scan(session: &mut dyn Session, from: u64, limit: usize, expected: &[u64]) -> Outcome {
+    let mut keys = Vec::new();
+    let mut damaged = None;
+    let visited = session.scan(Key(from), limit, &mut |key, bytes| {
+        keys.push(key.0);
+        if bytes != value(key.0, 0, 300) {
+            damaged = Some(key);
+        }
+    })?;
+    ensure(keys == expected && visited == expected.len(), || {
+        format!("scan from {from}, at most {limit}: {keys:?} ({visited}), expected {expected:?}")
+    })?;
+    ensure(damaged.is_none(), || {
+        format!("scan from {from}: a wrong value for key {damaged:?}")
+    })
+}
+
+/// What was written is there after the store was closed and opened again.
+fn reopen(subject: &Subject<'_>) -> Outcome {
+    if !subject.capabilities.persistent {
+        return Ok(());
+    }
+    let store = subject.create()?;
+    subject.with_session(&*store, |session| {
+        fill(session, 20, 3000)?;
+        session.overwrite(Key(7), &value(7, 1, 3000))?;
+        session.delete(Key(8))?;
+        Ok(())
+    })?;
+    drop(store);
+    for _ in 0..2 {
+        let store = subject.open()?;
+        subject.with_session(&*store, |session| {
+            expect_missing(session, 8)?;
+            for key in (1..=20).filter(|key| *key != 8) {
+                expect_value(session, key, &value(key, u64::from(key == 7), 3000))?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What was committed is there for the next session and, where there is one, for the next
+/// connection.
+fn commit(subject: &Subject<'_>) -> Outcome {
+    let store = subject.create()?;
+    let mut connection = store.connect()?;
+    {
+        let mut session = connection.session()?;
+        fill(&mut *session, 3, 3000)?;
+        session.begin(Access::Write)?;
+        session.overwrite(Key(1), &value(1, 1, 3000))?;
+        session.insert(Key(4), &value(4, 1, 3000))?;
+        session.delete(Key(2))?;
+        session.commit()?;
+    }
+    expect_committed(&mut *connection.session()?)?;
+    connection.close()?;
+    if subject.capabilities.persistent {
+        subject.with_session(&*store, expect_committed)?;
+    }
+    Ok(())
+}
+
+fn expect_committed(session: &mut dyn Session) -> Outcome {
+    expect_value(session, 1, &value(1, 1, 3000))?;
+    expect_missing(session, 2)?;
+    expect_value(session, 3, &value(3, 0, 3000))?;
+    expect_value(session, 4, &value(4, 1, 3000))
+}
+
+/// A rollback undoes everything; a store that has no transactions says so. One that shares a
+/// transaction among operations but promises no atomicity may refuse to roll back.
+fn rollback(subject: &Subject<'_>) -> Outcome {
+    subject.with_values(3, 3000, |session| {
+        session.begin(Access::Write)?;
+        if !subject.capabilities.transactions {
+            return ensure(session.rollback().is_err(), || {
+                "a rollback succeeded in spite of transactions=false".to_owned()
+            });
+        }
+        session.overwrite(Key(1), &value(1, 1, 3000))?;
+        session.insert(Key(4), &value(4, 1, 3000))?;
+        session.delete(Key(2))?;
+        match session.rollback() {
+            Err(StoreError::Unsupported { .. }) if !subject.capabilities.durability.atomic => {
+                return Ok(session.commit()?);
+            }
+            rolled_back => rolled_back?,
+        }
+        for key in 1..=3 {
+            expect_value(session, key, &value(key, 0, 3000))?;
+        }
+        expect_missing(session, 4)?;
+        session.overwrite(Key(1), &value(1, 2, 3000))?;
+        expect_value(session, 1, &value(1, 2, 3000))
+    })
+}
+
+/// The footprint grows with the data, and is neither less than the data nor many times as much.
+fn footprint(subject: &Subject<'_>) -> Outcome {
+    const KEYS: u64 = 200;
+    const BYTES: usize = 5000;
+    if !subject.capabilities.persistent {
+        return Ok(());
+    }
+    let store = subject.create()?;
+    let empty = store.footprint()?;
+    subject.with_session(&*store, |session| fill(session, KEYS, BYTES))?;
+    store.checkpoint()?;
+    let full = store.footprint()?;
+    let data = KEYS * BYTES as u64;
+    let grown = full.apparent_bytes.saturating_sub(empty.apparent_bytes);
+    // Half as much again for structure, and a fixed amount for logs that are kept.
+    let plausible = data..=data * 3 / 2 + (8 << 20);
+    ensure(plausible.contains(&grown), || {
+        format!("{data} bytes of values made it grow by {grown} bytes")
+    })?;
+    ensure(full.allocated_bytes > empty.allocated_bytes, || {
+        format!("no blocks were allocated: {full:?}")
+    })?;
+    ensure(full.files > 0 && full.directories > 0, || {
+        format!("it has no files or no directory: {full:?}")
+    })
+}
+
+fn effective_settings(subject: &Subject<'_>) -> Outcome {
+    let store = subject.create()?;
+    let mut connection = store.connect()?;
+    fill(&mut *connection.session()?, 3, 5000)?;
+    let effective = connection.effective_settings()?;
+    let nothing = effective.iter().next().is_none();
+    ensure(!nothing || subject.kind.settings().is_empty(), || {
+        "no effective settings are reported".to_owned()
+    })?;
+    let undescribed = effective
+        .iter()
+        .map(|(name, _)| name)
+        .find(|name| subject.kind.settings().iter().all(|s| s.name != *name));
+    ensure(undescribed.is_none(), || {
+        format!("setting {undescribed:?} is reported and not described")
+    })?;
+    let differences = subject.settings.differences(&effective);
+    ensure(differences.is_empty(), || {
+        format!("asked and effective settings differ: {differences:?}")
+    })?;
+    Ok(connection.close()?)
+}
+
+/// The files that would have to leave the page cache exist, and hold at least the data.
+fn data_files(subject: &Subject<'_>) -> Outcome {
+    if !subject.capabilities.evictable {
+        return Ok(());
+    }
+    let store = subject.create()?;
+    subject.with_session(&*store, |session| fill(session, 20, 5000))?;
+    store.checkpoint()?;
+    let mut bytes = 0;
+    for path in store.data_files(&mut (1..=20).map(Key)) {
+        let metadata = std::fs::metadata(&path)
+            .map_err(|e| Complaint(format!("data file {}: {e}", path.display())))?;
+        bytes += metadata.len();
+    }
+    ensure(bytes >= 20 * 5000, || {
+        format!("the data files of 100000 bytes of values have {bytes} bytes")
+    })
+}
+
+/// A class that promises something against power loss cannot keep it without syncing.
+fn durability(subject: &Subject<'_>) -> Outcome {
+    const COMMITS: u64 = 5;
+    let capabilities = &subject.capabilities;
+    let least = u64::from(capabilities.syncs_per_commit) * COMMITS;
+    let may_defer = capabilities.durability.class < Durability::Durable;
+    ensure(least > 0 || may_defer, || {
+        "a durable store must sync at every commit, and declares syncs_per_commit 0".to_owned()
+    })?;
+    subject.with_values(3, 5000, |session| {
+        let before = sync_calls();
+        for version in 1..=COMMITS {
+            session.begin(Access::Write)?;
+            session.overwrite(Key(2), &value(2, version, 5000))?;
+            session.commit()?;
+        }
+        let syncs = sync_calls().since(&before).total();
+        ensure(!SYNC_CALLS_COUNTED || syncs >= least, || {
+            format!(
+                "{COMMITS} commits of class {} synced {syncs} times, expected at least {least}",
+                capabilities.durability.class
+            )
+        })
+    })
+}

@@ -1,0 +1,56 @@
+//! What every store must do, checked from outside through its traits.
+//!
+//! [`check`] runs any kind of store with any settings through the same checks, each in a fresh
+//! store, and returns what failed. Nothing here knows a particular store.
+
+mod checks;
+mod subject;
+
+use crate::StoreKind;
+use std::fmt;
+use std::path::Path;
+use stowplan_model::Settings;
+use subject::Subject;
+
+/// A check that a store did not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The name of the check: one of [`names`].
+    pub check: &'static str,
+    /// What was expected and what happened.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.check, self.message)
+    }
+}
+
+/// The names of all checks, in the order in which they run.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    checks::ALL.iter().map(|(name, _)| *name)
+}
+
+/// Runs every check on stores of this kind and these settings, made below `directory`, which
+/// must exist and be empty and on a file system that can sync. Returns the failures; none means
+/// that the store conforms.
+///
+/// Sync calls are counted for the whole process, so a check of durability means something only
+/// while no other thread syncs.
+#[must_use]
+pub fn check(kind: &dyn StoreKind, settings: &Settings, directory: &Path) -> Vec<Failure> {
+    checks::ALL
+        .iter()
+        .filter_map(|(name, run)| {
+            let outcome = Subject::new(kind, settings, &directory.join(name)).and_then(|subject| {
+                run(&subject)?;
+                subject.remove()
+            });
+            outcome.err().map(|complaint| Failure {
+                check: name,
+                message: complaint.0,
+            })
+        })
+        .collect()
+}

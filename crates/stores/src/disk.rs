@@ -1,0 +1,89 @@
+//! Adding up what lies on disk.
+
+use crate::{Result, StoreError};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use stowplan_model::Footprint;
+
+/// Everything below `root`, itself included; links count as themselves and are not followed.
+pub(crate) fn footprint_of_tree(root: &Path) -> Result<Footprint> {
+    let mut sum = Footprint::default();
+    let mut pending = vec![root.to_owned()];
+    while let Some(directory) = pending.pop() {
+        add(&mut sum, &metadata(&directory)?);
+        let entries = fs::read_dir(&directory).map_err(StoreError::io("list", &directory))?;
+        for entry in entries {
+            let path = entry.map_err(StoreError::io("list", &directory))?.path();
+            let metadata = metadata(&path)?;
+            if metadata.is_dir() {
+                pending.push(path);
+            } else {
+                add(&mut sum, &metadata);
+            }
+        }
+    }
+    Ok(sum)
+}
+
+/// Those of `paths` that exist.
+pub(crate) fn footprint_of_paths<'a>(
+    paths: impl IntoIterator<Item = &'a Path>,
+) -> Result<Footprint> {
+    let mut sum = Footprint::default();
+    for path in paths {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) => add(&mut sum, &metadata),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(StoreError::io("stat", path)(e)),
+        }
+    }
+    Ok(sum)
+}
+
+fn metadata(path: &Path) -> Result<Metadata> {
+    fs::symlink_metadata(path).map_err(StoreError::io("stat", path))
+}
+
+fn add(sum: &mut Footprint, metadata: &Metadata) {
+    // st_blocks counts 512-byte units whatever the file system's block size (POSIX, stat.h).
+    sum.allocated_bytes += metadata.blocks() * 512;
+    if metadata.is_dir() {
+        sum.directories += 1;
+    } else {
+        sum.files += 1;
+        sum.apparent_bytes += metadata.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_is_the_sum_of_its_files_and_counts_its_directories() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("sub")).unwrap();
+        fs::write(directory.path().join("a"), [1; 100]).unwrap();
+        fs::write(directory.path().join("sub/b"), [1; 5000]).unwrap();
+        let sum = footprint_of_tree(directory.path()).unwrap();
+        assert_eq!(
+            (sum.apparent_bytes, sum.files, sum.directories),
+            (5100, 2, 2)
+        );
+        assert!(sum.allocated_bytes >= 5100, "{sum:?}");
+    }
+
+    #[test]
+    fn paths_that_do_not_exist_take_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let present = directory.path().join("a");
+        fs::write(&present, [1; 100]).unwrap();
+        let absent = directory.path().join("b");
+        let sum = footprint_of_paths([present.as_path(), absent.as_path()]).unwrap();
+        assert_eq!(
+            (sum.apparent_bytes, sum.files, sum.directories),
+            (100, 1, 0)
+        );
+    }
+}

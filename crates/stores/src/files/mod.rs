@@ -1,0 +1,164 @@
+//! One file per value.
+//!
+//! Layouts are those of SQLite's kvtest, so that either tool runs on what the other made, and a
+//! directory carries no marker of ours.
+
+mod name;
+mod session;
+mod store;
+
+use crate::{Result, Store, StoreError, StoreKind};
+use name::Layout;
+use std::path::Path;
+use stowplan_model::{
+    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
+};
+
+const STORE: &str = "files";
+
+/// One file per value.
+pub(crate) struct Files;
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "layout",
+        kind: SettingKind::Choice(&["dir", "tree"]),
+        default: "dir",
+        help: "dir: all files in one directory (000123); tree: two levels of 100 (00/01/23)",
+        shapes_layout: true,
+    },
+    Setting {
+        name: "write",
+        kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
+        default: "truncate",
+        help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it",
+        shapes_layout: false,
+    },
+    Setting {
+        name: "fsync",
+        kind: SettingKind::Choice(&["off", "file", "directory"]),
+        default: "off",
+        help: "what is synced after each write: nothing, the file, or the file and its directory",
+        shapes_layout: false,
+    },
+];
+
+/// How a value is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WriteMode {
+    Truncate,
+    InPlace,
+    Rename,
+}
+
+/// What is synced after a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fsync {
+    Off,
+    File,
+    Directory,
+}
+
+/// The settings, typed.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    layout: Layout,
+    write: WriteMode,
+    fsync: Fsync,
+}
+
+impl Options {
+    fn from_settings(settings: &Settings) -> Result<Self> {
+        let options = Self {
+            layout: match settings.word("layout") {
+                "tree" => Layout::Tree,
+                _ => Layout::Dir,
+            },
+            write: match settings.word("write") {
+                "in-place" => WriteMode::InPlace,
+                "rename" => WriteMode::Rename,
+                _ => WriteMode::Truncate,
+            },
+            fsync: match settings.word("fsync") {
+                "file" => Fsync::File,
+                "directory" => Fsync::Directory,
+                _ => Fsync::Off,
+            },
+        };
+        if options.fsync == Fsync::Directory && options.write != WriteMode::Rename {
+            return Err(StoreError::unsupported(
+                STORE,
+                format!(
+                    "combine fsync=directory with write={}",
+                    settings.word("write")
+                ),
+                "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
+            ));
+        }
+        Ok(options)
+    }
+
+    /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync
+    /// orders its bytes before the new name, the directory's makes the new name last.
+    fn durability(self) -> DurabilityClaim {
+        let class = match (self.write, self.fsync) {
+            (WriteMode::Truncate | WriteMode::InPlace, _) => Durability::None,
+            (WriteMode::Rename, Fsync::Off) => Durability::ProcessCrash,
+            (WriteMode::Rename, Fsync::File) => Durability::Consistent,
+            (WriteMode::Rename, Fsync::Directory) => Durability::Durable,
+        };
+        DurabilityClaim {
+            class,
+            atomic: self.write == WriteMode::Rename,
+        }
+    }
+}
+
+impl StoreKind for Files {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "one file per value, in one directory or a tree, as kvtest lays them out"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let durability = Options::from_settings(settings)?.durability();
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: vec![Delivery::Copy],
+            transactions: false,
+            resizes: true,
+            durability,
+            parallel_writers: true,
+            persistent: true,
+            evictable: true,
+            syncs_per_commit: match durability.class {
+                Durability::None | Durability::ProcessCrash => 0,
+                Durability::Consistent => 1,
+                Durability::Durable => 2,
+            },
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        self.open(directory, settings)
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let options = Options::from_settings(settings)?;
+        Ok(Box::new(store::FileStore::open(
+            directory,
+            options,
+            settings.clone(),
+        )?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

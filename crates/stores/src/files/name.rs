@@ -1,0 +1,170 @@
+//! From keys to file names and back, without allocating.
+
+use crate::Key;
+use std::ffi::CStr;
+use std::path::Path;
+
+/// Where the file of a key lies below the store's directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// `000123`.
+    Dir,
+    /// `00/01/23`.
+    Tree,
+}
+
+/// Longer than any name: 16 digits, two levels of two, and a temporary name of at most 36 bytes.
+const CAPACITY: usize = 64;
+
+/// A path relative to the store's directory, on the stack and ready for system calls.
+pub(super) struct Name {
+    bytes: [u8; CAPACITY],
+    len: usize,
+}
+
+impl Name {
+    /// The file of `key`, named as kvtest does (`%06d`, or `%02d/%02d/%02d`). Keys above 999,999
+    /// only make the first number longer, so every key has a name of its own.
+    pub(super) fn of(layout: Layout, key: Key) -> Self {
+        let mut name = Self::empty();
+        match layout {
+            Layout::Dir => name.push_number(key.0, 6),
+            Layout::Tree => {
+                name.push_number(key.0 / 10_000, 2);
+                name.push(b'/');
+                name.push_number(key.0 / 100 % 100, 2);
+                name.push(b'/');
+                name.push_number(key.0 % 100, 2);
+            }
+        }
+        name
+    }
+
+    /// A temporary file in the directory of this one, where a rename stays within one directory.
+    pub(super) fn temporary(&self, process: u32, number: u64) -> Self {
+        let mut name = self.directory();
+        if name.len > 0 {
+            name.push(b'/');
+        }
+        for byte in *b".tmp-" {
+            name.push(byte);
+        }
+        name.push_number(u64::from(process), 1);
+        name.push(b'-');
+        name.push_number(number, 1);
+        name
+    }
+
+    /// The directory this file lies in; empty for the store's own.
+    pub(super) fn directory(&self) -> Self {
+        let end = self.as_bytes().iter().rposition(|b| *b == b'/');
+        let mut name = Self::empty();
+        for byte in &self.as_bytes()[..end.unwrap_or(0)] {
+            name.push(*byte);
+        }
+        name
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// For system calls.
+    pub(super) fn as_c_str(&self) -> &CStr {
+        // `push` leaves at least one NUL, so the default is never taken.
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
+    }
+
+    /// For messages and listings.
+    pub(super) fn as_path(&self) -> &Path {
+        Path::new(str::from_utf8(self.as_bytes()).unwrap_or_default())
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn empty() -> Self {
+        Self {
+            bytes: [0; CAPACITY],
+            len: 0,
+        }
+    }
+
+    fn push(&mut self, byte: u8) {
+        debug_assert!(self.len < CAPACITY - 1, "a name needs its NUL");
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn push_number(&mut self, number: u64, min_digits: usize) {
+        let mut digits = [b'0'; 20];
+        let mut start = digits.len();
+        let mut rest = number;
+        while rest > 0 {
+            start -= 1;
+            digits[start] += (rest % 10) as u8;
+            rest /= 10;
+        }
+        for digit in &digits[start.min(digits.len() - min_digits)..] {
+            self.push(*digit);
+        }
+    }
+}
+
+/// The number that `text` is a name of, if it has exactly the digits this module would give it.
+pub(super) fn parse_number(text: &[u8], min_digits: usize) -> Option<u64> {
+    let all_digits = text.len() >= min_digits && text.iter().all(u8::is_ascii_digit);
+    if !all_digits || (text.len() > min_digits && text[0] == b'0') {
+        return None;
+    }
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(layout: Layout, key: u64) -> String {
+        Name::of(layout, Key(key)).as_path().display().to_string()
+    }
+
+    #[test]
+    fn names_are_those_of_kvtest() {
+        assert_eq!(path(Layout::Dir, 1), "000001");
+        assert_eq!(path(Layout::Dir, 123_456), "123456");
+        assert_eq!(path(Layout::Tree, 1), "00/00/01");
+        assert_eq!(path(Layout::Tree, 123_456), "12/34/56");
+        assert_eq!(Name::of(Layout::Dir, Key(0)).as_c_str(), c"000000");
+    }
+
+    #[test]
+    fn keys_beyond_six_digits_still_have_names_of_their_own() {
+        assert_eq!(path(Layout::Dir, 1_000_000), "1000000");
+        assert_eq!(path(Layout::Tree, 1_000_001), "100/00/01");
+        assert_eq!(path(Layout::Tree, u64::MAX), "1844674407370955/16/15");
+        assert_eq!(path(Layout::Dir, u64::MAX), u64::MAX.to_string());
+    }
+
+    #[test]
+    fn a_temporary_file_lies_beside_the_file_it_replaces() {
+        let text = |layout, key| {
+            let name = Name::of(layout, Key(key)).temporary(u32::MAX, u64::MAX);
+            name.as_path().display().to_string()
+        };
+        let tail = format!(".tmp-{}-{}", u32::MAX, u64::MAX);
+        assert_eq!(text(Layout::Dir, 5), tail);
+        assert_eq!(text(Layout::Tree, 5), format!("00/00/{tail}"));
+        assert!(text(Layout::Tree, u64::MAX).ends_with(&tail));
+    }
+
+    #[test]
+    fn only_names_as_written_here_are_read_back() {
+        assert_eq!(parse_number(b"000123", 6), Some(123));
+        assert_eq!(parse_number(b"1000000", 6), Some(1_000_000));
+        assert_eq!(parse_number(b"0000123", 6), None);
+        assert_eq!(parse_number(b"123", 6), None);
+        assert_eq!(parse_number(b".tmp-1-1", 6), None);
+        assert_eq!(parse_number(b"99999999999999999999", 6), None);
+    }
+}

@@ -1,0 +1,156 @@
+use super::*;
+use crate::{Buffer, Connection, Found, Key, StoreError, sync_calls};
+use std::collections::BTreeMap;
+use std::fs;
+
+fn settings(pairs: &[(&str, &str)]) -> Settings {
+    let given: BTreeMap<String, String> = pairs
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    Settings::resolve(SETTINGS, &given).unwrap()
+}
+
+/// Runs `test` in a fresh directory with a store of these settings.
+fn with_store(pairs: &[(&str, &str)], test: impl FnOnce(&Path, &mut dyn Connection)) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Files.create(directory.path(), &settings(pairs)).unwrap();
+    test(directory.path(), &mut *store.connect().unwrap());
+}
+
+#[test]
+fn kvtest_finds_the_files_where_it_looks_for_them() {
+    with_store(&[("layout", "tree")], |directory, connection| {
+        let mut session = connection.session().unwrap();
+        session.insert(Key(123_456), b"a").unwrap();
+        session.insert(Key(7_000_001), b"b").unwrap();
+        assert_eq!(fs::read(directory.join("12/34/56")).unwrap(), b"a");
+        assert_eq!(fs::read(directory.join("700/00/01")).unwrap(), b"b");
+    });
+    with_store(&[], |directory, connection| {
+        fs::write(directory.join("000042"), b"theirs").unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        let found = connection
+            .session()
+            .unwrap()
+            .read_into(Key(42), &mut buffer);
+        assert_eq!(found.unwrap(), Found::Bytes(6));
+        assert_eq!(buffer.bytes(), b"theirs");
+    });
+}
+
+#[test]
+fn a_file_that_was_shortened_or_emptied_reads_as_what_it_now_is() {
+    with_store(&[], |directory, connection| {
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), &[7; 5000]).unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        for len in [100, 0] {
+            let file = fs::File::options()
+                .write(true)
+                .open(directory.join("000001"));
+            file.unwrap().set_len(len).unwrap();
+            let found = session.read_into(Key(1), &mut buffer).unwrap();
+            assert_eq!(found, Found::Bytes(len as usize));
+            assert_eq!(buffer.bytes().len(), len as usize);
+        }
+    });
+}
+
+#[test]
+fn a_link_in_the_place_of_a_value_is_refused_and_its_target_stays_untouched() {
+    for write in ["truncate", "in-place", "rename"] {
+        with_store(&[("write", write)], |directory, connection| {
+            let outside = tempfile::NamedTempFile::new().unwrap();
+            fs::write(outside.path(), b"precious").unwrap();
+            std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
+            let mut session = connection.session().unwrap();
+            let mut buffer = Buffer::with_capacity(16).unwrap();
+            assert!(session.read_into(Key(1), &mut buffer).is_err());
+            assert!(session.overwrite(Key(1), b"x").is_err());
+            assert!(session.insert(Key(1), b"x").is_err());
+            assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
+        });
+    }
+}
+
+#[test]
+fn a_directory_of_the_other_layout_is_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("00")).unwrap();
+    let error = Files.open(directory.path(), &settings(&[])).err().unwrap();
+    assert!(error.to_string().contains("layout=tree"), "{error}");
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("000001"), b"").unwrap();
+    let tree = settings(&[("layout", "tree")]);
+    let error = Files.open(directory.path(), &tree).err().unwrap();
+    assert!(error.to_string().contains("layout=dir"), "{error}");
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let error = Files
+        .open(Path::new("/nonexistent/x"), &settings(&[]))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("/nonexistent/x"), "{error}");
+}
+
+#[test]
+fn a_rename_leaves_no_temporary_file_behind_and_skips_names_that_are_taken() {
+    with_store(&[("write", "rename")], |directory, connection| {
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), b"old").unwrap();
+        assert_eq!(
+            session.overwrite(Key(1), b"newer").unwrap(),
+            Found::Bytes(5)
+        );
+        assert_eq!(session.overwrite(Key(2), b"newer").unwrap(), Found::Missing);
+        assert_eq!(fs::read_dir(directory).unwrap().count(), 1);
+        assert_eq!(fs::read(directory.join("000001")).unwrap(), b"newer");
+    });
+}
+
+#[test]
+fn files_that_are_not_values_are_no_part_of_a_scan() {
+    with_store(&[], |directory, connection| {
+        let mut session = connection.session().unwrap();
+        session.insert(Key(5), b"five").unwrap();
+        session.insert(Key(2_000_000), b"big").unwrap();
+        for stranger in [".tmp-1-1", "README", "0000007", "12"] {
+            fs::write(directory.join(stranger), b"x").unwrap();
+        }
+        let mut keys = Vec::new();
+        session.scan(Key(0), 9, &mut |k, _| keys.push(k.0)).unwrap();
+        assert_eq!(keys, [5, 2_000_000]);
+    });
+}
+
+#[test]
+fn every_write_syncs_what_its_setting_says() {
+    for (write, fsync, least) in [
+        ("in-place", "file", 1),
+        ("truncate", "file", 1),
+        ("rename", "file", 1),
+        ("rename", "directory", 2),
+    ] {
+        with_store(&[("write", write), ("fsync", fsync)], |_, connection| {
+            let mut session = connection.session().unwrap();
+            session.insert(Key(1), b"a").unwrap();
+            let before = sync_calls();
+            session.overwrite(Key(1), b"b").unwrap();
+            let syncs = sync_calls().since(&before).fsync;
+            assert!(syncs >= least, "{write} {fsync}: {syncs}");
+        });
+    }
+}
+
+#[test]
+fn an_existing_key_is_not_inserted_again() {
+    with_store(&[], |_, connection| {
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), b"a").unwrap();
+        let error = session.insert(Key(1), b"b").unwrap_err();
+        assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
+    });
+}

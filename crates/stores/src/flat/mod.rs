@@ -1,0 +1,196 @@
+//! The floor: the cheapest conceivable way to keep values on disk.
+//!
+//! One file of concatenated values that stays open, and their places in memory. It promises
+//! nothing that a real store has to (no growth in place, no transactions, no crash safety): it is
+//! the lower bound beside which the others are seen.
+
+mod index;
+mod session;
+
+use crate::{Connection, Key, Result, Session, Store, StoreError, StoreKind, disk};
+use index::Index;
+use session::FlatSession;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use stowplan_model::{
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
+    SettingKind, Settings,
+};
+
+const STORE: &str = "flat";
+const VALUES_FILE: &str = "values.bin";
+const INDEX_FILE: &str = "index.bin";
+
+/// One flat file. See the module.
+pub(crate) struct Flat;
+
+const SETTINGS: &[Setting] = &[Setting {
+    name: "read",
+    kind: SettingKind::Choice(&["pread", "mmap"]),
+    default: "pread",
+    help: "pread from the open file, or a mapping of it into memory",
+    shapes_layout: false,
+}];
+
+/// How values are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadMode {
+    Pread,
+    Mmap,
+}
+
+fn read_mode(settings: &Settings) -> ReadMode {
+    match settings.word("read") {
+        "mmap" => ReadMode::Mmap,
+        _ => ReadMode::Pread,
+    }
+}
+
+impl StoreKind for Flat {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "the floor: one open file of concatenated values, their places in memory"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: match read_mode(settings) {
+                ReadMode::Pread => vec![Delivery::Copy],
+                ReadMode::Mmap => vec![Delivery::Copy, Delivery::InPlace],
+            },
+            transactions: false,
+            resizes: false,
+            durability: DurabilityClaim {
+                class: Durability::None,
+                atomic: false,
+            },
+            parallel_writers: true,
+            persistent: true,
+            evictable: true,
+            syncs_per_commit: 0,
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let path = directory.join(VALUES_FILE);
+        let values = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(StoreError::io("create", &path))?;
+        Ok(Box::new(FlatStore {
+            directory: directory.to_owned(),
+            values,
+            settings: settings.clone(),
+            index: RwLock::new(Index::default()),
+        }))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let path = directory.join(VALUES_FILE);
+        let values = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)
+            .map_err(StoreError::io("open", &path))?;
+        let metadata = values.metadata().map_err(StoreError::io("stat", &path))?;
+        let index = Index::load(&directory.join(INDEX_FILE))?;
+        if index.end() > metadata.len() {
+            return Err(StoreError::Engine {
+                store: STORE,
+                action: format!("open {}", path.display()),
+                detail: format!(
+                    "it has {} bytes, where its index knows of {}",
+                    metadata.len(),
+                    index.end()
+                ),
+            });
+        }
+        Ok(Box::new(FlatStore {
+            directory: directory.to_owned(),
+            values,
+            settings: settings.clone(),
+            index: RwLock::new(index),
+        }))
+    }
+}
+
+struct FlatStore {
+    directory: PathBuf,
+    values: File,
+    settings: Settings,
+    index: RwLock<Index>,
+}
+
+impl FlatStore {
+    /// Every change of the index is a single step, so one that a panic interrupted is whole.
+    fn index(&self) -> RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn index_mut(&self) -> RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join(VALUES_FILE)
+    }
+
+    /// Writes the index beside the values, if it changed since.
+    fn save_index(&self) -> Result<()> {
+        self.index_mut().save(&self.directory.join(INDEX_FILE))
+    }
+}
+
+impl Store for FlatStore {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        Ok(Box::new(FlatConnection { store: self }))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        disk::footprint_of_tree(&self.directory)
+    }
+
+    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        vec![self.path()]
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.save_index()
+    }
+}
+
+struct FlatConnection<'s> {
+    store: &'s FlatStore,
+}
+
+impl Connection for FlatConnection<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let mode = read_mode(&self.store.settings);
+        Ok(Box::new(FlatSession::new(self.store, mode)?))
+    }
+
+    /// All settings are this program's own doing, so they are as asked.
+    fn effective_settings(&self) -> Result<Settings> {
+        Ok(self.store.settings.clone())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.store.save_index()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! A store that does nothing, for measuring what the harness itself costs per operation.
+
+use crate::{
+    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
+};
+use std::path::{Path, PathBuf};
+use stowplan_model::{
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
+    SettingKind, Settings,
+};
+
+/// See the module. Never listed: its figures say nothing about places for data.
+pub(crate) struct Null;
+
+const SETTINGS: &[Setting] = &[Setting {
+    name: "bytes",
+    kind: SettingKind::Bytes {
+        min: 0,
+        max: 1 << 30,
+        power_of_two: false,
+    },
+    default: "1",
+    help: "size that every value claims to have",
+    shapes_layout: false,
+}];
+
+impl StoreKind for Null {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn about(&self) -> &'static str {
+        "does nothing; measures the harness itself"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn capabilities(&self, _: &Settings) -> Result<Capabilities> {
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: vec![Delivery::Copy, Delivery::InPlace],
+            transactions: false,
+            resizes: true,
+            durability: DurabilityClaim {
+                class: Durability::None,
+                atomic: false,
+            },
+            parallel_writers: true,
+            persistent: true,
+            evictable: false,
+            syncs_per_commit: 0,
+        })
+    }
+
+    fn create(&self, _: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        Ok(Box::new(NullStore {
+            settings: settings.clone(),
+        }))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        self.create(directory, settings)
+    }
+}
+
+struct NullStore {
+    settings: Settings,
+}
+
+impl Store for NullStore {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        Ok(Box::new(NullConnection { store: self }))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        Ok(Footprint::default())
+    }
+
+    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct NullConnection<'s> {
+    store: &'s NullStore,
+}
+
+impl Connection for NullConnection<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let bytes = usize::try_from(self.store.settings.number("bytes")).unwrap_or(usize::MAX);
+        Ok(Box::new(NullSession {
+            value: vec![0; bytes],
+        }))
+    }
+
+    fn effective_settings(&self) -> Result<Settings> {
+        Ok(self.store.settings.clone())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct NullSession {
+    value: Vec<u8>,
+}
+
+impl Session for NullSession {
+    fn begin(&mut self, _: Access) -> Result<()> {
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        Err(StoreError::unsupported(
+            "null",
+            "roll back",
+            "it stores nothing",
+        ))
+    }
+
+    /// Leaves the buffer as it is: touching it would be work of its own.
+    fn read_into(&mut self, _: Key, _: &mut Buffer) -> Result<Found> {
+        Ok(Found::Bytes(self.value.len()))
+    }
+
+    fn read_in_place(&mut self, _: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        visit(&self.value);
+        Ok(Found::Bytes(self.value.len()))
+    }
+
+    fn insert(&mut self, _: Key, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn overwrite(&mut self, _: Key, value: &[u8]) -> Result<Found> {
+        Ok(Found::Bytes(value.len()))
+    }
+
+    fn delete(&mut self, _: Key) -> Result<Found> {
+        Ok(Found::Bytes(self.value.len()))
+    }
+
+    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_has_a_value_of_the_claimed_size_and_nothing_is_kept() {
+        let mut settings = Settings::default();
+        settings.set("bytes", stowplan_model::Value::Number(7));
+        let store = Null.create(Path::new("/nowhere"), &settings).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        assert_eq!(session.overwrite(Key(3), &[1; 9]).unwrap(), Found::Bytes(9));
+        let found = session.read_into(Key(3), &mut buffer).unwrap();
+        assert_eq!(found, Found::Bytes(7));
+        let mut lent = 0;
+        session
+            .read_in_place(Key(9), &mut |value| lent = value.len())
+            .unwrap();
+        assert_eq!(lent, 7);
+    }
+}

@@ -1,0 +1,212 @@
+//! Which stores there are, and from a store spec to a store with settings.
+
+use crate::{StoreError, StoreKind};
+use std::fmt;
+use stowplan_model::{
+    Capabilities, Setting, SettingError, SettingKind, Settings, StoreSpec, suggestion,
+};
+use thiserror::Error;
+
+/// The stores that are listed. A new store gets its line here.
+static VISIBLE: &[&dyn StoreKind] = &[
+    &crate::files::Files,
+    &crate::sqlite::Sqlite,
+    &crate::flat::Flat,
+];
+
+/// Stores that exist for the harness itself: found by name, never listed.
+static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null];
+
+/// The setting that gets the memory budget where a spec does not give it.
+const MEMORY_SETTING: &str = "cache";
+
+/// Why a store spec means no store.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    /// No store has this name.
+    #[error("unknown store '{name}'{suggestion}; known: {known}")]
+    UnknownStore {
+        /// The name as given.
+        name: String,
+        /// `; did you mean …?` or empty.
+        suggestion: String,
+        /// The listed names.
+        known: String,
+    },
+    /// A setting is unknown, or its value is not accepted.
+    #[error("store spec '{spec}': {source}")]
+    Setting {
+        /// The spec.
+        spec: String,
+        /// Which setting, and what is accepted.
+        source: SettingError,
+    },
+    /// The settings exclude each other.
+    #[error("store spec '{spec}': {source}")]
+    Excluded {
+        /// The spec.
+        spec: String,
+        /// Which settings, and what would do.
+        source: StoreError,
+    },
+}
+
+/// A store spec, checked and with nothing left open.
+#[derive(Clone)]
+pub struct Resolved {
+    /// The kind of store.
+    pub kind: &'static dyn StoreKind,
+    /// Every setting of the kind.
+    pub settings: Settings,
+    /// What the kind can do with these settings.
+    pub capabilities: Capabilities,
+}
+
+impl fmt::Debug for Resolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind.name(), self.settings)
+    }
+}
+
+/// The stores that are listed, in the order of listing.
+#[must_use]
+pub fn all() -> &'static [&'static dyn StoreKind] {
+    VISIBLE
+}
+
+/// The store of this name, hidden ones included.
+///
+/// # Errors
+/// There is none; the message names the nearest one.
+pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
+    let known = || VISIBLE.iter().map(|kind| kind.name());
+    VISIBLE
+        .iter()
+        .chain(HIDDEN)
+        .find(|kind| kind.name() == name)
+        .copied()
+        .ok_or_else(|| ResolveError::UnknownStore {
+            name: name.to_owned(),
+            suggestion: suggestion(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
+}
+
+/// Finds the store of a spec, checks its settings, and fills in what the spec leaves open: a
+/// `cache` gets `memory_budget` (in bytes, as far as the setting allows), everything else its
+/// default.
+///
+/// # Errors
+/// An unknown store or setting, a value that is not accepted, or settings that exclude each
+/// other.
+pub fn resolve(spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, ResolveError> {
+    let kind = find(&spec.kind)?;
+    let mut given = spec.settings.clone();
+    if let Some(budget) = budget_for(kind.settings(), memory_budget) {
+        given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
+    }
+    let settings =
+        Settings::resolve(kind.settings(), &given).map_err(|source| ResolveError::Setting {
+            spec: spec.to_string(),
+            source,
+        })?;
+    let capabilities = kind
+        .capabilities(&settings)
+        .map_err(|source| ResolveError::Excluded {
+            spec: spec.to_string(),
+            source,
+        })?;
+    Ok(Resolved {
+        kind,
+        settings,
+        capabilities,
+    })
+}
+
+/// What `memory_budget` becomes as a value of the memory setting, if there is such a setting.
+fn budget_for(described: &[Setting], memory_budget: u64) -> Option<String> {
+    let setting = described.iter().find(|s| s.name == MEMORY_SETTING)?;
+    match setting.kind {
+        SettingKind::Bytes { min, max, .. } => Some(memory_budget.clamp(min, max).to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const BUDGET: u64 = 8 << 20;
+
+    fn resolved(spec: &str) -> Result<Resolved, ResolveError> {
+        resolve(&spec.parse().unwrap(), BUDGET)
+    }
+
+    fn message(spec: &str) -> String {
+        let message = resolved(spec).unwrap_err().to_string();
+        assert!(!message.contains('\n'), "{message}");
+        message
+    }
+
+    #[test]
+    fn every_store_has_a_name_of_its_own_and_says_what_it_is() {
+        let kinds: Vec<_> = VISIBLE.iter().chain(HIDDEN).collect();
+        let names: BTreeSet<_> = kinds.iter().map(|kind| kind.name()).collect();
+        assert_eq!(names.len(), kinds.len());
+        assert!(kinds.iter().all(|kind| !kind.about().is_empty()));
+    }
+
+    #[test]
+    fn every_setting_has_help_a_name_of_its_own_and_a_default_that_parses() {
+        for kind in VISIBLE.iter().chain(HIDDEN) {
+            let mut names = BTreeSet::new();
+            for setting in kind.settings() {
+                assert!(names.insert(setting.name), "{} twice", setting.name);
+                assert!(!setting.help.is_empty(), "{}", setting.name);
+                setting.parse(setting.default).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_every_store_go_together() {
+        for kind in VISIBLE.iter().chain(HIDDEN) {
+            resolved(kind.name()).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_null_store_is_found_but_not_listed() {
+        assert!(find("null").is_ok());
+        assert!(all().iter().all(|kind| kind.name() != "null"));
+        assert!(!message("nul").contains("null"));
+    }
+
+    #[test]
+    fn a_mistyped_store_or_setting_names_the_nearest_one() {
+        assert!(message("sqllite").contains("did you mean 'sqlite'?"));
+        let text = message("sqlite:jorunal=wal");
+        assert!(text.contains("store spec 'sqlite:jorunal=wal'"), "{text}");
+        assert!(text.contains("did you mean 'journal'?"), "{text}");
+        let text = message("files:layout=flat");
+        assert!(text.contains("'layout' cannot be 'flat'"), "{text}");
+        assert!(text.contains("dir, tree"), "{text}");
+    }
+
+    #[test]
+    fn settings_that_exclude_each_other_are_refused_with_the_reason() {
+        let text = message("files:write=in-place,fsync=directory");
+        assert!(text.contains("write=rename"), "{text}");
+        let text = message("sqlite:location=memory,journal=wal");
+        assert!(text.contains("location=disk"), "{text}");
+    }
+
+    #[test]
+    fn the_memory_budget_goes_to_a_cache_that_the_spec_leaves_open() {
+        assert_eq!(resolved("sqlite").unwrap().settings.number("cache"), BUDGET);
+        let given = resolved("sqlite:cache=1MiB").unwrap();
+        assert_eq!(given.settings.number("cache"), 1 << 20);
+        assert!(resolved("files").unwrap().settings.get("cache").is_none());
+    }
+}

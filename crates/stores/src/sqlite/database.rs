@@ -1,0 +1,197 @@
+//! Opening a database with its pragmas, and asking what became of them.
+
+use super::options::{Location, Options};
+use super::{STORE, failed};
+use crate::{Result, StoreError};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use std::path::Path;
+use stowplan_model::{Settings, Value};
+
+const CREATE_TABLE: &str = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)";
+const FIND_TABLE: &str = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name='kv'";
+
+/// A database that does not exist yet, with its table.
+pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
+    let connection = match options.location {
+        Location::Disk => {
+            refuse_existing(path)?;
+            open_file(path, OpenFlags::SQLITE_OPEN_CREATE)
+        }
+        Location::Memory => Connection::open_in_memory_with_flags(flags()),
+        // An empty name is a temporary database, which SQLite unlinks as soon as it is open.
+        Location::Temp => Connection::open_with_flags("", flags() | OpenFlags::SQLITE_OPEN_CREATE),
+    }
+    .map_err(|e| failed(format!("create {}", path.display()), &e))?;
+    // Before anything is written, and before WAL fixes it.
+    run(
+        &connection,
+        &format!("PRAGMA page_size={}", options.settings.number("page_size")),
+    )?;
+    configure(&connection, options)?;
+    run(&connection, CREATE_TABLE)?;
+    Ok(connection)
+}
+
+/// An existing database on disk.
+pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
+    let metadata = std::fs::symlink_metadata(path).map_err(StoreError::io("open", path))?;
+    let cannot_open = |detail: &str| StoreError::Engine {
+        store: STORE,
+        action: format!("open {}", path.display()),
+        detail: detail.to_owned(),
+    };
+    if !metadata.is_file() {
+        return Err(cannot_open("it is not a regular file"));
+    }
+    let action = || format!("open {}", path.display());
+    let connection =
+        open_file(path, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
+    // A file that is no database, or none of ours, is told before a pragma changes it.
+    let table = connection
+        .query_row(FIND_TABLE, [], |_| Ok(()))
+        .optional()
+        .map_err(|error| failed(action(), &error))?;
+    if table.is_none() {
+        return Err(cannot_open(
+            "it has no table kv(k INTEGER PRIMARY KEY, v BLOB)",
+        ));
+    }
+    configure(&connection, options)?;
+    Ok(connection)
+}
+
+fn refuse_existing(path: &Path) -> Result<()> {
+    if std::fs::symlink_metadata(path).is_ok() {
+        let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+        return Err(StoreError::io("create", path)(exists));
+    }
+    Ok(())
+}
+
+fn open_file(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, flags() | more)
+}
+
+/// One thread uses a connection at a time, so its mutex would only cost.
+fn flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+/// Sets every pragma, in the order that SQLite needs, and checks that the journal mode was
+/// taken: WAL persists in the file, and leaving it needs every other connection gone.
+fn configure(connection: &Connection, options: &Options) -> Result<()> {
+    // Waiting for a lock would be measured as a slow operation; it is an error instead.
+    connection
+        .busy_timeout(std::time::Duration::ZERO)
+        .map_err(|e| failed("set the busy timeout", &e))?;
+    let settings = &options.settings;
+    let page_size = number(connection, "page_size")?.max(1);
+    let cache_pages = settings.number("cache") / page_size;
+    // Locking comes before the journal: exclusive WAL then does without shared memory.
+    for pragma in [
+        format!("locking_mode={}", settings.word("locking")),
+        format!("mmap_size={}", settings.number("mmap")),
+        format!("cache_size={cache_pages}"),
+        format!("journal_mode={}", options.journal()),
+        format!("synchronous={}", options.synchronous()),
+        format!("wal_autocheckpoint={}", settings.number("autocheckpoint")),
+    ] {
+        run(connection, &format!("PRAGMA {pragma}"))?;
+    }
+    let journal = word(connection, "journal_mode")?;
+    if options.location == Location::Disk && journal != options.journal() {
+        return Err(StoreError::Engine {
+            store: STORE,
+            action: format!("set journal={}", options.journal()),
+            detail: format!("it stays {journal} (another connection may be using the database)"),
+        });
+    }
+    Ok(())
+}
+
+/// The settings as SQLite reports them. Those that a database in memory or a temporary one does
+/// not have are left out.
+pub(super) fn effective_settings(connection: &Connection, options: &Options) -> Result<Settings> {
+    let mut effective = Settings::default();
+    let page_size = number(connection, "page_size")?;
+    effective.set("page_size", Value::Number(page_size));
+    let cache = effective_cache(connection, options, page_size)?;
+    effective.set("cache", Value::Number(cache));
+    if options.location != Location::Disk {
+        return Ok(effective);
+    }
+    for (name, pragma) in [("journal", "journal_mode"), ("locking", "locking_mode")] {
+        effective.set(name, Value::Word(word(connection, pragma)?));
+    }
+    let synchronous = match number(connection, "synchronous")? {
+        0 => "off",
+        1 => "normal",
+        2 => "full",
+        _ => "extra",
+    };
+    effective.set("synchronous", Value::Word(synchronous.to_owned()));
+    for (name, pragma) in [
+        ("mmap", "mmap_size"),
+        ("autocheckpoint", "wal_autocheckpoint"),
+    ] {
+        effective.set(name, Value::Number(number(connection, pragma)?));
+    }
+    Ok(effective)
+}
+
+/// The cache in bytes; as asked where that is the same number of pages, since SQLite knows only
+/// whole pages.
+fn effective_cache(connection: &Connection, options: &Options, page_size: u64) -> Result<u64> {
+    let size: i64 = pragma(connection, "cache_size")?;
+    // Negative sizes are in KiB (PRAGMA cache_size).
+    let bytes = if size < 0 {
+        size.unsigned_abs() * 1024
+    } else {
+        size.unsigned_abs() * page_size
+    };
+    let asked = options.settings.number("cache");
+    let same_pages = bytes / page_size.max(1) == asked / page_size.max(1);
+    Ok(if same_pages { asked } else { bytes })
+}
+
+/// Moves the write-ahead log into the database and empties it.
+pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
+    let busy: i64 = connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(|e| failed("checkpoint", &e))?;
+    if busy == 0 {
+        return Ok(());
+    }
+    Err(StoreError::Engine {
+        store: STORE,
+        action: "checkpoint".to_owned(),
+        detail: "another connection still uses the write-ahead log".to_owned(),
+    })
+}
+
+/// The options SQLite was built with.
+pub(super) fn compile_options() -> rusqlite::Result<Vec<String>> {
+    let connection = Connection::open_in_memory()?;
+    let mut statement = connection.prepare("PRAGMA compile_options")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+fn run(connection: &Connection, sql: &str) -> Result<()> {
+    connection
+        .execute_batch(sql)
+        .map_err(|e| failed(format!("run {sql}"), &e))
+}
+
+fn pragma<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> Result<T> {
+    connection
+        .pragma_query_value(None, name, |row| row.get(0))
+        .map_err(|e| failed(format!("read PRAGMA {name}"), &e))
+}
+
+fn word(connection: &Connection, name: &str) -> Result<String> {
+    Ok(pragma::<String>(connection, name)?.to_lowercase())
+}
+
+fn number(connection: &Connection, name: &str) -> Result<u64> {
+    Ok(pragma::<i64>(connection, name)?.unsigned_abs())
+}

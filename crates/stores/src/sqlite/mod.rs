@@ -1,0 +1,104 @@
+//! One table in an SQLite database, as SQLite's kvtest has it: `kv(k INTEGER PRIMARY KEY, v BLOB)`.
+
+mod blob;
+mod database;
+mod options;
+mod session;
+mod store;
+
+use crate::{Result, Store, StoreError, StoreKind};
+use options::{Api, Location, Options, SETTINGS};
+use std::path::{Path, PathBuf};
+use store::SqliteStore;
+use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings};
+
+const STORE: &str = "sqlite";
+
+/// The name of the database below a store's directory.
+pub const DATABASE_FILE: &str = "kv.db";
+
+/// One table in an SQLite database.
+///
+/// Where a directory is expected, the path of a database file will do as well, so that databases
+/// made by kvtest can be opened where they lie.
+pub(crate) struct Sqlite;
+
+fn database_path(directory: &Path) -> PathBuf {
+    if directory.is_dir() {
+        directory.join(DATABASE_FILE)
+    } else {
+        directory.to_owned()
+    }
+}
+
+/// What SQLite said about an action, in one line.
+fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, NotADatabase};
+    let detail = match error.sqlite_error_code() {
+        Some(DatabaseBusy | DatabaseLocked) => {
+            format!("{error} (another connection holds the lock)")
+        }
+        Some(NotADatabase) => "the file is not an SQLite database".to_owned(),
+        _ => error.to_string(),
+    };
+    StoreError::Engine {
+        store: STORE,
+        action: action.into(),
+        detail,
+    }
+}
+
+impl StoreKind for Sqlite {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "one table in an SQLite database, readable by kvtest"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        let options = database::compile_options().unwrap_or_default();
+        let version = rusqlite::version();
+        Some(("SQLite", format!("{version} ({})", options.join(", "))))
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let options = Options::from_settings(settings)?;
+        let (durability, syncs_per_commit) = options.durability();
+        let on_disk = options.location == Location::Disk;
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: match options.api {
+                Api::Sql => vec![Delivery::Copy, Delivery::InPlace],
+                Api::Blob => vec![Delivery::Copy],
+            },
+            transactions: true,
+            resizes: options.api == Api::Sql,
+            durability,
+            parallel_writers: false,
+            persistent: on_disk,
+            evictable: on_disk,
+            syncs_per_commit,
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let store = SqliteStore::new(directory, settings)?;
+        store.create()?;
+        Ok(Box::new(store))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let store = SqliteStore::new(directory, settings)?;
+        store.check()?;
+        Ok(Box::new(store))
+    }
+}
+
+#[cfg(test)]
+mod tests;

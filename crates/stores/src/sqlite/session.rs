@@ -1,0 +1,288 @@
+//! Operations on the table.
+
+use super::blob::BlobHandle;
+use super::options::{Api, Options, Statements};
+use super::{STORE, failed};
+use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Statement};
+
+/// A statement: prepared once and kept, or made anew for each use.
+struct Sql<'c> {
+    connection: &'c Connection,
+    text: &'static str,
+    kept: Option<Statement<'c>>,
+}
+
+impl<'c> Sql<'c> {
+    fn kept(connection: &'c Connection, text: &'static str) -> Result<Self> {
+        Ok(Self {
+            connection,
+            text,
+            kept: Some(prepare(connection, text)?),
+        })
+    }
+
+    fn of(connection: &'c Connection, text: &'static str, statements: Statements) -> Result<Self> {
+        match statements {
+            Statements::Once => Self::kept(connection, text),
+            Statements::Each => Ok(Self {
+                connection,
+                text,
+                kept: None,
+            }),
+        }
+    }
+
+    fn run<T>(&mut self, work: impl FnOnce(&mut Statement<'_>) -> Result<T>) -> Result<T> {
+        match &mut self.kept {
+            Some(statement) => work(statement),
+            None => work(&mut prepare(self.connection, self.text)?),
+        }
+    }
+
+    /// Runs a statement that takes no parameters and returns no rows.
+    fn execute(&mut self) -> Result<()> {
+        let text = self.text;
+        self.run(|statement| match statement.raw_execute() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(failed(text, &error)),
+        })
+    }
+}
+
+fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> {
+    connection
+        .prepare(text)
+        .map_err(|e| failed(format!("prepare {text}"), &e))
+}
+
+pub(super) struct SqliteSession<'c> {
+    api: Api,
+    /// Whether the journal can undo anything.
+    undoes: bool,
+    blob: BlobHandle<'c>,
+    begin_read: Sql<'c>,
+    begin_write: Sql<'c>,
+    commit: Sql<'c>,
+    rollback: Sql<'c>,
+    read: Sql<'c>,
+    insert: Sql<'c>,
+    overwrite: Sql<'c>,
+    delete: Sql<'c>,
+    scan: Sql<'c>,
+}
+
+impl<'c> SqliteSession<'c> {
+    pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
+        let data = |text| Sql::of(connection, text, options.statements);
+        Ok(Self {
+            api: options.api,
+            undoes: options.journal() != "off",
+            blob: BlobHandle::new(connection, options.statements),
+            begin_read: Sql::kept(connection, "BEGIN")?,
+            begin_write: Sql::kept(connection, "BEGIN IMMEDIATE")?,
+            commit: Sql::kept(connection, "COMMIT")?,
+            rollback: Sql::kept(connection, "ROLLBACK")?,
+            read: data("SELECT v FROM kv WHERE k=?1")?,
+            insert: data("INSERT INTO kv(k,v) VALUES(?1,?2)")?,
+            overwrite: data("UPDATE kv SET v=?2 WHERE k=?1")?,
+            delete: data("DELETE FROM kv WHERE k=?1 RETURNING length(CAST(v AS BLOB))")?,
+            scan: data("SELECT v,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")?,
+        })
+    }
+
+    /// Shows the value of `key` where it lies in SQLite's memory, before the statement is reset.
+    fn visit(&mut self, key: Key, visit: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let Some(k) = row_id(key) else {
+            return Ok(Found::Missing);
+        };
+        self.read.run(|statement| {
+            let mut rows = statement
+                .raw_bind_parameter(1, k)
+                .map(|()| statement.raw_query())
+                .map_err(|e| key_failed("read", key, &e))?;
+            match rows.next().map_err(|e| key_failed("read", key, &e))? {
+                None => Ok(Found::Missing),
+                Some(row) => {
+                    let value = value(row, key)?;
+                    visit(value)?;
+                    Ok(Found::Bytes(value.len()))
+                }
+            }
+        })
+    }
+
+    fn insert_row(&mut self, key: Key, k: i64, value: &[u8]) -> Result<()> {
+        self.insert.run(|statement| {
+            match bind(statement, k, value).and_then(|()| statement.raw_execute()) {
+                Ok(_) => Ok(()),
+                Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
+                Err(error) => Err(key_failed("insert", key, &error)),
+            }
+        })
+    }
+
+    fn update_row(&mut self, key: Key, k: i64, value: &[u8]) -> Result<Found> {
+        self.overwrite.run(|statement| {
+            match bind(statement, k, value).and_then(|()| statement.raw_execute()) {
+                Ok(1) => Ok(Found::Bytes(value.len())),
+                Ok(_) => Ok(Found::Missing),
+                Err(error) => Err(key_failed("overwrite", key, &error)),
+            }
+        })
+    }
+
+    fn delete_row(&mut self, key: Key, k: i64) -> Result<Found> {
+        self.delete.run(|statement| {
+            let deleted = statement.raw_bind_parameter(1, k).and_then(|()| {
+                let mut rows = statement.raw_query();
+                let length = rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?;
+                // The change is only complete once the statement is.
+                while rows.next()?.is_some() {}
+                Ok(length)
+            });
+            match deleted {
+                Ok(Some(bytes)) => Ok(Found::Bytes(usize::try_from(bytes).unwrap_or(0))),
+                Ok(None) => Ok(Found::Missing),
+                Err(error) => Err(key_failed("delete", key, &error)),
+            }
+        })
+    }
+}
+
+/// Row ids are signed; no row has a key beyond them.
+fn row_id(key: Key) -> Option<i64> {
+    i64::try_from(key.0).ok()
+}
+
+/// rusqlite has SQLite copy the value here, as it cannot know that the statement runs at once.
+fn bind(statement: &mut Statement<'_>, key: i64, value: &[u8]) -> rusqlite::Result<()> {
+    statement.raw_bind_parameter(1, key)?;
+    statement.raw_bind_parameter(2, value)
+}
+
+fn is_key_taken(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+}
+
+fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
+    failed(format!("{action} key {key}"), error)
+}
+
+/// The value in the first column of a row.
+fn value<'r>(row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
+    match row.get_ref(0) {
+        Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
+        Ok(other) => {
+            let detail = format!("it is of type {}, not a blob", other.data_type());
+            Err(StoreError::damaged(STORE, key, detail))
+        }
+        Err(error) => Err(key_failed("read", key, &error)),
+    }
+}
+
+impl Session for SqliteSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        match access {
+            Access::Read => self.begin_read.execute(),
+            Access::Write => self.begin_write.execute(),
+        }
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.blob.close()?;
+        self.commit.execute()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        if !self.undoes {
+            return Err(StoreError::unsupported(
+                STORE,
+                "roll back",
+                "with journal=off nothing is kept to go back to",
+            ));
+        }
+        self.blob.close()?;
+        self.rollback.execute()
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        match self.api {
+            Api::Sql => self.visit(key, |value| buffer.copy_from(value)),
+            Api::Blob => match row_id(key) {
+                Some(k) => self.blob.read(k, buffer),
+                None => Ok(Found::Missing),
+            },
+        }
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        match self.api {
+            Api::Sql => self.visit(key, |value| {
+                visit(value);
+                Ok(())
+            }),
+            Api::Blob => Err(StoreError::unsupported(
+                STORE,
+                "deliver in place",
+                "the blob interface copies; use api=sql, or delivery \"copy\"",
+            )),
+        }
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let Some(k) = row_id(key) else {
+            return Err(StoreError::unsupported(
+                STORE,
+                format!("insert key {key}"),
+                "its keys are signed 64-bit numbers",
+            ));
+        };
+        self.insert_row(key, k, value)
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        match (row_id(key), self.api) {
+            (None, _) => Ok(Found::Missing),
+            (Some(k), Api::Sql) => self.update_row(key, k, value),
+            (Some(k), Api::Blob) => self.blob.overwrite(k, value),
+        }
+    }
+
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        let Some(k) = row_id(key) else {
+            return Ok(Found::Missing);
+        };
+        // A row that a blob handle stands on must not vanish below it.
+        self.blob.close()?;
+        self.delete_row(key, k)
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let Some(k) = row_id(from) else {
+            return Ok(0);
+        };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.scan.run(|statement| {
+            let scan_failed = |e: rusqlite::Error| failed("scan", &e);
+            statement.raw_bind_parameter(1, k).map_err(scan_failed)?;
+            statement
+                .raw_bind_parameter(2, limit)
+                .map_err(scan_failed)?;
+            let mut rows = statement.raw_query();
+            let mut visited = 0;
+            while let Some(row) = rows.next().map_err(scan_failed)? {
+                let key = Key(row.get::<_, i64>(1).map_err(scan_failed)?.unsigned_abs());
+                visit(key, value(row, key)?);
+                visited += 1;
+            }
+            Ok(visited)
+        })
+    }
+}

@@ -1,0 +1,277 @@
+use super::*;
+use crate::{Access, Buffer, Found, Key};
+use std::collections::BTreeMap;
+use std::fs;
+
+fn settings(pairs: &[(&str, &str)]) -> Settings {
+    let given: BTreeMap<String, String> = pairs
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    Settings::resolve(SETTINGS, &given).unwrap()
+}
+
+/// A store of these settings with the keys 1 to 3, in a directory that lives as long.
+fn built(pairs: &[(&str, &str)]) -> (tempfile::TempDir, Box<dyn Store>) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    for key in 1..=3 {
+        session.insert(Key(key), &[key as u8; 5000]).unwrap();
+    }
+    drop(session);
+    connection.close().unwrap();
+    (directory, store)
+}
+
+fn open_error(directory: &Path) -> String {
+    let error = Sqlite.open(directory, &settings(&[])).err().unwrap();
+    let message = error.to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(DATABASE_FILE);
+    fs::write(&path, [b'x'; 5000]).unwrap();
+    let message = open_error(directory.path());
+    assert!(message.contains("kv.db"), "{message}");
+    assert!(message.contains("not an SQLite database"), "{message}");
+    assert_eq!(fs::read(&path).unwrap(), [b'x'; 5000]);
+}
+
+#[test]
+fn a_database_without_the_table_and_a_missing_one_are_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let message = open_error(directory.path());
+    assert!(message.contains("kv.db"), "{message}");
+    let path = directory.path().join(DATABASE_FILE);
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE other(x)")
+        .unwrap();
+    let message = open_error(directory.path());
+    assert!(message.contains("no table kv"), "{message}");
+}
+
+#[test]
+fn an_existing_database_is_not_created_over() {
+    let (directory, _store) = built(&[]);
+    let again = Sqlite.create(directory.path(), &settings(&[]));
+    assert!(again.is_err());
+}
+
+#[test]
+fn a_database_is_opened_by_the_path_of_its_file_too() {
+    let (directory, _store) = built(&[]);
+    let path = directory.path().join(DATABASE_FILE);
+    let store = Sqlite.open(&path, &settings(&[])).unwrap();
+    assert!(store.footprint().unwrap().apparent_bytes > 15_000);
+}
+
+#[test]
+fn the_page_size_and_the_table_are_those_of_kvtest() {
+    for journal in ["delete", "wal"] {
+        let (directory, _store) = built(&[("page_size", "8192"), ("journal", journal)]);
+        let connection = rusqlite::Connection::open(directory.path().join(DATABASE_FILE)).unwrap();
+        let page_size: i64 = connection
+            .pragma_query_value(None, "page_size", |row| row.get(0))
+            .unwrap();
+        assert_eq!(page_size, 8192);
+        let kind: String = connection
+            .query_row("SELECT typeof(v) FROM kv WHERE k=3", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(kind, "blob");
+    }
+}
+
+#[test]
+fn a_write_against_a_held_lock_fails_at_once_and_says_why() {
+    let (_directory, store) = built(&[]);
+    let mut holder = store.connect().unwrap();
+    let mut held = holder.session().unwrap();
+    held.begin(Access::Write).unwrap();
+    held.overwrite(Key(1), &[9; 5000]).unwrap();
+    let mut other = store.connect().unwrap();
+    let mut session = other.session().unwrap();
+    for error in [
+        session.begin(Access::Write).unwrap_err(),
+        session.overwrite(Key(2), &[9; 5000]).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("holds the lock"), "{error}");
+    }
+    held.commit().unwrap();
+    assert_eq!(
+        session.overwrite(Key(2), &[9; 5000]).unwrap(),
+        Found::Bytes(5000)
+    );
+}
+
+#[test]
+fn a_blob_handle_ends_with_its_transaction() {
+    for journal in ["delete", "wal"] {
+        for access in [None, Some(Access::Read), Some(Access::Write)] {
+            let (_directory, store) = built(&[("api", "blob"), ("journal", journal)]);
+            let mut reader = store.connect().unwrap();
+            let mut reading = reader.session().unwrap();
+            let mut buffer = Buffer::with_capacity(5000).unwrap();
+            if let Some(access) = access {
+                reading.begin(access).unwrap();
+            }
+            reading.read_into(Key(1), &mut buffer).unwrap();
+            if access.is_some() {
+                reading.commit().unwrap();
+            }
+            // Any read that were still going on would keep this writer out, or hide its work.
+            let mut writer = store.connect().unwrap();
+            let mut writing = writer.session().unwrap();
+            writing.overwrite(Key(1), &[8; 5000]).unwrap();
+            reading.read_into(Key(1), &mut buffer).unwrap();
+            assert_eq!(buffer.bytes(), [8; 5000], "{journal} {access:?}");
+        }
+    }
+}
+
+#[test]
+fn a_blob_handle_is_usable_after_a_missing_key() {
+    let (_directory, store) = built(&[("api", "blob")]);
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    session.begin(Access::Read).unwrap();
+    for (key, expected) in [
+        (1, Found::Bytes(5000)),
+        (4, Found::Missing),
+        (4, Found::Missing),
+        (2, Found::Bytes(5000)),
+        (3, Found::Bytes(5000)),
+    ] {
+        let found = session.read_into(Key(key), &mut buffer).unwrap();
+        assert_eq!(found, expected, "key {key}");
+    }
+    session.commit().unwrap();
+}
+
+#[test]
+fn opening_with_another_journal_converts_the_file() {
+    let (directory, store) = built(&[("journal", "wal")]);
+    drop(store);
+    let store = Sqlite
+        .open(directory.path(), &settings(&[("journal", "truncate")]))
+        .unwrap();
+    let connection = store.connect().unwrap();
+    let effective = connection.effective_settings().unwrap();
+    assert_eq!(effective.word("journal"), "truncate");
+    drop(connection);
+    assert!(!directory.path().join("kv.db-wal").exists());
+}
+
+#[test]
+fn a_journal_that_another_connection_prevents_is_an_error() {
+    let (directory, store) = built(&[("journal", "wal")]);
+    let _held = store.connect().unwrap();
+    let error = Sqlite
+        .open(directory.path(), &settings(&[("journal", "delete")]))
+        .err()
+        .unwrap();
+    assert!(error.to_string().contains("journal"), "{error}");
+}
+
+#[test]
+fn without_autocheckpoint_the_log_grows_until_the_checkpoint() {
+    let (_directory, store) = built(&[("journal", "wal"), ("autocheckpoint", "0")]);
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    // SQLite writes nothing where old and new bytes are the same.
+    for version in 0..1500_u32 {
+        session.overwrite(Key(1), &[version as u8; 5000]).unwrap();
+    }
+    let before = store.footprint().unwrap().apparent_bytes;
+    assert!(before > 1500 * 5000, "{before}");
+    store.checkpoint().unwrap();
+    let after = store.footprint().unwrap().apparent_bytes;
+    assert!(after < 200_000, "{after}");
+    drop(session);
+    connection.close().unwrap();
+}
+
+#[test]
+fn a_checkpoint_that_a_reader_prevents_is_an_error() {
+    let (_directory, store) = built(&[("journal", "wal")]);
+    let mut reader = store.connect().unwrap();
+    let mut reading = reader.session().unwrap();
+    reading.begin(Access::Read).unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    reading.read_into(Key(1), &mut buffer).unwrap();
+    let mut writer = store.connect().unwrap();
+    writer
+        .session()
+        .unwrap()
+        .overwrite(Key(1), &[9; 5000])
+        .unwrap();
+    let error = store.checkpoint().unwrap_err();
+    assert!(error.to_string().contains("another connection"), "{error}");
+}
+
+#[test]
+fn a_setting_that_sqlite_caps_is_a_difference() {
+    let asked = settings(&[("mmap", "1TiB")]);
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let connection = store.connect().unwrap();
+    let differences = asked.differences(&connection.effective_settings().unwrap());
+    assert_eq!(differences.len(), 1, "{differences:?}");
+    assert_eq!(differences[0].0, "mmap");
+}
+
+#[test]
+fn a_database_in_memory_has_one_connection_and_no_second_life() {
+    for location in ["memory", "temp"] {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = settings(&[("location", location)]);
+        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let _first = store.connect().unwrap();
+        assert!(store.connect().is_err());
+        assert!(Sqlite.open(directory.path(), &asked).is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn an_abandoned_transaction_is_undone_by_the_next_session() {
+    let (_directory, store) = built(&[]);
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.begin(Access::Write).unwrap();
+    session.overwrite(Key(1), &[9; 5000]).unwrap();
+    drop(session);
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    session.read_into(Key(1), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), [1; 5000]);
+}
+
+#[test]
+fn a_value_that_is_no_blob_is_damaged() {
+    let (directory, store) = built(&[]);
+    rusqlite::Connection::open(directory.path().join(DATABASE_FILE))
+        .unwrap()
+        .execute_batch("UPDATE kv SET v=NULL WHERE k=1")
+        .unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    let error = session.read_into(Key(1), &mut buffer).unwrap_err();
+    assert!(error.to_string().contains("not a blob"), "{error}");
+}
+
+#[test]
+fn the_engine_tells_its_version_and_build_options() {
+    let (name, version) = Sqlite.engine().unwrap();
+    assert_eq!(name, "SQLite");
+    assert!(version.starts_with("3."), "{version}");
+    assert!(version.contains("THREADSAFE"), "{version}");
+}

@@ -1,0 +1,331 @@
+//! Stores that are broken on purpose must each be caught by the check that is meant for it: a
+//! conformance suite that passes everything would pass these too.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};
+use stowplan_stores::{
+    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, conformance,
+    registry,
+};
+
+/// What a broken store does wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Forgets key 2 although the insert succeeded.
+    DropsAKey,
+    /// Replaces the last bytes of every value longer than a page.
+    TearsValues,
+    /// Acknowledges overwrites outside a transaction and keeps the old value.
+    KeepsTheOldVersion,
+    /// Commits where it should roll back.
+    CommitsInsteadOfRollingBack,
+    /// Delivers less than it announces.
+    ReadsShort,
+    /// Claims to be durable and syncs nothing.
+    NeverSyncs,
+    /// Creates what it should only overwrite.
+    CreatesMissingKeys,
+    /// Replaces what an insert should leave alone.
+    InsertsOverExistingKeys,
+    /// Lends a value that differs from the one it copies.
+    LendsSomethingElse,
+    /// Visits a value more than it was asked for.
+    ScansTooFar,
+    /// Reports a setting that nobody asked for.
+    IgnoresASetting,
+    /// Reports that it takes no space.
+    HidesItsFootprint,
+    /// Deletes nothing.
+    KeepsDeletedKeys,
+}
+
+struct Broken {
+    inner: &'static dyn StoreKind,
+    fault: Fault,
+}
+
+impl StoreKind for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn about(&self) -> &'static str {
+        "broken on purpose"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        self.inner.settings()
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let mut capabilities = self.inner.capabilities(settings)?;
+        if self.fault == Fault::NeverSyncs {
+            capabilities.durability.class = Durability::Durable;
+            capabilities.syncs_per_commit = 1;
+        }
+        Ok(capabilities)
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let inner = self.inner.create(directory, settings)?;
+        let fault = self.fault;
+        Ok(Box::new(BrokenStore { inner, fault }))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let inner = self.inner.open(directory, settings)?;
+        let fault = self.fault;
+        Ok(Box::new(BrokenStore { inner, fault }))
+    }
+}
+
+struct BrokenStore {
+    inner: Box<dyn Store>,
+    fault: Fault,
+}
+
+impl Store for BrokenStore {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        Ok(Box::new(BrokenConnection {
+            inner: self.inner.connect()?,
+            fault: self.fault,
+        }))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        if self.fault == Fault::HidesItsFootprint {
+            return Ok(Footprint::default());
+        }
+        self.inner.footprint()
+    }
+
+    fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        self.inner.data_files(keys)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.inner.checkpoint()
+    }
+}
+
+struct BrokenConnection<'s> {
+    inner: Box<dyn Connection + 's>,
+    fault: Fault,
+}
+
+impl Connection for BrokenConnection<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(BrokenSession {
+            inner: self.inner.session()?,
+            fault: self.fault,
+            in_transaction: false,
+        }))
+    }
+
+    fn effective_settings(&self) -> Result<Settings> {
+        let mut settings = self.inner.effective_settings()?;
+        if self.fault == Fault::IgnoresASetting {
+            settings.set("journal", Value::Word("memory".to_owned()));
+        }
+        Ok(settings)
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.inner.close()
+    }
+}
+
+struct BrokenSession<'c> {
+    inner: Box<dyn Session + 'c>,
+    fault: Fault,
+    in_transaction: bool,
+}
+
+impl Session for BrokenSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.in_transaction = true;
+        self.inner.begin(access)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.in_transaction = false;
+        self.inner.commit()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.in_transaction = false;
+        if self.fault == Fault::CommitsInsteadOfRollingBack {
+            return self.inner.commit();
+        }
+        self.inner.rollback()
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        let found = self.inner.read_into(key, buffer)?;
+        if self.fault == Fault::ReadsShort {
+            buffer.truncate(4096);
+        }
+        Ok(found)
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        let fault = self.fault;
+        self.inner.read_in_place(key, &mut |value| match fault {
+            Fault::LendsSomethingElse => visit(&vec![0; value.len()]),
+            _ => visit(value),
+        })
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        match self.fault {
+            Fault::DropsAKey if key == Key(2) => Ok(()),
+            Fault::TearsValues if value.len() > 4096 => {
+                let mut torn = value.to_vec();
+                torn[4096..].fill(0);
+                self.inner.insert(key, &torn)
+            }
+            Fault::InsertsOverExistingKeys => match self.inner.overwrite(key, value)? {
+                Found::Bytes(_) => Ok(()),
+                Found::Missing => self.inner.insert(key, value),
+            },
+            _ => self.inner.insert(key, value),
+        }
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        match self.fault {
+            Fault::KeepsTheOldVersion if !self.in_transaction => Ok(Found::Bytes(value.len())),
+            Fault::CreatesMissingKeys if key.0 < 10 => {
+                if self.inner.overwrite(key, value)? == Found::Missing {
+                    self.inner.insert(key, value)?;
+                }
+                Ok(Found::Bytes(value.len()))
+            }
+            _ => self.inner.overwrite(key, value),
+        }
+    }
+
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        let mut buffer = Buffer::with_capacity(0)?;
+        match self.fault {
+            Fault::KeepsDeletedKeys => self.inner.read_into(key, &mut buffer),
+            _ => self.inner.delete(key),
+        }
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let more = usize::from(self.fault == Fault::ScansTooFar);
+        self.inner.scan(from, limit.saturating_add(more), visit)
+    }
+}
+
+/// Sync calls are counted for the whole process: one suite at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Asserts that `spec` with a fault fails the check `expected`, which it passes without.
+#[track_caller]
+fn assert_caught(fault: Fault, spec: &str, expected: &str) {
+    let _guard = ONE_AT_A_TIME.lock();
+    let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
+    let failures_of = |kind: &dyn StoreKind| {
+        let directory = tempfile::tempdir().unwrap();
+        conformance::check(kind, &resolved.settings, directory.path())
+    };
+    assert_eq!(failures_of(resolved.kind), []);
+    let broken = Broken {
+        inner: resolved.kind,
+        fault,
+    };
+    let failures = failures_of(&broken);
+    let caught = failures.iter().any(|failure| failure.check == expected);
+    assert!(caught, "{fault:?} in {spec} failed only {failures:#?}");
+}
+
+const FAST: &str = "sqlite:journal=memory,synchronous=off";
+
+#[test]
+fn a_dropped_key_is_caught() {
+    assert_caught(Fault::DropsAKey, FAST, "round-trip");
+    assert_caught(Fault::DropsAKey, "files", "round-trip");
+}
+
+#[test]
+fn a_torn_value_is_caught() {
+    assert_caught(Fault::TearsValues, FAST, "round-trip");
+    assert_caught(Fault::TearsValues, "flat", "round-trip");
+}
+
+#[test]
+fn a_stale_version_is_caught() {
+    assert_caught(Fault::KeepsTheOldVersion, FAST, "overwrite");
+    assert_caught(Fault::KeepsTheOldVersion, "files", "overwrite");
+    assert_caught(Fault::KeepsTheOldVersion, "files", "reopen");
+}
+
+#[test]
+fn an_ignored_rollback_is_caught() {
+    assert_caught(Fault::CommitsInsteadOfRollingBack, FAST, "rollback");
+}
+
+#[test]
+fn a_short_read_is_caught() {
+    assert_caught(Fault::ReadsShort, FAST, "round-trip");
+    assert_caught(Fault::ReadsShort, "files", "large-value");
+}
+
+#[test]
+fn a_durable_store_that_never_syncs_is_caught() {
+    for spec in [
+        FAST,
+        "files:write=rename",
+        "sqlite:journal=wal,synchronous=off",
+    ] {
+        assert_caught(Fault::NeverSyncs, spec, "durability");
+    }
+}
+
+#[test]
+fn a_created_key_is_caught() {
+    assert_caught(Fault::CreatesMissingKeys, FAST, "unknown-key");
+}
+
+#[test]
+fn an_insert_over_an_existing_key_is_caught() {
+    assert_caught(Fault::InsertsOverExistingKeys, FAST, "existing-key");
+}
+
+#[test]
+fn a_loan_of_something_else_is_caught() {
+    assert_caught(Fault::LendsSomethingElse, FAST, "in-place");
+    assert_caught(Fault::LendsSomethingElse, "flat:read=mmap", "in-place");
+}
+
+#[test]
+fn a_scan_that_goes_too_far_is_caught() {
+    assert_caught(Fault::ScansTooFar, FAST, "scan");
+}
+
+#[test]
+fn an_ignored_setting_is_caught() {
+    assert_caught(
+        Fault::IgnoresASetting,
+        "sqlite:journal=off,synchronous=off",
+        "effective-settings",
+    );
+}
+
+#[test]
+fn a_hidden_footprint_is_caught() {
+    assert_caught(Fault::HidesItsFootprint, "files", "footprint");
+}
+
+#[test]
+fn a_key_that_outlives_its_deletion_is_caught() {
+    assert_caught(Fault::KeepsDeletedKeys, FAST, "delete");
+}

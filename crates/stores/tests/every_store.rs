@@ -1,0 +1,101 @@
+//! Every listed store, with every value of every setting, through the conformance suite.
+
+use std::collections::BTreeSet;
+use stowplan_model::{SettingKind, StoreSpec};
+use stowplan_stores::{conformance, registry};
+
+/// What the conformance suite has to say about a store spec.
+fn failures(spec: &str) -> Vec<String> {
+    let spec: StoreSpec = spec.parse().unwrap();
+    let resolved = registry::resolve(&spec, 4 << 20).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    conformance::check(resolved.kind, &resolved.settings, directory.path())
+        .into_iter()
+        .map(|failure| format!("{spec}: {failure}"))
+        .collect()
+}
+
+/// Runs all specs, one after the other because sync calls are counted for the whole process.
+#[track_caller]
+fn assert_conform(specs: impl IntoIterator<Item = String>) {
+    let failures: Vec<String> = specs.into_iter().flat_map(|spec| failures(&spec)).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Each setting in turn at each of its values (choices all, ranges at their ends), the others at
+/// their defaults; combinations that the store refuses are left out.
+fn one_setting_at_a_time(name: &str) -> BTreeSet<String> {
+    let kind = registry::find(name).unwrap();
+    let mut specs = BTreeSet::from([name.to_owned()]);
+    for setting in kind.settings() {
+        let values: Vec<String> = match &setting.kind {
+            SettingKind::Flag => vec!["on".to_owned(), "off".to_owned()],
+            SettingKind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
+            SettingKind::Bytes { min, max, .. } => [*min, (*max).min(64 << 20)]
+                .map(|bytes| bytes.to_string())
+                .to_vec(),
+            SettingKind::Integer { min, max } => [min, max].map(u64::to_string).to_vec(),
+        };
+        let specs_of = values
+            .iter()
+            .map(|v| format!("{name}:{}={v}", setting.name));
+        specs.extend(specs_of.filter(|spec| {
+            let spec: StoreSpec = spec.parse().unwrap();
+            registry::resolve(&spec, 4 << 20).is_ok()
+        }));
+    }
+    specs
+}
+
+#[test]
+fn stores_conform() {
+    for kind in registry::all() {
+        assert_conform(one_setting_at_a_time(kind.name()));
+    }
+    assert_conform(files_that_sync());
+    assert_conform(sqlite_journals());
+    assert_conform(sqlite_blobs());
+}
+
+fn files_that_sync() -> Vec<String> {
+    let mut specs = Vec::new();
+    for layout in ["dir", "tree"] {
+        for write in ["truncate", "in-place", "rename"] {
+            for fsync in ["off", "file", "directory"] {
+                if write == "rename" || fsync != "directory" {
+                    specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
+                }
+            }
+        }
+    }
+    specs
+}
+
+fn sqlite_journals() -> Vec<String> {
+    let mut specs = Vec::new();
+    for journal in ["delete", "truncate", "persist", "memory", "wal", "off"] {
+        for synchronous in ["off", "normal", "full", "extra"] {
+            specs.push(format!(
+                "sqlite:journal={journal},synchronous={synchronous}"
+            ));
+        }
+        specs.push(format!("sqlite:journal={journal},locking=exclusive"));
+    }
+    specs
+}
+
+fn sqlite_blobs() -> Vec<String> {
+    [
+        "journal=wal,synchronous=normal",
+        "journal=truncate",
+        "locking=exclusive",
+        "statement=each",
+        "location=memory",
+        "location=temp",
+        "page_size=512",
+        "page_size=65536",
+        "mmap=64MiB",
+    ]
+    .map(|settings| format!("sqlite:api=blob,{settings}"))
+    .to_vec()
+}
