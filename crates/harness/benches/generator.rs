@@ -58,7 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut make = || -> Result<(), Box<dyn Error>> {
             let path = directory.path().join("dataset");
             made.push(seconds(|| {
-                Ok(drop(materialise(&spec, &path, threads, &|_| ())?))
+                materialise(&spec, &path, threads, &|_| ())?;
+                Ok(())
             })?);
             Ok(std::fs::remove_dir_all(path)?)
         };

@@ -337,7 +337,10 @@ impl Dataset {
                 .map(u64::from_le_bytes)
         };
         let rising = offsets().zip(offsets().skip(1)).all(|(a, b)| a <= b);
-        if offsets().next() != Some(0) || !rising || offsets().last() != Some(self.total_bytes()) {
+        if offsets().next() != Some(0)
+            || !rising
+            || offsets().next_back() != Some(self.total_bytes())
+        {
             return damaged("its offsets do not rise from 0 to the total size".to_owned());
         }
         if self.values.len() as u64 != self.total_bytes() {

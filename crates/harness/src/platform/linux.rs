@@ -71,10 +71,14 @@ impl RunDelay {
     }
 }
 
-/// The second field: time on the run queue, in nanoseconds.
+/// The second field: time on the run queue, in nanoseconds. The third counts the times the
+/// thread ran; 0 comes from a kernel without these statistics, where all are 0.
 fn parse_run_delay(text: &[u8]) -> Option<u64> {
-    let mut fields = text.split(u8::is_ascii_whitespace);
-    std::str::from_utf8(fields.nth(1)?).ok()?.parse().ok()
+    let mut fields = text
+        .split(u8::is_ascii_whitespace)
+        .map(|field| std::str::from_utf8(field).ok()?.parse::<u64>().ok());
+    let delay = fields.nth(1)??;
+    (fields.next()?? > 0).then_some(delay)
 }
 
 /// The counters of `/proc/self/io`.
@@ -237,6 +241,13 @@ pub(crate) fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
+/// Has the kernel kill this process when its parent ends, so that no worker outlives a run.
+pub(crate) fn die_with_parent() {
+    let kill = Some(rustix::process::Signal::KILL);
+    // Cannot fail with a valid signal; without it a worker still ends when its stdin closes.
+    let _ = rustix::process::set_parent_process_death_signal(kill);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +255,7 @@ mod tests {
     #[test]
     fn the_run_queue_delay_is_the_second_field() {
         assert_eq!(parse_run_delay(b"592337 45160 2\n"), Some(45160));
+        assert_eq!(parse_run_delay(b"0 0 0\n"), None, "statistics are off");
         assert_eq!(parse_run_delay(b"592337"), None);
         assert_eq!(parse_run_delay(b""), None);
     }

@@ -80,3 +80,6 @@ pub(crate) fn mincore_resident_pages(_: &std::fs::File, _: u64) -> Option<u64> {
 pub(crate) fn page_bytes() -> u64 {
     4096
 }
+
+/// Not available here: a worker ends when its stdin closes.
+pub(crate) fn die_with_parent() {}

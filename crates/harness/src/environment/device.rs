@@ -1,0 +1,152 @@
+//! The block device below a file system.
+
+use super::mounts::Mount;
+use super::{read_line, read_text};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+use stowplan_model::Device;
+
+/// In `/sys/block/*/stat`, whatever the device's own sectors are.
+const SECTOR_BYTES: u64 = 512;
+
+/// The device below a mount; nothing for file systems in memory or on a network.
+pub(super) fn below(mount: &Mount) -> Option<Device> {
+    let numbers = match mount.device.strip_prefix("0:") {
+        // Some file systems (btrfs) show a number of their own; their source is the device.
+        Some(_) => device_numbers(Path::new(&mount.source))?,
+        None => mount.device.clone(),
+    };
+    let path = Path::new("/sys/dev/block")
+        .join(numbers)
+        .canonicalize()
+        .ok()?;
+    Some(describe(&whole_device(path)))
+}
+
+/// `major:minor` of a device file.
+fn device_numbers(path: &Path) -> Option<String> {
+    let device = path.metadata().ok()?.rdev();
+    (device != 0).then(|| {
+        format!(
+            "{}:{}",
+            rustix::fs::major(device),
+            rustix::fs::minor(device)
+        )
+    })
+}
+
+/// The directory of the device that a partition belongs to.
+fn whole_device(path: PathBuf) -> PathBuf {
+    match path.parent() {
+        Some(parent) if path.join("partition").exists() => parent.to_owned(),
+        _ => path,
+    }
+}
+
+/// Reads a device's directory in `/sys`.
+fn describe(path: &Path) -> Device {
+    let read = |name: &str| read_line(path.join(name));
+    Device {
+        name: path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        model: read("device/model").or_else(|| read("device/name")),
+        rotational: read("queue/rotational").map(|flag| flag == "1"),
+        scheduler: read("queue/scheduler").map(|list| selected(&list).to_owned()),
+        read_ahead_kib: read("queue/read_ahead_kb").and_then(|kib| kib.parse().ok()),
+        write_cache: read("queue/write_cache"),
+    }
+}
+
+/// The one in brackets of `none [mq-deadline] kyber`.
+fn selected(list: &str) -> &str {
+    list.split(' ')
+        .find_map(|name| name.strip_prefix('[')?.strip_suffix(']'))
+        .unwrap_or(list)
+}
+
+/// Bytes per second that reach the device while this process does nothing for `wait`: what
+/// others write. To be asked when nothing of ours is waiting to be written.
+#[must_use]
+pub fn foreign_write_rate(device: &Device, wait: Duration) -> Option<u64> {
+    let path = Path::new("/sys/class/block")
+        .join(&device.name)
+        .join("stat");
+    let sectors = || parse_sectors_written(&read_text(&path)?);
+    let before = sectors()?;
+    let start = Instant::now();
+    thread::sleep(wait);
+    let written = sectors()?.saturating_sub(before) * SECTOR_BYTES;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate for people"
+    )]
+    Some((written as f64 / start.elapsed().as_secs_f64()) as u64)
+}
+
+/// The seventh field of a device's `stat`.
+fn parse_sectors_written(stat: &str) -> Option<u64> {
+    stat.split_whitespace().nth(6)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_described_by_its_device() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = directory.path().join("nvme0n1");
+        let partition = disk.join("nvme0n1p2");
+        for folder in [&partition, &disk.join("queue"), &disk.join("device")] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        for (file, text) in [
+            ("nvme0n1p2/partition", "2\n"),
+            ("queue/rotational", "0\n"),
+            ("queue/scheduler", "[none] mq-deadline kyber\n"),
+            ("queue/read_ahead_kb", "128\n"),
+            ("queue/write_cache", "write back\n"),
+            ("device/model", "Samsung SSD 980 PRO 1TB                 \n"),
+        ] {
+            std::fs::write(disk.join(file), text).unwrap();
+        }
+        let expected = Device {
+            name: "nvme0n1".into(),
+            model: Some("Samsung SSD 980 PRO 1TB".into()),
+            rotational: Some(false),
+            scheduler: Some("none".into()),
+            read_ahead_kib: Some(128),
+            write_cache: Some("write back".into()),
+        };
+        assert_eq!(describe(&whole_device(partition)), expected);
+        assert_eq!(describe(&whole_device(disk)), expected);
+    }
+
+    #[test]
+    fn the_selected_scheduler_is_in_brackets() {
+        assert_eq!(selected("none [mq-deadline] kyber"), "mq-deadline");
+        assert_eq!(selected("none"), "none");
+    }
+
+    #[test]
+    fn sectors_written_are_the_seventh_field() {
+        let stat = "   13471      305  1020402     6410    50870    31015  4381616    61030        0    28160    70430    1300        0  2024512     1200     1600      510\n";
+        assert_eq!(parse_sectors_written(stat), Some(4_381_616));
+        assert_eq!(parse_sectors_written("1 2 3"), None);
+    }
+
+    #[test]
+    fn a_device_that_does_not_exist_has_no_rate() {
+        let device = Device {
+            name: "no-such-device".into(),
+            ..Device::default()
+        };
+        assert_eq!(foreign_write_rate(&device, Duration::ZERO), None);
+    }
+}

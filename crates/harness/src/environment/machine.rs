@@ -1,0 +1,363 @@
+//! Processor, memory, power, virtualisation.
+
+use super::{read_line, read_text};
+use std::path::Path;
+
+/// The distribution's name for people.
+pub(super) fn distribution() -> Option<String> {
+    parse_distribution(&read_text("/etc/os-release")?)
+}
+
+fn parse_distribution(os_release: &str) -> Option<String> {
+    let value = os_release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?
+        .trim();
+    let name = value.trim_matches(['"', '\'']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The processor's model name. Not every architecture tells.
+pub(super) fn cpu_model() -> Option<String> {
+    parse_cpu_model(&read_text("/proc/cpuinfo")?)
+}
+
+fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
+    // x86 and others; boards with ARM; POWER; RISC-V.
+    ["model name", "Model", "cpu", "uarch"]
+        .iter()
+        .find_map(|name| field(cpuinfo, name))
+        .map(str::to_owned)
+}
+
+/// The value of the first `name : value` line.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
+        .filter(|value| !value.is_empty())
+}
+
+/// Size of the last-level cache as the system reports it, in bytes.
+pub(super) fn last_level_cache_bytes() -> Option<u64> {
+    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let levels = caches.flatten().filter_map(|cache| {
+        let read = |name: &str| read_line(cache.path().join(name));
+        let level: u32 = read("level")?.parse().ok()?;
+        let holds_data = read("type")? != "Instruction";
+        let bytes = parse_cache_size(&read("size")?)?;
+        holds_data.then_some((level, bytes))
+    });
+    levels.max().map(|(_, bytes)| bytes)
+}
+
+/// `266240K`.
+fn parse_cache_size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// Memory, in bytes; 0 where unknown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    pub(super) total_bytes: u64,
+    pub(super) available_bytes: u64,
+}
+
+/// The machine's memory, or less where a control group allows less: its limit counts the page
+/// cache too.
+pub(super) fn memory() -> Memory {
+    let memory = read_text("/proc/meminfo")
+        .map(|text| parse_memory(&text))
+        .unwrap_or_default();
+    let limit = control_group_limit().unwrap_or(u64::MAX);
+    Memory {
+        total_bytes: memory.total_bytes.min(limit),
+        available_bytes: memory.available_bytes.min(limit),
+    }
+}
+
+fn parse_memory(meminfo: &str) -> Memory {
+    let bytes = |name| {
+        let kib = field(meminfo, name)?.strip_suffix("kB")?.trim();
+        kib.parse::<u64>().ok()?.checked_mul(1024)
+    };
+    Memory {
+        total_bytes: bytes("MemTotal").unwrap_or(0),
+        available_bytes: bytes("MemAvailable").unwrap_or(0),
+    }
+}
+
+fn control_group_limit() -> Option<u64> {
+    let path = parse_control_group(&read_text("/proc/self/cgroup")?)?;
+    let root = Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/'));
+    read_line(root.join("memory.max"))?.parse().ok()
+}
+
+/// The path of the unified hierarchy: `0::/path`.
+fn parse_control_group(text: &str) -> Option<String> {
+    text.lines()
+        .find_map(|line| line.strip_prefix("0::"))
+        .map(str::to_owned)
+}
+
+/// Load average over one minute.
+pub(super) fn load_average() -> Option<f64> {
+    parse_load_average(&read_text("/proc/loadavg")?)
+}
+
+fn parse_load_average(text: &str) -> Option<f64> {
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    load.is_finite().then_some(load)
+}
+
+/// Whether a battery of the machine itself feeds it; unknown without any power supply.
+pub(super) fn on_battery(supplies: &Path) -> Option<bool> {
+    let mut answer = None;
+    for supply in std::fs::read_dir(supplies).ok()?.flatten() {
+        let read = |name: &str| read_line(supply.path().join(name));
+        // A mouse has a battery, too.
+        if read("scope").as_deref() == Some("Device") {
+            continue;
+        }
+        let discharging = read("type").as_deref() == Some("Battery")
+            && read("status").as_deref() == Some("Discharging");
+        answer = Some(discharging || answer == Some(true));
+    }
+    answer
+}
+
+/// Hypervisor and container, where they are recognised.
+pub(super) fn virtualisation(kernel: &str) -> Option<String> {
+    let cpuinfo = read_text("/proc/cpuinfo").unwrap_or_default();
+    let signs = Signs {
+        kernel,
+        processor_flag: field(&cpuinfo, "flags")
+            .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        hypervisor_type: read_line("/sys/hypervisor/type"),
+        vendor: read_line("/sys/class/dmi/id/sys_vendor"),
+        product: read_line("/sys/class/dmi/id/product_name"),
+        control_groups: read_text("/proc/self/cgroup").unwrap_or_default(),
+        docker_file: Path::new("/.dockerenv").exists(),
+        podman_file: Path::new("/run/.containerenv").exists(),
+    };
+    signs.describe()
+}
+
+/// What hints at virtualisation.
+#[derive(Debug, Clone, Default)]
+struct Signs<'a> {
+    kernel: &'a str,
+    processor_flag: bool,
+    hypervisor_type: Option<String>,
+    vendor: Option<String>,
+    product: Option<String>,
+    control_groups: String,
+    docker_file: bool,
+    podman_file: bool,
+}
+
+impl Signs<'_> {
+    fn describe(&self) -> Option<String> {
+        let parts: Vec<String> = [self.machine(), self.container().map(str::to_owned)]
+            .into_iter()
+            .flatten()
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    fn machine(&self) -> Option<String> {
+        if self.kernel.to_lowercase().contains("microsoft") {
+            return Some("Windows Subsystem for Linux".to_owned());
+        }
+        let product = self.product.as_deref().unwrap_or_default();
+        let vendor = self.vendor.as_deref().unwrap_or_default();
+        let known = [
+            ("KVM", "KVM"),
+            ("QEMU", "QEMU"),
+            ("VMware", "VMware"),
+            ("VirtualBox", "VirtualBox"),
+            ("Parallels", "Parallels"),
+            ("Google Compute Engine", "Google Compute Engine"),
+            ("HVM domU", "Xen"),
+        ];
+        let name = self.hypervisor_type.as_deref().or_else(|| {
+            known
+                .iter()
+                .find(|(sign, _)| product.contains(sign) || vendor.contains(sign))
+                .map(|(_, name)| *name)
+        });
+        match name {
+            Some(name) => Some(format!("virtual machine ({name})")),
+            // The processor says so itself; whose it is may still show in the vendor.
+            None if self.processor_flag && !vendor.is_empty() => {
+                Some(format!("virtual machine ({vendor})"))
+            }
+            None => self.processor_flag.then(|| "virtual machine".to_owned()),
+        }
+    }
+
+    fn container(&self) -> Option<&'static str> {
+        let groups = &self.control_groups;
+        match () {
+            () if groups.contains("kubepods") => Some("Kubernetes pod"),
+            () if self.podman_file || groups.contains("libpod") => Some("Podman container"),
+            () if self.docker_file || groups.contains("/docker") => Some("Docker container"),
+            () if groups.contains("/lxc") => Some("LXC container"),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CPUINFO: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\n\
+        model\t\t: 207\nmodel name\t: Intel(R) Xeon(R) Processor\n\
+        flags\t\t: fpu rdrand hypervisor lahf_lm\n\nprocessor\t: 1\n";
+
+    #[test]
+    fn the_distribution_is_its_pretty_name() {
+        let text = "NAME=\"Debian GNU/Linux\"\n\
+                    PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_ID=\"12\"\n";
+        assert_eq!(
+            parse_distribution(text).unwrap(),
+            "Debian GNU/Linux 12 (bookworm)"
+        );
+        assert_eq!(parse_distribution("PRETTY_NAME=Arch\n").unwrap(), "Arch");
+        assert_eq!(parse_distribution("NAME=x\n"), None);
+    }
+
+    #[test]
+    fn the_processor_is_its_model_name_where_there_is_one() {
+        assert_eq!(
+            parse_cpu_model(CPUINFO).unwrap(),
+            "Intel(R) Xeon(R) Processor"
+        );
+        let raspberry = "processor\t: 0\nCPU part\t: 0xd08\n\nModel\t\t: Raspberry Pi 4\n";
+        assert_eq!(parse_cpu_model(raspberry).unwrap(), "Raspberry Pi 4");
+        assert_eq!(parse_cpu_model("processor : 0\nCPU part : 0xd0c\n"), None);
+    }
+
+    #[test]
+    fn cache_sizes_have_units() {
+        assert_eq!(parse_cache_size("266240K"), Some(272_629_760));
+        assert_eq!(parse_cache_size("32M"), Some(32 << 20));
+        assert_eq!(parse_cache_size("512"), Some(512));
+        assert_eq!(parse_cache_size("12X"), None);
+        assert_eq!(parse_cache_size("K"), None);
+    }
+
+    #[test]
+    fn memory_is_in_bytes() {
+        let text = "MemTotal:       24682416 kB\nMemFree:        24370120 kB\n\
+                    MemAvailable:   24346944 kB\n";
+        let memory = Memory {
+            total_bytes: 24_682_416 * 1024,
+            available_bytes: 24_346_944 * 1024,
+        };
+        assert_eq!(parse_memory(text), memory);
+        assert_eq!(parse_memory(""), Memory::default());
+    }
+
+    #[test]
+    fn the_unified_control_group_is_found_among_others() {
+        let text = "4:memory:/process_api/x\n1:cpu:/\n0::/user.slice/a\n";
+        assert_eq!(parse_control_group(text).unwrap(), "/user.slice/a");
+    }
+
+    #[test]
+    fn the_load_is_the_first_number() {
+        assert_eq!(parse_load_average("0.01 0.13 0.14 1/86 9049\n"), Some(0.01));
+        assert_eq!(parse_load_average("NaN 1 1"), None);
+    }
+
+    #[test]
+    fn a_discharging_battery_counts_unless_it_is_a_peripheral_s() {
+        let directory = tempfile::tempdir().unwrap();
+        let supply = |name: &str, files: &[(&str, &str)]| {
+            let path = directory.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            for (file, text) in files {
+                std::fs::write(path.join(file), text).unwrap();
+            }
+        };
+        assert_eq!(on_battery(directory.path()), None);
+        supply("AC", &[("type", "Mains\n"), ("online", "0\n")]);
+        supply(
+            "mouse",
+            &[
+                ("type", "Battery\n"),
+                ("scope", "Device\n"),
+                ("status", "Discharging\n"),
+            ],
+        );
+        assert_eq!(on_battery(directory.path()), Some(false));
+        supply(
+            "BAT0",
+            &[("type", "Battery\n"), ("status", "Discharging\n")],
+        );
+        assert_eq!(on_battery(directory.path()), Some(true));
+    }
+
+    #[test]
+    fn virtual_machines_and_containers_are_told() {
+        let describe = |signs: Signs<'_>| signs.describe();
+        assert_eq!(describe(Signs::default()), None);
+        let flagged = Signs {
+            processor_flag: true,
+            docker_file: true,
+            ..Signs::default()
+        };
+        assert_eq!(
+            describe(flagged.clone()).unwrap(),
+            "virtual machine, Docker container"
+        );
+        let amazon = Signs {
+            vendor: Some("Amazon EC2".into()),
+            product: Some("c5.large".into()),
+            docker_file: false,
+            ..flagged
+        };
+        assert_eq!(
+            describe(amazon.clone()).unwrap(),
+            "virtual machine (Amazon EC2)"
+        );
+        let bare_metal_at_amazon = Signs {
+            processor_flag: false,
+            ..amazon
+        };
+        assert_eq!(describe(bare_metal_at_amazon), None);
+        let qemu = Signs {
+            vendor: Some("QEMU".into()),
+            control_groups: "0::/kubepods/burstable".into(),
+            ..Signs::default()
+        };
+        assert_eq!(
+            describe(qemu).unwrap(),
+            "virtual machine (QEMU), Kubernetes pod"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_unknown_and_never_a_panic(text in "\\PC{0,200}") {
+            let _ = parse_distribution(&text);
+            let _ = parse_cpu_model(&text);
+            let _ = parse_cache_size(&text);
+            let _ = parse_memory(&text);
+            let _ = parse_load_average(&text);
+            let _ = parse_control_group(&text);
+        }
+    }
+}
