@@ -51,6 +51,8 @@ pub(crate) struct Bar {
     pub(crate) verdict: Option<Verdict>,
     /// Whether it is the reference itself.
     pub(crate) is_reference: bool,
+    /// Whether it is the cheapest conceivable way and no store.
+    pub(crate) is_floor: bool,
 }
 
 /// Every chart of the study that has data.
@@ -64,12 +66,14 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
     let promise = reference.and_then(|(_, cell)| wording::claim(cell));
     let promise = promise.map(|claim| durability(&claim));
     let mut ours = vec![reference_bar(&outcome.reference, promise)];
-    ours.extend(
-        outcome
-            .bars
-            .iter()
-            .map(|bar| our_bar(bar, &outcome.reference)),
-    );
+    // A study may ask for the reference as a bar; it has one already.
+    let is_reference =
+        |bar: &&ChartBar| reference.is_some_and(|(_, cell)| cell.cell.id == bar.cell);
+    for bar in outcome.bars.iter().filter(|bar| !is_reference(bar)) {
+        let cell = reference.and_then(|(comparison, _)| comparison.cell(&bar.cell));
+        let is_floor = cell.is_some_and(|cell| cell.cell.role == Role::Floor);
+        ours.push(our_bar(bar, &outcome.reference, is_floor));
+    }
     let precision = outcome.published_precision;
     let published: Vec<Bar> = outcome
         .published
@@ -125,10 +129,11 @@ fn reference_bar(label: &str, detail: Option<String>) -> Bar {
         tooltip: format!("{label}: 1.00 by definition, the reference of this chart"),
         verdict: None,
         is_reference: true,
+        is_floor: false,
     }
 }
 
-fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
+fn our_bar(bar: &ChartBar, reference: &str, is_floor: bool) -> Bar {
     let verdict = wording::verdict(bar.verdict);
     let label = bar.label.clone();
     let detail = bar.durability.as_ref().map(durability);
@@ -142,6 +147,7 @@ fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
             text: "no data".to_owned(),
             verdict: Some(bar.verdict),
             is_reference: false,
+            is_floor,
         };
     };
     let ratio = format::ratio(estimate.ratio);
@@ -161,6 +167,7 @@ fn our_bar(bar: &ChartBar, reference: &str) -> Bar {
         text: format!("{ratio} {interval}"),
         verdict: Some(bar.verdict),
         is_reference: false,
+        is_floor,
     }
 }
 
@@ -183,6 +190,7 @@ fn published_bar(published: &PublishedRatio, precision: Option<f64>) -> Bar {
         text: ratio,
         verdict: None,
         is_reference: false,
+        is_floor: false,
     }
 }
 
@@ -205,5 +213,7 @@ fn floor(comparison: &ComparisonOutcome, reference: &CellSummary) -> Option<(Str
     // Where there are several, the analysis takes multiples of the first.
     let mut cells = comparison.cells.iter();
     let floor = cells.find(|cell| cell.cell.role == Role::Floor)?;
-    Some((floor.cell.label.clone(), 1.0 / multiple.ratio))
+    let label = &floor.cell.label;
+    let label = label.strip_prefix("floor: ").unwrap_or(label);
+    Some((label.to_owned(), 1.0 / multiple.ratio))
 }

@@ -172,7 +172,7 @@ impl Page {
         if !analysis.warnings.is_empty() {
             self.heading(2, "Warnings");
             let warnings = analysis.warnings.iter();
-            self.list(warnings.map(|w| escape(&format!("{}: {}", w.message, w.advice))));
+            self.list(warnings.map(|w| escape(&wording::warning(w))));
         }
         self.heading(2, "Environment");
         let facts = table::environment(analysis);

@@ -5,7 +5,7 @@ use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
 };
 use stowplan_model::{
-    CacheState, Delivery, DurabilityClaim, Operation, PerTransaction, Role, RunOutcome,
+    CacheState, Delivery, DurabilityClaim, Operation, PerTransaction, Role, RunOutcome, Warning,
 };
 
 /// What one comparison found, in sentences.
@@ -87,6 +87,13 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Unreliable => "unreliable",
         Verdict::NoData => "no data",
     }
+}
+
+/// A warning and what to do about it.
+#[must_use]
+pub fn warning(warning: &Warning) -> String {
+    let stopped = |text: &str| format!("{}.", text.trim_end_matches('.'));
+    format!("{} {}", stopped(&warning.message), stopped(&warning.advice))
 }
 
 /// Which time the ratios of a comparison are of.
@@ -181,11 +188,7 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
             format!("{label} ({}{caveat})", times_as_fast(estimate))
         });
         let named = list(&named.collect::<Vec<_>>());
-        let open = if faster.len() > 1 {
-            " No single one of them beat all the others."
-        } else {
-            ""
-        };
+        let open = no_single_fastest(comparison);
         return format!("Faster than {base}: {named}.{open}");
     }
     let verdicts: Vec<Verdict> = rivals(comparison)
@@ -203,6 +206,20 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         "Nothing was shown to be faster than {base} by more than {}.",
         zone(analysis)
     )
+}
+
+/// Why none is called fastest, if there is a choice of several.
+fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
+    let rivals = rivals(comparison);
+    let mut claims = rivals.iter().map(|cell| claim(cell));
+    let first = claims.next();
+    if claims.any(|claim| Some(claim) != first) {
+        " None is called the fastest, because they do not all promise the same."
+    } else if rivals.len() > 2 {
+        " None of them was shown to beat each of the others."
+    } else {
+        ""
+    }
 }
 
 fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
@@ -256,7 +273,7 @@ fn safer_choice(cell: &CellSummary, first: &CellSummary) -> Option<String> {
     })
 }
 
-/// `to read values of about 10.0 kB in random order from the page cache`
+/// `to read values of about 10.0 kB that are in the page cache in random order`
 fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     let workload = &cell.cell.workload;
     let verb = match workload.operation {
@@ -278,8 +295,12 @@ fn work(analysis: &Analysis, cell: &CellSummary) -> String {
         (Operation::Read, CacheState::Cold) => " that are not in the page cache",
         (Operation::Overwrite, _) => "",
     };
+    let transactions = match workload.per_transaction {
+        PerTransaction::All => String::new(),
+        per => format!(", {per}"),
+    };
     format!(
-        "to {verb} values{size}{cache} in {} order",
+        "to {verb} values{size}{cache} in {} order{transactions}",
         workload.order.name()
     )
 }

@@ -56,6 +56,7 @@ fn chart(chart: &Chart) -> String {
 fn our_class(bar: &Bar, uncertain: bool) -> &'static str {
     match bar.verdict {
         None => "reference-bar",
+        _ if bar.is_floor => "floor-bar",
         _ if uncertain => "ours uncertain",
         Some(Verdict::NoData | Verdict::Unreliable) => "ours uncertain",
         Some(_) => "ours",

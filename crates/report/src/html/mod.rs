@@ -232,13 +232,10 @@ fn warnings(analysis: &Analysis) -> String {
     if analysis.warnings.is_empty() && analysis.failures.is_empty() {
         return String::new();
     }
-    let warnings = analysis.warnings.iter().map(|warning| {
-        format!(
-            "<li><b>{}</b>: {}</li>",
-            escape(warning.message.trim_end_matches('.')),
-            escape(&sentence(&warning.advice))
-        )
-    });
+    let warnings = analysis
+        .warnings
+        .iter()
+        .map(|warning| format!("<li>{}</li>", escape(&wording::warning(warning))));
     let failures = analysis.failures.iter().map(|failure| {
         let output = if failure.stderr.trim().is_empty() {
             String::new()
@@ -248,18 +245,13 @@ fn warnings(analysis: &Analysis) -> String {
         format!(
             "<li><b>{} failed.</b> {}{output}</li>",
             escape(&failure.cell.0),
-            escape(&sentence(&failure.message))
+            escape(&failure.message)
         )
     });
     format!(
         "<section id=\"warnings\"><h2>Warnings</h2><ul class=\"warnings\">{}</ul></section>\n",
         warnings.chain(failures).collect::<String>()
     )
-}
-
-/// The text with one full stop at its end.
-fn sentence(text: &str) -> String {
-    format!("{}.", text.trim_end_matches('.'))
 }
 
 fn settings_section(analysis: &Analysis) -> String {

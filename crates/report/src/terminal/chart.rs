@@ -21,7 +21,7 @@ pub(super) fn draw(canvas: &mut Canvas, chart: &Chart) {
     let plot = canvas.width.saturating_sub(label + VALUE + 2).max(4);
     let frame = Frame { chart, label, plot };
     for bar in &chart.ours {
-        let tone = if bar.is_reference {
+        let tone = if bar.is_reference || bar.is_floor {
             Tone::Faint
         } else {
             Tone::Ours

@@ -201,7 +201,7 @@ fn qualifications(canvas: &mut Canvas, analysis: &Analysis) {
         canvas.heading("Warnings");
     }
     for warning in &analysis.warnings {
-        let text = format!("{}: {}", warning.message, warning.advice);
+        let text = wording::warning(warning);
         canvas.hanging(&[span("!", Tone::Warning)], 2, &text, Tone::Plain);
     }
     if !analysis.failures.is_empty() {
