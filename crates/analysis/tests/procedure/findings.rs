@@ -107,18 +107,19 @@ fn one_block_with_busy_threads_among_ten_does_not() {
 }
 
 #[test]
-fn the_control_widens_every_interval_by_what_it_shows() {
-    let cells = [("base", 10_000.0), ("again", 10_200.0), ("other", 20_000.0)];
-    let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..10));
-    let control = found.control.unwrap().estimate;
-    assert!(
-        (found.noise_floor - control.ratio.ln()).abs() < 1e-12,
-        "{found:?}"
-    );
-    assert!(
-        (control.high / control.raw_high - 1.01).abs() < 1e-9,
-        "by the base floor only"
-    );
+fn the_control_widens_every_interval_by_what_it_shows_either_way() {
+    for again in [9_800.0, 10_200.0] {
+        let cells = [("base", 10_000.0), ("again", again), ("other", 20_000.0)];
+        let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..10));
+        let control = found.control.unwrap().estimate;
+        let shown = control.ratio.ln().abs();
+        assert!(
+            shown > 0.015 && (found.noise_floor - shown).abs() < 1e-12,
+            "{found:?}"
+        );
+        let by_base_floor_only = control.high / control.raw_high;
+        assert!((by_base_floor_only - 1.01).abs() < 1e-9, "{control:?}");
+    }
 }
 
 #[test]
@@ -137,6 +138,21 @@ fn a_control_that_differs_by_more_than_half_the_zone_forbids_claims() {
                 .iter()
                 .any(|w| w.message.contains("two identical cells differ"))
         );
+    }
+}
+
+#[test]
+fn a_control_that_differs_by_less_but_surely_forbids_claims_too() {
+    for again in [9_790.0, 10_210.0] {
+        let cells = [("base", 10_000.0), ("again", again), ("other", 20_000.0)];
+        let found = outcome(&comparison(&["other"]), &rounds(&cells, 0..40));
+        let control = found.control.unwrap().estimate;
+        assert!(
+            control.ratio.ln().abs() < 1.05_f64.ln() / 2.0,
+            "{control:?}"
+        );
+        assert!(control.low > 1.0 || control.high < 1.0, "{control:?}");
+        assert!(!found.reliable);
     }
 }
 
@@ -164,6 +180,7 @@ fn a_session_whose_control_is_missing_claims_nothing() {
     let found = outcome(&comparison(&["other"]), &blocks);
     assert_eq!(found.control, None);
     assert_eq!(found.contrasts[0].verdict, Verdict::Unreliable);
+    assert!((found.noise_floor - 1.01_f64.ln()).abs() < 1e-12);
 }
 
 #[test]
