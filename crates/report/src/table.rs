@@ -467,6 +467,10 @@ fn run_facts(analysis: &Analysis) -> Facts {
         ("most rounds", run.max_rounds.to_string()),
         ("equivalence zone", wording::zone(analysis)),
         (
+            "precision asked for",
+            run.precision.map_or_else(String::new, format::percent),
+        ),
+        (
             "memory budget per store",
             format_bytes(run.plan.study.memory_budget),
         ),

@@ -738,6 +738,7 @@ fn header() -> RunHeader {
         environment: environment(),
         equivalence: 0.05,
         max_rounds: 40,
+        precision: None,
     }
 }
 
