@@ -458,6 +458,14 @@ fn charts_invert_a_contrast_that_was_measured_the_other_way_round() {
     assert_eq!(chart.reference, "the slow");
     assert_eq!(chart.bars[0].estimate, Some(contrast.inverse()));
     assert_eq!(chart.bars[0].verdict, Verdict::Faster);
+    let bar = chart.bars[0].estimate.unwrap();
+    let rising = [bar.low, bar.raw_low, bar.ratio, bar.raw_high, bar.high];
+    assert!(rising.is_sorted(), "{rising:?}");
+    assert!(
+        (bar.raw_low * contrast.raw_high - 1.0).abs() < 1e-12,
+        "{bar:?}"
+    );
+    assert!((bar.high * contrast.low - 1.0).abs() < 1e-12, "{bar:?}");
     assert!(chart.bars[0].estimate.unwrap().ratio < 0.6);
     assert_eq!(
         chart.bars[1].estimate.unwrap().ratio.to_bits(),
@@ -591,6 +599,7 @@ fn a_setting_that_the_engine_did_not_take_is_named_but_a_rounded_cache_is_not() 
         analyse(&all, None).unwrap().warnings
     };
     assert!(found("wal", 3_997_696).is_empty());
+    assert!(found("wal", 3_850_000).is_empty(), "less than 5%");
     assert_eq!(
         kinds(&found("wal", 2_000_000)),
         [WarningKind::SettingNotTaken]
