@@ -6,6 +6,7 @@
 
 mod chart;
 pub mod csv;
+mod facts;
 mod format;
 pub mod html;
 pub mod json;

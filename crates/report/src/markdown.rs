@@ -2,7 +2,7 @@
 
 use crate::chart::{Bar, Chart, charts};
 use crate::table::{self, Table};
-use crate::{method, wording};
+use crate::{facts, method, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -175,13 +175,12 @@ impl Page {
             self.list(warnings.map(|w| escape(&wording::warning(w))));
         }
         self.heading(2, "Environment");
-        let facts = table::environment(analysis);
+        let list = facts::environment(analysis);
         self.list(
-            facts
-                .iter()
+            list.iter()
                 .map(|(name, value)| format!("{name}: {}", escape(value))),
         );
-        if let Some(cost) = table::harness_cost(analysis) {
+        if let Some(cost) = facts::harness_cost(analysis) {
             self.paragraph(&escape(&cost));
         }
     }

@@ -11,7 +11,8 @@ mod embed;
 mod svg;
 mod table;
 
-use crate::table::{Facts, environment, harness_cost, settings, space};
+use crate::facts::{Facts, environment, harness_cost};
+use crate::table::{settings, space};
 use crate::wording::{self, Findings, Statement};
 use crate::{method, table as tables};
 use element::{anchor, escape};

@@ -5,7 +5,8 @@ mod chart;
 mod table;
 
 use crate::chart::charts;
-use crate::table::{environment, harness_cost, label, overhead, published};
+use crate::facts::{environment, harness_cost};
+use crate::table::{label, overhead, published};
 use crate::{format, wording};
 use canvas::{Canvas, Span, Tone, span};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, Verdict};
