@@ -8,7 +8,7 @@ use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2Serializer},
 };
-use stowplan_analysis::{AnalysisError, Metric, Verdict, analyse};
+use stowplan_analysis::{AnalysisError, Estimate, Metric, Verdict, analyse};
 use stowplan_model::{
     BlockKind, CellFailure, Comparison, Durability, DurabilityClaim, EffectiveSettings, Footprint,
     FootprintRecord, IoCounters, Measurement, Operation, Record, Role, SCHEMA_VERSION, SyncCalls,
@@ -46,7 +46,16 @@ fn twice_the_time_is_a_ratio_of_two_and_slower() {
     );
     let time = found.cells[2].time_ns.unwrap();
     assert!((time.estimate - 20_000.0).abs() < 200.0, "{time:?}");
-    assert!(time.low < time.estimate && time.estimate < time.high);
+    let logs: Vec<f64> = found.cells[2].series.iter().map(|(_, log)| *log).collect();
+    let expected = Estimate::hodges_lehmann(&logs, 0.05).unwrap();
+    assert_eq!(
+        [time.low, time.estimate, time.high],
+        [
+            expected.low.exp(),
+            expected.estimate.exp(),
+            expected.high.exp()
+        ]
+    );
 }
 
 #[test]
