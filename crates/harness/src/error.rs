@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
 use stowplan_stores::StoreError;
+use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
 
 /// One clear line: what, which one, and where it helps the next step.
@@ -51,11 +52,12 @@ pub enum HarnessError {
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A store spec does not fit a store.
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
     /// A worker process failed.
-    #[error("{cell}: {message}")]
+    #[error("{message}")]
     Worker {
-        /// The cell it worked on.
-        cell: String,
         /// What it said, or how it ended.
         message: String,
         /// The last lines of its stderr.
@@ -81,6 +83,21 @@ impl HarnessError {
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid {
             message: message.into(),
+        }
+    }
+
+    pub(crate) fn worker(message: &str, stderr: &str) -> Self {
+        Self::Worker {
+            message: message.to_owned(),
+            stderr: stderr.to_owned(),
+        }
+    }
+
+    /// Its message, and the end of a worker's stderr where there is one.
+    pub(crate) fn split(self) -> (String, String) {
+        match self {
+            Self::Worker { message, stderr } => (message, stderr),
+            other => (other.to_string(), String::new()),
         }
     }
 

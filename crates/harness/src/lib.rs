@@ -5,14 +5,21 @@
 //! showing them (`stowplan-report`).
 
 pub mod accounting;
+mod block;
 pub mod clock;
 pub mod dataset;
 pub mod disk;
 pub mod environment;
 mod error;
+pub mod interrupt;
 pub mod page_cache;
+pub mod plan;
 mod platform;
 mod random;
+pub mod runner;
 pub mod sequence;
+mod versions;
+pub mod worker;
+pub mod worker_process;
 
 pub use error::HarnessError;

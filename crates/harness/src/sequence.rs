@@ -17,7 +17,7 @@
 use crate::HarnessError;
 use crate::dataset::Dataset;
 use crate::random::{Random, scatter_all};
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -82,7 +82,7 @@ pub fn write(
     write_steps(path, dataset.count(), order, seed, |key| dataset.size(key))
 }
 
-fn write_steps(
+pub(crate) fn write_steps(
     path: &Path,
     count: u64,
     order: AccessOrder,
@@ -182,7 +182,8 @@ impl Sequence {
         #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
         // SAFETY: the file lies in the work directory of this run, is complete once it has this
         // name, and is never changed or shortened afterwards.
-        let map = unsafe { Mmap::map(&file) }.map_err(HarnessError::io("map", path))?;
+        let map = unsafe { MmapOptions::new().populate().map(&file) }
+            .map_err(HarnessError::io("map", path))?;
         let damaged = |detail: String| HarnessError::damaged(path, detail);
         let (header, records) = map
             .split_at_checked(HEADER_BYTES)

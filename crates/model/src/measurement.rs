@@ -4,10 +4,11 @@ use crate::CellId;
 use serde::{Deserialize, Serialize};
 
 /// How a block was timed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockKind {
     /// The clock is read at its ends only; ratios come from these.
+    #[default]
     Ratio,
     /// One chained clock reading per operation; percentiles come from these.
     Latency,
@@ -16,7 +17,7 @@ pub enum BlockKind {
 }
 
 /// One timed run of one cell. Times are nanoseconds, sizes bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// The cell.
     pub cell: CellId,

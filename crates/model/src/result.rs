@@ -56,6 +56,9 @@ pub struct RunHeader {
     pub equivalence: f64,
     /// The most rounds a comparison gets.
     pub max_rounds: u32,
+    /// Half-width of intervals that was asked for besides, as a ratio minus one.
+    #[serde(default)]
+    pub precision: Option<f64>,
 }
 
 /// What the harness costs per operation, measured with a store that does nothing.

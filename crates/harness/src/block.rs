@@ -1,0 +1,291 @@
+//! The measured loop.
+//!
+//! One loop for every operation and both kinds of timing, specialised by the compiler, so that
+//! a ratio block holds nothing but the operations and a latency block one clock reading each.
+
+use crate::HarnessError;
+use crate::dataset::Generator;
+use crate::sequence::{RawStep, Step};
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use std::hint::black_box;
+use std::time::Instant;
+use stowplan_model::{Delivery, Operation, PerTransaction, Workload};
+use stowplan_stores::{Access, Buffer, Found, Key, Session, StoreError};
+
+/// The steps of a block: one slice of a sequence, and another where it goes over the end.
+pub(crate) type Window<'a> = [&'a [RawStep]; 2];
+
+/// Number of steps.
+pub(crate) fn len(window: &Window<'_>) -> u64 {
+    window.iter().map(|part| part.len() as u64).sum()
+}
+
+/// Size of the largest value, in bytes.
+pub(crate) fn bytes_of(window: &Window<'_>) -> usize {
+    steps(window)
+        .map(|step| step.bytes as usize)
+        .max()
+        .unwrap_or(0)
+}
+
+#[inline]
+fn steps<'a>(window: &'a Window<'_>) -> impl Iterator<Item = Step> + 'a {
+    window.iter().copied().flatten().map(Step::decode)
+}
+
+/// Where the clock is read.
+pub(crate) enum Timing<'a> {
+    /// At the ends only, by the caller.
+    Ends,
+    /// Once per operation, chained: the end of one is the start of the next.
+    EachOperation(&'a mut Histogram<u64>),
+}
+
+/// What a block did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// Bytes delivered or written.
+    pub(crate) bytes: u64,
+    /// Transactions committed.
+    pub(crate) commits: u64,
+    /// The commit of a block that is one transaction, nanoseconds.
+    pub(crate) last_commit_ns: u64,
+}
+
+/// Runs the operations of a window.
+pub(crate) fn run_block(
+    session: &mut dyn Session,
+    workload: &Workload,
+    window: &Window<'_>,
+    payloads: &Payloads,
+    buffer: &mut Buffer,
+    timing: Timing<'_>,
+) -> Result<Done, HarnessError> {
+    match timing {
+        Timing::Ends => run_with(session, workload, window, payloads, buffer, &mut NoClock),
+        Timing::EachOperation(histogram) => {
+            let mut clock = ChainedClock {
+                last: Instant::now(),
+                histogram,
+            };
+            run_with(session, workload, window, payloads, buffer, &mut clock)
+        }
+    }
+}
+
+fn run_with<C: Clock>(
+    session: &mut dyn Session,
+    workload: &Workload,
+    window: &Window<'_>,
+    payloads: &Payloads,
+    buffer: &mut Buffer,
+    clock: &mut C,
+) -> Result<Done, HarnessError> {
+    let per = workload.per_transaction;
+    match (workload.operation, workload.delivery) {
+        (Operation::Read, Delivery::Copy) => run(
+            session,
+            per,
+            Access::Read,
+            window,
+            clock,
+            |session, _, step| expect(step, session.read_into(Key(step.key), buffer)?),
+        ),
+        (Operation::Read, Delivery::InPlace) => run(
+            session,
+            per,
+            Access::Read,
+            window,
+            clock,
+            |session, _, step| expect(step, session.read_in_place(Key(step.key), &mut touch)?),
+        ),
+        (Operation::Overwrite, _) => run(
+            session,
+            per,
+            Access::Write,
+            window,
+            clock,
+            |session, index, step| {
+                expect(step, session.overwrite(Key(step.key), payloads.get(index))?)
+            },
+        ),
+    }
+}
+
+/// The loop itself.
+#[inline]
+fn run<C: Clock>(
+    session: &mut dyn Session,
+    per: PerTransaction,
+    access: Access,
+    window: &Window<'_>,
+    clock: &mut C,
+    mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+) -> Result<Done, HarnessError> {
+    // 0: outside `begin` … `commit` each operation is a transaction of its own.
+    let group = match per {
+        PerTransaction::All => u64::MAX,
+        PerTransaction::Operations(1) => 0,
+        PerTransaction::Operations(n) => u64::from(n),
+    };
+    let mut done = Done::default();
+    let mut open = 0;
+    for (index, step) in steps(window).enumerate() {
+        if group > 0 && open == 0 {
+            session.begin(access)?;
+            clock.resume();
+        }
+        done.bytes += operation(session, index, &step)?;
+        clock.operation();
+        if group > 0 {
+            open += 1;
+            if open == group {
+                session.commit()?;
+                done.commits += 1;
+                open = 0;
+            }
+        }
+    }
+    if open > 0 {
+        let committing = Instant::now();
+        session.commit()?;
+        done.last_commit_ns = u64::try_from(committing.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        done.commits += 1;
+    }
+    if group == 0 {
+        done.commits = len(window);
+    }
+    Ok(done)
+}
+
+/// The value must be there with its size: a miss or a short value is an error, never a fast
+/// operation.
+#[inline]
+fn expect(step: &Step, found: Found) -> Result<u64, StoreError> {
+    match found {
+        Found::Bytes(bytes) if bytes as u64 == u64::from(step.bytes) => Ok(bytes as u64),
+        found => Err(surprise(step, found)),
+    }
+}
+
+#[cold]
+fn surprise(step: &Step, found: Found) -> StoreError {
+    let detail = match found {
+        Found::Missing => "it is missing".to_owned(),
+        Found::Bytes(bytes) => format!("it has {bytes} bytes instead of {}", step.bytes),
+    };
+    StoreError::Damaged {
+        store: "store",
+        key: step.key,
+        detail,
+    }
+}
+
+/// Touches every cache line of a lent value, so that lending is not cheaper than looking.
+#[inline]
+fn touch(bytes: &[u8]) {
+    let sum = bytes
+        .iter()
+        .step_by(64)
+        .fold(0u8, |sum, byte| sum.wrapping_add(*byte));
+    black_box(sum);
+}
+
+/// What is told to the clock.
+trait Clock {
+    /// An operation has ended.
+    fn operation(&mut self);
+    /// What lay between, a transaction's beginning or end, belongs to no operation.
+    fn resume(&mut self);
+}
+
+struct NoClock;
+
+impl Clock for NoClock {
+    #[inline]
+    fn operation(&mut self) {}
+    #[inline]
+    fn resume(&mut self) {}
+}
+
+struct ChainedClock<'a> {
+    last: Instant,
+    histogram: &'a mut Histogram<u64>,
+}
+
+impl Clock for ChainedClock<'_> {
+    #[inline]
+    fn operation(&mut self) {
+        let now = Instant::now();
+        let elapsed = u64::try_from((now - self.last).as_nanos()).unwrap_or(u64::MAX);
+        self.histogram.saturating_record(elapsed);
+        self.last = now;
+    }
+
+    #[inline]
+    fn resume(&mut self) {
+        self.last = Instant::now();
+    }
+}
+
+/// A histogram from 1 ns to one minute with three digits.
+pub(crate) fn new_histogram() -> Result<Histogram<u64>, HarnessError> {
+    Histogram::new_with_bounds(1, 60_000_000_000, 3)
+        .map_err(|error| HarnessError::invalid(format!("cannot make a histogram: {error}")))
+}
+
+/// The histogram as text: HDR V2 in base64.
+pub(crate) fn serialise(histogram: &Histogram<u64>) -> Result<String, HarnessError> {
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(histogram, &mut bytes)
+        .map_err(|error| HarnessError::invalid(format!("cannot write a histogram: {error:?}")))?;
+    Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+/// The values to be written by a window, generated beforehand, each on a page boundary as the
+/// destination of reads is.
+#[derive(Default)]
+pub(crate) struct Payloads {
+    memory: Option<memmap2::Mmap>,
+    ranges: Vec<(usize, usize)>,
+}
+
+impl Payloads {
+    pub(crate) fn prepare(
+        generator: &Generator,
+        window: &Window<'_>,
+        version: u32,
+    ) -> Result<Self, HarnessError> {
+        let mut ranges = Vec::new();
+        let mut end = 0;
+        for step in steps(window) {
+            ranges.push((end, step.bytes as usize));
+            end += (step.bytes as usize).next_multiple_of(4096);
+        }
+        let memory_error = |error| {
+            HarnessError::invalid(format!(
+                "cannot get {end} bytes of memory for the values to write: {error}; give fewer operations per block"
+            ))
+        };
+        let mut memory = memmap2::MmapMut::map_anon(end.max(1)).map_err(memory_error)?;
+        for (step, (start, bytes)) in steps(window).zip(&ranges) {
+            generator.fill(step.key, version, &mut memory[*start..start + bytes]);
+        }
+        let memory = memory.make_read_only().map_err(memory_error)?;
+        Ok(Self {
+            memory: Some(memory),
+            ranges,
+        })
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> &[u8] {
+        let (start, bytes) = self.ranges[index];
+        self.memory
+            .as_ref()
+            .map_or(&[], |memory| &memory[start..start + bytes])
+    }
+}

@@ -1,0 +1,465 @@
+//! From a study to a plan: cells and comparisons, checked against what each store can do before
+//! anything is built.
+
+use crate::HarnessError;
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_analysis::LOOKS;
+use stowplan_model::{
+    CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec,
+    Durability, PerTransaction, Plan, Role, Study, Workload, format_bytes, suggestion,
+};
+use stowplan_stores::registry;
+
+/// The scale of the published study.
+pub const SEED_SCALE: &str = "seed";
+
+/// What of a study is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct PlanOptions {
+    /// The scale; [`SEED_SCALE`] unless given.
+    pub scale: Option<String>,
+    /// Only these comparisons (`read`) and cells (`read/sql`); all if empty. The baseline of a
+    /// comparison always comes along.
+    pub only: Vec<String>,
+    /// Only comparisons in this state of the page cache.
+    pub cache_state: Option<CacheState>,
+    /// Only cells that keep at least this promise when they write.
+    pub durability: Option<Durability>,
+    /// The most rounds per comparison.
+    pub rounds: Option<u32>,
+}
+
+/// What a plan needs of the machine; estimates from sizes and typical costs, not measurements.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Needs {
+    /// Bytes of disk.
+    pub disk_bytes: u64,
+    /// Fewest seconds: every comparison decided at its first look.
+    pub least_seconds: f64,
+    /// Most seconds: every comparison runs to its cap.
+    pub most_seconds: f64,
+}
+
+/// Expands a study.
+///
+/// # Errors
+/// A scale, cell, store, setting or combination that does not exist; the message names it.
+pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
+    let scale = options
+        .scale
+        .clone()
+        .unwrap_or_else(|| SEED_SCALE.to_owned());
+    let study = at_scale(study, &scale)?;
+    check_only(&study, &options.only)?;
+    let mut comparisons = Vec::new();
+    for spec in &study.comparisons {
+        if let Some(comparison) = expand(&study, spec, options)? {
+            comparisons.push(comparison);
+        }
+    }
+    if comparisons.is_empty() {
+        return Err(HarnessError::invalid(
+            "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every comparison; 'stowplan study --dry-run' lists them",
+        ));
+    }
+    let used: BTreeSet<&str> = comparisons
+        .iter()
+        .flat_map(|c| c.cells.iter().map(|cell| cell.dataset.as_str()))
+        .collect();
+    let datasets: BTreeMap<String, DatasetSpec> = study
+        .datasets
+        .iter()
+        .filter(|(name, _)| used.contains(name.as_str()))
+        .map(|(name, spec)| (name.clone(), spec.clone()))
+        .collect();
+    Ok(Plan {
+        study,
+        scale,
+        datasets,
+        comparisons,
+    })
+}
+
+/// The study with a scale's changes applied.
+fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
+    if scale == SEED_SCALE && !study.scales.contains_key(SEED_SCALE) {
+        return Ok(study);
+    }
+    let Some(changes) = study.scales.get(scale).cloned() else {
+        let known = || study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
+        return Err(HarnessError::invalid(format!(
+            "study '{}' has no scale '{scale}'{}; it has {}",
+            study.name,
+            suggestion(scale, known()),
+            known().collect::<Vec<_>>().join(", ")
+        )));
+    };
+    for (name, count) in &changes.count {
+        if let Some(dataset) = study.datasets.get_mut(name) {
+            dataset.count = *count;
+        }
+    }
+    study
+        .comparisons
+        .retain(|comparison| !changes.skip.contains(&comparison.id));
+    study
+        .charts
+        .retain(|chart| !changes.skip.contains(&chart.comparison));
+    for comparison in &mut study.comparisons {
+        if let Some(operations) = changes.operations.get(&comparison.id) {
+            comparison.workload.operations = Some(*operations);
+        }
+        let cap = changes
+            .max_rounds
+            .into_iter()
+            .chain(comparison.max_rounds)
+            .min();
+        comparison.max_rounds = cap;
+    }
+    Ok(study)
+}
+
+fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
+    let known: Vec<String> = study
+        .comparisons
+        .iter()
+        .flat_map(|c| {
+            let cells = c.cells.keys().map(|cell| format!("{}/{cell}", c.id));
+            [c.id.clone()].into_iter().chain(cells).collect::<Vec<_>>()
+        })
+        .collect();
+    for name in only {
+        if !known.contains(name) {
+            return Err(HarnessError::invalid(format!(
+                "--only '{name}' names no comparison or cell of study '{}'{}; known: {}",
+                study.name,
+                suggestion(name, known.iter().map(String::as_str)),
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// One comparison with its cells; nothing if the options exclude it.
+fn expand(
+    study: &Study,
+    spec: &ComparisonSpec,
+    options: &PlanOptions,
+) -> Result<Option<Comparison>, HarnessError> {
+    let whole = options.only.is_empty() || options.only.contains(&spec.id);
+    let wanted = |key: &str| {
+        whole || key == spec.baseline || options.only.contains(&format!("{}/{key}", spec.id))
+    };
+    let named = |key: &String| options.only.contains(&format!("{}/{key}", spec.id));
+    let state = spec.workload.complete().cache;
+    if options.cache_state.is_some_and(|wanted| wanted != state)
+        || !(whole || spec.cells.keys().any(named))
+    {
+        return Ok(None);
+    }
+    let mut cells = Vec::new();
+    let mut not_applicable = BTreeMap::new();
+    for (key, cell) in spec.cells.iter().filter(|(key, _)| wanted(key)) {
+        let cell = build_cell(study, spec, key, cell)?;
+        match objection(&cell, study, options) {
+            Some(reason) => {
+                not_applicable.insert(cell.label, reason);
+            }
+            None => cells.push(cell),
+        }
+    }
+    let Some(position) = cells.iter().position(|cell| cell.role == Role::Baseline) else {
+        return if options.durability.is_some() && !not_applicable.is_empty() {
+            Ok(None)
+        } else {
+            Err(HarnessError::invalid(format!(
+                "comparison '{}': the baseline '{}' cannot run: {}",
+                spec.id,
+                spec.baseline,
+                not_applicable
+                    .values()
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            )))
+        };
+    };
+    let baseline = cells.remove(position);
+    let control = Cell {
+        id: CellId(format!("{}#2", baseline.id)),
+        label: format!("{} (control)", baseline.label),
+        role: Role::Control,
+        ..baseline.clone()
+    };
+    cells.splice(0..0, [baseline, control]);
+    let contrasts = contrasts(study, spec, &cells);
+    Ok(Some(Comparison {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        contrasts,
+        cells,
+        not_applicable,
+        max_rounds: max_rounds(spec, options)?,
+    }))
+}
+
+fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
+    let cap = LOOKS[LOOKS.len() - 1];
+    let rounds = options.rounds.or(spec.max_rounds).unwrap_or(cap);
+    if !(1..=cap).contains(&rounds) {
+        return Err(HarnessError::invalid(format!(
+            "{rounds} rounds are not possible: give 1 to {cap} (an interval needs at least 10; \
+             the stopping rule ends at {cap})"
+        )));
+    }
+    Ok(rounds)
+}
+
+fn build_cell(
+    study: &Study,
+    comparison: &ComparisonSpec,
+    key: &str,
+    spec: &CellSpec,
+) -> Result<Cell, HarnessError> {
+    let place = |message: String| {
+        HarnessError::invalid(format!(
+            "comparison '{}', cell '{key}': {message}",
+            comparison.id
+        ))
+    };
+    let resolved = registry::resolve(&spec.store, study.memory_budget)
+        .map_err(|error| place(error.to_string()))?;
+    let workload = spec.workload.over(&comparison.workload).complete();
+    if workload.operations == Some(0) {
+        return Err(place("operations must be at least 1".to_owned()));
+    }
+    let role = match () {
+        () if key == comparison.baseline => Role::Baseline,
+        () if spec.floor => Role::Floor,
+        () => Role::Candidate,
+    };
+    let layout = resolved.settings.layout(resolved.kind.settings());
+    Ok(Cell {
+        id: CellId(format!("{}/{key}", comparison.id)),
+        key: key.to_owned(),
+        label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
+        role,
+        store: spec.store.clone(),
+        instance: instance_name(&comparison.dataset, &spec.store.kind, &layout.to_string()),
+        settings: resolved.settings,
+        capabilities: resolved.capabilities,
+        workload,
+        dataset: comparison.dataset.clone(),
+    })
+}
+
+/// A directory name that is the same for cells which can share a built store.
+fn instance_name(dataset: &str, kind: &str, layout: &str) -> String {
+    let name = match layout {
+        "" => format!("{dataset}.{kind}"),
+        layout => format!("{dataset}.{kind}.{layout}"),
+    };
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    name.chars()
+        .map(|c| if safe(c) { c } else { '-' })
+        .collect()
+}
+
+/// Why this cell cannot run, if it cannot.
+fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String> {
+    let can = &cell.capabilities;
+    let workload = &cell.workload;
+    let store = &cell.store;
+    if !can.operations.contains(&workload.operation) {
+        return Some(format!("{store} has no {} workload", workload.operation));
+    }
+    if !workload.operation.writes() && !can.deliveries.contains(&workload.delivery) {
+        let known: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
+        return Some(format!(
+            "{store} cannot deliver '{}', only {}",
+            workload.delivery,
+            known.join(", ")
+        ));
+    }
+    if workload.cache == CacheState::Cold && !(can.evictable && can.persistent) {
+        return Some(format!(
+            "{store} has no cold state: its data is not in files of its own"
+        ));
+    }
+    if workload.operation.writes()
+        && options
+            .durability
+            .is_some_and(|least| can.durability.class < least)
+    {
+        return Some(format!("{store} promises only {}", can.durability));
+    }
+    let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
+    (u64::from(workload.operations.unwrap_or(1)) > count)
+        .then(|| format!("a block has more operations than the dataset has values ({count})"))
+}
+
+/// Each cell over the baseline, and each pair that a chart shows.
+fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contrast> {
+    let id = |key: &str| {
+        cells
+            .iter()
+            .find(|c| c.key == key && c.role != Role::Control)
+    };
+    let mut pairs = BTreeSet::new();
+    let baseline = &cells[0];
+    for cell in cells
+        .iter()
+        .filter(|c| !matches!(c.role, Role::Baseline | Role::Control))
+    {
+        pairs.insert((cell.id.clone(), baseline.id.clone()));
+    }
+    for chart in study
+        .charts
+        .iter()
+        .filter(|chart| chart.comparison == spec.id)
+    {
+        let Some(reference) = id(&chart.reference) else {
+            continue;
+        };
+        for bar in chart.bars.iter().filter_map(|key| id(key)) {
+            let pair = (bar.id.clone(), reference.id.clone());
+            let opposite = (reference.id.clone(), bar.id.clone());
+            if bar.id != reference.id && !pairs.contains(&opposite) {
+                pairs.insert(pair);
+            }
+        }
+    }
+    pairs
+        .into_iter()
+        .map(|(cell, reference)| Contrast { cell, reference })
+        .collect()
+}
+
+/// What the plan needs of the machine.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+pub fn needs(plan: &Plan) -> Needs {
+    // Room for the dataset and each built store: a file of 10 KB takes 12 KB on disk, a
+    // write-ahead log the size of what one block writes.
+    let dataset_bytes = |name: &str| {
+        plan.datasets
+            .get(name)
+            .map_or(0, |spec| spec.count.saturating_mul(spec.size.mean()))
+    };
+    let instances: BTreeMap<&str, u64> = plan
+        .cells()
+        .filter(|cell| cell.capabilities.persistent)
+        .map(|cell| (cell.instance.as_str(), dataset_bytes(&cell.dataset)))
+        .collect();
+    let datasets: u64 = plan.datasets.keys().map(|name| dataset_bytes(name)).sum();
+    let built: u64 = instances
+        .values()
+        .map(|bytes| bytes + bytes / 4 + (64 << 20))
+        .sum();
+    let preparing = (datasets + built) as f64 / 250e6;
+    Needs {
+        disk_bytes: datasets + built,
+        least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
+        most_seconds: preparing + rounds_seconds(&plan.comparisons, u32::MAX),
+    }
+}
+
+/// Seconds for this many rounds of each comparison, or its cap; an estimate.
+pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
+    let seconds = |comparison: &Comparison| {
+        let round: f64 = comparison.cells.iter().map(block_seconds).sum();
+        round * f64::from(rounds.min(comparison.max_rounds))
+    };
+    comparisons.iter().map(seconds).sum()
+}
+
+/// Typical seconds for one cell in one round, its fresh process included.
+fn block_seconds(cell: &Cell) -> f64 {
+    let Workload {
+        operations,
+        cache,
+        operation,
+        per_transaction,
+        ..
+    } = &cell.workload;
+    let syncs = cell.capabilities.syncs_per_commit > 0;
+    let each = match (operation.writes(), cache, per_transaction) {
+        (true, _, PerTransaction::Operations(_)) if syncs => 2e-3,
+        (true, ..) => 120e-6,
+        (false, CacheState::Cold, _) => 300e-6,
+        (false, CacheState::Warm, _) => 5e-6,
+    };
+    let timed = operations.map_or(0.025, |n| f64::from(n) * each);
+    // Starting a process and preparing it; eviction and drain where they occur.
+    let around = if operation.writes() || *cache == CacheState::Cold {
+        0.2
+    } else {
+        0.04
+    };
+    timed + around
+}
+
+/// The plan in words, for `--dry-run`.
+#[must_use]
+pub fn describe(plan: &Plan) -> String {
+    let needs = needs(plan);
+    let mut text = format!(
+        "{} (study '{}', scale '{}')\n",
+        plan.study.title, plan.study.name, plan.scale
+    );
+    for (name, spec) in &plan.datasets {
+        text += &format!(
+            "dataset {name}: {} values, {}, {}, seed {}\n",
+            spec.count, spec.size, spec.content, spec.seed
+        );
+    }
+    for comparison in &plan.comparisons {
+        text += &format!(
+            "\n{}: {} (at most {} rounds)\n",
+            comparison.id, comparison.title, comparison.max_rounds
+        );
+        for cell in &comparison.cells {
+            text += &format!("  {:<24} {}\n", name_with_role(cell), describe_cell(cell));
+        }
+        for (label, reason) in &comparison.not_applicable {
+            text += &format!("  not applicable: {label}: {reason}\n");
+        }
+    }
+    text += &format!(
+        "\nneeds about {} of disk and {} to {} of time\n",
+        format_bytes(needs.disk_bytes),
+        minutes(needs.least_seconds),
+        minutes(needs.most_seconds)
+    );
+    text
+}
+
+fn name_with_role(cell: &Cell) -> String {
+    match cell.role {
+        Role::Baseline => format!("{} (baseline)", cell.key),
+        Role::Control => format!("{} (control)", cell.key),
+        Role::Floor => format!("{} (floor)", cell.key),
+        Role::Candidate => cell.key.clone(),
+    }
+}
+
+fn describe_cell(cell: &Cell) -> String {
+    let durability = if cell.workload.operation.writes() {
+        format!("; durability {}", cell.capabilities.durability)
+    } else {
+        String::new()
+    };
+    format!(
+        "{}; {}{durability}",
+        cell.store, cell.workload.per_transaction
+    )
+}
+
+fn minutes(seconds: f64) -> String {
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.1} min", seconds / 60.0)
+    }
+}

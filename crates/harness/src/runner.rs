@@ -1,0 +1,659 @@
+//! The runner: prepares datasets and stores, runs rounds until every comparison is decided, and
+//! appends each measurement to the result as it happens.
+//!
+//! It times nothing itself; every block runs in a worker process of its own.
+
+mod blocks;
+mod instances;
+mod log;
+
+use crate::interrupt::Interrupt;
+use crate::plan::{Needs, needs};
+use crate::random::Random;
+use crate::sequence;
+use crate::worker_process::WorkerCommand;
+use crate::{HarnessError, disk};
+use blocks::{BlockSize, Blocks, Spot};
+use instances::Instances;
+use log::ResultLog;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use stowplan_analysis::{LOOKS, StoppingRule, undecided};
+use stowplan_model::{
+    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
+    HarnessCost, Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
+    Warning, WarningKind,
+};
+
+/// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
+const LATENCY_ROUNDS: u32 = 5;
+
+/// How a plan is run.
+#[derive(Debug)]
+pub struct RunOptions {
+    /// The file of the result; it must not exist.
+    pub result: PathBuf,
+    /// The work directory: made by [`disk::make_work_directory`], on the file system under test.
+    pub work: PathBuf,
+    /// Seed of all orders and sequences.
+    pub seed: u64,
+    /// Time for the whole run; none: as long as the stopping rule needs.
+    pub budget: Option<Duration>,
+    /// When a comparison is decided.
+    pub rule: StoppingRule,
+    /// How to start a worker.
+    pub workers: WorkerCommand,
+    /// Ctrl-C.
+    pub interrupt: Interrupt,
+}
+
+/// What a run tells while it goes on, for a progress display.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Something spoils or qualifies the run.
+    Warning(&'a Warning),
+    /// A dataset or a store is being prepared, or checked.
+    Preparing {
+        /// What, in words.
+        what: &'a str,
+        /// Steps done.
+        done: u64,
+        /// Steps in all.
+        total: u64,
+    },
+    /// What the harness itself costs.
+    HarnessCost(HarnessCost),
+    /// A comparison begins.
+    Comparison {
+        /// The comparison.
+        comparison: &'a Comparison,
+        /// Its position, from 0.
+        index: usize,
+        /// Comparisons in all.
+        total: usize,
+    },
+    /// One block was measured.
+    Block {
+        /// Its cell.
+        cell: &'a Cell,
+        /// Nanoseconds per operation, corrected where possible.
+        nanoseconds: f64,
+        /// The round, from 0.
+        round: u32,
+        /// Rounds until the next look, or the cap.
+        until: u32,
+        /// Contrasts not decided yet.
+        open_contrasts: usize,
+        /// Estimated seconds until the run ends.
+        eta_seconds: f64,
+    },
+    /// A cell failed; the run goes on without it.
+    Failure(&'a CellFailure),
+}
+
+/// Receives what a run tells.
+pub trait Observer {
+    /// Something happened.
+    fn event(&mut self, event: Event<'_>);
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+/// Something other than a cell failed: the disk, the work directory, the result file. What was
+/// measured before stands in the result file. An interruption is no error: the outcome says so.
+pub fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<RunEnd, HarnessError> {
+    let mut runner = Runner::start(plan, options, observer)?;
+    let outcome = match runner.measure_everything() {
+        Ok(outcome) => outcome,
+        Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
+        Err(error) => return Err(error),
+    };
+    let end = RunEnd {
+        outcome,
+        seconds: runner.started.elapsed().as_secs_f64(),
+    };
+    runner.log.append(&Record::End(end.clone()))?;
+    Ok(end)
+}
+
+struct Runner<'a> {
+    plan: &'a Plan,
+    options: &'a RunOptions,
+    observer: &'a mut dyn Observer,
+    log: ResultLog,
+    blocks: Blocks<'a>,
+    instances: Instances,
+    failed: BTreeSet<CellId>,
+    verified: BTreeSet<String>,
+    effective_seen: BTreeSet<CellId>,
+    started: Instant,
+}
+
+/// Why a comparison ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Decided,
+    Budget,
+}
+
+impl<'a> Runner<'a> {
+    fn start(
+        plan: &'a Plan,
+        options: &'a RunOptions,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, HarnessError> {
+        let started = Instant::now();
+        let Needs { disk_bytes, .. } = needs(plan);
+        disk::require_free(&options.work, disk_bytes)?;
+        let environment = stowplan_model::Environment::default();
+        let warnings: Vec<Warning> = Vec::new();
+        let mut log = ResultLog::create(&options.result)?;
+        log.append(&Record::Run(RunHeader {
+            schema: SCHEMA_VERSION,
+            started: jiff::Zoned::now()
+                .strftime("%Y-%m-%dT%H:%M:%S%:z")
+                .to_string(),
+            seed: options.seed,
+            plan: plan.clone(),
+            environment,
+            equivalence: options.rule.equivalence,
+            max_rounds: options.rule.max_rounds,
+            precision: options.rule.precision,
+        }))?;
+        let mut runner = Self {
+            plan,
+            options,
+            observer,
+            log,
+            blocks: Blocks::new(&options.workers, &options.interrupt, &options.work),
+            instances: Instances::new(&options.work),
+            failed: BTreeSet::new(),
+            verified: BTreeSet::new(),
+            effective_seen: BTreeSet::new(),
+            started,
+        };
+        for warning in warnings {
+            runner.warn(warning)?;
+        }
+        Ok(runner)
+    }
+
+    fn measure_everything(&mut self) -> Result<RunOutcome, HarnessError> {
+        self.measure_harness_cost()?;
+        let mut outcome = RunOutcome::Complete;
+        for (index, comparison) in self.plan.comparisons.iter().enumerate() {
+            self.prepare(comparison)?;
+            let total = self.plan.comparisons.len();
+            self.observer.event(Event::Comparison {
+                comparison,
+                index,
+                total,
+            });
+            if self.compare(comparison, index)? == Ended::Budget {
+                outcome = RunOutcome::Budget;
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// The harness itself, through the whole worker path, with a store that does nothing.
+    fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
+        let cost = self.blocks.harness_cost(self.options.seed)?;
+        self.observer.event(Event::HarnessCost(cost));
+        self.log.append(&Record::HarnessCost(cost))
+    }
+
+    /// Builds what a comparison needs and is not there yet, and warms it.
+    fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        for cell in &comparison.cells {
+            if self.skipped(cell) {
+                continue;
+            }
+            if let Err(error) = self.prepare_cell(cell) {
+                self.cell_failed(cell, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare_cell(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        self.prepare_dataset(&cell.dataset)?;
+        self.prepare_instance(cell)?;
+        if !cell.workload.operation.writes() {
+            self.verify(cell)?;
+        }
+        Ok(())
+    }
+
+    fn prepare_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
+        let Some(spec) = self.plan.datasets.get(name) else {
+            return Err(HarnessError::invalid(format!(
+                "the plan has no dataset '{name}'"
+            )));
+        };
+        let what = format!("dataset {name}");
+        let observer = &mut *self.observer;
+        let record = self.instances.dataset(name, spec, &mut |done, total| {
+            observer.event(Event::Preparing {
+                what: &what,
+                done,
+                total,
+            });
+        })?;
+        self.log.append_all(record.map(Record::Preparation))
+    }
+
+    fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        let what = format!("building {}", cell.instance);
+        let observer = &mut *self.observer;
+        let built = self
+            .instances
+            .build(cell, &self.blocks, &mut |done, total| {
+                observer.event(Event::Preparing {
+                    what: &what,
+                    done,
+                    total,
+                });
+            })?;
+        let Some(built) = built else { return Ok(()) };
+        self.log.append(&Record::Preparation(built.preparation))?;
+        self.log.append_all(built.footprint.map(Record::Footprint))
+    }
+
+    /// Reads every value of a cell's store once, untimed, and compares it: once per store
+    /// settings and delivery.
+    fn verify(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        let what = format!(
+            "{}{}{}",
+            cell.instance, cell.settings, cell.workload.delivery
+        );
+        if !self.verified.insert(what) {
+            return Ok(());
+        }
+        let label = format!("checking every value of {}", cell.label);
+        let observer = &mut *self.observer;
+        let found = self
+            .blocks
+            .verify(cell, &self.instances.place(cell), &mut |done, total| {
+                observer.event(Event::Preparing {
+                    what: &label,
+                    done,
+                    total,
+                });
+            })?;
+        self.log.append(&Record::Verification(found))
+    }
+
+    /// Rounds until every contrast is decided, the cap is reached, or the time is over.
+    fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
+        let deadline = self.deadline(index);
+        self.instances.warm(comparison)?;
+        let sizes = self.block_sizes(comparison)?;
+        let mut measured: Vec<Measurement> = Vec::new();
+        let mut ended = Ended::Decided;
+        let began = Instant::now();
+        for round in 0..comparison.max_rounds.min(self.options.rule.max_rounds) {
+            let open = undecided(
+                &self.without_failed(comparison),
+                &measured,
+                &self.options.rule,
+            );
+            if open.is_empty() || self.baseline_failed(comparison) {
+                break;
+            }
+            if deadline
+                .as_ref()
+                .is_some_and(|deadline| Instant::now() >= deadline(round))
+            {
+                ended = Ended::Budget;
+                break;
+            }
+            let progress = RoundProgress {
+                round,
+                until: next_look(round, comparison.max_rounds),
+                open_contrasts: open.len(),
+                began,
+                index,
+            };
+            self.round(
+                comparison,
+                &sizes,
+                &active(comparison, &open),
+                &progress,
+                &mut measured,
+            )?;
+        }
+        self.finish(comparison)?;
+        Ok(ended)
+    }
+
+    /// When a comparison must end: its share of the time that is left, but not before ten rounds
+    /// unless all the time is over.
+    fn deadline(&self, index: usize) -> Option<impl Fn(u32) -> Instant + use<>> {
+        let budget = self.options.budget?;
+        let end = self.started + budget;
+        let left = end.saturating_duration_since(Instant::now());
+        let comparisons = self.plan.comparisons.len().saturating_sub(index).max(1);
+        let share = Instant::now() + left / u32::try_from(comparisons).unwrap_or(u32::MAX);
+        Some(move |round: u32| if round < LOOKS[0] { end } else { share })
+    }
+
+    /// How many operations a block of each cell holds (R4).
+    fn block_sizes(
+        &mut self,
+        comparison: &Comparison,
+    ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
+        let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
+        let sequence = self.write_sequence(comparison, u32::MAX)?;
+        for cell in &comparison.cells {
+            if self.skipped(cell) {
+                continue;
+            }
+            // The control does exactly what the baseline does.
+            if cell.role == Role::Control
+                && let Some(baseline) = comparison.with_role(Role::Baseline)
+                && let Some(size) = sizes.get(&baseline.id).copied()
+            {
+                sizes.insert(cell.id.clone(), size);
+                continue;
+            }
+            match self.pilot(cell, &sequence) {
+                Ok(size) => {
+                    sizes.insert(cell.id.clone(), size);
+                }
+                Err(error) => self.cell_failed(cell, error)?,
+            }
+        }
+        Ok(sizes)
+    }
+
+    fn pilot(
+        &mut self,
+        cell: &Cell,
+        sequence: &std::path::Path,
+    ) -> Result<BlockSize, HarnessError> {
+        let count = self.count(&cell.dataset);
+        let trial = BlockSize::trial(cell, count);
+        if let Some(size) = BlockSize::given(cell, count) {
+            return Ok(size);
+        }
+        let version = self.instances.next_version(cell);
+        let place = self.instances.place(cell);
+        let spot = Spot {
+            sequence,
+            first: 0,
+            version,
+            round: 0,
+            position: 0,
+        };
+        let (measurement, _) = self
+            .blocks
+            .measure(cell, &place, trial, BlockKind::Pilot, &spot)?;
+        Ok(BlockSize::from_trial(
+            cell,
+            &measurement,
+            count,
+            self.plan.study.memory_budget,
+        ))
+    }
+
+    /// One round: every active cell once, in fresh random order; in the first rounds once more
+    /// for latencies.
+    fn round(
+        &mut self,
+        comparison: &Comparison,
+        sizes: &BTreeMap<CellId, BlockSize>,
+        active: &[&Cell],
+        progress: &RoundProgress,
+        measured: &mut Vec<Measurement>,
+    ) -> Result<(), HarnessError> {
+        let sequence = self.write_sequence(comparison, progress.round)?;
+        let mut order: Vec<&Cell> = active.to_vec();
+        let seed = sequence::seed(
+            self.options.seed,
+            &format!("{}/order", comparison.id),
+            progress.round,
+        );
+        sequence::shuffle(&mut order, &mut Random::new(seed));
+        let mut first = 0;
+        let kinds = [BlockKind::Ratio, BlockKind::Latency];
+        for kind in kinds.into_iter().take(if progress.round < LATENCY_ROUNDS {
+            2
+        } else {
+            1
+        }) {
+            for (position, cell) in order.iter().enumerate() {
+                let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
+                    continue;
+                };
+                let size = if kind == BlockKind::Latency {
+                    size.for_latency()
+                } else {
+                    *size
+                };
+                let spot = Spot {
+                    sequence: &sequence,
+                    first,
+                    version: self.instances.next_version(cell),
+                    round: progress.round,
+                    position: u32::try_from(position).unwrap_or(u32::MAX),
+                };
+                first += size.lead_in + size.operations;
+                match self.block(cell, size, kind, &spot) {
+                    Ok(Some(measurement)) => {
+                        self.tell(cell, &measurement, progress);
+                        if kind == BlockKind::Ratio {
+                            measured.push(measurement);
+                        }
+                    }
+                    Ok(None) => {}
+                    Err(error) => self.cell_failed(cell, error)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures one block, again if it read from storage though it should have been warm (R9),
+    /// and appends it to the result.
+    fn block(
+        &mut self,
+        cell: &Cell,
+        size: BlockSize,
+        kind: BlockKind,
+        spot: &Spot<'_>,
+    ) -> Result<Option<Measurement>, HarnessError> {
+        const ATTEMPTS: u32 = 4;
+        for repeats in 0..ATTEMPTS {
+            let place = self.instances.place(cell);
+            let (mut measurement, effective) =
+                self.blocks.measure(cell, &place, size, kind, spot)?;
+            if self.effective_seen.insert(cell.id.clone()) {
+                let settings = EffectiveSettings {
+                    cell: cell.id.clone(),
+                    settings: effective,
+                };
+                self.log.append(&Record::Effective(settings))?;
+            }
+            let spoiled = cell.workload.cache == CacheState::Warm
+                && !cell.workload.operation.writes()
+                && measurement.in_blocks > 0;
+            if !spoiled {
+                measurement.repeats = repeats;
+                self.log.append(&Record::Measurement(measurement.clone()))?;
+                measurement.latency = None;
+                return Ok(Some(measurement));
+            }
+            self.instances.warm_one(cell)?;
+        }
+        self.warn(Warning {
+            kind: WarningKind::Repeated,
+            message: format!(
+                "{} read from storage in {ATTEMPTS} warm blocks in a row (round {}); the round has no figure for it",
+                cell.id, spot.round
+            ),
+            advice: "Free some memory: the data does not stay in the page cache.".to_owned(),
+        })?;
+        Ok(None)
+    }
+
+    /// After the rounds: every overwritten value is checked, the footprint taken again.
+    fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        let writers = comparison
+            .cells
+            .iter()
+            .filter(|c| c.workload.operation.writes());
+        for cell in writers.filter(|c| c.role != Role::Control) {
+            if self.skipped(cell) {
+                continue;
+            }
+            self.verified.clear();
+            if let Err(error) = self.verify(cell) {
+                self.cell_failed(cell, error)?;
+                continue;
+            }
+            let footprint = self.instances.footprint(cell, true)?;
+            self.log.append_all(footprint.map(Record::Footprint))?;
+        }
+        Ok(())
+    }
+
+    fn write_sequence(&self, comparison: &Comparison, round: u32) -> Result<PathBuf, HarnessError> {
+        let path = self.options.work.join("sequence.bin");
+        let Some(cell) = comparison.cells.first() else {
+            return Err(HarnessError::invalid(format!(
+                "comparison '{}' has no cells",
+                comparison.id
+            )));
+        };
+        let dataset = self.instances.opened(&cell.dataset)?;
+        let seed = sequence::seed(self.options.seed, &comparison.id, round);
+        sequence::write(&path, dataset, cell.workload.order, seed)?;
+        Ok(path)
+    }
+
+    fn count(&self, dataset: &str) -> u64 {
+        self.plan.datasets.get(dataset).map_or(0, |spec| spec.count)
+    }
+
+    fn skipped(&self, cell: &Cell) -> bool {
+        self.failed.contains(&cell.id)
+    }
+
+    fn baseline_failed(&self, comparison: &Comparison) -> bool {
+        let essential = |c: &&Cell| matches!(c.role, Role::Baseline | Role::Control);
+        comparison
+            .cells
+            .iter()
+            .filter(essential)
+            .any(|cell| self.skipped(cell))
+    }
+
+    /// The comparison without contrasts that a failed cell has made impossible.
+    fn without_failed(&self, comparison: &Comparison) -> Comparison {
+        let mut comparison = comparison.clone();
+        comparison
+            .contrasts
+            .retain(|c| !self.failed.contains(&c.cell) && !self.failed.contains(&c.reference));
+        comparison
+    }
+
+    /// Notes a failed cell and goes on; interruptions and full disks end the run.
+    fn cell_failed(&mut self, cell: &Cell, error: HarnessError) -> Result<(), HarnessError> {
+        if matches!(
+            error,
+            HarnessError::Interrupted | HarnessError::Space { .. }
+        ) {
+            return Err(error);
+        }
+        let (message, stderr) = error.split();
+        let failure = CellFailure {
+            cell: cell.id.clone(),
+            message,
+            stderr,
+        };
+        self.observer.event(Event::Failure(&failure));
+        self.log.append(&Record::Failure(failure))?;
+        self.failed.insert(cell.id.clone());
+        // Nobody knows what a failed writer left behind; others may share the built store.
+        if cell.workload.operation.writes() && self.instances.forget(cell)? {
+            self.prepare_instance(cell)?;
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
+        self.observer.event(Event::Warning(&warning));
+        self.log.append(&Record::Warning(warning))
+    }
+
+    fn tell(&mut self, cell: &Cell, measurement: &Measurement, progress: &RoundProgress) {
+        let time = measurement.corrected_ns().unwrap_or(measurement.wall_ns);
+        #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+        let nanoseconds = time as f64 / measurement.operations.max(1) as f64;
+        let eta_seconds = self.eta_seconds(progress);
+        self.observer.event(Event::Block {
+            cell,
+            nanoseconds,
+            round: progress.round,
+            until: progress.until,
+            open_contrasts: progress.open_contrasts,
+            eta_seconds,
+        });
+    }
+
+    /// The rounds of this comparison up to the next look at the pace so far, and what the plan
+    /// estimates for the comparisons to come.
+    fn eta_seconds(&self, progress: &RoundProgress) -> f64 {
+        let pace = progress.began.elapsed().as_secs_f64() / f64::from(progress.round + 1);
+        let here = pace * f64::from(progress.until.saturating_sub(progress.round + 1));
+        let later = self
+            .plan
+            .comparisons
+            .get(progress.index + 1..)
+            .unwrap_or_default();
+        let estimate = here + crate::plan::rounds_seconds(later, LOOKS[0]);
+        match self.options.budget {
+            Some(budget) => {
+                estimate.min(budget.saturating_sub(self.started.elapsed()).as_secs_f64())
+            }
+            None => estimate,
+        }
+    }
+}
+
+/// Where a comparison stands.
+struct RoundProgress {
+    round: u32,
+    until: u32,
+    open_contrasts: usize,
+    began: Instant,
+    index: usize,
+}
+
+/// The cells that still take part: those of open contrasts, and the baseline with its control.
+fn active<'c>(comparison: &'c Comparison, open: &[Contrast]) -> Vec<&'c Cell> {
+    let wanted = |cell: &&Cell| {
+        matches!(cell.role, Role::Baseline | Role::Control)
+            || open
+                .iter()
+                .any(|c| c.cell == cell.id || c.reference == cell.id)
+    };
+    comparison.cells.iter().filter(wanted).collect()
+}
+
+/// The next round count at which contrasts are looked at.
+fn next_look(round: u32, cap: u32) -> u32 {
+    LOOKS
+        .iter()
+        .copied()
+        .find(|look| *look > round)
+        .unwrap_or(cap)
+        .min(cap)
+}

@@ -1,0 +1,97 @@
+//! Which version of each value a built store holds: one little-endian u32 per key, from key 1 on.
+//! 0 is the version that the dataset holds; a block of overwrites raises it.
+
+use crate::HarnessError;
+use std::fs;
+use std::path::Path;
+
+/// All keys at version 0.
+pub(crate) fn reset(path: &Path, count: u64) -> Result<(), HarnessError> {
+    write(path, &vec![0; index(count)])
+}
+
+/// The versions of `count` keys.
+pub(crate) fn read(path: &Path, count: u64) -> Result<Vec<u32>, HarnessError> {
+    let bytes = fs::read(path).map_err(HarnessError::io("read versions", path))?;
+    if bytes.len() != index(count) * 4 {
+        return Err(HarnessError::invalid(format!(
+            "{} is damaged: it has {} bytes for {count} keys",
+            path.display(),
+            bytes.len()
+        )));
+    }
+    let word = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .rev()
+            .fold(0u32, |word, byte| word << 8 | u32::from(*byte))
+    };
+    Ok(bytes.chunks_exact(4).map(word).collect())
+}
+
+/// Gives these keys a version.
+pub(crate) fn update(
+    path: &Path,
+    keys: impl Iterator<Item = u64>,
+    version: u32,
+) -> Result<(), HarnessError> {
+    let count = fs::metadata(path)
+        .map_err(HarnessError::io("read versions", path))?
+        .len()
+        / 4;
+    let mut versions = read(path, count)?;
+    for key in keys {
+        match versions.get_mut(index(key).wrapping_sub(1)) {
+            Some(slot) => *slot = version,
+            None => {
+                return Err(HarnessError::invalid(format!(
+                    "there is no key {key} in {}",
+                    path.display()
+                )));
+            }
+        }
+    }
+    write(path, &versions)
+}
+
+fn write(path: &Path, versions: &[u32]) -> Result<(), HarnessError> {
+    let bytes: Vec<u8> = versions
+        .iter()
+        .flat_map(|version| version.to_le_bytes())
+        .collect();
+    let temporary = path.with_extension("tmp");
+    fs::write(&temporary, bytes).map_err(HarnessError::io("write", &temporary))?;
+    fs::rename(&temporary, path).map_err(HarnessError::io("rename", &temporary))
+}
+
+fn index(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_kept_by_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("versions.bin");
+        reset(&path, 5).unwrap();
+        update(&path, [2, 5].into_iter(), 7).unwrap();
+        assert_eq!(read(&path, 5).unwrap(), [0, 7, 0, 0, 7]);
+        assert!(
+            update(&path, [6].into_iter(), 8).is_err(),
+            "there is no key 6"
+        );
+        assert!(
+            update(&path, [0].into_iter(), 8).is_err(),
+            "keys begin at 1"
+        );
+        assert_eq!(
+            read(&path, 5).unwrap(),
+            [0, 7, 0, 0, 7],
+            "a refused update changes nothing"
+        );
+        assert!(read(&path, 6).is_err(), "the file must fit the dataset");
+    }
+}

@@ -1,0 +1,255 @@
+//! What can be typed. Validating here needs nothing but the text itself.
+
+use anstream::ColorChoice;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+use stowplan_model::{CacheState, Durability};
+
+const EXAMPLES: &str = "\
+Examples:
+  stowplan study                      the studies there are
+  stowplan study fasterthanfs         blobs in SQLite against one file each, about 3 minutes
+  stowplan study fasterthanfs --scale quick --output /tmp/first
+                                      a first answer in well under a minute
+  stowplan study fasterthanfs --dry-run
+                                      what it would measure, and what that needs
+  stowplan stores sqlite              the settings of a store
+  stowplan report stowplan-results/…  a result again, as text and HTML";
+
+/// Measures, on your own machine, where data should live: in SQLite (and with which settings),
+/// in plain files, or in another store.
+#[derive(Debug, Parser)]
+#[command(name = "stowplan", version, about, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    /// Whether to use colour; NO_COLOR is respected.
+    #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN")]
+    pub(crate) colour: Colour,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Run a study: one that is built in, or a file of yours.
+    #[command(after_help = EXAMPLES)]
+    Study(Box<StudyOptions>),
+    /// Render a result again: verdicts on stdout, summary.md and report.html beside it.
+    Report(ReportOptions),
+    /// List the built-in studies.
+    Studies,
+    /// List the stores, or one store's settings.
+    Stores {
+        /// The store.
+        name: Option<String>,
+    },
+    /// Measure one block for a parent process (docs/driver-format.md).
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Options of `study`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOptions {
+    /// A built-in study, or a study file; none lists the built-in ones.
+    #[arg(value_name = "NAME|FILE.toml")]
+    pub(crate) study: Option<String>,
+    /// How much data: 'seed' as published, 'quick' for a first answer, or a scale of the study.
+    #[arg(long, value_name = "SCALE")]
+    pub(crate) scale: Option<String>,
+    /// Directory of the result, which must not exist yet
+    /// [default: stowplan-results/DATE-STUDY-HOST].
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Directory, on the file system under test, for the data while it is measured
+    /// [default: the output directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
+    /// Seed of all orders; the same seed repeats the same accesses.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// The most rounds per comparison, 10 to 40 (fewer than 10 give no interval).
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// Time for measuring, such as 90s or 3m; comparisons share it.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+    /// Measure until intervals are at most this wide on either side, such as 2%.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) precision: Option<f64>,
+    /// Differences below this do not matter to you.
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "5%")]
+    pub(crate) equivalence: f64,
+    /// Only comparisons in this state of the page cache.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheStateArgument>,
+    /// Only writes that promise at least this.
+    #[arg(long, value_enum, value_name = "CLASS")]
+    pub(crate) durability: Option<DurabilityArgument>,
+    /// Only this comparison (read) or cell (read/sql); may be repeated.
+    #[arg(long, value_name = "CELL")]
+    pub(crate) only: Vec<String>,
+    /// Keep the datasets and built stores.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Say what would be measured, and what that needs, and stop.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How to print.
+    #[command(flatten)]
+    pub(crate) print: PrintOptions,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    /// The directory of a result, or its result.jsonl.
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// How to print.
+    #[command(flatten)]
+    pub(crate) print: PrintOptions,
+}
+
+/// How results are printed on stdout.
+#[derive(Debug, Args)]
+pub(crate) struct PrintOptions {
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the verdicts only, and no progress.
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print every column and setting.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Colour {
+    /// Makes it the choice for everything printed.
+    pub(crate) fn write_global(self) {
+        match self {
+            Self::Auto => ColorChoice::Auto,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        }
+        .write_global();
+    }
+}
+
+/// The state of the page cache.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum CacheStateArgument {
+    /// In the page cache.
+    Warm,
+    /// Not in the page cache.
+    Cold,
+}
+
+impl From<CacheStateArgument> for CacheState {
+    fn from(argument: CacheStateArgument) -> Self {
+        match argument {
+            CacheStateArgument::Warm => Self::Warm,
+            CacheStateArgument::Cold => Self::Cold,
+        }
+    }
+}
+
+/// What an acknowledged write survives.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum DurabilityArgument {
+    /// Nothing is promised.
+    None,
+    /// It survives the end of the process.
+    ProcessCrash,
+    /// Power loss leaves a consistent state.
+    Consistent,
+    /// It survives power loss.
+    Durable,
+}
+
+impl From<DurabilityArgument> for Durability {
+    fn from(argument: DurabilityArgument) -> Self {
+        match argument {
+            DurabilityArgument::None => Self::None,
+            DurabilityArgument::ProcessCrash => Self::ProcessCrash,
+            DurabilityArgument::Consistent => Self::Consistent,
+            DurabilityArgument::Durable => Self::Durable,
+        }
+    }
+}
+
+/// `90s`, `3m`, `1.5h`, or seconds.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("'{unit}' is no unit of time; write 90s, 3m or 1h")),
+    };
+    let seconds = number
+        .trim()
+        .parse::<f64>()
+        .map_err(|_| "write 90s, 3m or 1h".to_owned())?;
+    let seconds = seconds * factor;
+    if !(seconds.is_finite() && (1.0..=1e7).contains(&seconds)) {
+        return Err("it must be from 1s to 2777h".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// `2%` or `0.02`, as a share.
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let (number, factor) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number
+        .trim()
+        .parse::<f64>()
+        .map_err(|_| "write for example 2%".to_owned())?
+        * factor;
+    if share.is_finite() && (0.001..=0.5).contains(&share) {
+        Ok(share)
+    } else {
+        Err("it must be from 0.1% to 50%".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_and_shares_are_read() {
+        assert_eq!(parse_duration("3m"), Ok(Duration::from_secs(180)));
+        assert_eq!(parse_duration("90"), Ok(Duration::from_secs(90)));
+        assert!(parse_duration("3 parsecs").is_err());
+        assert!(parse_duration("nan").is_err());
+        assert_eq!(parse_percent("2%"), Ok(0.02));
+        assert!(parse_percent("200%").is_err());
+    }
+}

@@ -1,0 +1,100 @@
+//! Exit codes, and errors as a user sees them.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use stowplan_analysis::AnalysisError;
+use stowplan_harness::HarnessError;
+use stowplan_model::StudyError;
+use stowplan_stores::registry::ResolveError;
+use thiserror::Error;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything was done.
+    Done,
+    /// A cell failed, or the run broke off.
+    Failed,
+    /// What was typed or given makes no sense.
+    Usage,
+    /// Ctrl-C; what was measured is saved.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// One clear line: what, which one, and the next step.
+#[derive(Debug, Error)]
+pub(crate) enum CliError {
+    /// What was typed or given makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A study file has a mistake.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+    /// A result cannot be analysed.
+    #[error("{}: {error}", path.display())]
+    Analysis {
+        /// The result.
+        path: PathBuf,
+        /// Why.
+        error: AnalysisError,
+    },
+    /// Before measuring began.
+    #[error(transparent)]
+    Setup(HarnessError),
+    /// While measuring.
+    #[error("{error}; what was measured before stands in {}", result.display())]
+    Run {
+        /// What happened.
+        error: HarnessError,
+        /// The result so far.
+        result: PathBuf,
+    },
+    /// There is no such store.
+    #[error(transparent)]
+    Store(#[from] ResolveError),
+}
+
+impl CliError {
+    /// For `map_err`: names the action and the path.
+    pub(crate) fn io(
+        action: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// The exit code: 1 once measuring had begun, 2 before.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Run { .. } => Exit::Failed,
+            _ => Exit::Usage,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Stowplan: measures, on the user's own machine, where data should live.
+
+mod cli;
+mod error;
+mod listing;
+mod output;
+mod progress;
+mod screen;
+mod studies;
+mod study;
+
+use clap::Parser;
+use cli::{Arguments, Verb};
+use error::{CliError, Exit};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    arguments.colour.write_global();
+    match run(arguments) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            anstream::eprintln!(
+                "{}error:{} {error}",
+                screen::ERROR,
+                screen::ERROR.render_reset()
+            );
+            error.exit().into()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Exit, CliError> {
+    match arguments.verb {
+        Verb::Study(options) => study::study(&options),
+        Verb::Report(options) => study::report(&options),
+        Verb::Studies => listing::studies(),
+        Verb::Stores { name } => listing::stores(name.as_deref()),
+        Verb::Worker => study::worker(),
+    }
+}

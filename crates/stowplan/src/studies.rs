@@ -1,0 +1,73 @@
+//! The studies: those built into the program, and the user's files.
+
+use crate::error::CliError;
+use std::path::Path;
+use stowplan_model::{Study, suggestion};
+
+/// Name and text of each built-in study.
+const BUILT_IN: &[(&str, &str)] = &[(
+    "fasterthanfs",
+    include_str!("../../../studies/fasterthanfs.toml"),
+)];
+
+/// Every built-in study.
+pub(crate) fn built_in() -> Result<Vec<Study>, CliError> {
+    BUILT_IN
+        .iter()
+        .map(|(name, text)| Ok(Study::parse(text, &format!("{name}.toml"))?))
+        .collect()
+}
+
+/// A built-in study by name, or a file: anything that ends in `.toml` or contains a `/`.
+pub(crate) fn find(name: &str) -> Result<Study, CliError> {
+    if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+        return Ok(Study::parse(text, &format!("{name}.toml"))?);
+    }
+    let path = Path::new(name);
+    if name.ends_with(".toml") || name.contains(std::path::is_separator) {
+        let text = std::fs::read_to_string(path).map_err(CliError::io("read study", path))?;
+        return Ok(Study::parse(&text, name)?);
+    }
+    let known = || BUILT_IN.iter().map(|(name, _)| *name);
+    Err(CliError::Usage(format!(
+        "there is no study '{name}'{}; built in: {}; a file's name must end in .toml",
+        suggestion(name, known()),
+        known().collect::<Vec<_>>().join(", ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_harness::plan::{PlanOptions, plan};
+
+    #[test]
+    fn every_built_in_study_has_its_name_and_expands_at_every_scale() {
+        for ((name, _), study) in BUILT_IN.iter().zip(built_in().unwrap()) {
+            assert_eq!(*name, study.name);
+            let scales: Vec<String> = study
+                .scales
+                .keys()
+                .cloned()
+                .chain(["seed".into()])
+                .collect();
+            for scale in scales {
+                let options = PlanOptions {
+                    scale: Some(scale),
+                    ..PlanOptions::default()
+                };
+                let plan = plan(study.clone(), &options).unwrap();
+                assert!(plan.comparisons.iter().all(|c| c.not_applicable.is_empty()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_mistyped_study_is_answered_with_the_nearest_one() {
+        let message = find("fasterthenfs").unwrap_err().to_string();
+        assert!(
+            message.contains("did you mean 'fasterthanfs'?"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! `stowplan study` and `stowplan report`: the pipeline from a study to what is read.
+
+use crate::cli::{PrintOptions, ReportOptions, StudyOptions};
+use crate::error::{CliError, Exit};
+use crate::output::{Output, write_whole};
+use crate::progress::Progress;
+use crate::{listing, screen, studies};
+use std::io::{BufReader, Write, stdin, stdout};
+use std::path::{Path, PathBuf};
+use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
+use stowplan_harness::disk;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::plan::{self, PlanOptions};
+use stowplan_harness::runner::{self, RunOptions};
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_model::{Plan, RunEnd, RunOutcome, read_records};
+use stowplan_report::{html, json, markdown, terminal};
+
+/// Runs a study: plan, measure, analyse, show.
+pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
+    let Some(name) = &options.study else {
+        return listing::studies();
+    };
+    let plan = plan::plan(studies::find(name)?, &plan_options(options)).map_err(CliError::Setup)?;
+    if options.dry_run {
+        print(&plan::describe(&plan));
+        return Ok(Exit::Done);
+    }
+    let output = Output::create(options.output.as_deref(), &plan.study.name)?;
+    let end = measure(&plan, options, &output)?;
+    let analysis = show(&output.result(), &options.print)?;
+    Ok(match end.outcome {
+        RunOutcome::Interrupted => Exit::Interrupted,
+        _ if !analysis.failures.is_empty() => Exit::Failed,
+        _ => Exit::Done,
+    })
+}
+
+/// Renders a result again.
+pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
+    let path = if options.result.is_dir() {
+        options.result.join("result.jsonl")
+    } else {
+        options.result.clone()
+    };
+    show(&path, &options.print)?;
+    Ok(Exit::Done)
+}
+
+/// Serves one job for a parent process.
+pub(crate) fn worker() -> Result<Exit, CliError> {
+    let mut input = BufReader::new(stdin());
+    stowplan_harness::worker::worker(&mut input, &mut stdout().lock()).map_err(CliError::Setup)?;
+    Ok(Exit::Done)
+}
+
+fn plan_options(options: &StudyOptions) -> PlanOptions {
+    PlanOptions {
+        scale: options.scale.clone(),
+        only: options.only.clone(),
+        cache_state: options.cache_state.map(Into::into),
+        durability: options.durability.map(Into::into),
+        rounds: options.rounds,
+    }
+}
+
+fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEnd, CliError> {
+    let interrupt = Interrupt::on_signals()
+        .map_err(CliError::io("watch for Ctrl-C for", output.directory()))?;
+    let work = match &options.work {
+        Some(parent) => parent.join(format!("stowplan-work-{}", std::process::id())),
+        None => output.directory().join("work"),
+    };
+    disk::create_work_directory(&work).map_err(CliError::Setup)?;
+    let run = RunOptions {
+        result: output.result(),
+        work,
+        seed: options.seed,
+        budget: options.budget,
+        rule: StoppingRule {
+            equivalence: options.equivalence,
+            max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
+            precision: options.precision,
+        },
+        workers: WorkerCommand::this_executable().map_err(CliError::Setup)?,
+        interrupt,
+    };
+    let mut progress = Progress::new(options.print.quiet);
+    let ended = runner::run(plan, &run, &mut progress);
+    progress.finish();
+    if !options.keep {
+        disk::remove_work_directory(&run.work).map_err(CliError::Setup)?;
+    }
+    ended.map_err(|error| CliError::Run {
+        error,
+        result: run.result,
+    })
+}
+
+/// Analyses a result, prints it and writes the files beside it.
+fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
+    let raw = std::fs::read_to_string(result).map_err(CliError::io("read result", result))?;
+    let (records, problems) = read_records(&raw);
+    for problem in problems {
+        warn(&format!(
+            "{}: {problem}; the line is left out",
+            result.display()
+        ));
+    }
+    let analysis = analyse(&records, None).map_err(|error| CliError::Analysis {
+        path: result.to_owned(),
+        error,
+    })?;
+    let beside = |name: &str| -> PathBuf { result.with_file_name(name) };
+    write_whole(&beside("summary.md"), &markdown::render(&analysis))?;
+    write_whole(&beside("report.html"), &html::render(&analysis, &raw))?;
+    if options.json {
+        print(&json::render(&analysis).map_err(|error| CliError::Usage(error.to_string()))?);
+    } else {
+        let screen = screen::options(options.verbose);
+        print(&terminal::render(&analysis, &screen));
+        print(&format!(
+            "\nThe report: {}\n",
+            beside("report.html").display()
+        ));
+    }
+    Ok(analysis)
+}
+
+fn warn(message: &str) {
+    anstream::eprintln!(
+        "{}warning:{} {message}",
+        screen::WARNING,
+        screen::WARNING.render_reset()
+    );
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no error.
+fn print(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
+}

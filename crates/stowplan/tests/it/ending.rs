@@ -1,0 +1,89 @@
+//! Runs that end early: what was measured stays, and nothing else does.
+#![cfg(target_os = "linux")]
+
+use crate::bench::{Bench, entries};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use stowplan_model::{Record, RunOutcome};
+
+/// Starts the small study and waits until its result holds some measurements.
+fn started(bench: &Bench) -> Child {
+    let child = bench
+        .command(&["study", "small.toml", "--output", "out"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let result = bench.path("out").join("result.jsonl");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let text = std::fs::read_to_string(&result).unwrap_or_default();
+        if text.matches("\"type\":\"measurement\"").count() >= 5 {
+            return child;
+        }
+        assert!(Instant::now() < deadline, "no measurement within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .arg(name)
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// Command lines of living processes that mention a directory.
+fn processes_in(directory: &Path) -> Vec<String> {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok())
+        .filter(|cwd| cwd == directory)
+        .map(|cwd| cwd.display().to_string())
+        .collect()
+}
+
+#[test]
+fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory() {
+    let bench = Bench::new();
+    let mut child = started(&bench);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let records = bench.records("out");
+    assert!(
+        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Interrupted)
+    );
+    assert_eq!(
+        entries(&bench.path("out")),
+        ["report.html", "result.jsonl", "summary.md"]
+    );
+}
+
+#[test]
+fn kill_9_loses_at_most_the_measurement_in_flight_and_leaves_no_process() {
+    let bench = Bench::new();
+    let mut child = started(&bench);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let measured = |records: &[Record]| {
+        records
+            .iter()
+            .filter(|record| matches!(record, Record::Measurement(_)))
+            .count()
+    };
+    assert!(measured(&bench.records("out")) >= 5);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !processes_in(&bench.path("")).is_empty() {
+        assert!(Instant::now() < deadline, "a worker outlived its parent");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(
+        entries(&bench.path("")),
+        ["out", "small.toml"],
+        "nothing outside the output"
+    );
+    bench.run(&["report", "out"]).exits(0);
+}

@@ -1,0 +1,138 @@
+//! Bad input is refused before anything is built: one clear line, exit code 2, nothing lost.
+
+use crate::bench::{Bench, SMALL, entries};
+
+#[test]
+fn an_unknown_study_is_answered_with_the_nearest_one() {
+    Bench::new()
+        .run(&["study", "fasterthenfs"])
+        .refuses("did you mean 'fasterthanfs'?");
+}
+
+#[test]
+fn a_mistyped_flag_is_answered_with_the_nearest_one() {
+    Bench::new()
+        .run(&["study", "small.toml", "--sacle", "quick"])
+        .refuses("--scale");
+}
+
+#[test]
+fn an_unknown_scale_is_answered_with_the_scales_there_are() {
+    let bench = Bench::new();
+    bench
+        .run(&["study", "fasterthanfs", "--scale", "quik"])
+        .refuses("did you mean 'quick'?");
+}
+
+#[test]
+fn an_unknown_store_setting_or_value_is_named_with_its_cell() {
+    let bench = Bench::new();
+    for (wrong, expected) in [
+        ("sqlit:api=sql", "did you mean 'sqlite'?"),
+        ("sqlite:pagesize=4096", "did you mean 'page_size'?"),
+        ("sqlite:api=sqll", "did you mean 'sql'?"),
+        ("sqlite:page_size=5000", "power of two"),
+        ("sqlite:cache=10kk", "unknown suffix 'kk'"),
+        ("sqlite:api", "name=value"),
+    ] {
+        bench.write("wrong.toml", &SMALL.replace("sqlite:api=sql", wrong));
+        bench.run(&["study", "wrong.toml"]).refuses(expected);
+    }
+    let cell = bench.write("wrong.toml", &SMALL.replace("api=sql", "api=sqll"));
+    cell.run(&["study", "wrong.toml"])
+        .refuses("comparison 'read', cell 'sql'");
+}
+
+#[test]
+fn a_mistake_in_a_study_file_has_a_line_and_a_column() {
+    let bench = Bench::new();
+    bench.write("wrong.toml", &SMALL.replace("baseline = ", "basline = "));
+    bench
+        .run(&["study", "wrong.toml"])
+        .refuses("wrong.toml:13:1")
+        .refuses("did you mean 'baseline'?");
+    bench.write("wrong.toml", "name = ");
+    bench.run(&["study", "wrong.toml"]).refuses("wrong.toml:1:");
+}
+
+#[test]
+fn a_study_file_that_is_not_there_is_named() {
+    Bench::new()
+        .run(&["study", "nowhere.toml"])
+        .refuses("nowhere.toml");
+}
+
+#[test]
+fn an_impossible_combination_as_baseline_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    let wrong = SMALL.replace(
+        "operation = \"read\"",
+        "operation = \"read\", delivery = \"in-place\"",
+    );
+    bench.write("wrong.toml", &wrong);
+    bench.run(&["study", "wrong.toml"]).refuses("in-place");
+}
+
+#[test]
+fn a_cell_filter_that_matches_nothing_is_answered_with_the_nearest_cell() {
+    let bench = Bench::new();
+    bench
+        .run(&["study", "small.toml", "--only", "read/sq"])
+        .refuses("did you mean 'read/sql'?");
+    bench
+        .run(&["study", "small.toml", "--cache-state", "cold"])
+        .refuses("nothing is left");
+    bench
+        .run(&["study", "small.toml", "--rounds", "500"])
+        .refuses("1 to 40");
+}
+
+#[test]
+fn an_output_directory_with_something_in_it_is_left_alone() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("mine")).unwrap();
+    bench.write("mine/thesis.txt", "years of work");
+    bench
+        .run(&["study", "small.toml", "--output", "mine"])
+        .refuses("not empty");
+    assert_eq!(entries(&bench.path("mine")), ["thesis.txt"]);
+    bench
+        .run(&["study", "small.toml", "--output", "small.toml"])
+        .refuses("small.toml");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_place_where_nothing_can_be_written_is_named() {
+    // Also refuses root, unlike a directory without write permission.
+    Bench::new()
+        .run(&["study", "small.toml", "--output", "/proc/stowplan"])
+        .refuses("/proc/stowplan");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dataset_that_does_not_fit_the_disk_is_refused_before_it_is_written() {
+    let bench = Bench::new();
+    bench.write(
+        "big.toml",
+        &SMALL.replace("count = 3_000", "count = 3_000_000_000_000"),
+    );
+    bench
+        .run(&["study", "big.toml", "--output", "out"])
+        .refuses("free");
+    assert!(
+        entries(&bench.path("out")).is_empty(),
+        "nothing stays behind"
+    );
+}
+
+#[test]
+fn a_result_that_is_none_is_named() {
+    let bench = Bench::new();
+    bench.run(&["report", "nowhere"]).refuses("nowhere");
+    bench.write("result.jsonl", "");
+    bench
+        .run(&["report", "result.jsonl"])
+        .refuses("result.jsonl");
+}

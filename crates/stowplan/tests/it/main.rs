@@ -1,0 +1,9 @@
+//! Drives the real binary.
+//!
+//! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
+//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early.
+
+mod bench;
+mod ending;
+mod input;
+mod run;
