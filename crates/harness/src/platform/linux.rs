@@ -161,14 +161,29 @@ pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
 /// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
 /// little left to do. A refusal costs time only.
 pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
-    let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else {
-        return;
-    };
+    let _ = sync_file_range(file, offset, bytes, libc::SYNC_FILE_RANGE_WRITE);
+}
+
+/// Writes the dirty pages of a file and waits for it; neither its metadata nor the disk's own
+/// cache.
+pub(crate) fn write_pages(file: &File) -> std::io::Result<()> {
+    let how = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // Length 0 means to the end of the file.
+    sync_file_range(file, 0, 0, how).or_else(|_| file.sync_all())
+}
+
+fn sync_file_range(file: &File, offset: u64, bytes: u64, how: u32) -> std::io::Result<()> {
+    let number = |n: u64| i64::try_from(n).map_err(std::io::Error::other);
+    let (offset, bytes) = (number(offset)?, number(bytes)?);
     #[expect(unsafe_code, reason = "rustix has no sync_file_range")]
     // SAFETY: takes integers only; the descriptor is open.
-    unsafe {
-        libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE);
+    let answer = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, bytes, how) };
+    if answer == 0 {
+        return Ok(());
     }
+    Err(std::io::Error::last_os_error())
 }
 
 /// Pages of a file in the page cache, by `cachestat`; `None` where the kernel (before 6.5) or a

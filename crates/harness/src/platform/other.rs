@@ -61,6 +61,10 @@ pub(crate) fn sync_filesystem(file: &std::fs::File) -> std::io::Result<()> {
     file.sync_all()
 }
 
+pub(crate) fn write_pages(file: &std::fs::File) -> std::io::Result<()> {
+    file.sync_all()
+}
+
 pub(crate) fn forget_pages(_: &std::fs::File) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
