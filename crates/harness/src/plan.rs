@@ -1,8 +1,9 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
-use crate::HarnessError;
+use crate::{HarnessError, disk, environment};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use stowplan_analysis::LOOKS;
 use stowplan_model::{
     CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec,
@@ -342,17 +343,16 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
 pub fn needs(plan: &Plan) -> Needs {
     // Room for the dataset and each built store: a file of 10 KB takes 12 KB on disk, a
     // write-ahead log the size of what one block writes.
-    let dataset_bytes = |name: &str| {
-        plan.datasets
-            .get(name)
-            .map_or(0, |spec| spec.count.saturating_mul(spec.size.mean()))
-    };
     let instances: BTreeMap<&str, u64> = plan
         .cells()
         .filter(|cell| cell.capabilities.persistent)
-        .map(|cell| (cell.instance.as_str(), dataset_bytes(&cell.dataset)))
+        .map(|cell| (cell.instance.as_str(), dataset_bytes(plan, &cell.dataset)))
         .collect();
-    let datasets: u64 = plan.datasets.keys().map(|name| dataset_bytes(name)).sum();
+    let datasets: u64 = plan
+        .datasets
+        .keys()
+        .map(|name| dataset_bytes(plan, name))
+        .sum();
     let built: u64 = instances
         .values()
         .map(|bytes| bytes + bytes / 4 + (64 << 20))
@@ -363,6 +363,21 @@ pub fn needs(plan: &Plan) -> Needs {
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
         most_seconds: preparing + rounds_seconds(&plan.comparisons, u32::MAX),
     }
+}
+
+/// Expected bytes of the values of a dataset.
+pub(crate) fn dataset_bytes(plan: &Plan, dataset: &str) -> u64 {
+    let bytes = |spec: &DatasetSpec| spec.count.saturating_mul(spec.size.mean());
+    plan.datasets.get(dataset).map_or(0, bytes)
+}
+
+/// Refuses a plan that needs more disk than there is at a place, which need not exist yet.
+///
+/// # Errors
+/// Too little space; the message says how much is needed and how much there is.
+pub fn require_space(plan: &Plan, place: &Path) -> Result<(), HarnessError> {
+    let existing = environment::nearest_existing(place);
+    disk::require_free(existing, needs(plan).disk_bytes)
 }
 
 /// Seconds for this many rounds of each comparison, or its cap; an estimate.

@@ -7,34 +7,38 @@ mod blocks;
 mod instances;
 mod log;
 
+use crate::HarnessError;
+use crate::environment::{self, Plans};
 use crate::interrupt::Interrupt;
-use crate::plan::{Needs, needs};
 use crate::random::Random;
 use crate::sequence;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, disk};
 use blocks::{BlockSize, Blocks, Spot};
 use instances::Instances;
 use log::ResultLog;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    HarnessCost, Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
-    Warning, WarningKind,
+    Environment, HarnessCost, Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
+    SCHEMA_VERSION, Warning, WarningKind,
 };
+use stowplan_stores::registry;
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 5;
+/// How long other processes' writes to the device are watched before a run.
+const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
 
 /// How a plan is run.
 #[derive(Debug)]
 pub struct RunOptions {
     /// The file of the result; it must not exist.
     pub result: PathBuf,
-    /// The work directory: made by [`disk::make_work_directory`], on the file system under test.
+    /// The work directory: made by [`crate::disk::create_work_directory`], on the file system under
+    /// test.
     pub work: PathBuf,
     /// Seed of all orders and sequences.
     pub seed: u64,
@@ -149,10 +153,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let started = Instant::now();
-        let Needs { disk_bytes, .. } = needs(plan);
-        disk::require_free(&options.work, disk_bytes)?;
-        let environment = stowplan_model::Environment::default();
-        let warnings: Vec<Warning> = Vec::new();
+        let environment = examine(plan, &options.work);
+        let warnings = environment::warnings(&environment, &load_of(plan, &environment));
         let mut log = ResultLog::create(&options.result)?;
         log.append(&Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
@@ -373,11 +375,7 @@ impl<'a> Runner<'a> {
         Ok(sizes)
     }
 
-    fn pilot(
-        &mut self,
-        cell: &Cell,
-        sequence: &std::path::Path,
-    ) -> Result<BlockSize, HarnessError> {
+    fn pilot(&mut self, cell: &Cell, sequence: &Path) -> Result<BlockSize, HarnessError> {
         let count = self.count(&cell.dataset);
         let trial = BlockSize::trial(cell, count);
         if let Some(size) = BlockSize::given(cell, count) {
@@ -656,4 +654,39 @@ fn next_look(round: u32, cap: u32) -> u32 {
         .find(|look| *look > round)
         .unwrap_or(cap)
         .min(cap)
+}
+
+/// The machine, and the engines that this plan uses.
+fn examine(plan: &Plan, work: &Path) -> Environment {
+    let mut environment = environment::examine(work);
+    let kinds: BTreeSet<&str> = plan.cells().map(|cell| cell.store.kind.as_str()).collect();
+    let engines = kinds
+        .into_iter()
+        .filter_map(|kind| registry::find(kind).ok()?.engine());
+    environment.engines = engines
+        .map(|(name, version)| (name.to_owned(), version))
+        .collect();
+    environment
+}
+
+/// What the plan will ask of the machine.
+fn load_of(plan: &Plan, environment: &Environment) -> Plans {
+    let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
+    let instances: BTreeMap<&str, u64> = plan
+        .cells()
+        .filter(warm)
+        .map(|cell| {
+            (
+                cell.instance.as_str(),
+                crate::plan::dataset_bytes(plan, &cell.dataset),
+            )
+        })
+        .collect();
+    let device = environment.device.as_ref();
+    Plans {
+        cached_bytes: instances.values().sum(),
+        working_set_bytes: instances.values().copied().min().unwrap_or(0),
+        foreign_write_rate: device
+            .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
+    }
 }

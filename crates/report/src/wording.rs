@@ -56,10 +56,7 @@ pub fn findings(analysis: &Analysis) -> Vec<Findings> {
 #[must_use]
 pub fn ending(analysis: &Analysis) -> Option<String> {
     let Some(end) = &analysis.end else {
-        return Some(
-            "The run was cut off; what it had measured until then is shown. Go on with --resume."
-                .to_owned(),
-        );
+        return Some("The run was cut off; what it had measured until then is shown.".to_owned());
     };
     let after = format::seconds(end.seconds);
     match end.outcome {
@@ -69,8 +66,7 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
              rule; a larger --budget narrows what is unresolved."
         )),
         RunOutcome::Interrupted => Some(format!(
-            "The run was interrupted after {after}; what it had measured until then is shown. Go \
-             on with --resume."
+            "The run was interrupted after {after}; what it had measured until then is shown."
         )),
     }
 }

@@ -51,7 +51,7 @@ pub(crate) enum CliError {
     },
     /// A study file has a mistake.
     #[error(transparent)]
-    Study(#[from] StudyError),
+    Study(Box<StudyError>),
     /// A result cannot be analysed.
     #[error("{}: {error}", path.display())]
     Analysis {
@@ -62,18 +62,31 @@ pub(crate) enum CliError {
     },
     /// Before measuring began.
     #[error(transparent)]
-    Setup(HarnessError),
+    Setup(Box<HarnessError>),
     /// While measuring.
     #[error("{error}; what was measured before stands in {}", result.display())]
     Run {
         /// What happened.
-        error: HarnessError,
+        error: Box<HarnessError>,
         /// The result so far.
         result: PathBuf,
     },
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),
+}
+
+impl From<HarnessError> for CliError {
+    /// Before measuring began; once it has, see [`Self::Run`].
+    fn from(error: HarnessError) -> Self {
+        Self::Setup(Box::new(error))
+    }
+}
+
+impl From<StudyError> for CliError {
+    fn from(error: StudyError) -> Self {
+        Self::Study(Box::new(error))
+    }
 }
 
 impl CliError {

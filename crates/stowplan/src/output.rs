@@ -49,7 +49,7 @@ impl Output {
         let parent = Path::new("stowplan-results");
         fs::create_dir_all(parent).map_err(CliError::io("create directory", parent))?;
         let time = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
-        let host = "host".to_owned();
+        let host = stowplan_harness::environment::host_name();
         let name: String = format!("{time}-{study}-{host}")
             .chars()
             .map(|c| {

@@ -21,11 +21,17 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     let Some(name) = &options.study else {
         return listing::studies();
     };
-    let plan = plan::plan(studies::find(name)?, &plan_options(options)).map_err(CliError::Setup)?;
+    let plan = plan::plan(studies::find(name)?, &plan_options(options))?;
     if options.dry_run {
         print(&plan::describe(&plan));
         return Ok(Exit::Done);
     }
+    let place = options
+        .work
+        .as_deref()
+        .or(options.output.as_deref())
+        .unwrap_or(Path::new("."));
+    plan::require_space(&plan, place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
     let end = measure(&plan, options, &output)?;
     let analysis = show(&output.result(), &options.print)?;
@@ -50,7 +56,7 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
 /// Serves one job for a parent process.
 pub(crate) fn worker() -> Result<Exit, CliError> {
     let mut input = BufReader::new(stdin());
-    stowplan_harness::worker::worker(&mut input, &mut stdout().lock()).map_err(CliError::Setup)?;
+    stowplan_harness::worker::worker(&mut input, &mut stdout().lock())?;
     Ok(Exit::Done)
 }
 
@@ -71,7 +77,7 @@ fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEn
         Some(parent) => parent.join(format!("stowplan-work-{}", std::process::id())),
         None => output.directory().join("work"),
     };
-    disk::create_work_directory(&work).map_err(CliError::Setup)?;
+    disk::create_work_directory(&work)?;
     let run = RunOptions {
         result: output.result(),
         work,
@@ -82,17 +88,17 @@ fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEn
             max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
             precision: options.precision,
         },
-        workers: WorkerCommand::this_executable().map_err(CliError::Setup)?,
+        workers: WorkerCommand::this_executable()?,
         interrupt,
     };
     let mut progress = Progress::new(options.print.quiet);
     let ended = runner::run(plan, &run, &mut progress);
     progress.finish();
     if !options.keep {
-        disk::remove_work_directory(&run.work).map_err(CliError::Setup)?;
+        disk::remove_work_directory(&run.work)?;
     }
     ended.map_err(|error| CliError::Run {
-        error,
+        error: Box::new(error),
         result: run.result,
     })
 }
@@ -109,7 +115,7 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
     }
     let analysis = analyse(&records, None).map_err(|error| CliError::Analysis {
         path: result.to_owned(),
-        error,
+        error: Box::new(error),
     })?;
     let beside = |name: &str| -> PathBuf { result.with_file_name(name) };
     write_whole(&beside("summary.md"), &markdown::render(&analysis))?;

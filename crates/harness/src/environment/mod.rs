@@ -14,6 +14,7 @@ pub use warnings::{Plans, warnings};
 pub(crate) use mounts::mount_of;
 
 use crate::{page_cache, platform};
+use std::ffi::CStr;
 use std::path::Path;
 use stowplan_model::{Environment, FileSystem};
 
@@ -23,12 +24,12 @@ use stowplan_model::{Environment, FileSystem};
 pub fn examine(work: &Path) -> Environment {
     let work = nearest_existing(work);
     let name = rustix::system::uname();
-    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let text = |part: &CStr| part.to_string_lossy().into_owned();
     let memory = machine::memory();
     let mount = mount_of(work);
     let state = rustix::fs::statvfs(work).ok();
     Environment {
-        host: text(name.nodename()),
+        host: host_name(),
         os: machine::distribution().unwrap_or_else(|| text(name.sysname())),
         kernel: text(name.release()),
         architecture: text(name.machine()),
@@ -64,8 +65,17 @@ pub fn examine(work: &Path) -> Environment {
     }
 }
 
+/// The name of this machine.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// The path itself, or the first directory above it that exists.
-fn nearest_existing(path: &Path) -> &Path {
+pub(crate) fn nearest_existing(path: &Path) -> &Path {
     path.ancestors()
         .find(|ancestor| !ancestor.as_os_str().is_empty() && ancestor.exists())
         .unwrap_or(Path::new("."))
