@@ -297,10 +297,9 @@ mod tests {
 
     fn error_of(script: &str) -> String {
         let interrupt = Interrupt::never();
-        let Err(error) = WorkerProcess::start(&scripted(script), &interrupt) else {
-            panic!("the worker should have failed");
-        };
-        error.to_string()
+        let error = WorkerProcess::start(&scripted(script), &interrupt).err();
+        let (message, stderr) = error.map(HarnessError::split).unwrap_or_default();
+        format!("{message}\n{stderr}")
     }
 
     #[test]

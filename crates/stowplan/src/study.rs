@@ -115,7 +115,7 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
     }
     let analysis = analyse(&records, None).map_err(|error| CliError::Analysis {
         path: result.to_owned(),
-        error: Box::new(error),
+        error,
     })?;
     let beside = |name: &str| -> PathBuf { result.with_file_name(name) };
     write_whole(&beside("summary.md"), &markdown::render(&analysis))?;

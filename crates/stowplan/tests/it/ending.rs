@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use stowplan_model::{Record, RunOutcome};
 
 /// Starts the small study and waits until its result holds some measurements.
+#[expect(clippy::zombie_processes, reason = "callers wait for it")]
 fn started(bench: &Bench) -> Child {
     let child = bench
         .command(&["study", "small.toml", "--output", "out"])

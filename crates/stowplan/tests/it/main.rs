@@ -3,6 +3,8 @@
 //! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
 //! refused before measuring, `run` what a run leaves behind, `ending` how runs end early.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
+
 mod bench;
 mod ending;
 mod input;
