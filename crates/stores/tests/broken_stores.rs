@@ -1,6 +1,8 @@
 //! Stores that are broken on purpose must each be caught by the check that is meant for it: a
 //! conformance suite that passes everything would pass these too.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};

@@ -118,14 +118,14 @@ pub(super) fn fill(session: &mut dyn Session, keys: u64, bytes: usize) -> Outcom
 /// (xorshift64*).
 pub(super) fn value(key: u64, version: u64, bytes: usize) -> Vec<u8> {
     let mut state = (key << 20 | version).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut value = Vec::with_capacity(bytes + 8);
-    while value.len() < bytes {
+    let mut value = vec![0; bytes];
+    for chunk in value.chunks_mut(8) {
         state ^= state >> 12;
         state ^= state << 25;
         state ^= state >> 27;
-        value.extend(state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_le_bytes());
+        let word = state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_le_bytes();
+        chunk.copy_from_slice(&word[..chunk.len()]);
     }
-    value.truncate(bytes);
     value
 }
 

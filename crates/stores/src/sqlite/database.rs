@@ -27,9 +27,25 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
         &connection,
         &format!("PRAGMA page_size={}", options.settings.number("page_size")),
     )?;
+    if options.location == Location::Temp {
+        keep_temporary_files_below(&connection, path.parent().unwrap_or(path))?;
+    }
     configure(&connection, options)?;
     run(&connection, CREATE_TABLE)?;
     Ok(connection)
+}
+
+/// A run writes nowhere but below its own directories, and measures the file system it was told
+/// to. The pragma is for the whole process; SQLite makes the file only when its cache overflows.
+fn keep_temporary_files_below(connection: &Connection, directory: &Path) -> Result<()> {
+    connection
+        .pragma_update(None, "temp_store_directory", directory.to_string_lossy())
+        .map_err(|e| {
+            failed(
+                format!("use {} for temporary files", directory.display()),
+                &e,
+            )
+        })
 }
 
 /// An existing database on disk.

@@ -229,15 +229,13 @@ fn a_setting_that_sqlite_caps_is_a_difference() {
 
 #[test]
 fn a_database_in_memory_has_one_connection_and_no_second_life() {
-    for location in ["memory", "temp"] {
-        let directory = tempfile::tempdir().unwrap();
-        let asked = settings(&[("location", location)]);
-        let store = Sqlite.create(directory.path(), &asked).unwrap();
-        let _first = store.connect().unwrap();
-        assert!(store.connect().is_err());
-        assert!(Sqlite.open(directory.path(), &asked).is_err());
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
+    let directory = tempfile::tempdir().unwrap();
+    let asked = settings(&[("location", "memory")]);
+    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let _first = store.connect().unwrap();
+    assert!(store.connect().is_err());
+    assert!(Sqlite.open(directory.path(), &asked).is_err());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -274,4 +272,22 @@ fn the_engine_tells_its_version_and_build_options() {
     assert_eq!(name, "SQLite");
     assert!(version.starts_with("3."), "{version}");
     assert!(version.contains("THREADSAFE"), "{version}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_temporary_database_overflows_into_the_directory_of_the_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let asked = settings(&[("location", "temp"), ("cache", "0")]);
+    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    for key in 0..100 {
+        session.insert(Key(key), &[key as u8; 50_000]).unwrap();
+    }
+    let open_files = fs::read_dir("/proc/self/fd").unwrap();
+    let below = open_files
+        .filter_map(|entry| fs::read_link(entry.unwrap().path()).ok())
+        .filter(|target| target.starts_with(directory.path()));
+    assert_eq!(below.count(), 1);
 }
