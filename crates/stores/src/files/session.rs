@@ -70,22 +70,33 @@ impl<'s> FileSession<'s> {
         usize::try_from(stat.st_size).map_err(|_| self.error("stat", name, Errno::OVERFLOW))
     }
 
-    /// Exactly open, fstat, read and close. The read asks for one byte more than fstat
-    /// announced, so that a file that grew meanwhile is noticed by the same call.
+    /// Exactly open, fstat, read and close.
     fn read(&self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let name = self.name(key);
         let Some(file) = self.open(&name, OFlags::RDONLY)? else {
             return Ok(Found::Missing);
         };
         let announced = self.size(&file, &name)?;
+        self.deliver(key, &file, announced, buffer)
+    }
+
+    /// Reads the whole file. Asks for one byte more than was announced, so that a file that grew
+    /// meanwhile is noticed by the same call.
+    fn deliver(
+        &self,
+        key: Key,
+        file: &OwnedFd,
+        announced: usize,
+        buffer: &mut Buffer,
+    ) -> Result<Found> {
         let room = buffer.room(announced + 1)?;
         let mut read = 0;
         loop {
             let target = &mut room[read..];
-            match retry_on_intr(|| rustix::io::read(&file, &mut *target)) {
+            match retry_on_intr(|| rustix::io::read(file, &mut *target)) {
                 Ok(0) => break,
                 Ok(n) => read += n,
-                Err(errno) => return Err(self.error("read", &name, errno)),
+                Err(errno) => return Err(self.error("read", &self.name(key), errno)),
             }
             if read >= announced {
                 break;
@@ -329,5 +340,30 @@ impl Session for FileSession<'_> {
         }
         self.scanned = buffer;
         Ok(visited)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Files, Options};
+    use super::*;
+    use crate::StoreKind;
+    use stowplan_model::Settings;
+
+    #[test]
+    fn a_file_that_changed_size_since_it_announced_it_is_damaged() {
+        let settings = Settings::resolve(Files.settings(), &Default::default()).unwrap();
+        let options = Options::from_settings(&settings).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let store = FileStore::open(directory.path(), options, settings).unwrap();
+        let mut session = FileSession::new(&store).unwrap();
+        session.insert(Key(1), &[1; 5000]).unwrap();
+        let mut buffer = Buffer::with_capacity(0).unwrap();
+        for (announced, whole) in [(0, false), (4999, false), (5000, true), (5001, false)] {
+            let file = session.open(&session.name(Key(1)), OFlags::RDONLY);
+            let file = file.unwrap().unwrap();
+            let delivered = session.deliver(Key(1), &file, announced, &mut buffer);
+            assert_eq!(delivered.is_ok(), whole, "{announced}");
+        }
     }
 }
