@@ -5,17 +5,18 @@
 //! the last timestamp nothing runs but the lead-in and the measured operations.
 
 use crate::accounting::{Accounting, Usage};
-use crate::block::{self, Payloads, Timing, Window, bytes_of, run_block};
+use crate::block::{self, Done, Payloads, Timing, Window, bytes_of, run_block};
 use crate::dataset::Dataset;
 use crate::sequence::{Sequence, Step};
-use crate::{HarnessError, disk, page_cache, versions};
+use crate::{HarnessError, disk, page_cache, platform, versions};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use stowplan_model::{
-    BlockKind, CacheState, Delivery, FromWorker, Job, Measurement, PROTOCOL_NAME, PROTOCOL_VERSION,
-    Residency, Settings, Task, ToWorker, Verification, WallBreakdown, decode, encode,
+    BlockKind, BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, PROTOCOL_NAME,
+    PROTOCOL_VERSION, Residency, Settings, Task, ToWorker, Verification, WallBreakdown, Workload,
+    decode, encode,
 };
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, Buffer, Connection, Found, Key, Session, Store, StoreError};
@@ -29,7 +30,7 @@ const PROGRESS_EVERY: u64 = 2_000;
 /// # Errors
 /// The parent is gone, or says what is no message.
 pub fn worker(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), HarnessError> {
-    crate::platform::die_with_parent();
+    platform::die_with_parent();
     let mut wire = Wire { input, output };
     wire.say(&FromWorker::Hello {
         protocol: PROTOCOL_NAME.to_owned(),
@@ -98,7 +99,7 @@ fn perform(job: &Job, wire: &mut Wire<'_>) -> Result<FromWorker, HarnessError> {
     match &job.task {
         Task::Build => build(job, &resolved, wire),
         Task::Verify => verify(job, &resolved, wire),
-        Task::Measure { .. } => measure(job, &resolved, wire),
+        Task::Measure(task) => measure(job, task, &resolved, wire),
     }
 }
 
@@ -303,33 +304,15 @@ fn open_store(job: &Job, resolved: &Resolved) -> Result<Box<dyn Store>, HarnessE
 
 fn measure(
     job: &Job,
+    task: &BlockTask,
     resolved: &Resolved,
     wire: &mut Wire<'_>,
 ) -> Result<FromWorker, HarnessError> {
-    let Task::Measure {
-        block,
-        sequence,
-        first,
-        lead_in,
-        operations,
-        version,
-        round,
-        position,
-    } = &job.task
-    else {
-        return Err(HarnessError::invalid("not a job to measure"));
-    };
-    let writes = job.workload.operation.writes();
-    let sequence = Sequence::open(sequence)?;
-    let lead_in = sequence.window(*first, *lead_in)?;
-    let timed = sequence.window(*first + block::len(&lead_in), *operations)?;
-    let (lead_in_payloads, timed_payloads) = if writes {
-        let dataset = Dataset::open(&job.dataset)?;
-        let prepare = |window| Payloads::prepare(dataset.generator(), window, *version);
-        (prepare(&lead_in)?, prepare(&timed)?)
-    } else {
-        (Payloads::default(), Payloads::default())
-    };
+    let sequence = Sequence::open(&task.sequence)?;
+    let lead_in = sequence.window(task.first, task.lead_in)?;
+    let timed = sequence.window(task.first + task.lead_in, task.operations)?;
+    let lead_in_payloads = payloads(job, task, &lead_in)?;
+    let timed_payloads = payloads(job, task, &timed)?;
     let store = open_store(job, resolved)?;
     let residency = match job.workload.cache {
         CacheState::Cold => Some(make_cold(&*store, &timed)?),
@@ -346,78 +329,143 @@ fn measure(
         })?;
     }
     let effective = connection.effective_settings()?;
-    let mut session = connection.session()?;
-    let mut buffer = Buffer::with_capacity(bytes_of(&lead_in).max(bytes_of(&timed)))?;
-    let mut histogram = block::new_histogram()?;
-    let accounting = Accounting::of_this_thread();
+    let mut operator = Operator {
+        session: connection.session()?,
+        workload: &job.workload,
+        buffer: Buffer::with_capacity(bytes_of(&lead_in).max(bytes_of(&timed)))?,
+    };
+    if job.workload.cache == CacheState::Warm && !job.workload.operation.writes() {
+        operator.enter_mapped_pages(&lead_in, &job.instance)?;
+    }
     wire.ready(effective)?;
 
-    let mut run = |window, payloads, timing: Timing<'_>| {
-        run_block(
-            &mut *session,
-            &job.workload,
-            window,
-            payloads,
-            &mut buffer,
-            timing,
-        )
-    };
     let leading = Instant::now();
-    run(&lead_in, &lead_in_payloads, Timing::Ends)?;
+    operator.run(&lead_in, &lead_in_payloads, Timing::Ends)?;
     let lead_in_ns = nanoseconds(leading);
-    let started_unix_ms = unix_ms();
-    let timing = match block {
-        BlockKind::Latency => Timing::EachOperation(&mut histogram),
-        BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
-    };
-    let syncs = stowplan_stores::sync_calls();
-    let begin = accounting.begin();
-    let done = run(&timed, &timed_payloads, timing);
-    let usage = accounting.end(&begin);
-    let syncs = stowplan_stores::sync_calls().since(&syncs);
-    let done = done?;
+    let mut measurement = operator.time(task.block, &timed, &timed_payloads)?;
 
-    drop(session);
-    let drain_ns = if writes {
-        drain(job, &*store, connection)?
-    } else {
-        connection.close()?;
-        0
-    };
-    if writes && resolved.capabilities.persistent {
+    drop(operator);
+    let drain_ns = end(job, &*store, connection)?;
+    if job.workload.operation.writes() && resolved.capabilities.persistent {
         let steps = lead_in.iter().chain(&timed).copied().flatten();
-        versions::update(
-            &job.versions,
-            steps.map(|raw| Step::decode(raw).key),
-            *version,
-        )?;
+        let keys = steps.map(|raw| Step::decode(raw).key);
+        versions::update(&job.versions, keys, task.version)?;
     }
-    let outside = WallBreakdown {
+    measurement.outside = WallBreakdown {
         open_ns,
         lead_in_ns,
-        last_commit_ns: done.last_commit_ns,
         drain_ns,
-    };
-    let latency = match block {
-        BlockKind::Latency => Some(block::serialise(&histogram)?),
-        BlockKind::Ratio | BlockKind::Pilot => None,
+        ..measurement.outside
     };
     Ok(FromWorker::Measured(Measurement {
         cell: job.cell.clone(),
-        round: *round,
-        position: *position,
-        block: *block,
-        operations: block::len(&timed),
-        bytes: done.bytes,
-        lead_in_operations: block::len(&lead_in),
-        commits: done.commits,
-        syncs,
-        outside,
+        round: task.round,
+        position: task.position,
+        lead_in_operations: task.lead_in,
         residency,
-        latency,
-        started_unix_ms,
-        ..measurement_of(&usage)
+        ..measurement
     }))
+}
+
+/// What a window of writes will write; nothing for reads.
+fn payloads(job: &Job, task: &BlockTask, window: &Window<'_>) -> Result<Payloads, HarnessError> {
+    if !job.workload.operation.writes() {
+        return Ok(Payloads::default());
+    }
+    let dataset = Dataset::open(&job.dataset)?;
+    Payloads::prepare(dataset.generator(), window, task.version)
+}
+
+/// A session with what its operations need.
+struct Operator<'a> {
+    session: Box<dyn Session + 'a>,
+    workload: &'a Workload,
+    buffer: Buffer,
+}
+
+impl Operator<'_> {
+    fn run(
+        &mut self,
+        window: &Window<'_>,
+        payloads: &Payloads,
+        timing: Timing<'_>,
+    ) -> Result<Done, HarnessError> {
+        run_block(
+            &mut *self.session,
+            self.workload,
+            window,
+            payloads,
+            &mut self.buffer,
+            timing,
+        )
+    }
+
+    /// Brings the page tables into the state of a process that has run for a while: one read, so
+    /// that the engine has mapped its file if it maps it at all, then every page of it.
+    fn enter_mapped_pages(
+        &mut self,
+        window: &Window<'_>,
+        instance: &Path,
+    ) -> Result<(), HarnessError> {
+        let [steps, _] = *window;
+        let one = &steps[..steps.len().min(1)];
+        self.run(&[one, &[]], &Payloads::default(), Timing::Ends)?;
+        platform::populate_mappings(instance);
+        Ok(())
+    }
+
+    /// Times a window.
+    fn time(
+        &mut self,
+        block: BlockKind,
+        window: &Window<'_>,
+        payloads: &Payloads,
+    ) -> Result<Measurement, HarnessError> {
+        let mut histogram = block::new_histogram()?;
+        let timing = match block {
+            BlockKind::Latency => Timing::EachOperation(&mut histogram),
+            BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
+        };
+        let accounting = Accounting::of_this_thread();
+        let started_unix_ms = unix_ms();
+        let syncs = stowplan_stores::sync_calls();
+        let begin = accounting.begin();
+        let done = self.run(window, payloads, timing);
+        let usage = accounting.end(&begin);
+        let syncs = stowplan_stores::sync_calls().since(&syncs);
+        let done = done?;
+        let latency = match block {
+            BlockKind::Latency => Some(block::serialise(&histogram)?),
+            BlockKind::Ratio | BlockKind::Pilot => None,
+        };
+        Ok(Measurement {
+            block,
+            operations: block::len(window),
+            bytes: done.bytes,
+            commits: done.commits,
+            syncs,
+            outside: WallBreakdown {
+                last_commit_ns: done.last_commit_ns,
+                ..WallBreakdown::default()
+            },
+            latency,
+            started_unix_ms,
+            ..measurement_of(&usage)
+        })
+    }
+}
+
+/// Closes a store; after writes brings its data to rest and tells how long that took.
+fn end(
+    job: &Job,
+    store: &dyn Store,
+    connection: Box<dyn Connection + '_>,
+) -> Result<u64, HarnessError> {
+    if job.workload.operation.writes() {
+        return drain(job, store, connection);
+    }
+    connection.close()?;
+    Ok(0)
 }
 
 /// A store that forgets on closing is loaded by each worker anew; the one that does nothing has

@@ -103,29 +103,33 @@ pub struct Job {
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Time one block.
-    Measure {
-        /// How it is timed.
-        block: BlockKind,
-        /// The operation sequence: see docs/driver-format.md.
-        sequence: PathBuf,
-        /// First operation of the lead-in, an index into the sequence (which is cyclic).
-        first: u64,
-        /// Operations of the lead-in; the timed ones follow.
-        lead_in: u64,
-        /// Timed operations.
-        operations: u64,
-        /// Version that overwritten values get.
-        version: u32,
-        /// Round, from 0.
-        round: u32,
-        /// Position within the round, from 0.
-        position: u32,
-    },
+    Measure(BlockTask),
     /// Read every value untimed and compare it with what it must be.
     Verify,
     /// Build the store in the instance directory, which exists and is empty, and load the whole
     /// dataset into it.
     Build,
+}
+
+/// Which block is to be timed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockTask {
+    /// How it is timed.
+    pub block: BlockKind,
+    /// The operation sequence: see docs/driver-format.md.
+    pub sequence: PathBuf,
+    /// First operation of the lead-in, an index into the sequence (which is cyclic).
+    pub first: u64,
+    /// Operations of the lead-in; the timed ones follow.
+    pub lead_in: u64,
+    /// Timed operations.
+    pub operations: u64,
+    /// Version that overwritten values get.
+    pub version: u32,
+    /// Round, from 0.
+    pub round: u32,
+    /// Position within the round, from 0.
+    pub position: u32,
 }
 
 /// Why a line of the protocol could not be read.

@@ -87,3 +87,8 @@ pub(crate) fn page_bytes() -> u64 {
 
 /// Not available here: a worker ends when its stdin closes.
 pub(crate) fn die_with_parent() {}
+
+/// Not available here: mapped pages are entered as they are first read.
+pub(crate) fn populate_mappings(_directory: &std::path::Path) -> u64 {
+    0
+}

@@ -5,8 +5,8 @@ use crate::worker_process::{WorkerCommand, WorkerProcess};
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
 use stowplan_model::{
-    AccessOrder, BlockKind, CacheState, Cell, CellId, Delivery, FromWorker, HarnessCost, Job,
-    Measurement, Operation, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
+    AccessOrder, BlockKind, BlockTask, CacheState, Cell, CellId, Delivery, FromWorker, HarnessCost,
+    Job, Measurement, Operation, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
     encode,
 };
 
@@ -162,7 +162,7 @@ impl<'a> Blocks<'a> {
         block: BlockKind,
         spot: &Spot<'_>,
     ) -> Result<(Measurement, Settings), HarnessError> {
-        let task = Task::Measure {
+        let task = Task::Measure(BlockTask {
             block,
             sequence: spot.sequence.to_owned(),
             first: spot.first,
@@ -171,7 +171,7 @@ impl<'a> Blocks<'a> {
             version: spot.version,
             round: spot.round,
             position: spot.position,
-        };
+        });
         match self.task(job(cell, place, task), &mut |_, _| ())? {
             (FromWorker::Measured(measurement), effective) => Ok((measurement, effective)),
             (other, _) => Err(out_of_turn(&other)),
@@ -258,7 +258,7 @@ impl<'a> Blocks<'a> {
             instance: nowhere.clone(),
             dataset: nowhere.clone(),
             versions: nowhere,
-            task: Task::Measure {
+            task: Task::Measure(BlockTask {
                 block,
                 sequence: sequence.to_owned(),
                 first: 0,
@@ -267,7 +267,7 @@ impl<'a> Blocks<'a> {
                 version: 0,
                 round,
                 position: 0,
-            },
+            }),
         };
         match self.task(job, &mut |_, _| ())? {
             (FromWorker::Measured(m), _) => {
