@@ -5,6 +5,7 @@
 
 mod name;
 mod session;
+mod stdio;
 mod store;
 
 use crate::{Result, Store, StoreError, StoreKind};
@@ -28,6 +29,13 @@ const SETTINGS: &[Setting] = &[
         shapes_layout: true,
     },
     Setting {
+        name: "read",
+        kind: SettingKind::Choice(&["openat", "stdio"]),
+        default: "openat",
+        help: "how a value is read: openat, fstat, read, close; or stat, fopen, fread, fclose by the whole path, as kvtest does",
+        shapes_layout: false,
+    },
+    Setting {
         name: "write",
         kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
         default: "truncate",
@@ -42,6 +50,13 @@ const SETTINGS: &[Setting] = &[
         shapes_layout: false,
     },
 ];
+
+/// How a value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadMode {
+    Openat,
+    Stdio,
+}
 
 /// How a value is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +78,7 @@ enum Fsync {
 #[derive(Debug, Clone, Copy)]
 struct Options {
     layout: Layout,
+    read: ReadMode,
     write: WriteMode,
     fsync: Fsync,
 }
@@ -73,6 +89,10 @@ impl Options {
             layout: match settings.word("layout") {
                 "tree" => Layout::Tree,
                 _ => Layout::Dir,
+            },
+            read: match settings.word("read") {
+                "stdio" => ReadMode::Stdio,
+                _ => ReadMode::Openat,
             },
             write: match settings.word("write") {
                 "in-place" => WriteMode::InPlace,

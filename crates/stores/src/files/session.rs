@@ -6,12 +6,14 @@
 
 use super::name::{Layout, Name};
 use super::store::FileStore;
-use super::{Fsync, STORE, WriteMode};
+use super::{Fsync, ReadMode, STORE, WriteMode, stdio};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
+use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers temporary files, across all sessions of this process.
@@ -24,13 +26,21 @@ pub(super) struct FileSession<'s> {
     store: &'s FileStore,
     /// Holds the value that a scan shows.
     scanned: Buffer,
+    /// The store's directory and a slash, behind which a name is put where the whole path is
+    /// needed.
+    whole_path: Vec<u8>,
+    directory_length: usize,
 }
 
 impl<'s> FileSession<'s> {
     pub(super) fn new(store: &'s FileStore) -> Result<Self> {
+        let mut whole_path = store.path.as_os_str().as_bytes().to_vec();
+        whole_path.push(b'/');
         Ok(Self {
             store,
             scanned: Buffer::with_capacity(0)?,
+            directory_length: whole_path.len(),
+            whole_path,
         })
     }
 
@@ -70,8 +80,23 @@ impl<'s> FileSession<'s> {
         usize::try_from(stat.st_size).map_err(|_| self.error("stat", name, Errno::OVERFLOW))
     }
 
+    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        match self.store.options.read {
+            ReadMode::Openat => self.read_by_calls(key, buffer),
+            ReadMode::Stdio => {
+                let name = self.name(key);
+                self.whole_path.truncate(self.directory_length);
+                self.whole_path
+                    .extend_from_slice(name.as_c_str().to_bytes_with_nul());
+                let path = CStr::from_bytes_with_nul(&self.whole_path)
+                    .map_err(|_| self.error("name", &name, Errno::INVAL))?;
+                stdio::read(key, path, buffer)
+            }
+        }
+    }
+
     /// Exactly open, fstat, read and close.
-    fn read(&self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+    fn read_by_calls(&self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let name = self.name(key);
         let Some(file) = self.open(&name, OFlags::RDONLY)? else {
             return Ok(Found::Missing);

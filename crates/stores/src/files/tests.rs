@@ -40,6 +40,28 @@ fn kvtest_finds_the_files_where_it_looks_for_them() {
 }
 
 #[test]
+fn reading_as_kvtest_does_delivers_the_same_as_reading_by_calls() {
+    with_store(&[("read", "stdio")], |directory, connection| {
+        let mut session = connection.session().unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        for (key, value) in [(1, vec![1; 10_007]), (2, vec![]), (3, vec![3; 4096])] {
+            session.insert(Key(key), &value).unwrap();
+            let found = session.read_into(Key(key), &mut buffer).unwrap();
+            assert_eq!(found, Found::Bytes(value.len()));
+            assert_eq!(buffer.bytes(), value);
+        }
+        let missing = session.read_into(Key(4), &mut buffer).unwrap();
+        assert_eq!(missing, Found::Missing);
+        fs::create_dir(directory.join("000005")).unwrap();
+        let message = session
+            .read_into(Key(5), &mut buffer)
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("000005"), "{message}");
+    });
+}
+
+#[test]
 fn a_file_that_was_shortened_or_emptied_reads_as_what_it_now_is() {
     with_store(&[], |directory, connection| {
         let mut session = connection.session().unwrap();
