@@ -265,9 +265,65 @@ pub(crate) fn die_with_parent() {
     let _ = rustix::process::set_parent_process_death_signal(kill);
 }
 
+/// Enters every page of the files below `directory` that this process has mapped into its page
+/// tables, as they are in a process that has run for a while. Pages that are not in the page cache
+/// are read in. Returns the bytes entered; what the kernel refuses (before 5.14) is left out.
+pub(crate) fn populate_mappings(directory: &Path) -> u64 {
+    let Ok(directory) = directory.canonicalize() else {
+        return 0;
+    };
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    maps.lines()
+        .filter_map(|line| mapped_below(line, &directory))
+        .filter(|(start, length)| {
+            let start = std::ptr::without_provenance_mut(*start);
+            #[expect(unsafe_code, reason = "advice on memory is unsafe by nature")]
+            // SAFETY: this advice changes no memory, it only fills page tables of a range that the
+            // kernel has just listed as mapped; for a range that is not mapped any more it fails.
+            unsafe { rustix::mm::madvise(start, *length, Advice::LinuxPopulateRead) }.is_ok()
+        })
+        .map(|(_, length)| length as u64)
+        .sum()
+}
+
+/// Start and length of a mapping of `/proc/self/maps`, if it is of a file below a directory.
+fn mapped_below(line: &str, directory: &Path) -> Option<(usize, usize)> {
+    let (range, _) = line.split_once(' ')?;
+    let file = Path::new(&line[line.find('/')?..]);
+    let (start, end) = range.split_once('-')?;
+    let start = usize::from_str_radix(start, 16).ok()?;
+    let end = usize::from_str_radix(end, 16).ok()?;
+    (file.starts_with(directory) && start < end).then(|| (start, end - start))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_mappings_of_files_below_the_directory_are_entered() {
+        let line = "7f00a000-7f00c000 r--s 00000000 fe:00 42     /data/my store/values.bin";
+        let found = mapped_below(line, Path::new("/data/my store"));
+        assert_eq!(found, Some((0x7f00_a000, 0x2000)));
+        assert_eq!(mapped_below(line, Path::new("/data/my")), None);
+        assert_eq!(
+            mapped_below("7f00a000-7f00c000 rw-p 0 00:00 0", Path::new("/")),
+            None
+        );
+    }
+
+    #[test]
+    fn a_mapped_file_has_all_its_pages_entered() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+        let file = File::open(&path).unwrap();
+        #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
+        // SAFETY: nobody else knows the file.
+        let map = unsafe { memmap2::Mmap::map(&file) }.unwrap();
+        assert_eq!(populate_mappings(directory.path()), 1 << 20);
+        assert!(map.iter().all(|byte| *byte == 1));
+    }
 
     #[test]
     fn the_run_queue_delay_is_the_second_field() {
@@ -303,35 +359,4 @@ mod tests {
         assert_eq!(parse_peak_memory(status), Some(1536 * 1024));
         assert_eq!(parse_peak_memory("Name:\tkthreadd\n"), None);
     }
-}
-
-/// Enters every page of the files below `directory` that this process has mapped into its page
-/// tables, as they are in a process that has run for a while. Pages that are not in the page cache
-/// are read in. Returns the bytes entered; what the kernel refuses (before 5.14) is left out.
-pub(crate) fn populate_mappings(directory: &Path) -> u64 {
-    let Ok(directory) = directory.canonicalize() else {
-        return 0;
-    };
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    maps.lines()
-        .filter_map(|line| mapped_below(line, &directory))
-        .filter(|(start, length)| {
-            let start = std::ptr::without_provenance_mut(*start);
-            #[expect(unsafe_code, reason = "advice on memory is unsafe by nature")]
-            // SAFETY: this advice changes no memory, it only fills page tables of a range that the
-            // kernel has just listed as mapped; for a range that is not mapped any more it fails.
-            unsafe { rustix::mm::madvise(start, *length, Advice::LinuxPopulateRead) }.is_ok()
-        })
-        .map(|(_, length)| length as u64)
-        .sum()
-}
-
-/// Start and length of a mapping of `/proc/self/maps`, if it is of a file below a directory.
-fn mapped_below(line: &str, directory: &Path) -> Option<(usize, usize)> {
-    let (range, _) = line.split_once(' ')?;
-    let file = Path::new(&line[line.find('/')?..]);
-    let (start, end) = range.split_once('-')?;
-    let start = usize::from_str_radix(start, 16).ok()?;
-    let end = usize::from_str_radix(end, 16).ok()?;
-    (file.starts_with(directory) && start < end).then(|| (start, end - start))
 }
