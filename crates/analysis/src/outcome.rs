@@ -43,7 +43,8 @@ pub struct ComparisonOutcome {
     pub control: Option<ControlOutcome>,
     /// The noise floor φ, as a natural logarithm: intervals are widened by it.
     pub noise_floor: f64,
-    /// Whether the A/A gate is passed; if not, no verdict of the comparison claims anything.
+    /// Whether the A/A gate is passed (the control's interval contains 1); if not, no verdict of
+    /// the comparison claims anything.
     /// With too few rounds for a control there is nothing to doubt yet, and this is true.
     pub reliable: bool,
     /// Mean share of wall time that blocks waited for a CPU (D/W).
@@ -90,7 +91,8 @@ pub struct ControlOutcome {
     /// Control over baseline, two identical cells; its interval is not widened by what it
     /// shows itself, only by the base floor.
     pub estimate: RatioEstimate,
-    /// The verdict on it: `Equivalent` on a quiet machine.
+    /// The verdict on it: `Equivalent` on a quiet machine, `Unresolved` where rounds are too few
+    /// for the noise, `Unreliable` if the interval excludes 1. Never anything else.
     pub verdict: Verdict,
 }
 

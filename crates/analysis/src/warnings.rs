@@ -1,6 +1,6 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
-use crate::{ComparisonOutcome, Metric, gathered::Gathered, judge::Judge, summary::Described};
+use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, summary::Described};
 use stowplan_model::{Cell, Role, Settings, Value, Warning, WarningKind};
 
 /// A cache size that differs by less than this share was rounded to whole pages.
@@ -33,24 +33,19 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
         |control| {
             let e = control.estimate;
             format!(
-                "two identical cells differ by a factor of {:.3} [{:.3}, {:.3}]",
+                "two identical cells differ by a factor of {:.3} [{:.3}, {:.3}], more than noise \
+                 explains",
                 e.ratio, e.low, e.high
             )
         },
     );
-    let times = match outcome.metric {
-        Metric::Corrected => "Stop other work on this machine, then run it again.",
-        Metric::Wall => {
-            "Stop other work on this machine, then run it again; wall times need far more rounds."
-        }
-    };
     Some(Warning {
         kind: WarningKind::Other,
         message: format!(
             "comparison {}: {what}, so nothing is claimed of it",
             outcome.id
         ),
-        advice: times.to_owned(),
+        advice: "Stop other work on this machine, then run it again.".to_owned(),
     })
 }
 

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod findings;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
 mod simulated_drift;

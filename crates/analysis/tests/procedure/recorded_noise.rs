@@ -10,9 +10,9 @@ const SEED: u64 = 20_260_101;
 
 /// Per round and cell: wall time and run-queue delay of a block, nanoseconds. Cells: `sql`,
 /// `sql#2`, `dir_kv`, `dir_kv#2`.
-type Round = [(u64, u64); 4];
+pub(crate) type Round = [(u64, u64); 4];
 
-fn recordings() -> Vec<Vec<Round>> {
+pub(crate) fn recordings() -> Vec<Vec<Round>> {
     let files: [&[u8]; 2] = [
         include_bytes!("../data/rounds-fresh-keys.csv.gz"),
         include_bytes!("../data/rounds-5000-ops.csv.gz"),
@@ -31,7 +31,7 @@ fn read(bytes: &[u8]) -> Vec<Round> {
     .collect()
 }
 
-fn ln_corrected((wall, delay): (u64, u64)) -> f64 {
+pub(crate) fn ln_corrected((wall, delay): (u64, u64)) -> f64 {
     ((wall - delay) as f64).ln()
 }
 

@@ -220,7 +220,33 @@ fn the_control_is_asked_about_only_if_there_is_nothing_else() {
     assert_eq!(open, [contrast("other", "base")]);
     let mut alone = comparison(&[]);
     alone.contrasts.push(contrast("again", "base"));
-    assert_eq!(undecided(&alone, &measured(20_000.0, 0..5), &RULE).len(), 1);
+    let open = |blocks: &[Measurement]| undecided(&alone, blocks, &RULE).len();
+    assert_eq!(open(&measured(20_000.0, 0..5)), 1);
+    assert_eq!(open(&measured(20_000.0, 0..10)), 0, "equivalent");
+    let differing = [("base", 10_000.0), ("again", 10_400.0)];
+    assert_eq!(open(&rounds(&differing, 0..39)), 1, "unreliable so far");
+    assert_eq!(open(&rounds(&differing, 0..40)), 0);
+}
+
+#[test]
+fn what_a_failed_cell_measured_decides_nothing_once_it_is_left_out() {
+    // Its other threads would turn the whole comparison to wall time, by which nothing that
+    // waited is decided; the analysis drops its blocks, and both must stop at the same look.
+    let mut blocks = measured(11_000.0, 0..10);
+    for block in &mut blocks {
+        let waited = [0, 6_000_000][(block.round as usize + block.cell.0.len()) % 2];
+        block.wall_ns += waited;
+        block.run_delay_ns = Some(waited);
+    }
+    let mut failed = rounds(&[("bad", 5_000.0)], 0..9);
+    for block in &mut failed {
+        block.process_cpu_ns = 2 * block.wall_ns;
+    }
+    blocks.extend(failed);
+    assert!(undecided(&comparison(&["other"]), &blocks, &RULE).is_empty());
+    let mut with_cell = comparison(&["other", "bad"]);
+    with_cell.contrasts.retain(|c| c.cell.0 == "c/other");
+    assert_eq!(undecided(&with_cell, &blocks, &RULE).len(), 1);
 }
 
 #[test]
