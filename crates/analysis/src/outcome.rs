@@ -323,12 +323,17 @@ pub struct PublishedRatio {
 pub struct SpaceRow {
     /// Name of the built store.
     pub instance: String,
-    /// Label for people.
+    /// Label for people: the study's, or the kind of store and its layout.
     pub label: String,
     /// What it takes.
     pub footprint: Footprint,
     /// Bytes of the values in it.
     pub value_bytes: u64,
+    /// Allocated bytes over those of the store that the study names first (or that was built
+    /// first); nothing where the values differ.
+    pub ratio: Option<f64>,
     /// Published bytes beside it: (what was measured, bytes scaled by nothing, number of values).
     pub published: Option<(String, u64, Option<u64>)>,
+    /// The same ratio of the published bytes.
+    pub published_ratio: Option<f64>,
 }

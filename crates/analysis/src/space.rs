@@ -1,46 +1,113 @@
 //! What built stores take on disk, beside published figures.
 
 use crate::{SpaceRow, gathered::Gathered};
-use stowplan_model::{FootprintRecord, Plan, PublishedSpace, Role};
+use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace};
 
 /// One row per built store, in the order of building.
 pub(crate) fn rows(gathered: &Gathered<'_>) -> Vec<SpaceRow> {
+    let plan = &gathered.run.plan;
     let mut rows: Vec<SpaceRow> = Vec::new();
     for record in gathered.footprints.iter().filter(|r| !r.after_workloads) {
-        let row = row(record, &gathered.run.plan);
+        let row = row(record, plan);
         // A resumed run may have built a store anew.
         match rows.iter_mut().find(|known| known.instance == row.instance) {
             Some(known) => *known = row,
             None => rows.push(row),
         }
     }
+    relate(&mut rows, plan);
     rows
 }
 
 fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
-    let label = plan
-        .cells()
-        .filter(|cell| cell.role != Role::Control)
-        .find(|cell| cell.instance == record.instance)
-        .map_or_else(|| record.instance.clone(), |cell| cell.label.clone());
-    let published = plan
+    let named = plan
         .study
         .space
         .iter()
-        .find(|published| is_comparable(published, record, plan))
+        .find(|published| is_of(published, record, plan));
+    let published = named
+        .filter(|published| is_of_as_many(published, record, plan))
         .and_then(|published| Some((published.label.clone(), published.bytes?, published.count)));
     SpaceRow {
         instance: record.instance.clone(),
-        label,
+        label: named.map_or_else(|| description(record, plan), |named| named.label.clone()),
         footprint: record.footprint,
         value_bytes: record.value_bytes,
+        ratio: None,
         published,
+        published_ratio: None,
     }
 }
 
-/// Whether a published figure is of this store with as many values: space does not scale
-/// exactly, so a figure for another number of values says nothing.
-fn is_comparable(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
+/// Relates every row to the store that the study names first, or else to the first built.
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+fn relate(rows: &mut [SpaceRow], plan: &Plan) {
+    let first_named = plan.study.space.first().map(|named| &named.cell);
+    let instance = plan
+        .cells()
+        .find(|cell| Some(&cell.id) == first_named)
+        .map(|cell| &cell.instance);
+    let reference = rows
+        .iter()
+        .find(|row| Some(&row.instance) == instance)
+        .or(rows.first())
+        .cloned();
+    let Some(reference) = reference else {
+        return;
+    };
+    let share = |bytes: u64, of: u64| (of > 0).then(|| bytes as f64 / of as f64);
+    let published = |row: &SpaceRow| row.published.as_ref().map(|(_, bytes, _)| *bytes);
+    for row in rows {
+        // Stores of other values take more or less for another reason.
+        if row.value_bytes == reference.value_bytes {
+            let of = reference.footprint.allocated_bytes;
+            row.ratio = share(row.footprint.allocated_bytes, of);
+        }
+        row.published_ratio = published(row)
+            .zip(published(&reference))
+            .and_then(|(bytes, of)| share(bytes, of));
+    }
+}
+
+/// `files, layout=tree`: kind and layout of a store that several cells may share, so that the
+/// label of none of them would do.
+fn description(record: &FootprintRecord, plan: &Plan) -> String {
+    let Some(cell) = plan.cells().find(|cell| cell.instance == record.instance) else {
+        return record.instance.clone();
+    };
+    let mut parts = vec![cell.store.kind.clone()];
+    parts.extend(layout(cell));
+    let text = parts.join(", ");
+    if plan.datasets.len() > 1 {
+        format!("{}: {text}", cell.dataset)
+    } else {
+        text
+    }
+}
+
+/// The settings that shape the store, as `name=value`: those that its directory is named after.
+fn layout(cell: &Cell) -> Vec<String> {
+    let prefix = format!("{}.{}.", cell.dataset, cell.store.kind);
+    let Some(named_after) = cell.instance.strip_prefix(&prefix) else {
+        return Vec::new();
+    };
+    let named_after = format!("-{named_after}-");
+    let settings = cell.settings.iter();
+    settings
+        .filter(|(name, value)| named_after.contains(&format!("-{name}-{value}-")))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+/// Whether a published figure is of this store.
+fn is_of(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
+    plan.cells()
+        .any(|cell| cell.id == published.cell && cell.instance == record.instance)
+}
+
+/// Whether a published figure is of as many values: space does not scale exactly, so a figure for
+/// another number of values says nothing.
+fn is_of_as_many(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
     plan.cells()
         .filter(|cell| cell.id == published.cell && cell.instance == record.instance)
         .any(|cell| {

@@ -29,6 +29,8 @@ pub(crate) struct Chart {
     pub(crate) floor: Option<(String, f64)>,
     /// What must be said about it, such as that nothing is claimed.
     pub(crate) note: Option<String>,
+    /// What the bars promise for writes, those that promise the same together.
+    pub(crate) promises: Option<String>,
     /// The axis.
     pub(crate) scale: Scale,
 }
@@ -80,6 +82,11 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
         .iter()
         .map(|ratio| published_bar(ratio, precision))
         .collect();
+    let promises = reference.and_then(|(comparison, reference)| {
+        let shown = outcome.bars.iter().filter(|bar| !is_reference(bar));
+        let cells = shown.filter_map(|bar| comparison.cell(&bar.cell));
+        wording::promises_of(std::iter::once(reference).chain(cells))
+    });
     let floor = reference.and_then(|(comparison, cell)| floor(comparison, cell));
     let bars = || ours.iter().chain(&published);
     let values: Vec<f64> = bars().filter_map(|bar| bar.value).collect();
@@ -89,10 +96,8 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
         .collect();
     ends.extend(floor.as_ref().map(|(_, ratio)| *ratio));
     let scale = Scale::for_bars(&values, &ends);
-    let note = (!outcome.reliable).then(|| {
-        "Session unreliable: this machine's bars are shown, but nothing is claimed from them."
-            .to_owned()
-    });
+    let note = (!outcome.reliable)
+        .then(|| "Session unreliable: nothing is claimed from this machine's bars.".to_owned());
     let logarithmic = if scale.is_logarithmic() {
         " Logarithmic axis."
     } else {
@@ -111,6 +116,7 @@ fn chart(analysis: &Analysis, outcome: &ChartOutcome) -> Chart {
         published_label: outcome.published_label.clone(),
         floor,
         note,
+        promises,
         scale,
     }
 }

@@ -195,3 +195,13 @@ pub(crate) fn harness_cost(analysis: &Analysis) -> Option<String> {
         format::count(cost.operations)
     ))
 }
+
+/// The same in a few words.
+pub(crate) fn harness_cost_in_short(analysis: &Analysis) -> Option<String> {
+    let cost = analysis.harness_cost?;
+    Some(format!(
+        "Harness cost per operation: {} in ratio blocks, {} in latency blocks.",
+        format::time(cost.ratio_ns),
+        format::time(cost.latency_ns)
+    ))
+}

@@ -3,8 +3,10 @@
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "n/a";
 
-/// A time given in nanoseconds, with the unit that leaves one to three digits before the point.
-pub(crate) fn time(nanoseconds: f64) -> String {
+/// A time given in nanoseconds, with the unit that leaves one to three digits before the point:
+/// `4.10 µs`.
+#[must_use]
+pub fn time(nanoseconds: f64) -> String {
     const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
     if !nanoseconds.is_finite() {
         return NOTHING.to_owned();
@@ -38,6 +40,16 @@ pub(crate) fn percent(share: f64) -> String {
         format!("{rounded}%")
     } else {
         format!("{percent:.0}%")
+    }
+}
+
+/// How much a ratio is above or below 1: `+13%`, `−11%`.
+pub(crate) fn difference(ratio: f64) -> String {
+    let share = percent((ratio - 1.0).abs());
+    match share.as_str() {
+        "0%" | NOTHING => share,
+        _ if ratio < 1.0 => format!("−{share}"),
+        _ => format!("+{share}"),
     }
 }
 
@@ -104,6 +116,14 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_difference_has_a_sign_unless_it_is_none() {
+        assert_eq!(difference(1.1274), "+13%");
+        assert_eq!(difference(0.888), "−11%");
+        assert_eq!(difference(1.0001), "0%");
+        assert_eq!(difference(f64::NAN), NOTHING);
+    }
 
     #[test]
     fn times_have_three_significant_digits_and_a_fitting_unit() {

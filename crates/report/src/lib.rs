@@ -12,7 +12,10 @@ pub mod html;
 pub mod json;
 pub mod markdown;
 mod method;
+mod overview;
 mod scale;
 mod table;
 pub mod terminal;
 pub mod wording;
+
+pub use format::time;

@@ -2,7 +2,7 @@
 
 use crate::chart::{Bar, Chart, charts};
 use crate::table::{self, Table};
-use crate::{facts, method, wording};
+use crate::{facts, method, overview, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -15,6 +15,7 @@ pub fn render(analysis: &Analysis) -> String {
     if let Some(source) = &study.source {
         page.paragraph(&format!("Published: {}", escape(source)));
     }
+    page.overview(analysis);
     page.verdicts(analysis);
     page.charts(analysis);
     page.comparisons(analysis);
@@ -74,11 +75,29 @@ impl Page {
         self.line(&format!("| {} |", fields.join(" | ")));
     }
 
-    fn verdicts(&mut self, analysis: &Analysis) {
-        self.heading(2, "What to do here");
+    fn overview(&mut self, analysis: &Analysis) {
+        self.heading(2, "What to do on this machine");
         if let Some(ending) = wording::ending(analysis) {
             self.paragraph(&format!("**{ending}**"));
         }
+        let rows = overview::rows(analysis);
+        if !rows.is_empty() {
+            self.line("");
+            self.row(["comparison", "answer", "why", "noise"].map(str::to_owned));
+            self.row(["---", "---", "---", "---:"].map(str::to_owned));
+        }
+        for row in rows {
+            let answer = format!("{}: **{}**", row.kind.name(), escape(&row.answer));
+            let (title, reason) = (escape(&row.title), escape(&row.reason));
+            self.row([title, answer, reason, row.noise]);
+        }
+        if let Some(evidence) = overview::evidence(analysis) {
+            self.paragraph(&escape(&evidence));
+        }
+    }
+
+    fn verdicts(&mut self, analysis: &Analysis) {
+        self.heading(2, "Findings");
         for findings in wording::findings(analysis) {
             self.heading(3, &findings.title);
             self.paragraph(&format!("**{}**", escape(&findings.headline)));

@@ -335,6 +335,16 @@ pub(crate) fn space(analysis: &Analysis) -> Table {
             "bytes of allocated blocks, as du counts",
             |row: &SpaceRow| bytes(row.footprint.allocated_bytes),
         ),
+        numeric(
+            "relative",
+            "allocated bytes beside those of the first store that the study names",
+            |row: &SpaceRow| Entry::maybe(row.ratio, relative),
+        ),
+        textual(
+            "published",
+            "the figure of the published study, and how it relates to its first one",
+            |row: &SpaceRow| Entry::text(published(row)),
+        ),
         numeric("apparent", "sum of the file lengths", |row: &SpaceRow| {
             bytes(row.footprint.apparent_bytes)
         }),
@@ -347,11 +357,6 @@ pub(crate) fn space(analysis: &Analysis) -> Table {
         numeric("directories", "", |row: &SpaceRow| {
             count(row.footprint.directories)
         }),
-        textual(
-            "published",
-            "the figure of the published study",
-            |row: &SpaceRow| Entry::text(published(row)),
-        ),
     ];
     build(makers, &analysis.space)
 }
@@ -362,16 +367,47 @@ pub(crate) fn overhead(row: &SpaceRow) -> Option<f64> {
     (row.value_bytes > 0).then(|| row.footprint.allocated_bytes as f64 / row.value_bytes as f64)
 }
 
-/// The published figure beside a store: `1,024,512,000 bytes (SQLite, 100,000 values)`.
+/// `+13%`, or `reference` for the store that the others are related to.
+pub(crate) fn relative(ratio: f64) -> String {
+    if ratio.to_bits() == 1.0_f64.to_bits() {
+        return "reference".to_owned();
+    }
+    format::difference(ratio)
+}
+
+/// `1.23 GB (+20%)`
+pub(crate) fn published_in_short(row: &SpaceRow) -> Option<String> {
+    let (_, bytes, _) = row.published.as_ref()?;
+    Some(format!(
+        "{}{}",
+        format_bytes(*bytes),
+        published_relative(row)
+    ))
+}
+
+/// ` (+20%)`, how a published figure relates to that of the reference; nothing for itself.
+fn published_relative(row: &SpaceRow) -> String {
+    row.published_ratio
+        .filter(|ratio| ratio.to_bits() != 1.0_f64.to_bits())
+        .map(|ratio| format!(" ({})", format::difference(ratio)))
+        .unwrap_or_default()
+}
+
+/// The published figure beside a store: `1,228,800,000 bytes (+20%), 100,000 values`.
 pub(crate) fn published(row: &SpaceRow) -> String {
-    row.published
-        .as_ref()
-        .map_or_else(String::new, |(what, bytes, values)| {
-            let values = values
-                .map(|values| format!(", {} values", format::count(values)))
-                .unwrap_or_default();
-            format!("{} bytes ({what}{values})", format::count(*bytes))
-        })
+    let Some((what, bytes, values)) = &row.published else {
+        return String::new();
+    };
+    let what = if *what == row.label {
+        String::new()
+    } else {
+        format!("{what}: ")
+    };
+    let relative = published_relative(row);
+    let values = values
+        .map(|values| format!(", {} values", format::count(values)))
+        .unwrap_or_default();
+    format!("{what}{} bytes{relative}{values}", format::count(*bytes))
 }
 
 /// Settings as asked and as the engines report them, one row per cell.

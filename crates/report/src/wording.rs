@@ -19,7 +19,8 @@ pub struct Findings {
     pub headline: String,
     /// What that means for the user, in a sentence.
     pub advice: String,
-    /// One sentence per ratio of stores.
+    /// One sentence per ratio of stores; none where the headline already says that nothing is
+    /// claimed of any of them.
     pub statements: Vec<Statement>,
     /// What the two identical cells showed, and what follows for the ratios.
     pub noise: String,
@@ -80,7 +81,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Equivalent => "equivalent",
         Verdict::SmallDifference => "small diff.",
         Verdict::Unresolved => "unresolved",
-        Verdict::Unreliable => "unreliable",
+        Verdict::Unreliable => "not claimed",
         Verdict::NoData => "no data",
     }
 }
@@ -135,7 +136,7 @@ pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
 }
 
 /// The cells between which someone could choose: neither the control nor a floor.
-fn rivals(comparison: &ComparisonOutcome) -> Vec<&CellSummary> {
+pub(crate) fn rivals(comparison: &ComparisonOutcome) -> Vec<&CellSummary> {
     let cells = comparison.cells.iter();
     cells
         .filter(|cell| matches!(cell.cell.role, Role::Baseline | Role::Candidate))
@@ -143,7 +144,7 @@ fn rivals(comparison: &ComparisonOutcome) -> Vec<&CellSummary> {
 }
 
 /// The cells with this verdict against the baseline, the one with the smallest ratio first.
-fn with_verdict(
+pub(crate) fn with_verdict(
     comparison: &ComparisonOutcome,
     wanted: Verdict,
 ) -> Vec<(&CellSummary, RatioEstimate)> {
@@ -163,7 +164,7 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         return "No verdict: the baseline was not measured.".to_owned();
     };
     if !comparison.reliable {
-        return format!("No verdict: {}.", unreliable_because(comparison));
+        return format!("No verdict: {}.", session_unreliable(comparison));
     }
     if let Some(winner) = comparison.fastest() {
         let label = &winner.cell.label;
@@ -180,12 +181,12 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     if !faster.is_empty() {
         let named = faster.iter().map(|(cell, estimate)| {
             let caveat = durability_difference(cell, baseline).unwrap_or_default();
-            let label = &cell.cell.label;
+            let label = quoted(&cell.cell.label);
             format!("{label} ({}{caveat})", times_as_fast(estimate))
         });
         let named = list(&named.collect::<Vec<_>>());
         let open = no_single_fastest(comparison);
-        return format!("Faster than {base}: {named}.{open}");
+        return format!("Faster than {}: {named}.{open}", quoted(base));
     }
     let verdicts: Vec<Verdict> = rivals(comparison)
         .into_iter()
@@ -205,7 +206,7 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
 }
 
 /// Why none is called fastest, if there is a choice of several.
-fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
+pub(crate) fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
     let rivals = rivals(comparison);
     let mut claims = rivals.iter().map(|cell| claim(cell));
     let first = claims.next();
@@ -235,15 +236,8 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         };
         return format!("On this machine, {work}, {verb} {}.", winner.cell.label);
     }
-    let faster = with_verdict(comparison, Verdict::Faster);
-    if let [(first, _), rest @ ..] = faster.as_slice() {
-        let condition = weaker_condition(first, baseline);
-        let safer = rest.iter().find_map(|(cell, _)| safer_choice(cell, first));
-        return format!(
-            "On this machine, {work}, prefer {} to {base}{condition}{}.",
-            first.cell.label,
-            safer.unwrap_or_default()
-        );
+    if let Some(preference) = preference(comparison, baseline) {
+        return format!("On this machine, {work}, {preference}.");
     }
     let open = [Verdict::Unresolved, Verdict::NoData];
     let undecided = rivals(comparison)
@@ -260,11 +254,35 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     }
 }
 
+/// `prefer A to B, provided that …; where more must survive a crash, C`: the fastest of those that
+/// are faster than the baseline, and what else to know before choosing it.
+pub(crate) fn preference(comparison: &ComparisonOutcome, baseline: &CellSummary) -> Option<String> {
+    let faster = with_verdict(comparison, Verdict::Faster);
+    let ((first, _), rest) = faster.split_first()?;
+    let condition = weaker_condition(first, baseline);
+    let safer = rest.iter().find_map(|(cell, _)| safer_choice(cell, first));
+    Some(format!(
+        "prefer {} to {}{condition}{}",
+        quoted(&first.cell.label),
+        quoted(&baseline.cell.label),
+        safer.unwrap_or_default()
+    ))
+}
+
+/// A label within a sentence: in quotes if it has a comma, at which it would fall apart.
+pub(crate) fn quoted(label: &str) -> String {
+    if label.contains(',') {
+        format!("“{label}”")
+    } else {
+        label.to_owned()
+    }
+}
+
 /// `, or, where more must survive, B (consistent, atomic)`: the slower choice that promises more.
 fn safer_choice(cell: &CellSummary, first: &CellSummary) -> Option<String> {
     let (theirs, ours) = (claim(cell)?, claim(first)?);
     promises_less(ours, theirs).then(|| {
-        let label = &cell.cell.label;
+        let label = quoted(&cell.cell.label);
         format!("; where more must survive a crash, {label} ({theirs})")
     })
 }
@@ -302,6 +320,9 @@ fn work(analysis: &Analysis, cell: &CellSummary) -> String {
 }
 
 fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statement> {
+    if !comparison.reliable {
+        return Vec::new();
+    }
     let shown = |contrast: &&ContrastOutcome| {
         [&contrast.cell, &contrast.reference].iter().all(|id| {
             let role = comparison.cell(id).map(|cell| cell.cell.role);
@@ -331,8 +352,7 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
 }
 
 /// One ratio and its verdict as a sentence.
-#[must_use]
-pub fn statement(
+fn statement(
     analysis: &Analysis,
     comparison: &ComparisonOutcome,
     contrast: &ContrastOutcome,
@@ -348,10 +368,6 @@ pub fn statement(
     };
     let label = &cell.cell.label;
     let other = &reference.cell.label;
-    if contrast.verdict == Verdict::Unreliable {
-        let because = unreliable_because(comparison);
-        return format!("{label} and {other}: not comparable: {because}.");
-    }
     let Some(estimate) = contrast.estimate else {
         let because = no_data_because(analysis, cell, reference);
         return format!("{label} and {other}: no verdict, because {because}.");
@@ -365,6 +381,11 @@ pub fn statement(
     let time = format::time(headline_time(cell));
     let rounds = rounds(estimate.rounds);
     let work = work_difference(cell, reference);
+    let work = if work.is_empty() {
+        work
+    } else {
+        format!(" ({work})")
+    };
     let drain = drain(cell, reference);
     format!("{label}: {time} per {operation}, {finding}, {rounds}{promise}{work}.{drain}")
 }
@@ -403,7 +424,7 @@ fn finding(analysis: &Analysis, verdict: Verdict, estimate: &RatioEstimate, othe
 }
 
 /// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
-fn times_as_fast(estimate: &RatioEstimate) -> String {
+pub(crate) fn times_as_fast(estimate: &RatioEstimate) -> String {
     format!("{} times as fast", format::ratio(1.0 / estimate.ratio))
 }
 
@@ -412,23 +433,17 @@ fn rounds(rounds: usize) -> String {
     format!("{rounds} round{s}")
 }
 
-fn unreliable_because(comparison: &ComparisonOutcome) -> String {
+/// The headline of an unreliable comparison; the numbers stand in the line about noise.
+fn session_unreliable(comparison: &ComparisonOutcome) -> String {
     let Some(control) = &comparison.control else {
         return "session unreliable, because the control has too few rounds".to_owned();
     };
-    let estimate = &control.estimate;
-    format!(
-        "session unreliable, because two identical cells differed by {} (ratio {}, interval {} to \
-         {})",
-        format::percent(away_from_one(estimate.ratio)),
-        format::ratio(estimate.ratio),
-        format::ratio(estimate.low),
-        format::ratio(estimate.high)
-    )
+    let differed = format::percent(away_from_one(control.estimate.ratio));
+    format!("session unreliable, because two identical cells differed by {differed}")
 }
 
 /// By how much the larger exceeds the smaller.
-fn away_from_one(ratio: f64) -> f64 {
+pub(crate) fn away_from_one(ratio: f64) -> f64 {
     ratio.max(1.0 / ratio) - 1.0
 }
 
@@ -452,7 +467,7 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
 
 /// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
 /// the operation does not write.
-fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
+pub(crate) fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
     let (ours, theirs) = (claim(cell)?, claim(reference)?);
     if ours == theirs {
         return None;
@@ -476,6 +491,47 @@ pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
 /// Whether `ours` lacks something that `theirs` has, and has nothing that `theirs` lacks.
 fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
     ours != theirs && ours.class <= theirs.class && ours.atomic <= theirs.atomic
+}
+
+/// What the cells of a comparison promise for what they write: see [`promises_of`].
+pub(crate) fn promises(comparison: &ComparisonOutcome) -> Option<String> {
+    let cells = comparison.cells.iter();
+    promises_of(cells.filter(|cell| cell.cell.role != Role::Control))
+}
+
+/// `Durability: none: “files, in place”; process-crash, atomic: …`: what an
+/// acknowledged write survives, the weakest promise first; nothing for reads. Floors are no
+/// stores and promise nothing.
+pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
+    let mut groups: Vec<(DurabilityClaim, Vec<String>)> = Vec::new();
+    for cell in cells.filter(|cell| cell.cell.role != Role::Floor) {
+        let claim = claim(cell)?;
+        match groups.iter_mut().find(|(known, _)| *known == claim) {
+            Some((_, labels)) => labels.push(quoted(&cell.cell.label)),
+            None => groups.push((claim, vec![quoted(&cell.cell.label)])),
+        }
+    }
+    groups.sort_by_key(|(claim, _)| (claim.class, claim.atomic));
+    let groups: Vec<String> = groups
+        .iter()
+        .map(|(claim, labels)| format!("{claim}: {}", labels.join(", ")))
+        .collect();
+    (!groups.is_empty()).then(|| format!("Durability: {}.", groups.join("; ")))
+}
+
+/// Where cells do not do quite the same as the baseline, a sentence each.
+pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
+    let Some(baseline) = baseline(comparison) else {
+        return Vec::new();
+    };
+    rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| {
+            let difference = work_difference(cell, baseline);
+            let label = &cell.cell.label;
+            (!difference.is_empty()).then(|| format!("{label}: {difference}."))
+        })
+        .collect()
 }
 
 /// `, provided that its weaker durability (none) is enough`; empty if it is not weaker.
@@ -511,10 +567,7 @@ fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
             per_transaction(theirs.per_transaction)
         ));
     }
-    if differences.is_empty() {
-        return String::new();
-    }
-    format!(" ({})", differences.join("; "))
+    differences.join("; ")
 }
 
 fn per_transaction(per: PerTransaction) -> String {
@@ -551,7 +604,44 @@ fn noise(comparison: &ComparisonOutcome) -> String {
     if comparison.reliable {
         format!("{differed}; every interval is widened by {widened} for noise.")
     } else {
-        format!("{differed}: too much for any claim.")
+        format!("{differed}: too much for any claim from the ratios shown.")
+    }
+}
+
+/// The same for lines beside a table that shows intervals in brackets.
+pub(crate) fn noise_in_short(comparison: &ComparisonOutcome) -> String {
+    let Some(control) = &comparison.control else {
+        return noise(comparison);
+    };
+    let estimate = &control.estimate;
+    let consequence = if comparison.reliable {
+        let widened = format::percent(comparison.noise_floor.exp() - 1.0);
+        format!("intervals widened by {widened}")
+    } else {
+        "nothing is claimed".to_owned()
+    };
+    format!(
+        "Noise: control {} {}; {consequence}; {}.",
+        format::ratio(estimate.ratio),
+        format::interval(estimate.low, estimate.high),
+        rounds_of(comparison)
+    )
+}
+
+/// How many rounds the ratios of a comparison rest on: `10 to 20 rounds`.
+fn rounds_of(comparison: &ComparisonOutcome) -> String {
+    let ratios = comparison.contrasts.iter();
+    let counts: Vec<usize> = ratios
+        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
+        .collect();
+    range_of_rounds(&counts)
+}
+
+/// The least and the most of these numbers of rounds: `10 to 20 rounds`.
+pub(crate) fn range_of_rounds(counts: &[usize]) -> String {
+    match (counts.iter().min(), counts.iter().max()) {
+        (Some(least), Some(most)) if least < most => format!("{least} to {most} rounds"),
+        (_, most) => rounds(most.copied().unwrap_or(0)),
     }
 }
 

@@ -89,7 +89,7 @@ impl Observer for Progress {
                     self.heading,
                     round + 1,
                     cell.key,
-                    format_args!("{:.2} µs", nanoseconds / 1e3)
+                    stowplan_report::time(nanoseconds)
                 ));
             }
         }

@@ -124,7 +124,11 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
         print(&json::render(&analysis).map_err(|error| CliError::Usage(error.to_string()))?);
     } else {
         let screen = screen::options(options.verbose);
-        print(&terminal::render(&analysis, &screen));
+        print(&if options.quiet {
+            terminal::brief(&analysis, &screen)
+        } else {
+            terminal::render(&analysis, &screen)
+        });
         print(&format!(
             "\nThe report: {}\n",
             beside("report.html").display()

@@ -520,6 +520,7 @@ fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {
         instance: instance.to_owned(),
         footprint: Footprint {
             apparent_bytes: bytes,
+            allocated_bytes: bytes,
             ..Footprint::default()
         },
         value_bytes: 10_000,
@@ -539,7 +540,12 @@ fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
         .iter()
         .map(|r| (r.label.as_str(), r.footprint.apparent_bytes))
         .collect();
-    assert_eq!(rows, [("the base", 1), ("the slow", 2)]);
+    assert_eq!(rows, [("du", 1), ("files", 2)]);
+    assert_eq!(
+        found.space.iter().map(|r| r.ratio).collect::<Vec<_>>(),
+        [Some(1.0), Some(2.0)]
+    );
+    assert_eq!(found.space[0].published_ratio, Some(1.0));
     assert_eq!(
         found.space[0].published,
         Some(("du".to_owned(), 12_345, Some(1000)))
@@ -557,6 +563,27 @@ fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
     run.plan.datasets.get_mut("blobs").unwrap().count = 999;
     let found = analyse(&all, None).unwrap();
     assert_eq!(found.space[0].published, None, "another number of values");
+    assert_eq!(found.space[0].label, "du", "it is the same store");
+}
+
+#[test]
+fn a_shared_store_is_described_by_its_layout_and_not_by_one_of_its_cells() {
+    let mut compared = comparison(&["slow", "other"]);
+    for cell in &mut compared.cells {
+        let tree = Value::Word("tree".to_owned());
+        cell.settings.set("layout", tree.clone());
+        cell.settings.set("write", tree);
+        cell.instance = "blobs.files.layout-tree".to_owned();
+    }
+    let mut all = records(&compared, &[]);
+    all.push(footprint("blobs.files.layout-tree", 1, false));
+    let Record::Run(run) = &mut all[0] else {
+        panic!("not a header")
+    };
+    run.plan.study.space.clear();
+    let found = analyse(&all, None).unwrap();
+    assert_eq!(found.space[0].label, "files, layout=tree");
+    assert_eq!(found.space[0].ratio, Some(1.0));
 }
 
 fn kinds(warnings: &[Warning]) -> Vec<WarningKind> {

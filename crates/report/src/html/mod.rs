@@ -8,6 +8,7 @@
 mod chart;
 mod element;
 mod embed;
+mod overview;
 mod svg;
 mod table;
 
@@ -37,6 +38,7 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
             ("question", &escape(&study.question)),
             ("byline", &byline(analysis)),
             ("warnings-notice", &warnings_notice(analysis)),
+            ("overview", &overview::overview(analysis)),
             ("verdicts", &verdicts(analysis)),
             ("charts", &chart::charts(analysis)),
             ("latency", &chart::latency(analysis)),
@@ -147,9 +149,10 @@ fn verdict_card(findings: &Findings) -> String {
         )
     };
     format!(
-        "<article class=\"verdict\"><h3>{}</h3><p class=\"headline\">{}</p>\
+        "<article class=\"verdict\" id=\"finding-{}\"><h3>{}</h3><p class=\"headline\">{}</p>\
          <p class=\"advice\">{}</p>{}{more}<p class=\"noise\">{} \
          <a href=\"#cells-{}\">All numbers</a></p></article>\n",
+        anchor(&findings.id),
         escape(&findings.title),
         escape(&findings.headline),
         escape(&findings.advice),

@@ -7,11 +7,29 @@ use unicode_width::UnicodeWidthStr as _;
 /// Width of the value behind a bar: `2.10 [2.06, 2.15]`.
 const VALUE: usize = 20;
 
+/// What all charts have in common, said once.
+pub(super) fn key(canvas: &mut Canvas, charts: &[Chart]) {
+    let floor = if charts.iter().any(|chart| chart.floor.is_some()) {
+        "; ┊ floor, the cheapest conceivable way"
+    } else {
+        ""
+    };
+    let text = format!(
+        "Time per operation as a multiple of the first bar (│ 1.0). Shorter is faster. ├─┤ \
+         interval{floor}."
+    );
+    canvas.paragraph(&text, 0, Tone::Faint);
+}
+
 /// Draws a chart: a line per bar, with the reference and the floor as upright lines.
 pub(super) fn draw(canvas: &mut Canvas, chart: &Chart) {
     canvas.blank();
-    canvas.paragraph(&chart.title, 0, Tone::Strong);
-    canvas.paragraph(&chart.subtitle, 0, Tone::Faint);
+    let axis = if chart.scale.is_logarithmic() {
+        " (log axis)"
+    } else {
+        ""
+    };
+    canvas.paragraph(&format!("{}{axis}", chart.title), 0, Tone::Strong);
     if let Some(note) = &chart.note {
         canvas.paragraph(note, 0, Tone::Warning);
     }
@@ -107,21 +125,16 @@ impl Frame<'_> {
         (self.chart.scale.position(value) * (self.plot - 1) as f64).round() as usize
     }
 
+    /// What neither a bar nor the key says: a floor without a bar, and what writes survive, which
+    /// must stand beside their ratios.
     fn legend(&self, canvas: &mut Canvas) {
-        let floor = self
-            .chart
-            .floor
-            .as_ref()
-            .map_or_else(String::new, |(label, ratio)| {
-                format!("; ┊ floor {} ({label})", crate::format::ratio(*ratio))
-            });
-        let text = format!("│ 1.0 = {}{floor}; ├─┤ interval", self.chart.reference);
-        canvas.paragraph(&text, 0, Tone::Faint);
-        // What a write survives must stand beside its ratio.
-        for bar in &self.chart.ours {
-            if let Some(detail) = &bar.detail {
-                canvas.hanging(&[], 2, &format!("{}: {detail}", bar.label), Tone::Faint);
-            }
+        let has_bar = self.chart.ours.iter().any(|bar| bar.is_floor);
+        if let Some((label, ratio)) = self.chart.floor.as_ref().filter(|_| !has_bar) {
+            let text = format!("┊ floor {} ({label})", crate::format::ratio(*ratio));
+            canvas.paragraph(&text, 0, Tone::Faint);
+        }
+        if let Some(promises) = &self.chart.promises {
+            canvas.paragraph(promises, 0, Tone::Plain);
         }
     }
 }

@@ -1,15 +1,19 @@
-//! The report for a terminal: verdicts first, then charts, tables and what qualifies them.
+//! The report for a terminal: all answers at a glance, then each comparison with its numbers, the
+//! charts, and what qualifies them. What Markdown and HTML say in a sentence per ratio stands in
+//! table rows here, unless everything is asked for.
 
 mod canvas;
 mod chart;
 mod table;
 
 use crate::chart::charts;
-use crate::facts::{environment, harness_cost};
-use crate::table::{label, overhead, published};
+use crate::facts::{environment, harness_cost, harness_cost_in_short};
+use crate::overview::{self, Kind};
+use crate::table::{label, overhead, published_in_short, relative};
+use crate::wording::Findings;
 use crate::{format, wording};
 use canvas::{Canvas, Span, Tone, span};
-use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, Verdict};
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Role, format_bytes};
 use table::{Column, Row};
 
@@ -30,44 +34,101 @@ pub struct TerminalOptions {
 /// The report as text.
 #[must_use]
 pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
-    let mut canvas = Canvas::new(options.width.max(40), options.colour, options.unicode);
-    canvas.paragraph(&analysis.run.plan.study.title, 0, Tone::Strong);
-    if let Some(ending) = wording::ending(analysis) {
-        canvas.paragraph(&ending, 0, Tone::Warning);
+    let mut canvas = open(analysis, options);
+    overview(&mut canvas, analysis);
+    let comparisons = analysis.comparisons.iter();
+    for (findings, comparison) in wording::findings(analysis).iter().zip(comparisons) {
+        finding(&mut canvas, findings, comparison, options.verbose);
     }
-    verdicts(&mut canvas, analysis, options.verbose);
     let charts = charts(analysis);
     if !charts.is_empty() {
         canvas.heading("Charts");
+        chart::key(&mut canvas, &charts);
         charts
             .iter()
             .for_each(|chart| chart::draw(&mut canvas, chart));
-    }
-    canvas.heading("Numbers");
-    for comparison in &analysis.comparisons {
-        comparison_table(&mut canvas, comparison);
     }
     space(&mut canvas, analysis);
     if options.verbose {
         settings(&mut canvas, analysis);
         facts(&mut canvas, analysis);
     }
-    qualifications(&mut canvas, analysis);
+    qualifications(&mut canvas, analysis, options.verbose);
     canvas.finish()
 }
 
-fn verdicts(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
+/// Only what every comparison comes to, as text: title, headlines and advice.
+#[must_use]
+pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
+    let mut canvas = open(analysis, options);
     for findings in wording::findings(analysis) {
         canvas.heading(&findings.title);
         canvas.paragraph(&findings.headline, 0, Tone::Strong);
         canvas.paragraph(&findings.advice, 0, Tone::Plain);
-        let statements = findings.statements.iter();
-        for statement in statements.filter(|statement| verbose || statement.to_baseline) {
+    }
+    canvas.finish()
+}
+
+/// A report with what stands on top of it: its title, and whether it is cut short.
+fn open(analysis: &Analysis, options: &TerminalOptions) -> Canvas {
+    let mut canvas = Canvas::new(options.width.max(40), options.colour, options.unicode);
+    canvas.paragraph(&analysis.run.plan.study.title, 0, Tone::Strong);
+    if let Some(ending) = wording::ending(analysis) {
+        canvas.paragraph(&ending, 0, Tone::Warning);
+    }
+    canvas
+}
+
+fn overview(canvas: &mut Canvas, analysis: &Analysis) {
+    let rows = overview::rows(analysis);
+    if rows.is_empty() {
+        return;
+    }
+    canvas.heading("What to do on this machine");
+    for row in rows {
+        let bullet = [span("•", kind_tone(row.kind))];
+        canvas.hanging(&bullet, 2, &row.title, Tone::Plain);
+        canvas.paragraph(&row.answer, 2, Tone::Strong);
+        let reason = format!("{}; noise {}", row.reason.trim_end_matches('.'), row.noise);
+        canvas.paragraph(&reason, 2, Tone::Faint);
+    }
+}
+
+fn kind_tone(kind: Kind) -> Tone {
+    match kind {
+        Kind::Winner => Tone::Good,
+        Kind::Preference | Kind::Even => Tone::Plain,
+        Kind::Open => Tone::Warning,
+    }
+}
+
+/// One comparison: what follows from it, its numbers, and what its noise was.
+fn finding(
+    canvas: &mut Canvas,
+    findings: &Findings,
+    comparison: &ComparisonOutcome,
+    verbose: bool,
+) {
+    canvas.heading(&findings.title);
+    // The overview says the same in other words.
+    if verbose {
+        canvas.paragraph(&findings.headline, 0, Tone::Strong);
+    }
+    canvas.paragraph(&findings.advice, 0, Tone::Plain);
+    if verbose {
+        for statement in &findings.statements {
             let bullet = [span("•", verdict_tone(statement.verdict))];
             canvas.hanging(&bullet, 2, &statement.text, Tone::Plain);
         }
-        canvas.paragraph(&findings.noise, 0, Tone::Faint);
     }
+    comparison_table(canvas, comparison, verbose);
+    if let Some(promises) = wording::promises(comparison) {
+        canvas.paragraph(&promises, 0, Tone::Plain);
+    }
+    for difference in wording::work_differences(comparison) {
+        canvas.paragraph(&difference, 0, Tone::Faint);
+    }
+    canvas.paragraph(&wording::noise_in_short(comparison), 0, Tone::Faint);
 }
 
 fn verdict_tone(verdict: Verdict) -> Tone {
@@ -79,27 +140,30 @@ fn verdict_tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome) {
+fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose: bool) {
     let columns = [
         ("time/op", 9, true),
+        ("+ drain", 5, true),
         ("ratio", 8, true),
-        ("interval", 6, false),
-        ("p50", 2, true),
-        ("p99", 3, true),
-        ("×floor", 4, true),
+        ("interval", 10, false),
         ("verdict", 7, false),
+        ("p50", 2, true),
+        ("p99", 4, true),
+        ("×floor", 3, true),
     ];
     let columns = columns.map(|(title, weight, right)| Column {
         title,
         weight,
         right,
     });
-    let rows = comparison.cells.iter().map(|cell| Row {
-        label: label(cell),
-        fields: cell_fields(comparison, cell),
-    });
-    canvas.blank();
-    canvas.paragraph(&comparison.title, 0, Tone::Strong);
+    // What the control shows is said in the line about noise.
+    let cells = comparison.cells.iter();
+    let rows = cells
+        .filter(|cell| verbose || cell.cell.role != Role::Control)
+        .map(|cell| Row {
+            label: label(cell),
+            fields: cell_fields(comparison, cell),
+        });
     let rows: Vec<Row> = rows.collect();
     table::draw(canvas, "cell", &columns, &rows);
     for (cell, why) in &comparison.not_applicable {
@@ -117,7 +181,11 @@ fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary) -> Vec<Span> 
     };
     let verdict = match (cell.cell.role, contrast) {
         (Role::Baseline, _) => span("baseline", Tone::Faint),
-        (_, Some((_, verdict))) => span(wording::verdict(verdict), verdict_tone(verdict)),
+        // No one could choose it.
+        (Role::Floor, _) => span("floor", Tone::Faint),
+        (_, Some((estimate, verdict))) => {
+            span(verdict_text(verdict, estimate), verdict_tone(verdict))
+        }
         (_, None) => plain(String::new()),
     };
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -129,13 +197,23 @@ fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary) -> Vec<Span> 
     let multiple = cell.multiple_of_floor.map(|e| format::ratio(e.ratio));
     vec![
         plain(format::time(wording::headline_time(cell))),
+        plain(cell.total_ns.map_or_else(String::new, format::time)),
         plain(ratio),
         plain(interval),
+        verdict,
         latency(|latency| latency.p50_ns),
         latency(|latency| latency.p99_ns),
         plain(multiple.unwrap_or_default()),
-        verdict,
     ]
+}
+
+/// The verdict, with the factor in the direction in which it is above 1.
+fn verdict_text(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
+    match (verdict, estimate) {
+        (Verdict::Faster, Some(e)) => format!("{}× as fast", format::ratio(1.0 / e.ratio)),
+        (Verdict::Slower, Some(e)) => format!("{}× as long", format::ratio(e.ratio)),
+        _ => wording::verdict(verdict).to_owned(),
+    }
 }
 
 fn space(canvas: &mut Canvas, analysis: &Analysis) {
@@ -143,7 +221,12 @@ fn space(canvas: &mut Canvas, analysis: &Analysis) {
         return;
     }
     canvas.heading("Disk space");
-    let columns = [("allocated", 9), ("apparent", 7), ("per value byte", 8)];
+    let columns = [
+        ("allocated", 9),
+        ("relative", 8),
+        ("published", 6),
+        ("per value byte", 4),
+    ];
     let columns = columns.map(|(title, weight)| Column {
         title,
         weight,
@@ -153,7 +236,8 @@ fn space(canvas: &mut Canvas, analysis: &Analysis) {
         let per_byte = overhead(row).map(|ratio| format!("{ratio:.3}"));
         let fields = [
             format_bytes(row.footprint.allocated_bytes),
-            format_bytes(row.footprint.apparent_bytes),
+            row.ratio.map_or_else(String::new, relative),
+            published_in_short(row).unwrap_or_default(),
             per_byte.unwrap_or_default(),
         ];
         Row {
@@ -163,10 +247,6 @@ fn space(canvas: &mut Canvas, analysis: &Analysis) {
     });
     let rows: Vec<Row> = rows.collect();
     table::draw(canvas, "store", &columns, &rows);
-    for row in analysis.space.iter().filter(|row| row.published.is_some()) {
-        let text = format!("Published beside {}: {}.", row.label, published(row));
-        canvas.paragraph(&text, 0, Tone::Faint);
-    }
 }
 
 fn settings(canvas: &mut Canvas, analysis: &Analysis) {
@@ -193,8 +273,13 @@ fn facts(canvas: &mut Canvas, analysis: &Analysis) {
 }
 
 /// What the reader must know before believing any of it.
-fn qualifications(canvas: &mut Canvas, analysis: &Analysis) {
-    if let Some(cost) = harness_cost(analysis) {
+fn qualifications(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
+    let cost = if verbose {
+        harness_cost(analysis)
+    } else {
+        harness_cost_in_short(analysis)
+    };
+    if let Some(cost) = cost {
         canvas.blank();
         canvas.paragraph(&cost, 0, Tone::Faint);
     }

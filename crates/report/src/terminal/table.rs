@@ -4,8 +4,13 @@
 use super::canvas::{Canvas, Span, Tone, pad, span, wrap};
 use unicode_width::UnicodeWidthStr as _;
 
-/// The first column keeps at least this width, as long as another can be left out for it.
-const LABEL: usize = 16;
+/// The first column keeps at least this width, as long as a column that is not essential can be
+/// left out for it.
+const LABEL: usize = 24;
+/// The same for essential columns: rather than without them, labels wrap.
+const NARROWEST_LABEL: usize = 10;
+/// Columns of at least this weight are essential.
+const ESSENTIAL: u8 = 5;
 /// Space between columns.
 const GAP: usize = 2;
 
@@ -40,12 +45,18 @@ pub(super) fn draw(canvas: &mut Canvas, title: &str, columns: &[Column], rows: &
     let mut shown: Vec<usize> = (0..columns.len())
         .filter(|index| rows.iter().any(|row| !row.fields[*index].text.is_empty()))
         .collect();
-    while shown.len() > 1 && label_width(canvas, &shown, &widths) < LABEL.min(longest) {
-        let lightest = shown
-            .iter()
-            .copied()
-            .min_by_key(|index| columns[*index].weight);
-        shown.retain(|index| Some(*index) != lightest);
+    while shown.len() > 1 {
+        let lightest = shown.iter().copied().min_by_key(|i| columns[*i].weight);
+        let Some(lightest) = lightest else { break };
+        let wanted = if columns[lightest].weight < ESSENTIAL {
+            LABEL
+        } else {
+            NARROWEST_LABEL
+        };
+        if label_width(canvas, &shown, &widths) >= wanted.min(longest) {
+            break;
+        }
+        shown.retain(|index| *index != lightest);
     }
     let label = label_width(canvas, &shown, &widths).min(longest).max(1);
     let titles = columns.iter().map(|column| span(column.title, Tone::Faint));

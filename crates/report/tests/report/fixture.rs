@@ -614,25 +614,28 @@ fn charts(comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {
 }
 
 fn space() -> Vec<SpaceRow> {
-    let row = |instance: &str, label: &str, apparent, allocated, files, directories, published| {
-        let published: Option<(&str, u64)> = published;
-        SpaceRow {
-            instance: instance.to_owned(),
-            label: label.to_owned(),
-            footprint: Footprint {
-                apparent_bytes: apparent,
-                allocated_bytes: allocated,
-                files,
-                directories,
-            },
-            value_bytes: 1_000_130_000,
-            published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
-        }
-    };
+    let row =
+        |instance: &str, label: &str, apparent, allocated: u64, files, directories, published| {
+            let published: Option<(&str, u64)> = published;
+            SpaceRow {
+                instance: instance.to_owned(),
+                label: label.to_owned(),
+                footprint: Footprint {
+                    apparent_bytes: apparent,
+                    allocated_bytes: allocated,
+                    files,
+                    directories,
+                },
+                value_bytes: 1_000_130_000,
+                ratio: Some(allocated as f64 / 1_024_405_504.0),
+                published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
+                published_ratio: published.map(|(_, bytes)| bytes as f64 / 1_024_512_000.0),
+            }
+        };
     vec![
         row(
             "sqlite-4096",
-            "SQLite",
+            "SQLite database",
             1_024_401_408,
             1_024_405_504,
             1,
@@ -641,7 +644,7 @@ fn space() -> Vec<SpaceRow> {
         ),
         row(
             "files-dir",
-            "separate files",
+            "directory, by du",
             1_000_130_000,
             1_231_147_008,
             100_000,
@@ -650,7 +653,7 @@ fn space() -> Vec<SpaceRow> {
         ),
         row(
             "files-tree",
-            "separate files in a tree",
+            "files, layout=tree",
             1_000_130_000,
             1_231_564_800,
             100_000,

@@ -154,7 +154,7 @@ fn ids_are_unique_and_links_within_the_page_lead_somewhere() {
 fn verdicts_come_before_charts_and_charts_before_tables() {
     let page = page();
     let sections = [
-        "verdicts", "charts", "latency", "numbers", "space", "warnings", "settings",
+        "overview", "verdicts", "charts", "latency", "numbers", "space", "warnings", "settings",
     ];
     let positions = sections.map(|id| page.find(&format!("<section id=\"{id}\">")).unwrap());
     assert!(positions.is_sorted(), "{positions:?}");

@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use proptest::prelude::*;
-use stowplan_report::terminal::{TerminalOptions, render};
+use stowplan_report::terminal::{TerminalOptions, brief, render};
 use unicode_width::UnicodeWidthStr as _;
 
 const PLAIN: TerminalOptions = TerminalOptions {
@@ -25,6 +25,11 @@ fn shows_the_same_in_60_columns_of_ascii() {
         ..PLAIN
     };
     insta::assert_snapshot!(render(&fixture::analysis(), &options));
+}
+
+#[test]
+fn in_brief_only_headlines_and_advice() {
+    insta::assert_snapshot!(brief(&fixture::analysis(), &PLAIN));
 }
 
 #[test]

@@ -46,10 +46,11 @@ fn an_unreliable_session_claims_nothing() {
             .headline
             .starts_with("No verdict: session unreliable")
     );
-    assert_eq!(
-        findings.statements[0].text,
-        "SQLite, prepared SELECT and separate files: not comparable: session unreliable, because \
-         two identical cells differed by 4.2% (ratio 1.04, interval 1.03 to 1.06)."
+    assert!(findings.statements.is_empty(), "the headline says it once");
+    assert!(
+        findings.noise.contains("4.2% (interval 1.03 to 1.06)"),
+        "{}",
+        findings.noise
     );
     assert!(!findings.advice.contains("use"), "{}", findings.advice);
 }
@@ -76,7 +77,7 @@ fn the_fastest_is_named_only_if_the_analysis_found_one() {
     assert!(
         findings[0]
             .headline
-            .starts_with("Faster than separate files: SQLite, sqlite3_blob_read()"),
+            .starts_with("Faster than separate files: “SQLite, sqlite3_blob_read()"),
         "{}",
         findings[0].headline
     );

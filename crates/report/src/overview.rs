@@ -1,0 +1,233 @@
+//! The whole run at a glance: a row per comparison, with what to do and why. Everything in it is
+//! derived from verdicts of the analysis; a choice that it did not make is called open.
+
+use crate::{format, wording};
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
+
+/// What one comparison answers.
+pub(crate) struct Row {
+    /// Name of the comparison in the study file.
+    pub(crate) id: String,
+    /// Its title: the question.
+    pub(crate) title: String,
+    /// What to use, in a few words.
+    pub(crate) answer: String,
+    /// Why: the factor with its interval, and what qualifies it.
+    pub(crate) reason: String,
+    /// By how much two identical cells differed.
+    pub(crate) noise: String,
+    /// How firm the answer is.
+    pub(crate) kind: Kind,
+}
+
+/// How firm an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One cell beats each of the others.
+    Winner,
+    /// A reason to prefer or to keep something, though not against each of the others.
+    Preference,
+    /// No difference that matters.
+    Even,
+    /// Nothing can be said.
+    Open,
+}
+
+impl Kind {
+    /// The kind in a word or two.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Winner => "fastest",
+            Self::Preference => "no winner",
+            Self::Even => "equivalent",
+            Self::Open => "no verdict",
+        }
+    }
+}
+
+/// A row per comparison, in running order.
+pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
+    let comparisons = analysis.comparisons.iter();
+    comparisons
+        .map(|comparison| {
+            let (kind, answer, reason) = answer(analysis, comparison);
+            Row {
+                id: comparison.id.clone(),
+                title: comparison.title.clone(),
+                answer,
+                reason,
+                noise: noise(comparison),
+                kind,
+            }
+        })
+        .collect()
+}
+
+/// What was done that makes the rows worth believing, in a sentence or two.
+pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
+    let cells = || analysis.comparisons.iter().flat_map(|c| &c.cells);
+    let operations: u64 = cells().map(|cell| cell.operations).sum();
+    if operations == 0 {
+        return None;
+    }
+    let verified = cells().filter_map(|cell| cell.verification.as_ref());
+    let verified: u64 = verified.map(|found| found.values).sum();
+    let verified = if verified > 0 {
+        format!(
+            " {} values were read back and compared byte for byte.",
+            format::count(verified)
+        )
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{} operations were timed in {}, in random order, each cell in a process of its own. Every \
+         comparison measures its baseline twice: what those two identical cells differ by is its \
+         noise, and intervals are widened by it.{verified}",
+        format::count(operations),
+        rounds(analysis)
+    ))
+}
+
+/// `10 to 20 rounds`
+fn rounds(analysis: &Analysis) -> String {
+    let ratios = analysis.comparisons.iter().flat_map(|c| &c.contrasts);
+    let counts: Vec<usize> = ratios
+        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
+        .collect();
+    wording::range_of_rounds(&counts)
+}
+
+fn noise(comparison: &ComparisonOutcome) -> String {
+    comparison.control.as_ref().map_or_else(
+        || "unknown".to_owned(),
+        |control| format::percent(wording::away_from_one(control.estimate.ratio)),
+    )
+}
+
+fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String, String) {
+    let Some(baseline) = wording::baseline(comparison) else {
+        let reason = "the baseline was not measured".to_owned();
+        return (Kind::Open, "see the failures".to_owned(), reason);
+    };
+    if !comparison.reliable {
+        return unreliable(comparison);
+    }
+    if let Some(winner) = comparison.fastest() {
+        return won(comparison, winner, baseline);
+    }
+    let faster = wording::with_verdict(comparison, Verdict::Faster);
+    if let Some((first, estimate)) = faster.first() {
+        return preferred(comparison, first, *estimate, baseline);
+    }
+    kept(analysis, comparison, baseline)
+}
+
+fn unreliable(comparison: &ComparisonOutcome) -> (Kind, String, String) {
+    let differed = noise(comparison);
+    (
+        Kind::Open,
+        "run it again on a quieter machine".to_owned(),
+        format!("two identical cells differed by {differed}, too much for any claim"),
+    )
+}
+
+fn won(
+    comparison: &ComparisonOutcome,
+    winner: &CellSummary,
+    baseline: &CellSummary,
+) -> (Kind, String, String) {
+    let label = &winner.cell.label;
+    if winner.cell.id == baseline.cell.id {
+        let reason = nearest_behind(comparison, baseline);
+        return (Kind::Winner, format!("stay with {label}"), reason);
+    }
+    let ratio = wording::to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
+    let reason = ratio.map_or_else(String::new, |estimate| {
+        as_fast(estimate.inverse(), baseline)
+    });
+    (Kind::Winner, format!("use {label}"), reason)
+}
+
+/// `1.12 times as fast as files [1.08, 1.16]`, for a ratio above 1.
+fn as_fast(speed: RatioEstimate, other: &CellSummary) -> String {
+    format!(
+        "{} times as fast as {} {}",
+        format::ratio(speed.ratio),
+        wording::quoted(&other.cell.label),
+        format::interval(speed.low, speed.high)
+    )
+}
+
+fn preferred(
+    comparison: &ComparisonOutcome,
+    first: &CellSummary,
+    estimate: RatioEstimate,
+    baseline: &CellSummary,
+) -> (Kind, String, String) {
+    let promise = wording::durability_difference(first, baseline).unwrap_or_default();
+    (
+        Kind::Preference,
+        wording::preference(comparison, baseline).unwrap_or_default(),
+        format!(
+            "{}{promise}.{}",
+            as_fast(estimate.inverse(), baseline),
+            wording::no_single_fastest(comparison)
+        ),
+    )
+}
+
+/// Nothing is faster than the baseline.
+fn kept(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+    baseline: &CellSummary,
+) -> (Kind, String, String) {
+    let base = &baseline.cell.label;
+    let zone = wording::zone(analysis);
+    let verdicts: Vec<(&CellSummary, Verdict)> = wording::rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| Some((cell, wording::to_baseline(comparison, cell)?.1)))
+        .collect();
+    let all = |wanted: Verdict| verdicts.iter().all(|(_, verdict)| *verdict == wanted);
+    if all(Verdict::NoData) {
+        let reason = "no ratio has data".to_owned();
+        return (Kind::Open, "measure again".to_owned(), reason);
+    }
+    if all(Verdict::Equivalent) {
+        let reason = format!("all are equivalent to {base} within {zone}");
+        return (Kind::Even, "choose by something else".to_owned(), reason);
+    }
+    let behind = nearest_behind(comparison, baseline);
+    let answer = if behind.is_empty() {
+        format!("no reason to leave {base}")
+    } else {
+        format!("stay with {base}")
+    };
+    let mut reasons = vec![behind];
+    for (wanted, is) in [
+        (Verdict::Equivalent, "equivalent to it"),
+        (Verdict::SmallDifference, "a small difference away"),
+        (Verdict::Unresolved, "unresolved"),
+        (Verdict::NoData, "without data"),
+    ] {
+        let cells = verdicts.iter().filter(|(_, verdict)| *verdict == wanted);
+        let labels: Vec<String> = cells
+            .map(|(cell, _)| wording::quoted(&cell.cell.label))
+            .collect();
+        if !labels.is_empty() {
+            reasons.push(format!("{}: {is}", wording::list(&labels)));
+        }
+    }
+    reasons.retain(|reason| !reason.is_empty());
+    (Kind::Preference, answer, reasons.join("; "))
+}
+
+/// By how much the baseline is ahead of the next that is slower, and what either promises.
+fn nearest_behind(comparison: &ComparisonOutcome, baseline: &CellSummary) -> String {
+    let slower = wording::with_verdict(comparison, Verdict::Slower);
+    slower.first().map_or_else(String::new, |(next, estimate)| {
+        let promise = wording::durability_difference(baseline, next).unwrap_or_default();
+        format!("{}{promise}", as_fast(*estimate, next))
+    })
+}
