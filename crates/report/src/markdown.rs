@@ -89,7 +89,7 @@ impl Page {
         for row in rows {
             let answer = format!("{}: **{}**", row.kind.name(), escape(&row.answer));
             let (title, reason) = (escape(&row.title), escape(&row.reason));
-            self.row([title, answer, reason, row.noise]);
+            self.row([title, answer, reason, row.noise.unwrap_or_default()]);
         }
         if let Some(evidence) = overview::evidence(analysis) {
             self.paragraph(&escape(&evidence));

@@ -1,21 +1,24 @@
-//! The whole run at a glance: a row per comparison, with what to do and why. Everything in it is
+//! The whole run at a glance: a row per comparison and one for disk space, with what to do and why. Everything in it is
 //! derived from verdicts of the analysis; a choice that it did not make is called open.
 
 use crate::{format, wording};
-use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
+use stowplan_analysis::{
+    Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict,
+};
+use stowplan_model::format_bytes;
 
-/// What one comparison answers.
+/// What one comparison, or a look at the disk, answers.
 pub(crate) struct Row {
-    /// Name of the comparison in the study file.
-    pub(crate) id: String,
+    /// Where the page has the details: the name of an element.
+    pub(crate) target: String,
     /// Its title: the question.
     pub(crate) title: String,
     /// What to use, in a few words.
     pub(crate) answer: String,
     /// Why: the factor with its interval, and what qualifies it.
     pub(crate) reason: String,
-    /// By how much two identical cells differed.
-    pub(crate) noise: String,
+    /// By how much two identical cells differed; nothing where nothing was timed.
+    pub(crate) noise: Option<String>,
     /// How firm the answer is.
     pub(crate) kind: Kind,
 }
@@ -25,10 +28,14 @@ pub(crate) struct Row {
 pub(crate) enum Kind {
     /// One cell beats each of the others.
     Winner,
-    /// A reason to prefer or to keep something, though not against each of the others.
-    Preference,
+    /// Something is faster than the baseline, though it does not beat each of the others.
+    Faster,
+    /// Nothing is faster than the baseline.
+    Kept,
     /// No difference that matters.
     Even,
+    /// Takes the least space.
+    Smallest,
     /// Nothing can be said.
     Open,
 }
@@ -38,29 +45,78 @@ impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Winner => "fastest",
-            Self::Preference => "no winner",
+            Self::Faster => "faster",
+            Self::Kept => "none faster",
             Self::Even => "equivalent",
+            Self::Smallest => "smallest",
             Self::Open => "no verdict",
         }
     }
 }
 
-/// A row per comparison, in running order.
+/// A row per comparison, in running order, and one for disk space.
 pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
     let comparisons = analysis.comparisons.iter();
     comparisons
         .map(|comparison| {
             let (kind, answer, reason) = answer(analysis, comparison);
             Row {
-                id: comparison.id.clone(),
+                target: format!("finding-{}", comparison.id),
                 title: comparison.title.clone(),
                 answer,
                 reason,
-                noise: noise(comparison),
+                noise: Some(noise(comparison)),
                 kind,
             }
         })
+        .chain(space(analysis))
         .collect()
+}
+
+/// Which of the stores that the study asks about takes the least space, and how much more the
+/// others take.
+fn space(analysis: &Analysis) -> Option<Row> {
+    let asked = &analysis.run.plan.study.space;
+    let rows = analysis.space.iter();
+    let mut rows: Vec<&SpaceRow> = rows
+        .filter(|row| asked.iter().any(|asked| asked.label == row.label))
+        .collect();
+    rows.sort_by_key(|row| row.footprint.allocated_bytes);
+    let (smallest, others) = rows.split_first()?;
+    let others: Vec<String> = others
+        .iter()
+        .filter_map(|row| more_space(row, smallest))
+        .collect();
+    if others.is_empty() {
+        return None;
+    }
+    Some(Row {
+        target: "space".to_owned(),
+        title: "Disk space, allocated".to_owned(),
+        answer: format!(
+            "{} takes the least: {}",
+            smallest.label,
+            format_bytes(smallest.footprint.allocated_bytes)
+        ),
+        reason: others.join("; "),
+        noise: None,
+        kind: Kind::Smallest,
+    })
+}
+
+/// `directory of files: 1.21 GB, +13% (published: +20%)`; nothing where the values differ.
+fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<String> {
+    let published = row
+        .published_ratio
+        .zip(smallest.published_ratio)
+        .map(|(row, smallest)| format!(" (published: {})", format::difference(row / smallest)))
+        .unwrap_or_default();
+    Some(format!(
+        "{}: {}, {}{published}",
+        row.label,
+        format_bytes(row.footprint.allocated_bytes),
+        format::difference(row.ratio? / smallest.ratio?)
+    ))
 }
 
 /// What was done that makes the rows worth believing, in a sentence or two.
@@ -83,7 +139,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     Some(format!(
         "{} operations were timed in {}, in random order, each cell in a process of its own. Every \
          comparison measures its baseline twice: what those two identical cells differ by is its \
-         noise, and intervals are widened by it.{verified}",
+         noise, and the intervals in brackets are widened by it.{verified}",
         format::count(operations),
         rounds(analysis)
     ))
@@ -167,7 +223,7 @@ fn preferred(
 ) -> (Kind, String, String) {
     let promise = wording::durability_difference(first, baseline).unwrap_or_default();
     (
-        Kind::Preference,
+        Kind::Faster,
         wording::preference(comparison, baseline).unwrap_or_default(),
         format!(
             "{}{promise}.{}",
@@ -220,7 +276,7 @@ fn kept(
         }
     }
     reasons.retain(|reason| !reason.is_empty());
-    (Kind::Preference, answer, reasons.join("; "))
+    (Kind::Kept, answer, reasons.join("; "))
 }
 
 /// By how much the baseline is ahead of the next that is slower, and what either promises.

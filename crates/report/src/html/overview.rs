@@ -24,21 +24,22 @@ pub(super) fn overview(analysis: &Analysis) -> String {
 
 fn row(row: &Row) -> String {
     let class = match row.kind {
-        Kind::Winner => "faster",
-        Kind::Preference | Kind::Even => "same",
+        Kind::Winner | Kind::Faster | Kind::Smallest => "faster",
+        Kind::Kept | Kind::Even => "same",
         Kind::Open => "open",
     };
+    let noise = row.noise.as_ref().map_or_else(String::new, |noise| {
+        format!("<p class=\"measured-noise\">noise {}</p>", escape(noise))
+    });
     format!(
-        "<li class=\"{class}\"><p class=\"asked\"><a href=\"#finding-{}\">{}</a></p>\
+        "<li class=\"{class}\"><p class=\"asked\"><a href=\"#{}\">{}</a></p>\
          <p class=\"answer\"><span class=\"badge {class}\">{}</span> <b>{}</b></p>\
-         <p class=\"reason\">{}</p>\
-         <p class=\"measured-noise\">noise {}</p></li>",
-        anchor(&row.id),
+         <p class=\"reason\">{}</p>{noise}</li>",
+        anchor(&row.target),
         escape(&row.title),
         row.kind.name(),
         escape(&sentence_start(&row.answer)),
-        escape(&sentence_start(&row.reason)),
-        escape(&row.noise)
+        escape(&sentence_start(&row.reason))
     )
 }
 

@@ -89,15 +89,17 @@ fn overview(canvas: &mut Canvas, analysis: &Analysis) {
         let bullet = [span("•", kind_tone(row.kind))];
         canvas.hanging(&bullet, 2, &row.title, Tone::Plain);
         canvas.paragraph(&row.answer, 2, Tone::Strong);
-        let reason = format!("{}; noise {}", row.reason.trim_end_matches('.'), row.noise);
+        let noise = row.noise.map(|noise| format!("; noise {noise}"));
+        let noise = noise.unwrap_or_default();
+        let reason = format!("{}{noise}", row.reason.trim_end_matches('.'));
         canvas.paragraph(&reason, 2, Tone::Faint);
     }
 }
 
 fn kind_tone(kind: Kind) -> Tone {
     match kind {
-        Kind::Winner => Tone::Good,
-        Kind::Preference | Kind::Even => Tone::Plain,
+        Kind::Winner | Kind::Faster | Kind::Smallest => Tone::Good,
+        Kind::Kept | Kind::Even => Tone::Plain,
         Kind::Open => Tone::Warning,
     }
 }

@@ -53,6 +53,12 @@ dataset = "blobs"
 baseline = "dir"
 [comparison.cells]
 dir = { store = "files" }
+[[space]]
+cell = "reads/sql"
+label = "SQLite database"
+[[space]]
+cell = "reads/dir"
+label = "directory, by du"
 "#;
 
 /// The charts of the study: id, title, comparison, reference, bars, published, precision.

@@ -1,6 +1,7 @@
 //! `summary.md`.
 
 use crate::fixture;
+use stowplan_analysis::Verdict;
 use stowplan_report::markdown::render;
 
 #[test]
@@ -33,4 +34,42 @@ fn every_row_of_a_table_has_as_many_fields_as_its_header() {
 fn a_label_with_markup_stays_text() {
     let text = render(&fixture::analysis());
     assert!(!text.contains("<script>"), "{text}");
+}
+
+#[test]
+fn the_overview_says_how_firm_each_answer_is_and_no_more() {
+    let cases = [
+        (
+            Verdict::Equivalent,
+            "equivalent: **choose by something else",
+        ),
+        (Verdict::Slower, "none faster: **stay with separate files**"),
+        (Verdict::Faster, "faster: **prefer "),
+        (Verdict::Unresolved, "none faster: **no reason to leave"),
+        (Verdict::NoData, "no verdict: **measure again**"),
+    ];
+    for (verdict, expected) in cases {
+        let mut analysis = fixture::analysis();
+        let comparison = &mut analysis.comparisons[0];
+        comparison.fastest = None;
+        for contrast in &mut comparison.contrasts {
+            contrast.verdict = verdict;
+        }
+        let text = render(&analysis);
+        let row = text.lines().find(|line| line.starts_with("| Reading"));
+        let row = row.unwrap();
+        assert!(row.contains(expected), "{verdict:?}: {row}");
+    }
+}
+
+#[test]
+fn a_baseline_that_wins_is_ahead_of_the_next() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.fastest = Some(comparison.cells[0].cell.id.clone());
+    comparison.contrasts[0].verdict = Verdict::Slower;
+    let text = render(&analysis);
+    let expected = "fastest: **stay with separate files** | 1.01 times as fast as separate files \
+                    in a tree \\[";
+    assert!(text.contains(expected), "{text}");
 }
