@@ -1,6 +1,7 @@
 //! The whole run at a glance: a row per comparison and one for disk space, with what to do and why. Everything in it is
 //! derived from verdicts of the analysis; a choice that it did not make is called open.
 
+use crate::wording::Preference;
 use crate::{format, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict,
@@ -173,8 +174,9 @@ fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String,
         return won(comparison, winner, baseline);
     }
     let faster = wording::with_verdict(comparison, Verdict::Faster);
-    if let Some((first, estimate)) = faster.first() {
-        return preferred(comparison, first, *estimate, baseline);
+    let preference = wording::preference(comparison, baseline);
+    if let (Some((first, estimate)), Some(preference)) = (faster.first(), preference) {
+        return preferred(comparison, first, *estimate, preference, baseline);
     }
     kept(analysis, comparison, baseline)
 }
@@ -193,7 +195,7 @@ fn won(
     winner: &CellSummary,
     baseline: &CellSummary,
 ) -> (Kind, String, String) {
-    let label = &winner.cell.label;
+    let label = wording::quoted(&winner.cell.label);
     if winner.cell.id == baseline.cell.id {
         let reason = nearest_behind(comparison, baseline);
         return (Kind::Winner, format!("stay with {label}"), reason);
@@ -219,17 +221,21 @@ fn preferred(
     comparison: &ComparisonOutcome,
     first: &CellSummary,
     estimate: RatioEstimate,
+    preference: Preference,
     baseline: &CellSummary,
 ) -> (Kind, String, String) {
+    let Preference {
+        choice,
+        condition,
+        safer,
+    } = preference;
     let promise = wording::durability_difference(first, baseline).unwrap_or_default();
+    let factor = as_fast(estimate.inverse(), baseline);
+    let open = wording::no_single_fastest(comparison);
     (
         Kind::Faster,
-        wording::preference(comparison, baseline).unwrap_or_default(),
-        format!(
-            "{}{promise}.{}",
-            as_fast(estimate.inverse(), baseline),
-            wording::no_single_fastest(comparison)
-        ),
+        format!("{choice}{condition}"),
+        format!("{factor}{promise}{safer}.{open}"),
     )
 }
 
@@ -239,7 +245,7 @@ fn kept(
     comparison: &ComparisonOutcome,
     baseline: &CellSummary,
 ) -> (Kind, String, String) {
-    let base = &baseline.cell.label;
+    let base = wording::quoted(&baseline.cell.label);
     let zone = wording::zone(analysis);
     let verdicts: Vec<(&CellSummary, Verdict)> = wording::rivals(comparison)
         .into_iter()

@@ -167,16 +167,16 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         return format!("No verdict: {}.", session_unreliable(comparison));
     }
     if let Some(winner) = comparison.fastest() {
-        let label = &winner.cell.label;
+        let label = quoted(&winner.cell.label);
         let factor = to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
         let factor = factor.map(|estimate| {
-            let base = &baseline.cell.label;
+            let base = quoted(&baseline.cell.label);
             format!(", {} as {base}", times_as_fast(&estimate))
         });
         let factor = factor.unwrap_or_default();
         return format!("Fastest: {label}{factor}. It beats each of the others.");
     }
-    let base = &baseline.cell.label;
+    let base = quoted(&baseline.cell.label);
     let faster = with_verdict(comparison, Verdict::Faster);
     if !faster.is_empty() {
         let named = faster.iter().map(|(cell, estimate)| {
@@ -186,7 +186,7 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         });
         let named = list(&named.collect::<Vec<_>>());
         let open = no_single_fastest(comparison);
-        return format!("Faster than {}: {named}.{open}", quoted(base));
+        return format!("Faster than {base}: {named}.{open}");
     }
     let verdicts: Vec<Verdict> = rivals(comparison)
         .into_iter()
@@ -227,17 +227,23 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         return "Claim nothing from this comparison; run it again on a quieter machine.".to_owned();
     }
     let work = work(analysis, baseline);
-    let base = &baseline.cell.label;
+    let base = quoted(&baseline.cell.label);
     if let Some(winner) = comparison.fastest() {
         let verb = if winner.cell.id == baseline.cell.id {
             "stay with"
         } else {
             "use"
         };
-        return format!("On this machine, {work}, {verb} {}.", winner.cell.label);
+        let winner = quoted(&winner.cell.label);
+        return format!("On this machine, {work}, {verb} {winner}.");
     }
     if let Some(preference) = preference(comparison, baseline) {
-        return format!("On this machine, {work}, {preference}.");
+        let Preference {
+            choice,
+            condition,
+            safer,
+        } = preference;
+        return format!("On this machine, {work}, {choice}{condition}{safer}.");
     }
     let open = [Verdict::Unresolved, Verdict::NoData];
     let undecided = rivals(comparison)
@@ -254,19 +260,33 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     }
 }
 
-/// `prefer A to B, provided that …; where more must survive a crash, C`: the fastest of those that
-/// are faster than the baseline, and what else to know before choosing it.
-pub(crate) fn preference(comparison: &ComparisonOutcome, baseline: &CellSummary) -> Option<String> {
+/// The fastest of those that are faster than the baseline, and what to know before choosing it.
+pub(crate) struct Preference {
+    /// `prefer A to B`
+    pub(crate) choice: String,
+    /// `, provided that its weaker durability (none) is enough`, if it is weaker.
+    pub(crate) condition: String,
+    /// `; where more must survive a crash, C (durable, atomic)`, if there is one.
+    pub(crate) safer: String,
+}
+
+/// What to prefer to the baseline, if anything is faster.
+pub(crate) fn preference(
+    comparison: &ComparisonOutcome,
+    baseline: &CellSummary,
+) -> Option<Preference> {
     let faster = with_verdict(comparison, Verdict::Faster);
     let ((first, _), rest) = faster.split_first()?;
-    let condition = weaker_condition(first, baseline);
     let safer = rest.iter().find_map(|(cell, _)| safer_choice(cell, first));
-    Some(format!(
-        "prefer {} to {}{condition}{}",
-        quoted(&first.cell.label),
-        quoted(&baseline.cell.label),
-        safer.unwrap_or_default()
-    ))
+    Some(Preference {
+        choice: format!(
+            "prefer {} to {}",
+            quoted(&first.cell.label),
+            quoted(&baseline.cell.label)
+        ),
+        condition: weaker_condition(first, baseline),
+        safer: safer.unwrap_or_default(),
+    })
 }
 
 /// A label within a sentence: in quotes if it has a comma, at which it would fall apart.

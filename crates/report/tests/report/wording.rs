@@ -68,7 +68,7 @@ fn the_fastest_is_named_only_if_the_analysis_found_one() {
     assert!(
         findings[0]
             .headline
-            .starts_with("Fastest: SQLite, sqlite3_blob_read(), memory-")
+            .starts_with("Fastest: “SQLite, sqlite3_blob_read(), memory-")
     );
     assert!(!findings[1].headline.contains("Fastest"));
     let mut undecided = analysis;
