@@ -202,7 +202,8 @@ fn won(
     }
     let ratio = wording::to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
     let reason = ratio.map_or_else(String::new, |estimate| {
-        as_fast(estimate.inverse(), baseline)
+        let factor = as_fast(estimate.inverse(), baseline);
+        format!("{factor}{}", reversal(winner, baseline))
     });
     (Kind::Winner, format!("use {label}"), reason)
 }
@@ -235,8 +236,23 @@ fn preferred(
     (
         Kind::Faster,
         format!("{choice}{condition}"),
-        format!("{factor}{promise}{safer}.{open}"),
+        format!(
+            "{factor}{promise}{}{safer}.{open}",
+            reversal(first, baseline)
+        ),
     )
+}
+
+/// What remains to be done after the timer stopped, where it makes the faster one slower.
+fn reversal(first: &CellSummary, baseline: &CellSummary) -> String {
+    match (first.total_ns, baseline.total_ns) {
+        (Some(ours), Some(theirs)) if ours > theirs => format!(
+            ", but slower with bringing the data to rest: {} against {}",
+            format::time(ours),
+            format::time(theirs)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Nothing is faster than the baseline.

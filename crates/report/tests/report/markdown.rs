@@ -73,3 +73,16 @@ fn a_baseline_that_wins_is_ahead_of_the_next() {
                     in a tree \\[";
     assert!(text.contains(expected), "{text}");
 }
+
+#[test]
+fn a_drain_that_reverses_a_verdict_stands_beside_it() {
+    let mut analysis = fixture::analysis();
+    for cell in &mut analysis.comparisons[1].cells {
+        if cell.cell.key == "off" {
+            cell.total_ns = Some(900_000.0);
+        }
+    }
+    let text = render(&analysis);
+    let expected = "but slower with bringing the data to rest: 900 µs against 192 µs";
+    assert!(text.contains(expected), "{text}");
+}
