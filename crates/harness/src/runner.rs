@@ -560,9 +560,10 @@ impl<'a> Runner<'a> {
             .any(|cell| self.skipped(cell))
     }
 
-    /// The comparison without contrasts that a failed cell has made impossible.
+    /// The comparison without the cells that failed, as the analysis will see it.
     fn without_failed(&self, comparison: &Comparison) -> Comparison {
         let mut comparison = comparison.clone();
+        comparison.cells.retain(|cell| !self.skipped(cell));
         comparison
             .contrasts
             .retain(|c| !self.failed.contains(&c.cell) && !self.failed.contains(&c.reference));
