@@ -190,6 +190,9 @@ impl<'a> Runner<'a> {
         self.measure_harness_cost()?;
         let mut outcome = RunOutcome::Complete;
         for (index, comparison) in self.plan.comparisons.iter().enumerate() {
+            if self.time_is_over() {
+                return Ok(RunOutcome::Budget);
+            }
             self.prepare(comparison)?;
             let total = self.plan.comparisons.len();
             self.observer.event(Event::Comparison {
@@ -333,6 +336,12 @@ impl<'a> Runner<'a> {
         }
         self.finish(comparison)?;
         Ok(ended)
+    }
+
+    fn time_is_over(&self) -> bool {
+        self.options
+            .budget
+            .is_some_and(|budget| self.started.elapsed() >= budget)
     }
 
     /// When a comparison must end: its share of the time that is left, but not before ten rounds
@@ -508,23 +517,29 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// After the rounds: every overwritten value is checked, the footprint taken again.
+    /// After the rounds: every value of stores that were written to is checked, and their
+    /// footprint taken again.
     fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        let writers = comparison
+        let writers: Vec<&Cell> = comparison
             .cells
             .iter()
-            .filter(|c| c.workload.operation.writes());
-        for cell in writers.filter(|c| c.role != Role::Control) {
+            .filter(|cell| cell.workload.operation.writes() && cell.role != Role::Control)
+            .collect();
+        if !writers.is_empty() {
+            // What was checked before may have been overwritten since.
+            self.verified.clear();
+        }
+        let mut weighed = BTreeSet::new();
+        for cell in writers {
             if self.skipped(cell) {
                 continue;
             }
-            self.verified.clear();
             if let Err(error) = self.verify(cell) {
                 self.cell_failed(cell, error)?;
-                continue;
+            } else if weighed.insert(&cell.instance) {
+                let footprint = self.instances.footprint(cell, true)?;
+                self.log.append_all(footprint.map(Record::Footprint))?;
             }
-            let footprint = self.instances.footprint(cell, true)?;
-            self.log.append_all(footprint.map(Record::Footprint))?;
         }
         Ok(())
     }
