@@ -23,12 +23,15 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
     Environment, HarnessCost, Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Warning, WarningKind,
+    SCHEMA_VERSION, Settings, Warning, WarningKind,
 };
 use stowplan_stores::registry;
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 5;
+/// Share of a warm read block's wall time for which its thread may have been neither running nor
+/// waiting for a CPU.
+const ABSENT_SHARE: f64 = 0.05;
 /// How long other processes' writes to the device are watched before a run.
 const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
 
@@ -474,8 +477,8 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Measures one block, again if it read from storage though it should have been warm (R9),
-    /// and appends it to the result.
+    /// Measures one block, again if a covariate says that it did not measure what it should (R9),
+    /// and appends it to the result. Nothing if it read from storage each time.
     fn block(
         &mut self,
         cell: &Cell,
@@ -485,26 +488,27 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Measurement>, HarnessError> {
         const ATTEMPTS: u32 = 4;
         for repeats in 0..ATTEMPTS {
+            // Not the keys that the discarded block has just brought into the CPU's caches.
+            let far = u64::from(repeats) * self.count(&cell.dataset) * 2 / 5;
+            let spot = Spot {
+                first: spot.first + far,
+                ..*spot
+            };
             let place = self.instances.place(cell);
             let (mut measurement, effective) =
-                self.blocks.measure(cell, &place, size, kind, spot)?;
-            if self.effective_seen.insert(cell.id.clone()) {
-                let settings = EffectiveSettings {
-                    cell: cell.id.clone(),
-                    settings: effective,
-                };
-                self.log.append(&Record::Effective(settings))?;
+                self.blocks.measure(cell, &place, size, kind, &spot)?;
+            self.note_effective(cell, effective)?;
+            match spoiled(cell, &measurement) {
+                Some(Spoiled::ReadFromStorage) => self.instances.warm_one(cell)?,
+                // On a machine that is taken away all the time no better block will come.
+                Some(Spoiled::TakenAway) if repeats + 1 < ATTEMPTS => {}
+                _ => {
+                    measurement.repeats = repeats;
+                    self.log.append(&Record::Measurement(measurement.clone()))?;
+                    measurement.latency = None;
+                    return Ok(Some(measurement));
+                }
             }
-            let spoiled = cell.workload.cache == CacheState::Warm
-                && !cell.workload.operation.writes()
-                && measurement.in_blocks > 0;
-            if !spoiled {
-                measurement.repeats = repeats;
-                self.log.append(&Record::Measurement(measurement.clone()))?;
-                measurement.latency = None;
-                return Ok(Some(measurement));
-            }
-            self.instances.warm_one(cell)?;
         }
         self.warn(Warning {
             kind: WarningKind::Repeated,
@@ -515,6 +519,17 @@ impl<'a> Runner<'a> {
             advice: "Free some memory: the data does not stay in the page cache.".to_owned(),
         })?;
         Ok(None)
+    }
+
+    /// Keeps the settings that a cell's engine reports, once.
+    fn note_effective(&mut self, cell: &Cell, settings: Settings) -> Result<(), HarnessError> {
+        if !self.effective_seen.insert(cell.id.clone()) {
+            return Ok(());
+        }
+        self.log.append(&Record::Effective(EffectiveSettings {
+            cell: cell.id.clone(),
+            settings,
+        }))
     }
 
     /// After the rounds: every value of stores that were written to is checked, and their
@@ -646,6 +661,29 @@ impl<'a> Runner<'a> {
             }
             None => estimate,
         }
+    }
+}
+
+/// Why a block is measured again; never for its time alone.
+enum Spoiled {
+    /// It should have been warm.
+    ReadFromStorage,
+    /// The thread neither ran nor waited for a CPU, though nothing made it sleep.
+    TakenAway,
+}
+
+/// Whether a warm read block, which has nothing to wait for, shows that it did not run undisturbed.
+fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
+    if cell.workload.cache != CacheState::Warm || cell.workload.operation.writes() {
+        return None;
+    }
+    let absent = measurement.absent_share().unwrap_or(0.0);
+    match () {
+        () if measurement.in_blocks > 0 => Some(Spoiled::ReadFromStorage),
+        () if absent > ABSENT_SHARE && measurement.voluntary_switches == 0 => {
+            Some(Spoiled::TakenAway)
+        }
+        () => None,
     }
 }
 

@@ -86,6 +86,16 @@ impl Measurement {
             .map(|delay| self.wall_ns.saturating_sub(delay))
     }
 
+    /// Share of the wall time in which the thread neither ran nor waited for a CPU: it slept, or
+    /// the machine itself was taken away (a hypervisor's steal, a throttled container). Nothing
+    /// where the run-queue delay is not known.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    pub fn absent_share(&self) -> Option<f64> {
+        let absent = self.corrected_ns()?.saturating_sub(self.thread_cpu_ns);
+        Some(absent as f64 / self.wall_ns.max(1) as f64)
+    }
+
     /// CPU time that other threads of the worker used, as a share of the wall time.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a share")]
@@ -177,4 +187,28 @@ pub struct Verification {
     pub bytes: u64,
     /// Of these, values that a run had overwritten.
     pub overwritten: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_corrected_by_the_wait_and_what_remains_beyond_the_cpu_is_absence() {
+        let measurement = Measurement {
+            wall_ns: 1_000,
+            run_delay_ns: Some(300),
+            thread_cpu_ns: 600,
+            process_cpu_ns: 650,
+            ..Measurement::default()
+        };
+        assert_eq!(measurement.corrected_ns(), Some(700));
+        assert_eq!(measurement.absent_share(), Some(0.1));
+        assert!((measurement.other_threads_share() - 0.05).abs() < 1e-12);
+        let unknown = Measurement {
+            run_delay_ns: None,
+            ..measurement
+        };
+        assert_eq!(unknown.absent_share(), None);
+    }
 }
