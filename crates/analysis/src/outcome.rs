@@ -222,7 +222,8 @@ pub struct CellSummary {
     pub kernel_share: f64,
     /// Bringing written data to rest, per operation, nanoseconds: median of rounds (R10).
     pub drain_ns: Option<f64>,
-    /// Headline time and drain together, per operation, nanoseconds.
+    /// Headline time and drain together, per operation, nanoseconds: estimated as the headline
+    /// time is.
     pub total_ns: Option<f64>,
     /// Bytes delivered or written per operation.
     pub bytes: f64,

@@ -28,13 +28,15 @@ pub(crate) fn summarise(
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
-        time_ns: time_per_operation(&series, metric),
+        time_ns: location(&logs(&series), metric),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: described.kernel_share(),
         drain_ns: writes.then(|| described.median_per_operation(|m| m.outside.drain_ns)),
         total_ns: writes
-            .then(|| described.median_per_operation(|m| time_ns(m, metric) + m.outside.drain_ns)),
+            .then(|| described.log_totals(metric))
+            .and_then(|totals| location(&totals, metric))
+            .map(|total| total.estimate),
         bytes: described.mean(|m| m.bytes),
         read_calls: described.mean_io(|io| io.read_calls),
         write_calls: described.mean_io(|io| io.write_calls),
@@ -54,18 +56,21 @@ pub(crate) fn summarise(
     }
 }
 
-/// Location of a cell's times, in nanoseconds: estimated on logarithms, as ratios are. With
+fn logs(series: &[(u32, f64)]) -> Vec<f64> {
+    series.iter().map(|(_, log)| *log).collect()
+}
+
+/// Location of times given by their logarithms, in nanoseconds: estimated as ratios are. With
 /// fewer rounds than an interval needs, the range of the rounds stands in its place.
-fn time_per_operation(series: &[(u32, f64)], metric: Metric) -> Option<Interval> {
-    let logs: Vec<f64> = series.iter().map(|(_, log)| *log).collect();
+fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
     let estimate = match metric {
-        Metric::Corrected => Estimate::hodges_lehmann(&logs, ALPHA_OF_TIMES),
-        Metric::Wall => Estimate::median(&logs, ALPHA_OF_TIMES),
+        Metric::Corrected => Estimate::hodges_lehmann(logs, ALPHA_OF_TIMES),
+        Metric::Wall => Estimate::median(logs, ALPHA_OF_TIMES),
     };
     let (location, low, high) = match estimate {
         Some(estimate) => (estimate.estimate, estimate.low, estimate.high),
         None => (
-            median(logs.clone())?,
+            median(logs.to_vec())?,
             logs.iter().copied().reduce(f64::min)?,
             logs.iter().copied().reduce(f64::max)?,
         ),
@@ -102,6 +107,15 @@ impl<'a> Described<'a> {
     fn median_per_operation(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
         let per_operation = |m: &&Measurement| of(m) as f64 / m.operations as f64;
         median(self.blocks.iter().map(per_operation).collect()).unwrap_or(0.0)
+    }
+
+    /// Per round, the logarithm of time and drain together per operation.
+    fn log_totals(&self, metric: Metric) -> Vec<f64> {
+        let total = |m: &&Measurement| (time_ns(m, metric) + m.outside.drain_ns).max(1) as f64;
+        self.blocks
+            .iter()
+            .map(|m| (total(m) / m.operations as f64).ln())
+            .collect()
     }
 
     /// Over all operations; 0 if there are none.
