@@ -4,11 +4,16 @@
 //! It times nothing itself; every block runs in a worker process of its own.
 
 mod blocks;
+mod event;
 mod instances;
 mod log;
+mod machine;
+mod spoiled;
+
+pub use event::{Event, Observer};
 
 use crate::HarnessError;
-use crate::environment::{self, Plans};
+use crate::environment;
 use crate::interrupt::Interrupt;
 use crate::random::Random;
 use crate::sequence;
@@ -16,24 +21,19 @@ use crate::worker_process::WorkerCommand;
 use blocks::{BlockSize, Blocks, Spot};
 use instances::Instances;
 use log::ResultLog;
+use spoiled::{Spoiled, spoiled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
-    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Environment, HarnessCost, Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Settings, Warning, WarningKind,
+    BlockKind, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings, Measurement,
+    Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings, Warning,
+    WarningKind,
 };
-use stowplan_stores::registry;
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 5;
-/// Share of a warm read block's wall time for which its thread may have been neither running nor
-/// waiting for a CPU.
-const ABSENT_SHARE: f64 = 0.05;
-/// How long other processes' writes to the device are watched before a run.
-const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
 
 /// How a plan is run.
 #[derive(Debug)]
@@ -53,56 +53,6 @@ pub struct RunOptions {
     pub workers: WorkerCommand,
     /// Ctrl-C.
     pub interrupt: Interrupt,
-}
-
-/// What a run tells while it goes on, for a progress display.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// Something spoils or qualifies the run.
-    Warning(&'a Warning),
-    /// A dataset or a store is being prepared, or checked.
-    Preparing {
-        /// What, in words.
-        what: &'a str,
-        /// Steps done.
-        done: u64,
-        /// Steps in all.
-        total: u64,
-    },
-    /// What the harness itself costs.
-    HarnessCost(HarnessCost),
-    /// A comparison begins.
-    Comparison {
-        /// The comparison.
-        comparison: &'a Comparison,
-        /// Its position, from 0.
-        index: usize,
-        /// Comparisons in all.
-        total: usize,
-    },
-    /// One block was measured.
-    Block {
-        /// Its cell.
-        cell: &'a Cell,
-        /// Nanoseconds per operation, corrected where possible.
-        nanoseconds: f64,
-        /// The round, from 0.
-        round: u32,
-        /// Rounds until the next look, or the cap.
-        until: u32,
-        /// Contrasts not decided yet.
-        open_contrasts: usize,
-        /// Estimated seconds until the run ends.
-        eta_seconds: f64,
-    },
-    /// A cell failed; the run goes on without it.
-    Failure(&'a CellFailure),
-}
-
-/// Receives what a run tells.
-pub trait Observer {
-    /// Something happened.
-    fn event(&mut self, event: Event<'_>);
 }
 
 /// Runs a plan to its end.
@@ -156,8 +106,8 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let started = Instant::now();
-        let environment = examine(plan, &options.work);
-        let warnings = environment::warnings(&environment, &load_of(plan, &environment));
+        let environment = machine::examine(plan, &options.work);
+        let warnings = environment::warnings(&environment, &machine::load_of(plan, &environment));
         let mut log = ResultLog::create(&options.result)?;
         log.append(&Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
@@ -664,29 +614,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Why a block is measured again; never for its time alone.
-enum Spoiled {
-    /// It should have been warm.
-    ReadFromStorage,
-    /// The thread neither ran nor waited for a CPU, though nothing made it sleep.
-    TakenAway,
-}
-
-/// Whether a warm read block, which has nothing to wait for, shows that it did not run undisturbed.
-fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
-    if cell.workload.cache != CacheState::Warm || cell.workload.operation.writes() {
-        return None;
-    }
-    let absent = measurement.absent_share().unwrap_or(0.0);
-    match () {
-        () if measurement.in_blocks > 0 => Some(Spoiled::ReadFromStorage),
-        () if absent > ABSENT_SHARE && measurement.voluntary_switches == 0 => {
-            Some(Spoiled::TakenAway)
-        }
-        () => None,
-    }
-}
-
 /// Where a comparison stands.
 struct RoundProgress {
     round: u32,
@@ -715,39 +642,4 @@ fn next_look(round: u32, cap: u32) -> u32 {
         .find(|look| *look > round)
         .unwrap_or(cap)
         .min(cap)
-}
-
-/// The machine, and the engines that this plan uses.
-fn examine(plan: &Plan, work: &Path) -> Environment {
-    let mut environment = environment::examine(work);
-    let kinds: BTreeSet<&str> = plan.cells().map(|cell| cell.store.kind.as_str()).collect();
-    let engines = kinds
-        .into_iter()
-        .filter_map(|kind| registry::find(kind).ok()?.engine());
-    environment.engines = engines
-        .map(|(name, version)| (name.to_owned(), version))
-        .collect();
-    environment
-}
-
-/// What the plan will ask of the machine.
-fn load_of(plan: &Plan, environment: &Environment) -> Plans {
-    let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
-    let instances: BTreeMap<&str, u64> = plan
-        .cells()
-        .filter(warm)
-        .map(|cell| {
-            (
-                cell.instance.as_str(),
-                crate::plan::dataset_bytes(plan, &cell.dataset),
-            )
-        })
-        .collect();
-    let device = environment.device.as_ref();
-    Plans {
-        cached_bytes: instances.values().sum(),
-        working_set_bytes: instances.values().copied().min().unwrap_or(0),
-        foreign_write_rate: device
-            .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
-    }
 }

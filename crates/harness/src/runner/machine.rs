@@ -1,0 +1,46 @@
+//! The machine before a run, and what the plan will ask of it.
+
+use crate::environment::{self, Plans};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+use stowplan_model::{CacheState, Cell, Environment, Plan};
+use stowplan_stores::registry;
+
+/// How long other processes' writes to the device are watched before a run.
+const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
+
+/// The machine, and the engines that this plan uses.
+pub(super) fn examine(plan: &Plan, work: &Path) -> Environment {
+    let mut environment = environment::examine(work);
+    let kinds: BTreeSet<&str> = plan.cells().map(|cell| cell.store.kind.as_str()).collect();
+    let engines = kinds
+        .into_iter()
+        .filter_map(|kind| registry::find(kind).ok()?.engine());
+    environment.engines = engines
+        .map(|(name, version)| (name.to_owned(), version))
+        .collect();
+    environment
+}
+
+/// What the plan will ask of the machine.
+pub(super) fn load_of(plan: &Plan, environment: &Environment) -> Plans {
+    let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
+    let instances: BTreeMap<&str, u64> = plan
+        .cells()
+        .filter(warm)
+        .map(|cell| {
+            (
+                cell.instance.as_str(),
+                crate::plan::dataset_bytes(plan, &cell.dataset),
+            )
+        })
+        .collect();
+    let device = environment.device.as_ref();
+    Plans {
+        cached_bytes: instances.values().sum(),
+        working_set_bytes: instances.values().copied().min().unwrap_or(0),
+        foreign_write_rate: device
+            .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
+    }
+}

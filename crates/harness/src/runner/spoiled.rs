@@ -1,0 +1,109 @@
+//! Blocks that did not measure what they should (R9).
+
+use stowplan_model::{CacheState, Cell, Measurement};
+
+/// Share of a warm read block's wall time for which its thread may have been neither running nor
+/// waiting for a CPU.
+const ABSENT_SHARE: f64 = 0.05;
+
+/// Why a block is measured again; never for its time alone.
+pub(super) enum Spoiled {
+    /// It should have been warm.
+    ReadFromStorage,
+    /// The thread neither ran nor waited for a CPU, though nothing made it sleep.
+    TakenAway,
+}
+
+/// Whether a warm read block, which has nothing to wait for, shows that it did not run undisturbed.
+pub(super) fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
+    if cell.workload.cache != CacheState::Warm || cell.workload.operation.writes() {
+        return None;
+    }
+    let absent = measurement.absent_share().unwrap_or(0.0);
+    match () {
+        () if measurement.in_blocks > 0 => Some(Spoiled::ReadFromStorage),
+        () if absent > ABSENT_SHARE && measurement.voluntary_switches == 0 => {
+            Some(Spoiled::TakenAway)
+        }
+        () => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{PlanOptions, plan};
+    use stowplan_model::{Operation, Study};
+
+    fn warm_read() -> Cell {
+        let study = r#"
+            name = "t"
+            title = "t"
+            question = "?"
+            datasets.d = { count = 10, size = { distribution = "fixed", bytes = 10 } }
+            comparison = [{ id = "c", title = "c", dataset = "d", baseline = "f", cells = { f = { store = "files" } } }]
+        "#;
+        let study = Study::parse(study, "t.toml").unwrap();
+        plan(study, &PlanOptions::default()).unwrap().comparisons[0].cells[0].clone()
+    }
+
+    fn block() -> Measurement {
+        Measurement {
+            wall_ns: 100,
+            run_delay_ns: Some(0),
+            thread_cpu_ns: 100,
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn a_warm_read_that_touched_the_disk_is_spoiled_and_a_write_or_cold_read_is_not() {
+        let touched = Measurement {
+            in_blocks: 8,
+            ..block()
+        };
+        let mut cell = warm_read();
+        assert!(matches!(
+            spoiled(&cell, &touched),
+            Some(Spoiled::ReadFromStorage)
+        ));
+        assert!(spoiled(&cell, &block()).is_none());
+        cell.workload.cache = CacheState::Cold;
+        assert!(spoiled(&cell, &touched).is_none());
+        cell.workload.cache = CacheState::Warm;
+        cell.workload.operation = Operation::Overwrite;
+        assert!(spoiled(&cell, &touched).is_none());
+    }
+
+    #[test]
+    fn a_read_from_which_the_machine_was_taken_away_is_spoiled_whatever_its_time() {
+        let cell = warm_read();
+        let absent = Measurement {
+            thread_cpu_ns: 90,
+            ..block()
+        };
+        assert!(matches!(spoiled(&cell, &absent), Some(Spoiled::TakenAway)));
+        let waited = Measurement {
+            run_delay_ns: Some(10),
+            ..absent.clone()
+        };
+        assert!(
+            spoiled(&cell, &waited).is_none(),
+            "waiting for a CPU is subtracted"
+        );
+        let slept = Measurement {
+            voluntary_switches: 1,
+            ..absent
+        };
+        assert!(
+            spoiled(&cell, &slept).is_none(),
+            "sleeping is the store's own doing"
+        );
+        let slow = Measurement {
+            wall_ns: 10_000,
+            thread_cpu_ns: 10_000,
+            ..block()
+        };
+        assert!(spoiled(&cell, &slow).is_none(), "never for its time");
+    }
+}
