@@ -1,6 +1,7 @@
 //! `stowplan studies` and `stowplan stores`: what there is.
 
 use crate::error::{CliError, Exit};
+use crate::screen::wrap;
 use crate::studies;
 use stowplan_model::{Setting, Settings};
 use stowplan_stores::{StoreKind, registry};
@@ -99,19 +100,4 @@ fn help(setting: &Setting) -> String {
         setting.help.trim_end_matches('.'),
         setting.accepts()
     )
-}
-
-/// Breaks text at spaces into lines of at most `width` characters, where its words allow.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

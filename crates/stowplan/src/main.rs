@@ -21,9 +21,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) => {
             anstream::eprintln!(
-                "{}error:{} {error}",
-                screen::ERROR,
-                screen::ERROR.render_reset()
+                "{}",
+                screen::message(screen::ERROR, "error", &error.to_string())
             );
             error.exit().into()
         }

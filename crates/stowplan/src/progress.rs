@@ -40,9 +40,8 @@ impl Progress {
         if self.quiet {
             return;
         }
-        self.line.suspend(|| {
-            anstream::eprintln!("{style}{word}:{} {message}", style.render_reset());
-        });
+        let text = screen::message(style, word, message);
+        self.line.suspend(|| anstream::eprintln!("{text}"));
     }
 }
 
@@ -73,8 +72,9 @@ impl Observer for Progress {
                 index,
                 total,
             } => {
-                self.heading = format!("[{}/{total}] {}", index + 1, comparison.title);
-                self.line.set_message(self.heading.clone());
+                self.heading = format!("[{}/{total}] {}", index + 1, comparison.id);
+                self.line
+                    .set_message(format!("{}: {}", self.heading, comparison.title));
             }
             Event::Block {
                 cell,
@@ -85,7 +85,7 @@ impl Observer for Progress {
                 eta_seconds,
             } => {
                 self.line.set_message(format!(
-                    "{}: round {} of {until}, {open_contrasts} open, about {eta_seconds:.0} s left ({} {})",
+                    "{}: round {} of {until}, {open_contrasts} undecided, about {eta_seconds:.0} s left, {} {}",
                     self.heading,
                     round + 1,
                     cell.key,

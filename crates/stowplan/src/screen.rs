@@ -1,7 +1,7 @@
 //! What is known of the terminal.
 
 use anstyle::{AnsiColor, Style};
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, stderr, stdout};
 use stowplan_report::terminal::TerminalOptions;
 
 /// Style of the word `error:`.
@@ -36,4 +36,33 @@ fn unicode() -> bool {
             let value = value.to_lowercase();
             value.contains("utf-8") || value.contains("utf8")
         })
+}
+
+/// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one
+/// line where stderr is no terminal.
+pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
+    let reset = style.render_reset();
+    if !stderr().is_terminal() {
+        return format!("{style}{word}:{reset} {text}");
+    }
+    let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| width.0);
+    let width = usize::from(columns).clamp(40, 100);
+    let lines = wrap(&format!("{word}: {text}"), width - 2).join("\n  ");
+    let rest = lines.strip_prefix(word).unwrap_or(&lines);
+    format!("{style}{word}{reset}{rest}")
+}
+
+/// Breaks text at spaces into lines of at most `width` characters, where its words allow.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }

@@ -137,12 +137,8 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
     Ok(analysis)
 }
 
-fn warn(message: &str) {
-    anstream::eprintln!(
-        "{}warning:{} {message}",
-        screen::WARNING,
-        screen::WARNING.render_reset()
-    );
+fn warn(text: &str) {
+    anstream::eprintln!("{}", screen::message(screen::WARNING, "warning", text));
 }
 
 /// Prints to stdout; a reader that went away (`| head`) is no error.
