@@ -300,7 +300,8 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
         .then(|| format!("a block has more operations than the dataset has values ({count})"))
 }
 
-/// Each cell over the baseline, and each pair that a chart shows.
+/// Each cell over the baseline, and each pair that a chart shows; where the baseline is alone,
+/// its control over it, so that it is measured at all.
 fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contrast> {
     let id = |key: &str| {
         cells
@@ -331,6 +332,10 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
             }
         }
     }
+    if pairs.is_empty() {
+        let controls = cells.iter().filter(|c| c.role == Role::Control);
+        pairs.extend(controls.map(|c| (c.id.clone(), baseline.id.clone())));
+    }
     pairs
         .into_iter()
         .map(|(cell, reference)| Contrast { cell, reference })
@@ -348,18 +353,14 @@ pub fn needs(plan: &Plan) -> Needs {
         .filter(|cell| cell.capabilities.persistent)
         .map(|cell| (cell.instance.as_str(), dataset_bytes(plan, &cell.dataset)))
         .collect();
-    let datasets: u64 = plan
-        .datasets
-        .keys()
-        .map(|name| dataset_bytes(plan, name))
-        .sum();
-    let built: u64 = instances
+    let datasets = plan.datasets.keys().map(|name| dataset_bytes(plan, name));
+    let built = instances
         .values()
-        .map(|bytes| bytes + bytes / 4 + (64 << 20))
-        .sum();
-    let preparing = (datasets + built) as f64 / 250e6;
+        .map(|bytes| bytes.saturating_add(bytes / 4 + (64 << 20)));
+    let disk_bytes = datasets.chain(built).fold(0, u64::saturating_add);
+    let preparing = disk_bytes as f64 / 250e6;
     Needs {
-        disk_bytes: datasets + built,
+        disk_bytes,
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
         most_seconds: preparing + rounds_seconds(&plan.comparisons, u32::MAX),
     }
@@ -377,7 +378,21 @@ pub(crate) fn dataset_bytes(plan: &Plan, dataset: &str) -> u64 {
 /// Too little space; the message says how much is needed and how much there is.
 pub fn require_space(plan: &Plan, place: &Path) -> Result<(), HarnessError> {
     let existing = environment::nearest_existing(place);
-    disk::require_free(existing, needs(plan).disk_bytes)
+    disk::require_free(existing, needs(plan).disk_bytes).map_err(|error| match error {
+        // The place that was asked for says more than the directory above it that exists.
+        HarnessError::Space {
+            needed,
+            free,
+            mount,
+            ..
+        } => HarnessError::Space {
+            path: place.to_owned(),
+            needed,
+            free,
+            mount,
+        },
+        other => other,
+    })
 }
 
 /// Seconds for this many rounds of each comparison, or its cap; an estimate.
@@ -478,3 +493,6 @@ fn minutes(seconds: f64) -> String {
         format!("{:.1} min", seconds / 60.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,550 @@
+use super::*;
+
+const STUDY: &str = r#"
+name = "places"
+title = "Places for blobs"
+question = "Which is faster?"
+memory_budget = 4_096_000
+
+[datasets.blobs]
+count = 1_000
+size = { distribution = "fixed", bytes = 10_000 }
+[datasets.spare]
+count = 50
+size = { distribution = "fixed", bytes = 100 }
+
+[scales.quick]
+count = { blobs = 100 }
+operations = { write = 20 }
+max_rounds = 10
+skip = ["cold"]
+
+[[comparison]]
+id = "read"
+title = "Warm reads"
+dataset = "blobs"
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files:layout=dir", label = "files" }
+lent = { store = "files:layout=dir", label = "files, lent", workload = { delivery = "in-place" } }
+many = { store = "files", label = "too many", workload = { operations = 1_001 } }
+sql = { store = "sqlite" }
+stdio = { store = "files:read=stdio" }
+tree = { store = "files:layout=tree" }
+
+[[comparison]]
+id = "cold"
+title = "Cold reads"
+dataset = "blobs"
+workload = { cache = "cold", operations = 100 }
+baseline = "dir"
+[comparison.cells]
+dir = { store = "files" }
+memory = { store = "sqlite:location=memory", label = "memory" }
+
+[[comparison]]
+id = "write"
+title = "Overwrites"
+dataset = "blobs"
+workload = { operation = "overwrite", operations = 200, per_transaction = 1 }
+baseline = "safe"
+max_rounds = 5
+[comparison.cells]
+floor = { store = "flat", floor = true }
+lax = { store = "files:write=truncate", label = "lax" }
+safe = { store = "files:write=rename,fsync=directory" }
+
+[[comparison]]
+id = "lax-first"
+title = "Overwrites of few"
+dataset = "spare"
+workload = { operation = "overwrite" }
+baseline = "lax"
+max_rounds = 20
+[comparison.cells]
+lax = { store = "files:write=truncate" }
+safe = { store = "files:write=rename,fsync=directory" }
+
+[[chart]]
+id = "one"
+title = "Over SQLite"
+comparison = "read"
+reference = "sql"
+bars = ["dir", "tree", "sql"]
+[[chart]]
+id = "two"
+title = "Over SQLite again"
+comparison = "read"
+reference = "sql"
+bars = ["tree", "lent"]
+[[chart]]
+id = "three"
+title = "The other way round"
+comparison = "read"
+reference = "tree"
+bars = ["sql"]
+[[chart]]
+id = "four"
+title = "Cold"
+comparison = "cold"
+reference = "dir"
+bars = ["memory"]
+"#;
+
+fn study(text: &str) -> Study {
+    Study::parse(text, "t.toml").unwrap()
+}
+
+fn only(names: &[&str]) -> PlanOptions {
+    PlanOptions {
+        only: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..PlanOptions::default()
+    }
+}
+
+fn at(scale: &str) -> PlanOptions {
+    PlanOptions {
+        scale: Some(scale.to_owned()),
+        ..PlanOptions::default()
+    }
+}
+
+fn planned(options: &PlanOptions) -> Plan {
+    plan(study(STUDY), options).unwrap()
+}
+
+fn refusal(text: &str, options: &PlanOptions) -> String {
+    let message = plan(study(text), options).unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+fn comparison<'p>(plan: &'p Plan, id: &str) -> &'p Comparison {
+    plan.comparisons.iter().find(|c| c.id == id).unwrap()
+}
+
+fn cell<'p>(plan: &'p Plan, id: &str) -> &'p Cell {
+    plan.cells().find(|cell| cell.id.0 == id).unwrap()
+}
+
+fn ids(comparison: &Comparison) -> Vec<&str> {
+    comparison.cells.iter().map(|c| c.id.0.as_str()).collect()
+}
+
+fn comparison_ids(plan: &Plan) -> Vec<&str> {
+    plan.comparisons.iter().map(|c| c.id.as_str()).collect()
+}
+
+fn pairs(comparison: &Comparison) -> Vec<(&str, &str)> {
+    comparison
+        .contrasts
+        .iter()
+        .map(|c| (c.cell.0.as_str(), c.reference.0.as_str()))
+        .collect()
+}
+
+#[test]
+fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
+    let plan = planned(&PlanOptions::default());
+    let instance = |id| cell(&plan, id).instance.as_str();
+    assert_eq!(instance("read/dir"), instance("read/stdio"));
+    assert_eq!(
+        instance("read/dir"),
+        instance("write/safe"),
+        "across comparisons too"
+    );
+    for other in ["read/tree", "read/sql", "write/floor", "lax-first/safe"] {
+        assert_ne!(instance("read/dir"), instance(other));
+    }
+}
+
+#[test]
+fn the_name_of_a_built_store_is_fit_for_a_directory() {
+    let text = STUDY
+        .replace("datasets.blobs", "datasets.\"a/b c\"")
+        .replace("\"blobs\"", "\"a/b c\"")
+        .replace("blobs = 100", "\"a/b c\" = 100");
+    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
+    for cell in plan.cells() {
+        let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        assert!(cell.instance.chars().all(fit), "{}", cell.instance);
+        assert!(cell.instance.starts_with("a-b-c.") || cell.dataset == "spare");
+    }
+}
+
+#[test]
+fn the_baseline_comes_first_and_a_copy_of_it_second() {
+    let plan = planned(&PlanOptions::default());
+    let write = comparison(&plan, "write");
+    assert_eq!(
+        ids(write),
+        ["write/safe", "write/safe#2", "write/floor", "write/lax"]
+    );
+    let roles: Vec<Role> = write.cells.iter().map(|cell| cell.role).collect();
+    use Role::{Baseline, Candidate, Control, Floor};
+    assert_eq!(roles, [Baseline, Control, Floor, Candidate]);
+    let [baseline, control, ..] = &write.cells[..] else {
+        panic!("two cells at least");
+    };
+    let expected = Cell {
+        id: control.id.clone(),
+        label: format!("{} (control)", baseline.label),
+        role: Control,
+        ..baseline.clone()
+    };
+    assert_eq!(*control, expected);
+}
+
+#[test]
+fn contrasts_are_each_cell_over_the_baseline_and_each_pair_of_a_chart_once() {
+    let plan = planned(&PlanOptions::default());
+    assert_eq!(
+        pairs(comparison(&plan, "read")),
+        [
+            ("read/sql", "read/dir"),
+            ("read/stdio", "read/dir"),
+            ("read/tree", "read/dir"),
+            ("read/tree", "read/sql"),
+        ]
+    );
+    assert_eq!(
+        pairs(comparison(&plan, "write")),
+        [("write/floor", "write/safe"), ("write/lax", "write/safe")]
+    );
+}
+
+#[test]
+fn a_baseline_that_is_alone_is_contrasted_with_its_control() {
+    let expected = [("read/dir#2", "read/dir")];
+    let plan = planned(&only(&["read/dir"]));
+    assert_eq!(
+        ids(comparison(&plan, "read")),
+        ["read/dir", "read/dir#2"],
+        "nothing else was asked for"
+    );
+    assert_eq!(pairs(comparison(&plan, "read")), expected);
+    let plan = planned(&only(&["read/lent"]));
+    assert_eq!(pairs(comparison(&plan, "read")), expected);
+    let plan = planned(&PlanOptions::default());
+    assert_eq!(
+        pairs(comparison(&plan, "cold")),
+        [("cold/dir#2", "cold/dir")],
+        "a bar that cannot run makes no pair"
+    );
+}
+
+#[test]
+fn only_takes_what_it_names_and_the_baseline_along() {
+    let plan = planned(&only(&["read/tree", "write"]));
+    assert_eq!(comparison_ids(&plan), ["read", "write"]);
+    assert_eq!(
+        ids(comparison(&plan, "read")),
+        ["read/dir", "read/dir#2", "read/tree"]
+    );
+    assert!(
+        comparison(&plan, "read").not_applicable.is_empty(),
+        "what was not asked for is not listed either"
+    );
+    assert_eq!(comparison(&plan, "write").cells.len(), 4);
+    let datasets: Vec<_> = plan.datasets.keys().collect();
+    assert_eq!(datasets, ["blobs"], "the other one is not needed");
+}
+
+#[test]
+fn only_refuses_an_unknown_name_and_tells_the_nearest() {
+    let message = refusal(STUDY, &only(&["read/tre"]));
+    assert!(message.contains("did you mean 'read/tree'?"), "{message}");
+    assert!(message.contains("write/lax"), "it lists all: {message}");
+    assert!(refusal(STUDY, &only(&["reed"])).contains("did you mean 'read'?"));
+}
+
+#[test]
+fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
+    let (whole, quick) = (planned(&PlanOptions::default()), planned(&at("quick")));
+    assert_eq!(
+        (whole.scale.as_str(), quick.scale.as_str()),
+        ("seed", "quick")
+    );
+    assert_eq!(whole.datasets["blobs"].count, 1_000);
+    assert_eq!(quick.datasets["blobs"].count, 100);
+    assert_eq!(
+        quick.datasets["spare"].count, 50,
+        "not mentioned, not changed"
+    );
+    let operations = |plan, id| cell(plan, id).workload.operations;
+    assert_eq!(operations(&whole, "write/lax"), Some(200));
+    assert_eq!(operations(&quick, "write/lax"), Some(20));
+    assert_eq!(operations(&quick, "read/dir"), None);
+    assert_eq!(
+        comparison_ids(&whole),
+        ["read", "cold", "write", "lax-first"]
+    );
+    assert_eq!(comparison_ids(&quick), ["read", "write", "lax-first"]);
+    assert!(quick.study.charts.iter().all(|c| c.comparison != "cold"));
+    assert_eq!(quick.study.charts.len(), whole.study.charts.len() - 1);
+    let rounds = |plan, id| comparison(plan, id).max_rounds;
+    assert_eq!(rounds(&whole, "read"), LOOKS[LOOKS.len() - 1]);
+    assert_eq!(rounds(&quick, "read"), 10);
+    assert_eq!(rounds(&whole, "lax-first"), 20);
+    assert_eq!(rounds(&quick, "lax-first"), 10);
+    assert_eq!(rounds(&quick, "write"), 5, "a scale only lowers the cap");
+}
+
+#[test]
+fn the_seed_scale_can_be_named_and_changed_like_any_other() {
+    assert_eq!(planned(&at("seed")), planned(&PlanOptions::default()));
+    let text = STUDY.replace("scales.quick", "scales.seed");
+    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
+    assert_eq!(plan.datasets["blobs"].count, 100);
+}
+
+#[test]
+fn an_unknown_scale_is_refused_with_the_nearest_and_all_there_are() {
+    let message = refusal(STUDY, &at("quik"));
+    assert!(message.contains("no scale 'quik'"), "{message}");
+    assert!(message.contains("did you mean 'quick'?"), "{message}");
+    assert!(message.contains("quick, seed"), "{message}");
+}
+
+#[test]
+fn cells_that_cannot_run_are_listed_with_the_reason_and_never_measured() {
+    let plan = planned(&PlanOptions::default());
+    let read = comparison(&plan, "read");
+    assert_eq!(
+        ids(read),
+        [
+            "read/dir",
+            "read/dir#2",
+            "read/sql",
+            "read/stdio",
+            "read/tree"
+        ]
+    );
+    let labels: Vec<_> = read.not_applicable.keys().collect();
+    assert_eq!(labels, ["files, lent", "too many"]);
+    let lent = &read.not_applicable["files, lent"];
+    assert!(
+        lent.contains("cannot deliver 'in-place', only copy"),
+        "{lent}"
+    );
+    let many = &read.not_applicable["too many"];
+    assert!(many.contains("(1000)"), "{many}");
+    let cold = comparison(&plan, "cold");
+    assert_eq!(ids(cold), ["cold/dir", "cold/dir#2"]);
+    let memory = &cold.not_applicable["memory"];
+    assert!(memory.contains("no cold state"), "{memory}");
+    for comparison in &plan.comparisons {
+        for contrast in &comparison.contrasts {
+            assert!(comparison.cell(&contrast.cell).is_some());
+            assert!(comparison.cell(&contrast.reference).is_some());
+        }
+    }
+}
+
+#[test]
+fn a_block_may_have_as_many_operations_as_there_are_values() {
+    let text = STUDY.replace("1_001", "1_000");
+    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
+    assert_eq!(cell(&plan, "read/many").workload.operations, Some(1_000));
+}
+
+#[test]
+fn a_baseline_that_cannot_run_is_refused_with_its_reason() {
+    let text = STUDY.replace("operations = 100 }", "operations = 1_001 }");
+    let message = refusal(&text, &PlanOptions::default());
+    assert!(
+        message.starts_with("comparison 'cold': the baseline 'dir' cannot run: "),
+        "{message}"
+    );
+    assert!(message.contains("(1000)"), "{message}");
+}
+
+#[test]
+fn the_durability_filter_leaves_out_weaker_writers_and_no_readers() {
+    let options = PlanOptions {
+        durability: Some(Durability::Durable),
+        ..PlanOptions::default()
+    };
+    let plan = planned(&options);
+    assert_eq!(
+        comparison_ids(&plan),
+        ["read", "cold", "write"],
+        "a comparison without its baseline is left out"
+    );
+    assert_eq!(
+        comparison(&plan, "read"),
+        comparison(&planned(&PlanOptions::default()), "read")
+    );
+    let write = comparison(&plan, "write");
+    assert_eq!(ids(write), ["write/safe", "write/safe#2"]);
+    let lax = &write.not_applicable["lax"];
+    assert!(lax.contains("promises only none"), "{lax}");
+    let least = PlanOptions {
+        durability: Some(Durability::None),
+        ..PlanOptions::default()
+    };
+    assert_eq!(planned(&least), planned(&PlanOptions::default()));
+}
+
+#[test]
+fn the_cache_state_filter_keeps_comparisons_in_that_state() {
+    let in_state = |state| PlanOptions {
+        cache_state: Some(state),
+        ..PlanOptions::default()
+    };
+    assert_eq!(
+        comparison_ids(&planned(&in_state(CacheState::Cold))),
+        ["cold"]
+    );
+    assert_eq!(
+        comparison_ids(&planned(&in_state(CacheState::Warm))),
+        ["read", "write", "lax-first"]
+    );
+}
+
+#[test]
+fn filters_that_exclude_everything_are_refused() {
+    let options = PlanOptions {
+        cache_state: Some(CacheState::Cold),
+        ..only(&["read"])
+    };
+    let message = refusal(STUDY, &options);
+    assert!(message.contains("nothing is left to measure"), "{message}");
+    let options = PlanOptions {
+        durability: Some(Durability::Durable),
+        ..only(&["lax-first"])
+    };
+    assert!(refusal(STUDY, &options).contains("nothing is left to measure"));
+}
+
+#[test]
+fn rounds_that_are_asked_for_replace_those_of_the_study_within_the_cap() {
+    let asked = |rounds| PlanOptions {
+        rounds: Some(rounds),
+        ..PlanOptions::default()
+    };
+    for rounds in [1, 12, 40] {
+        let plan = planned(&asked(rounds));
+        assert!(plan.comparisons.iter().all(|c| c.max_rounds == rounds));
+    }
+    for rounds in [0, 41] {
+        let message = refusal(STUDY, &asked(rounds));
+        assert!(
+            message.starts_with(&format!("{rounds} rounds are not possible: give 1 to 40")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_mistake_in_a_cell_is_reported_with_its_place() {
+    let refused = |from: &str, to: &str| {
+        assert!(STUDY.contains(from), "{from}");
+        refusal(&STUDY.replace(from, to), &PlanOptions::default())
+    };
+    let message = refused("\"sqlite\"", "\"sqllite\"");
+    assert!(
+        message.starts_with("comparison 'read', cell 'sql': unknown store 'sqllite'"),
+        "{message}"
+    );
+    assert!(message.contains("did you mean 'sqlite'?"), "{message}");
+    let message = refused("read=stdio", "raed=stdio");
+    assert!(message.contains("cell 'stdio'"), "{message}");
+    assert!(message.contains("did you mean 'read'?"), "{message}");
+    let message = refused("operations = 1_001", "operations = 0");
+    assert_eq!(
+        message,
+        "comparison 'read', cell 'many': operations must be at least 1"
+    );
+}
+
+#[test]
+fn cells_take_the_memory_budget_and_fill_in_every_setting() {
+    let plan = planned(&PlanOptions::default());
+    assert_eq!(cell(&plan, "read/sql").settings.number("cache"), 4_096_000);
+    assert_eq!(cell(&plan, "read/stdio").settings.word("layout"), "dir");
+    let all = registry::find("sqlite").unwrap().settings().len();
+    assert_eq!(cell(&plan, "read/sql").settings.iter().count(), all);
+}
+
+#[test]
+fn a_cell_without_a_label_is_called_by_its_store() {
+    let plan = planned(&PlanOptions::default());
+    assert_eq!(cell(&plan, "read/dir").label, "files");
+    assert_eq!(cell(&plan, "read/tree").label, "files:layout=tree");
+}
+
+#[test]
+fn needs_grow_with_the_number_of_values_and_of_rounds() {
+    let more = STUDY.replace("count = 1_000", "count = 100_000");
+    let small = needs(&planned(&PlanOptions::default()));
+    let large = needs(&plan(study(&more), &PlanOptions::default()).unwrap());
+    let values = 99_000 * 10_000;
+    assert!(
+        large.disk_bytes >= small.disk_bytes + 5 * values,
+        "the dataset and four stores: {small:?} {large:?}"
+    );
+    assert!(large.least_seconds > small.least_seconds);
+    assert!(small.most_seconds > small.least_seconds);
+    let few = PlanOptions {
+        rounds: Some(10),
+        ..PlanOptions::default()
+    };
+    let few = needs(&planned(&few));
+    assert_eq!(few.disk_bytes, small.disk_bytes);
+    assert!(few.most_seconds < small.most_seconds);
+}
+
+#[test]
+fn a_shared_store_needs_room_once_and_one_in_memory_none() {
+    let room = |names: &[&str]| needs(&planned(&only(names))).disk_bytes;
+    assert_eq!(room(&["read/dir"]), room(&["read/stdio"]));
+    assert!(room(&["read/tree"]) >= room(&["read/dir"]) + 10_000_000);
+    let text = STUDY.replace("cache = \"cold\", ", "");
+    let plan = |names: &[&str]| plan(study(&text), &only(names)).unwrap();
+    let with_memory = plan(&["cold/memory"]);
+    assert_eq!(comparison(&with_memory, "cold").cells.len(), 3);
+    assert_eq!(
+        needs(&with_memory).disk_bytes,
+        needs(&plan(&["cold/dir"])).disk_bytes
+    );
+}
+
+#[test]
+fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("not/yet");
+    let huge = STUDY.replace("count = 1_000\n", "count = 1_000_000_000_000_000\n");
+    let huge = plan(study(&huge), &PlanOptions::default()).unwrap();
+    let error = require_space(&huge, &place).unwrap_err();
+    assert!(matches!(error, HarnessError::Space { .. }), "{error}");
+    assert!(!place.exists());
+}
+
+#[test]
+fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
+    let text = describe(&planned(&PlanOptions::default()));
+    for expected in [
+        "Places for blobs (study 'places', scale 'seed')\n",
+        "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",
+        "\nread: Warm reads (at most 40 rounds)\n",
+        "\nwrite: Overwrites (at most 5 rounds)\n",
+        "  dir (baseline)           files:layout=dir; one transaction\n",
+        "  dir (control)            files:layout=dir; one transaction\n",
+        "  tree                     files:layout=tree; one transaction\n",
+        "  floor (floor)            flat; one transaction per operation; durability none\n",
+        "one transaction per operation; durability durable, atomic\n",
+        "  not applicable: files, lent: files:layout=dir cannot deliver",
+        "\nneeds about ",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+    let lines = text.lines().filter(|line| line.contains("durability"));
+    assert_eq!(lines.count(), 7, "only writers promise anything\n{text}");
+}
+
+#[test]
+fn times_above_a_minute_and_a_half_are_told_in_minutes() {
+    assert_eq!(minutes(89.4), "89 s");
+    assert_eq!(minutes(90.0), "1.5 min");
+}
