@@ -289,3 +289,6 @@ impl Payloads {
             .map_or(&[], |memory| &memory[start..start + bytes])
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -310,3 +310,243 @@ fn out_of_turn(message: &FromWorker) -> HarnessError {
     let text: String = encode(message).chars().take(120).collect();
     HarnessError::worker(&format!("the worker answered out of turn: {text}"), "")
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use stowplan_model::Role;
+    use stowplan_stores::registry;
+
+    const MANY: u64 = 100_000;
+
+    /// A cell that reads, warm, in one transaction, as many operations as fit.
+    pub(in crate::runner) fn cell(spec: &str) -> Cell {
+        let store: StoreSpec = spec.parse().unwrap();
+        let resolved = registry::resolve(&store, 4 << 20).unwrap();
+        let layout = resolved.settings.layout(resolved.kind.settings());
+        Cell {
+            id: CellId("c/x".to_owned()),
+            key: "x".to_owned(),
+            label: spec.to_owned(),
+            role: Role::Candidate,
+            instance: format!("{}.{layout}", store.kind),
+            store,
+            settings: resolved.settings,
+            capabilities: resolved.capabilities,
+            workload: Workload {
+                operation: Operation::Read,
+                order: AccessOrder::Random,
+                per_transaction: PerTransaction::All,
+                delivery: Delivery::Copy,
+                cache: CacheState::Warm,
+                operations: None,
+            },
+            dataset: "blobs".to_owned(),
+        }
+    }
+
+    /// One that overwrites.
+    pub(in crate::runner) fn writing(spec: &str, per: PerTransaction) -> Cell {
+        let mut cell = cell(spec);
+        cell.workload.operation = Operation::Overwrite;
+        cell.workload.per_transaction = per;
+        cell
+    }
+
+    /// One whose every operation waits for the disk.
+    fn syncing() -> Cell {
+        writing(
+            "files:write=rename,fsync=directory",
+            PerTransaction::Operations(1),
+        )
+    }
+
+    fn cold() -> Cell {
+        let mut cell = cell("files");
+        cell.workload.cache = CacheState::Cold;
+        cell
+    }
+
+    fn with_operations(mut cell: Cell, operations: u32) -> Cell {
+        cell.workload.operations = Some(operations);
+        cell
+    }
+
+    /// A trial of 1,000 operations that took so long each.
+    fn trial(each_ns: u64) -> Measurement {
+        Measurement {
+            operations: 1_000,
+            wall_ns: each_ns * 1_000,
+            ..Measurement::default()
+        }
+    }
+
+    fn sized(cell: &Cell, each_ns: u64, count: u64, cache_bytes: u64) -> (u64, u64) {
+        let size = BlockSize::from_trial(cell, &trial(each_ns), count, cache_bytes);
+        (size.lead_in, size.operations)
+    }
+
+    #[test]
+    fn a_block_lasts_25_ms_within_1_000_and_10_000_operations() {
+        let operations = |each_ns| sized(&cell("files"), each_ns, MANY, 0).1;
+        assert_eq!(operations(5_000), 5_000);
+        assert_eq!(operations(10_000), 2_500);
+        assert_eq!(operations(100), 10_000);
+        assert_eq!(operations(1_000_000), 1_000);
+    }
+
+    #[test]
+    fn blocks_that_wait_for_the_disk_may_be_as_short_as_200() {
+        let appended = writing("files:write=rename,fsync=directory", PerTransaction::All);
+        let unsynced = writing("files", PerTransaction::Operations(1));
+        for (cell, least) in [
+            (syncing(), 200),
+            (cold(), 200),
+            (appended, 1_000),
+            (unsynced, 1_000),
+            (cell("files:write=rename,fsync=directory"), 1_000),
+        ] {
+            let operations = |each_ns| sized(&cell, each_ns, MANY, 0).1;
+            assert_eq!(operations(5_000_000), least, "{:?}", cell.workload);
+            assert_eq!(operations(10_000), 2_500);
+            assert_eq!(operations(10), 10_000);
+        }
+    }
+
+    #[test]
+    fn a_trial_is_judged_by_its_time_without_waiting_for_a_cpu() {
+        let delayed = Measurement {
+            run_delay_ns: Some(5_000_000),
+            ..trial(10_000)
+        };
+        let size = BlockSize::from_trial(&cell("files"), &delayed, MANY, 0);
+        assert_eq!(size.operations, 5_000);
+    }
+
+    #[test]
+    fn a_trial_of_nothing_gives_a_block_all_the_same() {
+        let size = BlockSize::from_trial(&cell("files"), &Measurement::default(), MANY, 0);
+        assert_eq!(size.operations, 10_000);
+    }
+
+    #[test]
+    fn a_block_and_its_lead_in_visit_no_value_twice() {
+        let all = [cell("files"), syncing(), cold()];
+        for cell in &all {
+            for count in [1, 7, 50, 199, 200, 700, 1_200, 10_000, 10_300] {
+                for each_ns in [1, 5_000, 40_000_000] {
+                    let sizes = [
+                        BlockSize::trial(cell, count, 4 << 20),
+                        BlockSize::from_trial(cell, &trial(each_ns), count, 4 << 20),
+                        BlockSize::given(&with_operations(cell.clone(), 300), count).unwrap(),
+                    ];
+                    for size in sizes {
+                        assert!(size.operations >= 1, "{count} {size:?}");
+                        assert!(size.lead_in + size.operations <= count, "{count} {size:?}");
+                    }
+                }
+            }
+        }
+        assert_eq!(sized(&cell("files"), 100, 10_300, 0), (300, 10_000));
+        assert_eq!(sized(&cell("files"), 100, 700, 0), (0, 700));
+    }
+
+    #[test]
+    fn the_lead_in_fills_the_cache_but_lasts_no_longer_than_two_blocks() {
+        let lead_in = |each_ns, cache_bytes| sized(&cell("sqlite"), each_ns, MANY, cache_bytes).0;
+        assert_eq!(lead_in(5_000, 0), 500);
+        assert_eq!(lead_in(5_000, 4 << 20), 1_280);
+        assert_eq!(lead_in(100_000, 4 << 20), 500, "two blocks of 250");
+        assert_eq!(lead_in(1_000_000, 0), 50, "two blocks of 25");
+        assert_eq!(lead_in(20_000_000, 0), 20, "but 20 at least");
+        assert_eq!(sized(&cold(), 100_000, MANY, 4 << 20).0, 0);
+    }
+
+    #[test]
+    fn a_trial_is_short_where_operations_wait_for_the_disk() {
+        let size = |cell: &Cell| {
+            let size = BlockSize::trial(cell, MANY, 4 << 20);
+            (size.lead_in, size.operations)
+        };
+        assert_eq!(size(&cell("sqlite")), (1_280, 1_000));
+        assert_eq!(size(&syncing()), (5, 50));
+        assert_eq!(size(&cold()), (5, 50));
+    }
+
+    #[test]
+    fn a_fixed_number_of_operations_is_taken_as_it_is() {
+        assert_eq!(BlockSize::given(&cell("files"), MANY), None);
+        let given = |cell, operations, count| {
+            let size = BlockSize::given(&with_operations(cell, operations), count).unwrap();
+            (size.lead_in, size.operations)
+        };
+        assert_eq!(given(cell("files"), 30_000, MANY), (500, 30_000));
+        assert_eq!(given(cell("files"), 3, MANY), (500, 3));
+        assert_eq!(given(syncing(), 100, MANY), (20, 100));
+        assert_eq!(given(cold(), 300, MANY), (0, 300));
+        assert_eq!(given(cell("files"), 300, 300), (0, 300));
+    }
+
+    #[test]
+    fn latency_blocks_of_overwrites_have_2_000_operations_at_most() {
+        let write = writing("files", PerTransaction::All);
+        let latency = |cell: &Cell, operations| {
+            let cell = with_operations(cell.clone(), operations);
+            let size = BlockSize::given(&cell, MANY).unwrap().for_latency();
+            (size.lead_in, size.operations)
+        };
+        assert_eq!(latency(&write, 10_000), (500, 2_000));
+        assert_eq!(latency(&write, 300), (500, 300));
+        assert_eq!(latency(&cell("files"), 10_000), (500, 10_000));
+    }
+
+    #[test]
+    fn a_job_spells_out_every_setting_of_its_store() {
+        let place = Place {
+            instance: "/i".into(),
+            dataset: "/d".into(),
+            versions: "/v".into(),
+        };
+        let job = job(&cell("files:layout=tree"), &place, Task::Verify);
+        let settings: Vec<_> = job.store.settings.into_iter().collect();
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            settings,
+            [
+                pair("fsync", "off"),
+                pair("layout", "tree"),
+                pair("read", "openat"),
+                pair("write", "truncate")
+            ]
+        );
+        assert_eq!(job.instance, Path::new("/i"));
+        assert_eq!(job.dataset, Path::new("/d"));
+        assert_eq!(job.versions, Path::new("/v"));
+    }
+
+    #[test]
+    fn an_answer_out_of_turn_is_told_in_short() {
+        let message = out_of_turn(&FromWorker::Failed {
+            message: "x".repeat(10_000),
+        })
+        .to_string();
+        assert!(message.starts_with("the worker answered out of turn: {\"failed\""));
+        assert!(message.len() < 200, "{}", message.len());
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_started_is_an_error_that_names_it() {
+        let command = WorkerCommand {
+            program: "/nowhere/worker".into(),
+            arguments: Vec::new(),
+        };
+        let interrupt = Interrupt::never();
+        let work = tempfile::tempdir().unwrap();
+        let blocks = Blocks::new(&command, &interrupt, work.path());
+        let error = blocks.harness_cost(1).unwrap_err().to_string();
+        assert!(
+            error.starts_with("cannot start worker /nowhere/worker"),
+            "{error}"
+        );
+    }
+}

@@ -197,3 +197,186 @@ fn layout_only(cell: &Cell) -> Result<StoreSpec, HarnessError> {
         &cell.settings.layout(kind.settings()),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interrupt::Interrupt;
+    use crate::runner::blocks::tests::{cell, writing};
+    use crate::worker_process::WorkerCommand;
+    use stowplan_model::{Content, PerTransaction, SizeDistribution};
+    use stowplan_stores::{Access, Key};
+
+    fn spec() -> DatasetSpec {
+        DatasetSpec {
+            count: 20,
+            size: SizeDistribution::Fixed { bytes: 1_000 },
+            content: Content::Random,
+            seed: 1,
+        }
+    }
+
+    /// Builds where no worker can be started.
+    fn build(instances: &mut Instances, cell: &Cell) -> Result<Option<Built>, HarnessError> {
+        let command = WorkerCommand {
+            program: "/nowhere/worker".into(),
+            arguments: Vec::new(),
+        };
+        let interrupt = Interrupt::never();
+        let work = instances.work.clone();
+        let blocks = Blocks::new(&command, &interrupt, &work);
+        instances.build(cell, &blocks, &mut |_, _| ())
+    }
+
+    #[test]
+    fn a_dataset_is_written_once() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        let message = instances.opened("blobs").unwrap_err().to_string();
+        assert_eq!(message, "dataset 'blobs' was not prepared");
+        let mut last = (0, 0);
+        let mut progress = |done, total| last = (done, total);
+        let record = instances
+            .dataset("blobs", &spec(), &mut progress)
+            .unwrap()
+            .unwrap();
+        assert_eq!(record.what, "dataset blobs");
+        assert_eq!((record.values, record.bytes), (20, 20_000));
+        assert!(last.0 <= last.1 && last.1 == 20_000, "{last:?}");
+        let directory = instances.opened("blobs").unwrap().directory().to_owned();
+        assert_eq!(directory, instances.place(&cell("files")).dataset);
+        let again = instances.dataset("blobs", &spec(), &mut |_, _| ());
+        assert_eq!(again.unwrap(), None);
+    }
+
+    #[test]
+    fn cells_of_one_instance_have_one_place_and_others_another() {
+        let instances = Instances::new(Path::new("/work"));
+        let at = |spec| instances.place(&cell(spec));
+        let (dir, stdio, tree) = (at("files"), at("files:read=stdio"), at("files:layout=tree"));
+        assert_eq!(
+            (&dir.instance, &dir.versions),
+            (&stdio.instance, &stdio.versions)
+        );
+        assert_ne!(dir.instance, tree.instance);
+        assert_ne!(dir.versions, tree.versions);
+        assert_eq!(dir.dataset, tree.dataset);
+        for path in [&dir.instance, &dir.versions, &dir.dataset] {
+            assert_eq!(path.parent(), Some(Path::new("/work")));
+        }
+    }
+
+    #[test]
+    fn each_writing_block_of_an_instance_gives_a_version_of_its_own() {
+        let mut instances = Instances::new(Path::new("/work"));
+        let write = |spec| writing(spec, PerTransaction::All);
+        let read = cell("files");
+        assert_eq!(instances.next_version(&read), 0);
+        assert_eq!(instances.next_version(&write("files")), 1);
+        assert_eq!(
+            instances.next_version(&write("files:write=rename")),
+            2,
+            "shared"
+        );
+        assert_eq!(instances.next_version(&read), 2);
+        assert_eq!(instances.next_version(&write("flat")), 1);
+        assert_eq!(instances.next_version(&write("files")), 3);
+    }
+
+    #[test]
+    fn a_store_in_memory_needs_no_worker_to_be_built_and_has_no_footprint() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        let cell = cell("sqlite:location=memory,journal=memory");
+        assert!(build(&mut instances, &cell).unwrap().is_none());
+        assert!(instances.place(&cell).instance.is_dir());
+        assert!(build(&mut instances, &cell).unwrap().is_none());
+        assert_eq!(instances.footprint(&cell, true).unwrap(), None);
+        assert!(instances.forget(&cell).unwrap());
+        assert!(!instances.place(&cell).instance.exists());
+        assert!(!instances.forget(&cell).unwrap(), "it was forgotten before");
+    }
+
+    #[test]
+    fn a_store_whose_building_failed_does_not_count_as_built_and_can_be_removed() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        let cell = cell("files");
+        for _ in 0..2 {
+            assert!(build(&mut instances, &cell).is_err());
+            assert!(instances.place(&cell).instance.is_dir());
+            assert!(!instances.forget(&cell).unwrap());
+            assert!(!instances.place(&cell).instance.exists());
+        }
+    }
+
+    #[test]
+    fn what_a_store_takes_is_told_beside_the_bytes_of_its_values() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
+        let cell = cell("files");
+        let place = instances.place(&cell).instance;
+        fs::create_dir(&place).unwrap();
+        let kind = registry::find("files").unwrap();
+        let store = kind.create(&place, &cell.settings).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.begin(Access::Write).unwrap();
+        for key in 1..=20 {
+            session.insert(Key(key), &[7; 1_000]).unwrap();
+        }
+        session.commit().unwrap();
+        let record = instances.footprint(&cell, true).unwrap().unwrap();
+        assert_eq!(record.instance, cell.instance);
+        assert_eq!(record.footprint.files, 20);
+        assert_eq!(record.footprint.apparent_bytes, 20_000);
+        assert_eq!((record.value_bytes, record.after_workloads), (20_000, true));
+        assert!(
+            !instances
+                .footprint(&cell, false)
+                .unwrap()
+                .unwrap()
+                .after_workloads
+        );
+    }
+
+    #[test]
+    fn only_stores_that_were_built_are_read_into_the_page_cache() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        let (built, missing) = (cell("files"), cell("flat"));
+        assert!(
+            instances.warm_one(&missing).is_err(),
+            "there is nothing to read"
+        );
+        let comparison = Comparison {
+            id: "c".to_owned(),
+            title: "C".to_owned(),
+            cells: vec![built.clone(), missing],
+            contrasts: Vec::new(),
+            not_applicable: BTreeMap::new(),
+            max_rounds: 10,
+        };
+        instances.warm(&comparison).unwrap();
+        instances.built.insert(built.instance.clone());
+        assert!(
+            instances.warm(&comparison).is_err(),
+            "it counts as built and is not there"
+        );
+        fs::create_dir(instances.place(&built).instance).unwrap();
+        instances.warm(&comparison).unwrap();
+    }
+
+    #[test]
+    fn a_shared_store_is_built_alike_whichever_cell_comes_first() {
+        let layout = |spec| layout_only(&cell(spec)).unwrap();
+        let plain = layout("files");
+        assert_eq!(layout("files:read=stdio,write=rename,fsync=file"), plain);
+        assert_ne!(layout("files:layout=tree"), plain);
+        assert_eq!(
+            layout("files:layout=tree,read=stdio").to_string(),
+            "files:layout=tree"
+        );
+    }
+}

@@ -1,0 +1,414 @@
+use super::*;
+use hdrhistogram::serialization::Deserializer;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use stowplan_model::{AccessOrder, CacheState, Content, DatasetSpec, SizeDistribution};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Call {
+    Begin(Access),
+    Commit,
+    Read(u64),
+    Lend(u64),
+    Overwrite(u64, Vec<u8>),
+}
+
+/// A session that notes what it is asked; its values have the sizes it is given.
+#[derive(Default)]
+struct Recorder {
+    calls: Vec<Call>,
+    sizes: BTreeMap<u64, usize>,
+    /// How long a transaction takes to begin and to commit.
+    ceremony: Duration,
+    /// Where overwritten values lay in memory.
+    addresses: Vec<usize>,
+}
+
+impl Recorder {
+    /// One that holds what these steps expect.
+    fn holding(steps: &[RawStep]) -> Self {
+        let size = |raw| {
+            let Step { key, bytes } = Step::decode(raw);
+            (key, bytes as usize)
+        };
+        Self {
+            sizes: steps.iter().map(size).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn found(&self, key: Key) -> Found {
+        let size = self.sizes.get(&key.0);
+        size.map_or(Found::Missing, |bytes| Found::Bytes(*bytes))
+    }
+
+    fn count(&self, wanted: impl Fn(&Call) -> bool) -> usize {
+        self.calls.iter().filter(|call| wanted(call)).count()
+    }
+
+    fn operations(&self) -> usize {
+        self.count(|call| !matches!(call, Call::Begin(_) | Call::Commit))
+    }
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+impl Session for Recorder {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        std::thread::sleep(self.ceremony);
+        self.calls.push(Call::Begin(access));
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        std::thread::sleep(self.ceremony);
+        self.calls.push(Call::Commit);
+        Ok(())
+    }
+
+    fn read_into(&mut self, key: Key, _: &mut Buffer) -> Result<Found> {
+        self.calls.push(Call::Read(key.0));
+        Ok(self.found(key))
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.calls.push(Call::Lend(key.0));
+        if let Some(bytes) = self.sizes.get(&key.0) {
+            let fresh = memmap2::MmapMut::map_anon((*bytes).max(1)).unwrap();
+            visit(&fresh[..*bytes]);
+        }
+        Ok(self.found(key))
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        self.calls.push(Call::Overwrite(key.0, value.to_vec()));
+        self.addresses.push(value.as_ptr().addr());
+        Ok(self.found(key))
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        unimplemented!("no block rolls back")
+    }
+
+    fn insert(&mut self, _: Key, _: &[u8]) -> Result<()> {
+        unimplemented!("no block inserts")
+    }
+
+    fn delete(&mut self, _: Key) -> Result<Found> {
+        unimplemented!("no block deletes")
+    }
+
+    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
+        unimplemented!("no block scans")
+    }
+}
+
+fn workload(operation: Operation, delivery: Delivery, per: PerTransaction) -> Workload {
+    Workload {
+        operation,
+        order: AccessOrder::Random,
+        per_transaction: per,
+        delivery,
+        cache: CacheState::Warm,
+        operations: None,
+    }
+}
+
+fn reads(per: PerTransaction) -> Workload {
+    workload(Operation::Read, Delivery::Copy, per)
+}
+
+fn raw(key: u64, bytes: u32) -> RawStep {
+    let mut raw = RawStep::default();
+    raw[..8].copy_from_slice(&key.to_le_bytes());
+    raw[8..12].copy_from_slice(&bytes.to_le_bytes());
+    raw
+}
+
+/// Keys from 1 on, each with a size of its own.
+fn some_steps(count: u32) -> Vec<RawStep> {
+    (1..=count).map(|key| raw(key.into(), 10 * key)).collect()
+}
+
+fn run_on(
+    session: &mut Recorder,
+    workload: &Workload,
+    window: &Window<'_>,
+    timing: Timing<'_>,
+) -> std::result::Result<Done, HarnessError> {
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let payloads = match workload.operation {
+        Operation::Read => Payloads::default(),
+        Operation::Overwrite => Payloads::prepare(&generator(), window, 3).unwrap(),
+    };
+    run_block(session, workload, window, &payloads, &mut buffer, timing)
+}
+
+fn generator() -> Generator {
+    let spec = DatasetSpec {
+        count: 100,
+        size: SizeDistribution::Uniform {
+            min: 1,
+            max: 10_000,
+        },
+        content: Content::Random,
+        seed: 5,
+    };
+    Generator::new(&spec).unwrap()
+}
+
+/// Steps with the sizes of a generator's values.
+fn generated(generator: &Generator, keys: impl Iterator<Item = u64>) -> Vec<RawStep> {
+    keys.map(|key| raw(key, u32::try_from(generator.size(key)).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_block_that_is_one_transaction_begins_and_commits_once() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = Duration::from_millis(1);
+    let window = [&steps[..], &[]];
+    let done = run_on(
+        &mut session,
+        &reads(PerTransaction::All),
+        &window,
+        Timing::Ends,
+    )
+    .unwrap();
+    assert_eq!((done.commits, done.bytes), (1, (1..=20).sum::<u64>() * 10));
+    assert!(done.last_commit_ns >= 1_000_000, "{done:?}");
+    assert_eq!(session.calls.len(), 22);
+    assert_eq!(session.calls[0], Call::Begin(Access::Read));
+    assert_eq!(session.calls[21], Call::Commit);
+}
+
+#[test]
+fn operations_that_are_transactions_of_their_own_are_neither_begun_nor_committed() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(1);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!((done.commits, done.last_commit_ns), (20, 0));
+    let expected: Vec<Call> = (1..=20).map(Call::Read).collect();
+    assert_eq!(session.calls, expected);
+}
+
+#[test]
+fn groups_of_operations_are_committed_when_full_and_the_rest_at_the_end() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(7);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(done.commits, 3);
+    let groups: Vec<usize> = session
+        .calls
+        .split(|call| *call == Call::Commit)
+        .map(|group| group.iter().filter(|c| matches!(c, Call::Read(_))).count())
+        .collect();
+    assert_eq!(groups, [7, 7, 6, 0]);
+    assert_eq!(session.count(|c| *c == Call::Begin(Access::Read)), 3);
+}
+
+#[test]
+fn groups_that_divide_the_block_leave_no_empty_transaction_behind() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(5);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(done.commits, 4);
+    assert_eq!(session.count(|c| *c == Call::Commit), 4);
+    assert_eq!(session.calls.last(), Some(&Call::Commit));
+}
+
+#[test]
+fn an_empty_block_does_nothing() {
+    let mut session = Recorder::default();
+    let done = run_on(
+        &mut session,
+        &reads(PerTransaction::All),
+        &[&[], &[]],
+        Timing::Ends,
+    );
+    assert_eq!(done.unwrap(), Done::default());
+    assert!(session.calls.is_empty());
+}
+
+#[test]
+fn a_window_over_the_end_goes_on_with_its_second_part() {
+    let steps = some_steps(6);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[4..], &steps[..3]];
+    assert_eq!((len(&window), bytes_of(&window)), (5, 60));
+    assert_eq!((len(&[&[], &[]]), bytes_of(&[&[], &[]])), (0, 0));
+    let per = PerTransaction::Operations(1);
+    run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(session.calls, [5, 6, 1, 2, 3].map(Call::Read));
+}
+
+#[test]
+fn a_missing_value_or_one_of_another_size_ends_the_block_and_names_the_key() {
+    let steps = some_steps(20);
+    let damages = [
+        (None, "value 7 is damaged: it is missing"),
+        (
+            Some(69),
+            "value 7 is damaged: it has 69 bytes instead of 70",
+        ),
+        (
+            Some(71),
+            "value 7 is damaged: it has 71 bytes instead of 70",
+        ),
+    ];
+    let workloads = [
+        (Operation::Read, Delivery::Copy),
+        (Operation::Read, Delivery::InPlace),
+        (Operation::Overwrite, Delivery::Copy),
+    ];
+    for (size, expected) in damages {
+        for (operation, delivery) in workloads {
+            let mut session = Recorder::holding(&steps);
+            match size {
+                Some(size) => session.sizes.insert(7, size),
+                None => session.sizes.remove(&7),
+            };
+            let workload = workload(operation, delivery, PerTransaction::All);
+            let window = [&steps[..], &[]];
+            let error = run_on(&mut session, &workload, &window, Timing::Ends).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains(expected), "{operation}: {message}");
+            assert_eq!(session.operations(), 7, "nothing after the damaged value");
+            assert_eq!(session.count(|c| *c == Call::Commit), 0);
+        }
+    }
+}
+
+#[test]
+fn the_latency_histogram_has_one_entry_per_operation() {
+    let steps = some_steps(20);
+    for per in [1, 7, 20].map(PerTransaction::Operations) {
+        let mut session = Recorder::holding(&steps);
+        let mut histogram = new_histogram().unwrap();
+        let window = [&steps[..12], &steps[12..]];
+        let timing = Timing::EachOperation(&mut histogram);
+        run_on(&mut session, &reads(per), &window, timing).unwrap();
+        assert_eq!(histogram.len(), 20, "{per}");
+    }
+}
+
+#[test]
+fn beginning_and_committing_belong_to_no_operation() {
+    let ceremony = Duration::from_millis(40);
+    let steps = some_steps(9);
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = ceremony;
+    let mut histogram = new_histogram().unwrap();
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(4);
+    let timing = Timing::EachOperation(&mut histogram);
+    run_on(&mut session, &reads(per), &window, timing).unwrap();
+    assert_eq!(histogram.len(), 9);
+    assert!(u128::from(histogram.max()) < ceremony.as_nanos());
+}
+
+#[test]
+fn a_histogram_survives_as_text() {
+    let mut histogram = new_histogram().unwrap();
+    for nanoseconds in [1, 999, 1_000_000, 59_000_000_000] {
+        histogram.record(nanoseconds).unwrap();
+    }
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(serialise(&histogram).unwrap())
+        .unwrap();
+    let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+    assert_eq!(read, histogram);
+}
+
+#[test]
+fn reads_in_place_are_lent_and_never_copied() {
+    let steps = some_steps(5);
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(
+        Operation::Read,
+        Delivery::InPlace,
+        PerTransaction::Operations(1),
+    );
+    let window = [&steps[..], &[]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    assert_eq!(done.bytes, 150);
+    let expected: Vec<Call> = (1..=5).map(Call::Lend).collect();
+    assert_eq!(session.calls, expected);
+}
+
+/// Page faults of this thread: a page that nobody touches is never faulted in.
+#[cfg(target_os = "linux")]
+fn page_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, behind_name) = stat.rsplit_once(')').unwrap();
+    let minor = behind_name.split_whitespace().nth(7);
+    minor.unwrap().parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_page_of_a_lent_value_is_touched() {
+    const PAGES: u32 = 200;
+    let steps = [raw(1, PAGES * 4096)];
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(Operation::Read, Delivery::InPlace, PerTransaction::All);
+    let before = page_faults();
+    run_on(&mut session, &workload, &[&steps, &[]], Timing::Ends).unwrap();
+    assert!(page_faults() - before >= u64::from(PAGES));
+}
+
+#[test]
+fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
+    let generator = generator();
+    let steps = generated(&generator, 1..=12);
+    let window = [&steps[8..], &steps[..8]];
+    let payloads = Payloads::prepare(&generator, &window, 9).unwrap();
+    for (index, key) in (9..=12).chain(1..=8).enumerate() {
+        let payload = payloads.get(index);
+        assert!(generator.matches(key, 9, payload), "key {key}");
+        assert!(
+            payload.len() < 8 || !generator.matches(key, 8, payload),
+            "versions differ"
+        );
+        assert_eq!(payload.as_ptr().addr() % 4096, 0, "key {key}");
+    }
+    assert_eq!(payloads.ranges.len(), 12);
+}
+
+#[test]
+fn overwrites_hand_each_key_its_own_payload() {
+    let generator = generator();
+    let steps = generated(&generator, (1..=30).rev());
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(Operation::Overwrite, Delivery::Copy, PerTransaction::All);
+    let window = [&steps[10..], &steps[..10]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    let total: usize = (1..=30).map(|key| generator.size(key)).sum();
+    assert_eq!(done.bytes, total as u64);
+    assert_eq!(session.calls[0], Call::Begin(Access::Write));
+    let mut keys = Vec::new();
+    for call in &session.calls {
+        if let Call::Overwrite(key, value) = call {
+            assert!(generator.matches(*key, 3, value), "key {key}");
+            keys.push(*key);
+        }
+    }
+    assert_eq!(
+        keys,
+        (1..=20).rev().chain((21..=30).rev()).collect::<Vec<_>>()
+    );
+    assert!(session.addresses.iter().all(|address| address % 4096 == 0));
+}
+
+#[test]
+fn payloads_of_nothing_can_be_prepared() {
+    let payloads = Payloads::prepare(&generator(), &[&[], &[]], 1).unwrap();
+    assert!(payloads.ranges.is_empty());
+}

@@ -1,0 +1,486 @@
+use super::*;
+use crate::{dataset, sequence};
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use std::collections::BTreeMap;
+use std::fs;
+use stowplan_model::{
+    AccessOrder, CellId, Content, DatasetSpec, Operation, PerTransaction, SizeDistribution,
+    StoreSpec,
+};
+
+/// Values in the dataset.
+const COUNT: u64 = 40;
+
+/// What the worker says when it hears these lines and then nothing more.
+fn talk(lines: &str) -> (Result<(), HarnessError>, Vec<FromWorker>) {
+    let mut output = Vec::new();
+    let ended = worker(&mut lines.as_bytes(), &mut output);
+    let text = String::from_utf8(output).unwrap();
+    (
+        ended,
+        text.lines().map(|line| decode(line).unwrap()).collect(),
+    )
+}
+
+/// What it says after its greeting.
+fn after_hello(messages: &[ToWorker]) -> Vec<FromWorker> {
+    let lines: String = messages.iter().map(|m| encode(m) + "\n").collect();
+    let (ended, mut said) = talk(&lines);
+    ended.unwrap();
+    assert!(matches!(said.remove(0), FromWorker::Hello { .. }));
+    said
+}
+
+/// The job's answer, after a whole conversation.
+fn answer(job: Job) -> FromWorker {
+    let mut said = after_hello(&[ToWorker::Prepare(job), ToWorker::Go, ToWorker::Bye]);
+    said.pop().unwrap()
+}
+
+fn failure(job: Job) -> String {
+    match answer(job) {
+        FromWorker::Failed { message } => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A work directory with a dataset, a sequence in ascending order, and one store.
+struct Lab {
+    work: tempfile::TempDir,
+    dataset: Dataset,
+    spec: StoreSpec,
+}
+
+impl Lab {
+    fn new(spec: &str) -> Self {
+        Self::with(spec, COUNT, 9_000)
+    }
+
+    fn with(spec: &str, count: u64, largest: u64) -> Self {
+        let work = tempfile::tempdir().unwrap();
+        let size = SizeDistribution::Uniform {
+            min: 8,
+            max: largest,
+        };
+        let description = DatasetSpec {
+            count,
+            size,
+            content: Content::Random,
+            seed: 3,
+        };
+        let path = work.path().join("dataset");
+        let dataset = dataset::materialise(&description, &path, 1, &|_| ()).unwrap();
+        sequence::write(
+            &work.path().join("sequence"),
+            &dataset,
+            AccessOrder::Ascending,
+            0,
+        )
+        .unwrap();
+        fs::create_dir(work.path().join("store")).unwrap();
+        let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
+        Self {
+            work,
+            dataset,
+            spec: StoreSpec::spelled_out(resolved.kind.name(), &resolved.settings),
+        }
+    }
+
+    /// One whose store is built.
+    fn built(spec: &str) -> Self {
+        let lab = Self::new(spec);
+        let built = answer(lab.job(Task::Build));
+        assert!(matches!(built, FromWorker::Built { .. }), "{built:?}");
+        lab
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.work.path().join(name)
+    }
+
+    fn job(&self, task: Task) -> Job {
+        Job {
+            cell: CellId("c/x".to_owned()),
+            store: self.spec.clone(),
+            workload: Workload {
+                operation: Operation::Read,
+                order: AccessOrder::Ascending,
+                per_transaction: PerTransaction::All,
+                delivery: Delivery::Copy,
+                cache: CacheState::Warm,
+                operations: None,
+            },
+            instance: self.path("store"),
+            dataset: self.path("dataset"),
+            versions: self.path("versions"),
+            task,
+        }
+    }
+
+    fn block(&self, block: BlockKind, first: u64, lead_in: u64, operations: u64) -> BlockTask {
+        BlockTask {
+            block,
+            sequence: self.path("sequence"),
+            first,
+            lead_in,
+            operations,
+            version: 1,
+            round: 4,
+            position: 2,
+        }
+    }
+
+    fn reads(&self, block: BlockKind, first: u64, lead_in: u64, operations: u64) -> Job {
+        self.job(Task::Measure(self.block(block, first, lead_in, operations)))
+    }
+
+    fn writes(&self, first: u64, lead_in: u64, operations: u64) -> Job {
+        let mut job = self.reads(BlockKind::Ratio, first, lead_in, operations);
+        job.workload.operation = Operation::Overwrite;
+        job
+    }
+
+    fn measured(&self, job: Job) -> Measurement {
+        match answer(job) {
+            FromWorker::Measured(measurement) => measurement,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// How many values a check of all finds overwritten.
+    fn overwritten(&self) -> u64 {
+        let expected = |overwritten| {
+            FromWorker::Verified(Verification {
+                cell: CellId("c/x".to_owned()),
+                values: self.dataset.count(),
+                bytes: self.dataset.total_bytes(),
+                overwritten,
+            })
+        };
+        match answer(self.job(Task::Verify)) {
+            FromWorker::Verified(found) => {
+                let overwritten = found.overwritten;
+                assert_eq!(FromWorker::Verified(found), expected(overwritten));
+                overwritten
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Bytes of the values of these keys.
+    fn bytes(&self, keys: impl Iterator<Item = u64>) -> u64 {
+        keys.map(|key| self.dataset.size(key) as u64).sum()
+    }
+}
+
+#[test]
+fn a_worker_greets_with_the_protocol_and_ends_when_told_or_left_alone() {
+    for lines in ["", "\"bye\"\n"] {
+        let (ended, said) = talk(lines);
+        ended.unwrap();
+        let [
+            FromWorker::Hello {
+                protocol, version, ..
+            },
+        ] = &said[..]
+        else {
+            panic!("{said:?}");
+        };
+        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 1));
+    }
+}
+
+#[test]
+fn garbage_ends_a_worker_with_the_line_it_heard() {
+    for line in ["dance", "{\"prepare\":{}}", "\"go \"", ""] {
+        let (ended, said) = talk(&format!("{line}\n"));
+        let message = ended.unwrap_err().to_string();
+        assert!(message.starts_with("not a message"), "{message}");
+        assert!(message.ends_with(line), "{message}");
+        assert_eq!(said.len(), 1, "it had greeted before, and says no more");
+    }
+}
+
+#[test]
+fn go_before_a_job_is_an_error() {
+    let (ended, said) = talk("\"go\"\n");
+    let message = ended.unwrap_err().to_string();
+    assert_eq!(message, "'go' came before 'prepare'");
+    assert_eq!(said.len(), 1);
+}
+
+#[test]
+fn a_worker_whose_parent_does_not_listen_is_an_error() {
+    struct Deaf;
+    impl Write for Deaf {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let message = worker(&mut "\"bye\"\n".as_bytes(), &mut Deaf).unwrap_err();
+    assert!(message.to_string().contains("parent"), "{message}");
+}
+
+#[test]
+fn nothing_is_written_without_go() {
+    let lab = Lab::built("flat");
+    let job = || ToWorker::Prepare(lab.writes(0, 5, 10));
+    for instead in [vec![job()], vec![job(), ToWorker::Bye], vec![job(), job()]] {
+        let said = after_hello(&instead);
+        let [FromWorker::Ready { .. }, FromWorker::Failed { message }] = &said[..] else {
+            panic!("{said:?}");
+        };
+        assert_eq!(message, "'go' was expected");
+    }
+    assert_eq!(lab.overwritten(), 0);
+}
+
+#[test]
+fn an_unknown_store_is_answered_and_never_ready() {
+    let lab = Lab::new("flat");
+    let mut job = lab.job(Task::Build);
+    job.store = "fiels".parse().unwrap();
+    let said = after_hello(&[ToWorker::Prepare(job), ToWorker::Go]);
+    let [FromWorker::Failed { message }] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(message.contains("unknown store 'fiels'"), "{message}");
+    assert!(message.contains("did you mean 'files'?"), "{message}");
+}
+
+#[test]
+fn a_damaged_sequence_is_answered_and_never_ready() {
+    let lab = Lab::built("files");
+    let path = lab.path("sequence");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+    let said = after_hello(&[ToWorker::Prepare(lab.reads(BlockKind::Ratio, 0, 2, 5))]);
+    let [FromWorker::Failed { message }] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(message.contains("sequence is damaged"), "{message}");
+}
+
+#[test]
+fn a_sequence_with_a_wrong_size_or_an_unknown_key_fails_the_block() {
+    let lab = Lab::built("flat");
+    let path = lab.path("sequence");
+    sequence::write_steps(&path, COUNT, AccessOrder::Ascending, 0, |_| 3).unwrap();
+    let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
+    assert!(message.contains("value 1 is damaged"), "{message}");
+    assert!(message.contains("instead of 3"), "{message}");
+    let size = |key| lab.dataset.size(u64::min(key, COUNT));
+    sequence::write_steps(&path, COUNT + 1, AccessOrder::Descending, 0, size).unwrap();
+    let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
+    assert!(
+        message.contains("value 41 is damaged: it is missing"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_block_larger_than_the_dataset_is_refused() {
+    let lab = Lab::built("flat");
+    let message = failure(lab.reads(BlockKind::Ratio, 0, 0, COUNT + 1));
+    assert!(message.contains("does not fit"), "{message}");
+}
+
+#[test]
+fn files_and_flat_stores_are_built_measured_and_verified() {
+    for spec in ["files:layout=tree", "flat:read=mmap"] {
+        let lab = Lab::new(spec);
+        let said = after_hello(&[ToWorker::Prepare(lab.job(Task::Build)), ToWorker::Go]);
+        assert!(matches!(said[0], FromWorker::Ready { .. }));
+        let built = FromWorker::Built {
+            values: COUNT,
+            bytes: lab.dataset.total_bytes(),
+        };
+        assert_eq!(said.last(), Some(&built));
+        assert_eq!(lab.overwritten(), 0, "{spec}");
+
+        let read = lab.measured(lab.reads(BlockKind::Ratio, 30, 4, 20));
+        assert_eq!(read.cell.0, "c/x");
+        assert_eq!((read.round, read.position), (4, 2));
+        assert_eq!((read.operations, read.lead_in_operations), (20, 4));
+        let visited = (35..=40).chain(1..=14);
+        assert_eq!(
+            read.bytes,
+            lab.bytes(visited),
+            "cyclic, without the lead-in"
+        );
+        assert_eq!((read.commits, &read.latency), (1, &None));
+        assert!(read.wall_ns > 0 && read.outside.lead_in_ns > 0);
+        assert_eq!(read.outside.drain_ns, 0, "reads leave nothing to drain");
+        assert_eq!(lab.overwritten(), 0, "{spec}");
+
+        let written = lab.measured(lab.writes(30, 4, 20));
+        assert_eq!(written.bytes, read.bytes);
+        assert!(written.outside.drain_ns > 0);
+        assert_eq!(lab.overwritten(), 24, "{spec}: the lead-in's too");
+        let versions = versions::read(&lab.path("versions"), COUNT).unwrap();
+        let expected = (1..=COUNT).map(|key| u32::from(!(15..=30).contains(&key)));
+        assert_eq!(versions, expected.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_latency_block_carries_a_histogram_of_its_timed_operations() {
+    let lab = Lab::built("flat:read=mmap");
+    let mut job = lab.reads(BlockKind::Latency, 0, 5, 30);
+    job.workload.delivery = Delivery::InPlace;
+    let measurement = lab.measured(job);
+    assert_eq!(measurement.block, BlockKind::Latency);
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(measurement.latency.unwrap())
+        .unwrap();
+    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+    assert_eq!(histogram.len(), 30);
+}
+
+#[test]
+fn a_pilot_block_has_no_histogram() {
+    let lab = Lab::built("flat");
+    let measurement = lab.measured(lab.reads(BlockKind::Pilot, 0, 0, 3));
+    assert_eq!(
+        (measurement.block, measurement.latency),
+        (BlockKind::Pilot, None)
+    );
+}
+
+#[test]
+fn verify_names_a_value_that_was_changed_cut_or_lost() {
+    let lab = Lab::built("files:layout=dir");
+    let path = lab.path("store/000003");
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(whole, lab.dataset.value(3));
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(&path, &changed).unwrap();
+    let message = failure(lab.job(Task::Verify));
+    assert!(
+        message.contains("value 3 is damaged: its bytes are not those of version 0"),
+        "{message}"
+    );
+    fs::write(&path, &whole[1..]).unwrap();
+    let message = failure(lab.job(Task::Verify));
+    let expected = format!(
+        "value 3 is damaged: it has {} bytes instead of {}",
+        whole.len() - 1,
+        whole.len()
+    );
+    assert!(message.contains(&expected), "{message}");
+    fs::remove_file(&path).unwrap();
+    let message = failure(lab.job(Task::Verify));
+    assert!(
+        message.contains("value 3 is damaged: it is missing"),
+        "{message}"
+    );
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(lab.overwritten(), 0);
+}
+
+#[test]
+fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
+    for (spec, delivery) in [
+        ("files", Delivery::Copy),
+        ("flat:read=mmap", Delivery::InPlace),
+    ] {
+        let lab = Lab::built(spec);
+        let mut job = lab.job(Task::Verify);
+        job.workload.delivery = delivery;
+        let versions = lab.path("versions");
+        versions::update(&versions, [17].into_iter(), 2).unwrap();
+        let message = failure(job.clone());
+        assert!(
+            message.contains("value 17 is damaged: its bytes are not those of version 2"),
+            "a lost write: {message}"
+        );
+        versions::reset(&versions, COUNT).unwrap();
+        lab.measured(lab.writes(20, 0, 1));
+        versions::reset(&versions, COUNT).unwrap();
+        let message = failure(job);
+        assert!(
+            message.contains("value 21 is damaged: its bytes are not those of version 0"),
+            "a write that nobody asked for: {message}"
+        );
+    }
+}
+
+#[test]
+fn verify_refuses_versions_of_another_dataset() {
+    let lab = Lab::built("flat");
+    versions::reset(&lab.path("versions"), COUNT - 1).unwrap();
+    let message = failure(lab.job(Task::Verify));
+    assert!(message.contains("versions is damaged"), "{message}");
+}
+
+#[test]
+fn a_store_in_memory_is_loaded_by_each_worker_anew() {
+    let lab = Lab::new("sqlite:location=memory,journal=memory");
+    let read = lab.measured(lab.reads(BlockKind::Ratio, 0, 2, 20));
+    assert_eq!(read.bytes, lab.bytes(3..=22));
+    let written = lab.measured(lab.writes(0, 0, 20));
+    assert_eq!(written.operations, 20);
+    assert_eq!(
+        lab.overwritten(),
+        0,
+        "what was written ended with its worker"
+    );
+    assert!(!lab.path("versions").exists());
+}
+
+#[test]
+fn several_threads_load_every_value_once_and_tell_how_far_they_are() {
+    const MANY: u64 = 4_501;
+    let lab = Lab::with("flat", MANY, 16);
+    let resolved = registry::resolve(&lab.spec, 0).unwrap();
+    let store = resolved
+        .kind
+        .create(&lab.path("store"), &resolved.settings)
+        .unwrap();
+    let mut output = Vec::new();
+    let mut wire = Wire {
+        input: &mut "".as_bytes(),
+        output: &mut output,
+    };
+    load_in_parallel(&*store, &lab.dataset, 2, &mut wire).unwrap();
+    store.checkpoint().unwrap();
+    drop(store);
+    let mut reports = Vec::new();
+    for line in std::str::from_utf8(&output).unwrap().lines() {
+        match decode(line).unwrap() {
+            FromWorker::Progress { done, total } => {
+                assert_eq!(total, MANY);
+                reports.push(done);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(reports.is_sorted() && reports.len() > 2, "{reports:?}");
+    assert_eq!(reports.last(), Some(&MANY));
+
+    versions::reset(&lab.path("versions"), MANY).unwrap();
+    let said = after_hello(&[ToWorker::Prepare(lab.job(Task::Verify)), ToWorker::Go]);
+    let progress = |done| FromWorker::Progress { done, total: MANY };
+    assert_eq!(said[1..3], [progress(2_000), progress(4_000)]);
+    assert!(matches!(said[3], FromWorker::Verified(_)), "{:?}", said[3]);
+}
+
+#[test]
+fn the_store_that_does_nothing_is_timed_without_a_dataset() {
+    let mut lab = Lab::new("flat");
+    lab.spec = StoreSpec {
+        kind: "null".to_owned(),
+        settings: BTreeMap::new(),
+    };
+    sequence::write_steps(&lab.path("sequence"), 100, AccessOrder::Random, 1, |_| 1).unwrap();
+    let mut job = lab.reads(BlockKind::Ratio, 0, 10, 90);
+    job.dataset = lab.path("nowhere");
+    let measurement = lab.measured(job);
+    assert_eq!((measurement.operations, measurement.bytes), (90, 90));
+}
