@@ -517,7 +517,10 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
     let huge = STUDY.replace("count = 1_000\n", "count = 1_000_000_000_000_000\n");
     let huge = plan(study(&huge), &PlanOptions::default()).unwrap();
     let error = require_space(&huge, &place).unwrap_err();
-    assert!(matches!(error, HarnessError::Space { .. }), "{error}");
+    let HarnessError::Space { path, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(path, place, "the place that was asked for is named");
     assert!(!place.exists());
 }
 
