@@ -19,3 +19,7 @@ pub mod terminal;
 pub mod wording;
 
 pub use format::time;
+
+/// Stands at the top of the Markdown and HTML reports: by it a report is told from a file that
+/// someone else wrote.
+pub const MARK: &str = "<!-- stowplan report -->";

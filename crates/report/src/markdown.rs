@@ -10,7 +10,8 @@ use stowplan_analysis::{Analysis, ComparisonOutcome};
 pub fn render(analysis: &Analysis) -> String {
     let study = &analysis.run.plan.study;
     let mut page = Page::default();
-    page.line(&format!("# {}", escape(&study.title)));
+    page.line(crate::MARK);
+    page.paragraph(&format!("# {}", escape(&study.title)));
     page.paragraph(&escape(&study.question));
     if let Some(source) = &study.source {
         page.paragraph(&format!("Published: {}", escape(source)));

@@ -2,8 +2,10 @@
 
 use crate::error::CliError;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use stowplan_report::MARK;
 
 /// Where a run's results go.
 #[derive(Debug)]
@@ -76,9 +78,55 @@ impl Output {
     }
 }
 
-/// Writes a derived file whole: to a temporary beside it, then renamed.
-pub(crate) fn write_whole(path: &Path, text: &str) -> Result<(), CliError> {
-    let temporary = path.with_extension("tmp");
-    fs::write(&temporary, text).map_err(CliError::io("write", &temporary))?;
-    fs::rename(&temporary, path).map_err(CliError::io("rename to", path))
+/// What became of a derived file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// It is there.
+    Yes,
+    /// Something that stowplan did not write has its name; that was left alone.
+    NotOurs,
+}
+
+/// Writes a report whole: to a temporary of its own beside it, then renamed. A file of that name
+/// is replaced only if it is a report as well; links and whatever else is no plain file never are.
+pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError> {
+    let exists = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() && is_report(path)? => true,
+        Ok(_) => return Ok(Written::NotOurs),
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(CliError::io("write", path)(error)),
+    };
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".stowplan-")
+        .suffix(".tmp")
+        // As any new file: what the umask leaves of it.
+        .permissions(fs::Permissions::from_mode(0o666))
+        .tempfile_in(directory)
+        .map_err(CliError::io("write", path))?;
+    temporary
+        .write_all(text.as_bytes())
+        .map_err(CliError::io("write", path))?;
+    let persisted = if exists {
+        temporary.persist(path)
+    } else {
+        temporary.persist_noclobber(path)
+    };
+    match persisted {
+        Ok(_) => Ok(Written::Yes),
+        Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
+        Err(refused) => Err(CliError::io("write", path)(refused.error)),
+    }
+}
+
+/// Whether a file has the mark of a report near its beginning.
+fn is_report(path: &Path) -> Result<bool, CliError> {
+    let mut start = Vec::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(256).read_to_end(&mut start))
+        .map_err(CliError::io("read", path))?;
+    Ok(String::from_utf8_lossy(&start).contains(MARK))
 }

@@ -2,11 +2,11 @@
 
 use crate::cli::{PrintOptions, ReportOptions, StudyOptions};
 use crate::error::{CliError, Exit};
-use crate::output::{Output, write_whole};
+use crate::output::{Output, Written, write_report};
 use crate::progress::Progress;
 use crate::{listing, screen, studies};
 use std::io::{BufReader, Write, stdin, stdout};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
 use stowplan_harness::disk;
 use stowplan_harness::interrupt::Interrupt;
@@ -103,9 +103,11 @@ fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEn
     })
 }
 
-/// Analyses a result, prints it and writes the files beside it.
+/// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
+/// a warning: what was asked for has been printed by then.
 fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
-    let raw = std::fs::read_to_string(result).map_err(CliError::io("read result", result))?;
+    let bytes = std::fs::read(result).map_err(CliError::io("read result", result))?;
+    let raw = String::from_utf8_lossy(&bytes);
     let (records, problems) = read_records(&raw);
     for problem in problems {
         warn(&format!(
@@ -117,9 +119,6 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
         path: result.to_owned(),
         error,
     })?;
-    let beside = |name: &str| -> PathBuf { result.with_file_name(name) };
-    write_whole(&beside("summary.md"), &markdown::render(&analysis))?;
-    write_whole(&beside("report.html"), &html::render(&analysis, &raw))?;
     if options.json {
         print(&json::render(&analysis).map_err(|error| CliError::Usage(error.to_string()))?);
     } else {
@@ -129,12 +128,31 @@ fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
         } else {
             terminal::render(&analysis, &screen)
         });
-        print(&format!(
-            "\nThe report: {}\n",
-            beside("report.html").display()
-        ));
+    }
+    let page = result.with_file_name("report.html");
+    keep(
+        &result.with_file_name("summary.md"),
+        &markdown::render(&analysis),
+    );
+    let written = keep(&page, &html::render(&analysis, &raw));
+    if written && !options.json {
+        print(&format!("\nThe report: {}\n", page.display()));
     }
     Ok(analysis)
+}
+
+/// Writes a report beside the result; warns and returns false if that is not possible.
+fn keep(path: &Path, text: &str) -> bool {
+    match write_report(path, text) {
+        Ok(Written::Yes) => return true,
+        Ok(Written::NotOurs) => warn(&format!(
+            "{} is left as it is, because stowplan did not write it; move it away to have the \
+             report written there",
+            path.display()
+        )),
+        Err(error) => warn(&format!("{error}; the report is printed only")),
+    }
+    false
 }
 
 fn warn(text: &str) {

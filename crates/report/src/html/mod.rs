@@ -32,6 +32,7 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
     fill(
         TEMPLATE,
         &[
+            ("mark", crate::MARK),
             ("title", &title),
             ("style", STYLE),
             ("script", SCRIPT),

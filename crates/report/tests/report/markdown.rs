@@ -10,6 +10,16 @@ fn says_everything_in_one_document() {
 }
 
 #[test]
+fn both_documents_carry_the_mark_of_a_report_near_the_top() {
+    let analysis = fixture::analysis();
+    let page = stowplan_report::html::render(&analysis, "");
+    for text in [render(&analysis), page] {
+        let position = text.find(stowplan_report::MARK).unwrap();
+        assert!(position < 100, "{position}");
+    }
+}
+
+#[test]
 fn every_row_of_a_table_has_as_many_fields_as_its_header() {
     let text = render(&fixture::analysis());
     let fields = |line: &str| line.replace("\\|", "").matches('|').count();

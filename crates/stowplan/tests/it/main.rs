@@ -1,11 +1,13 @@
 //! Drives the real binary.
 //!
 //! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
-//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early.
+//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `report` how
+//! a result is shown again.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
 mod bench;
 mod ending;
 mod input;
+mod report;
 mod run;
