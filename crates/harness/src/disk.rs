@@ -43,9 +43,6 @@ pub fn require_free(path: &Path, needed: u64) -> Result<(), HarnessError> {
 /// # Errors
 /// Something that no run made stands there, or the file system refuses.
 pub fn create_work_directory(path: &Path) -> Result<(), HarnessError> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(HarnessError::io("create", parent))?;
-    }
     match std::fs::create_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return require_marker(path),
         other => other.map_err(HarnessError::io("create", path))?,
@@ -138,13 +135,18 @@ mod tests {
     #[test]
     fn a_work_directory_is_made_taken_over_and_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let work = directory.path().join("a/b");
+        let work = directory.path().join("b");
         create_work_directory(&work).unwrap();
         std::fs::write(work.join("data"), "x").unwrap();
         create_work_directory(&work).unwrap();
         assert!(work.join("data").exists());
         remove_work_directory(&work).unwrap();
-        assert!(!work.exists() && directory.path().join("a").exists());
+        assert!(!work.exists());
+        let error = create_work_directory(&directory.path().join("not/there")).unwrap_err();
+        assert!(
+            !directory.path().join("not").exists(),
+            "nothing that would stay behind is made: {error}"
+        );
     }
 
     #[test]

@@ -179,14 +179,28 @@ fn expand(
                 spec.id,
                 spec.baseline,
                 not_applicable
-                    .values()
-                    .cloned()
+                    .into_values()
+                    .collect::<BTreeSet<_>>()
+                    .into_iter()
                     .collect::<Vec<_>>()
                     .join("; ")
             )))
         };
     };
     let baseline = cells.remove(position);
+    if let Some(cell) = cells.iter().find(|cell| !same_question(cell, &baseline)) {
+        return Err(HarnessError::invalid(format!(
+            "comparison '{}': cell '{}' does a {} {} and the baseline '{}' a {} {}, which says \
+             nothing about either; give it a comparison of its own",
+            spec.id,
+            cell.key,
+            cell.workload.cache,
+            cell.workload.operation,
+            baseline.key,
+            baseline.workload.cache,
+            baseline.workload.operation,
+        )));
+    }
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -203,6 +217,11 @@ fn expand(
         not_applicable,
         max_rounds: max_rounds(spec, options)?,
     }))
+}
+
+/// Whether a ratio of these cells compares one kind of work.
+fn same_question(a: &Cell, b: &Cell) -> bool {
+    a.workload.operation == b.workload.operation && a.workload.cache == b.workload.cache
 }
 
 fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
@@ -386,7 +405,7 @@ pub fn require_space(plan: &Plan, place: &Path) -> Result<(), HarnessError> {
             mount,
             ..
         } => HarnessError::Space {
-            path: place.to_owned(),
+            path: std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
             needed,
             free,
             mount,

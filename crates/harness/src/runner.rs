@@ -33,7 +33,7 @@ use stowplan_model::{
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
-const LATENCY_ROUNDS: u32 = 5;
+const LATENCY_ROUNDS: u32 = 3;
 
 /// How a plan is run.
 #[derive(Debug)]
@@ -314,7 +314,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
-        let sequence = self.write_sequence(comparison, u32::MAX)?;
+        let sequences = self.write_sequences(comparison, u32::MAX)?;
         for cell in &comparison.cells {
             if self.skipped(cell) {
                 continue;
@@ -327,7 +327,7 @@ impl<'a> Runner<'a> {
                 sizes.insert(cell.id.clone(), size);
                 continue;
             }
-            match self.pilot(cell, &sequence) {
+            match self.pilot(cell, sequences.of(cell)) {
                 Ok(size) => {
                     sizes.insert(cell.id.clone(), size);
                 }
@@ -380,15 +380,20 @@ impl<'a> Runner<'a> {
         progress: &RoundProgress,
         measured: &mut Vec<Measurement>,
     ) -> Result<(), HarnessError> {
-        let sequence = self.write_sequence(comparison, progress.round)?;
+        let sequences = self.write_sequences(comparison, progress.round)?;
         let mut order: Vec<&Cell> = active.to_vec();
         let seed = sequence::seed(
             self.options.seed,
             &format!("{}/order", comparison.id),
             progress.round,
         );
-        sequence::shuffle(&mut order, &mut Random::new(seed));
-        let mut first = 0;
+        let mut random = Random::new(seed);
+        sequence::shuffle(&mut order, &mut random);
+        // Ordered sequences are the same in each round; their keys should not be (R3).
+        let mut first = comparison
+            .cells
+            .first()
+            .map_or(0, |cell| random.below(self.count(&cell.dataset)));
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(if progress.round < LATENCY_ROUNDS {
             2
@@ -405,7 +410,7 @@ impl<'a> Runner<'a> {
                     *size
                 };
                 let spot = Spot {
-                    sequence: &sequence,
+                    sequence: sequences.of(cell),
                     first,
                     version: self.instances.next_version(cell),
                     round: progress.round,
@@ -488,7 +493,12 @@ impl<'a> Runner<'a> {
         let writers: Vec<&Cell> = comparison
             .cells
             .iter()
-            .filter(|cell| cell.workload.operation.writes() && cell.role != Role::Control)
+            .filter(|cell| {
+                cell.workload.operation.writes()
+                    && cell.role != Role::Control
+                    // Others are checked by the worker that wrote.
+                    && cell.capabilities.persistent
+            })
             .collect();
         if !writers.is_empty() {
             // What was checked before may have been overwritten since.
@@ -509,18 +519,23 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn write_sequence(&self, comparison: &Comparison, round: u32) -> Result<PathBuf, HarnessError> {
-        let path = self.options.work.join("sequence.bin");
-        let Some(cell) = comparison.cells.first() else {
-            return Err(HarnessError::invalid(format!(
-                "comparison '{}' has no cells",
-                comparison.id
-            )));
-        };
-        let dataset = self.instances.opened(&cell.dataset)?;
+    /// Writes the round's sequences: one for each order that a cell visits keys in.
+    fn write_sequences(
+        &self,
+        comparison: &Comparison,
+        round: u32,
+    ) -> Result<Sequences, HarnessError> {
+        let mut sequences = Sequences(BTreeMap::new());
         let seed = sequence::seed(self.options.seed, &comparison.id, round);
-        sequence::write(&path, dataset, cell.workload.order, seed)?;
-        Ok(path)
+        for cell in &comparison.cells {
+            let order = cell.workload.order;
+            let path = self.options.work.join(format!("sequence-{order}.bin"));
+            if sequences.0.insert(order.name(), path.clone()).is_none() {
+                let dataset = self.instances.opened(&cell.dataset)?;
+                sequence::write(&path, dataset, order, seed)?;
+            }
+        }
+        Ok(sequences)
     }
 
     fn count(&self, dataset: &str) -> u64 {
@@ -611,6 +626,17 @@ impl<'a> Runner<'a> {
             }
             None => estimate,
         }
+    }
+}
+
+/// The sequences of a round, by the name of their order.
+struct Sequences(BTreeMap<&'static str, PathBuf>);
+
+impl Sequences {
+    fn of(&self, cell: &Cell) -> &Path {
+        self.0
+            .get(cell.workload.order.name())
+            .map_or(Path::new(""), PathBuf::as_path)
     }
 }
 

@@ -13,8 +13,6 @@ use stowplan_model::{
     FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Settings, ToWorker, decode, encode,
 };
 
-/// How long a worker may say nothing while it opens a store or works.
-const SILENCE: Duration = Duration::from_secs(120);
 /// How long a worker may take to greet, and to end after it was told to.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How often the wait for a worker looks for Ctrl-C.
@@ -121,23 +119,25 @@ impl<'a> WorkerProcess<'a> {
         }
     }
 
-    /// Has the worker prepare a job; returns the settings that its engine reports.
-    pub(crate) fn prepare(&mut self, job: Job) -> Result<Settings, HarnessError> {
+    /// Has the worker prepare a job within a time; returns the settings that its engine reports.
+    pub(crate) fn prepare(&mut self, job: Job, within: Duration) -> Result<Settings, HarnessError> {
         self.say(&ToWorker::Prepare(job))?;
-        match self.hear(SILENCE)? {
+        match self.hear(within)? {
             FromWorker::Ready { effective } => Ok(effective),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    /// Has the worker do the task, ends it, and returns its answer.
+    /// Has the worker do the task, ends it, and returns its answer. A worker that says nothing
+    /// for `silence` is ended.
     pub(crate) fn go(
         mut self,
+        silence: Duration,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<FromWorker, HarnessError> {
         self.say(&ToWorker::Go)?;
         loop {
-            match self.hear(SILENCE)? {
+            match self.hear(silence)? {
                 FromWorker::Progress { done, total } => progress(done, total),
                 answer => {
                     self.end()?;

@@ -23,8 +23,9 @@ pub struct Capabilities {
     pub persistent: bool,
     /// Whether its files can be evicted from the page cache, so that a cold state exists.
     pub evictable: bool,
-    /// The fewest sync calls (fsync, fdatasync, msync, …) that the claim needs for each committed
-    /// transaction; 0 where the class promises nothing against power loss.
+    /// The fewest sync calls (fsync, fdatasync, msync, …) that every committed overwrite makes
+    /// with these settings, whatever it promises by them; 0 if a commit may do without. An
+    /// overwrite by the very same bytes is none: a store may notice, and write nothing.
     pub syncs_per_commit: u32,
 }
 

@@ -187,6 +187,20 @@ pub enum StudyError {
     },
 }
 
+impl StudyError {
+    /// The same error with line and column, where the name can be found in the text.
+    fn located_in(mut self, text: &str) -> Self {
+        if let Self::UnknownName { file, name, .. } = &mut self {
+            let quoted = text.find(&format!("\"{name}\"")).map(|at| at + 1);
+            if let Some(offset) = quoted.or_else(|| text.find(&*name)) {
+                let (line, column) = line_and_column(text, offset);
+                *file = format!("{file}:{line}:{column}");
+            }
+        }
+        self
+    }
+}
+
 impl Study {
     /// Reads a study from TOML and checks that its names refer to something.
     ///
@@ -194,11 +208,35 @@ impl Study {
     /// A mistake, with file, line and column where the text itself is at fault.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
         let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
-        study.check(file)?;
+        study.check(file).map_err(|error| error.located_in(text))?;
         Ok(study)
     }
 
+    /// Names become parts of file names and of cell names, so they are plain.
+    fn check_names(&self, file: &str) -> Result<(), StudyError> {
+        let datasets = self.datasets.keys().map(|name| ("dataset", name));
+        let comparisons = self.comparisons.iter().map(|c| ("comparison", &c.id));
+        let cells = self.comparisons.iter().flat_map(|c| c.cells.keys());
+        let charts = self.charts.iter().map(|chart| ("chart", &chart.id));
+        let scales = self.scales.keys().map(|name| ("scale", name));
+        let mut names = datasets
+            .chain(comparisons)
+            .chain(cells.map(|name| ("cell", name)))
+            .chain(charts)
+            .chain(scales);
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        match names.find(|(_, name)| name.is_empty() || !name.chars().all(plain)) {
+            None => Ok(()),
+            Some((what, name)) => Err(StudyError::Invalid {
+                file: file.to_owned(),
+                place: format!("{what} '{}'", name.escape_debug()),
+                message: "a name must consist of letters, digits, '-' and '_'".to_owned(),
+            }),
+        }
+    }
+
     fn check(&self, file: &str) -> Result<(), StudyError> {
+        self.check_names(file)?;
         let invalid = |place: String, message: String| StudyError::Invalid {
             file: file.to_owned(),
             place,
@@ -225,15 +263,6 @@ impl Study {
             )?;
             let cells = comparison.cells.keys();
             self.known(file, &place, "cell", &comparison.baseline, cells)?;
-            if comparison.id.is_empty()
-                || !comparison
-                    .id
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || c == '-')
-            {
-                let message = "id must consist of letters, digits and '-'".to_owned();
-                return Err(invalid(place, message));
-            }
             if self
                 .comparisons
                 .iter()
@@ -302,16 +331,25 @@ impl Study {
 }
 
 fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
-    let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
-    let line_start = before.rfind('\n').map_or(0, |index| index + 1);
+    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
     let message = error.message().trim().replace('\n', "; ");
     StudyError::Parse {
         file: file.to_owned(),
-        line: before.matches('\n').count() + 1,
-        column: before[line_start..].chars().count() + 1,
+        line,
+        column,
         suggestion: suggestion_for(&message),
         message,
     }
+}
+
+/// Line and column, from 1, of a byte of the text.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..offset.min(text.len())];
+    let line_start = before.rfind('\n').map_or(0, |index| index + 1);
+    (
+        before.matches('\n').count() + 1,
+        before[line_start..].chars().count() + 1,
+    )
 }
 
 /// serde lists what it expected between back quotes; the first quoted word is the wrong one.
@@ -369,10 +407,25 @@ sql = { store = "sqlite" }
     fn a_name_that_refers_to_nothing_is_reported_with_the_nearest_one() {
         let text = STUDY.replace("baseline = \"dir\"", "baseline = \"dri\"");
         let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(message.starts_with("t.toml:12:13:"), "{message}");
         assert!(
             message.contains("unknown cell 'dri'; did you mean 'dir'?"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn a_name_that_could_lead_out_of_a_directory_is_refused() {
+        for name in ["../up", "a/b", "a b", "", "a.b", "ä"] {
+            let text = STUDY
+                .replace("[datasets.blobs]", &format!("[datasets.\"{name}\"]"))
+                .replace("dataset = \"blobs\"", &format!("dataset = \"{name}\""));
+            let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+            assert!(
+                message.contains("must consist of letters"),
+                "{name}: {message}"
+            );
+        }
     }
 
     #[test]

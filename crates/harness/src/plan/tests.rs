@@ -160,15 +160,10 @@ fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
 
 #[test]
 fn the_name_of_a_built_store_is_fit_for_a_directory() {
-    let text = STUDY
-        .replace("datasets.blobs", "datasets.\"a/b c\"")
-        .replace("\"blobs\"", "\"a/b c\"")
-        .replace("blobs = 100", "\"a/b c\" = 100");
-    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
-    for cell in plan.cells() {
+    for cell in planned(&PlanOptions::default()).cells() {
         let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         assert!(cell.instance.chars().all(fit), "{}", cell.instance);
-        assert!(cell.instance.starts_with("a-b-c.") || cell.dataset == "spare");
+        assert!(cell.instance.starts_with(&format!("{}.", cell.dataset)));
     }
 }
 
@@ -550,4 +545,20 @@ fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
 fn times_above_a_minute_and_a_half_are_told_in_minutes() {
     assert_eq!(minutes(89.4), "89 s");
     assert_eq!(minutes(90.0), "1.5 min");
+}
+
+#[test]
+fn cells_that_answer_another_question_than_the_baseline_are_refused() {
+    for other in ["operation = \"overwrite\"", "cache = \"cold\""] {
+        let text = STUDY.replacen(
+            "sql = { store = \"sqlite\"",
+            &format!("sql = {{ workload = {{ {other} }}, store = \"sqlite\""),
+            1,
+        );
+        assert_ne!(text, STUDY);
+        let message = plan(study(&text), &PlanOptions::default())
+            .unwrap_err()
+            .to_string();
+        assert!(message.contains("a comparison of its own"), "{message}");
+    }
 }

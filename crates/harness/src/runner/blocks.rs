@@ -4,6 +4,7 @@ use crate::interrupt::Interrupt;
 use crate::worker_process::{WorkerCommand, WorkerProcess};
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stowplan_model::{
     AccessOrder, BlockKind, BlockTask, CacheState, Cell, CellId, Delivery, FromWorker, HarnessCost,
     Job, Measurement, Operation, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
@@ -18,6 +19,12 @@ const OPERATIONS: (u64, u64) = (1_000, 10_000);
 const SYNCED_OPERATIONS: u64 = 200;
 /// Operations of the lead-in (R4), where they do not last much longer than a block.
 const LEAD_IN: u64 = 500;
+/// How long a worker may take until it is ready: it may load a store in memory.
+const PREPARING: Duration = Duration::from_secs(600);
+/// How long a worker may take to bring what it wrote to the disk.
+const SYNCING: Duration = Duration::from_secs(300);
+/// How long one operation may take, on average, before its worker is thought to hang.
+const SLOWEST_OPERATION: Duration = Duration::from_millis(200);
 /// Operations of a latency block of overwrites: enough for p99.9, and no more of the disk's time.
 const LATENCY_WRITES: u64 = 2_000;
 
@@ -48,7 +55,11 @@ impl BlockSize {
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
         };
-        Some(Self::within(cell, lead_in, operations, count))
+        Some(Self {
+            lead_in: lead_in.min(count.saturating_sub(operations)),
+            operations: operations.min(count),
+            writes: cell.workload.operation.writes(),
+        })
     }
 
     /// The size at which a block lasts about 25 ms, judged by a trial.
@@ -94,14 +105,14 @@ impl BlockSize {
         }
     }
 
-    /// A block visits no key twice.
+    /// A block visits no key twice, and its lead-in comes first: of a small dataset at most a
+    /// third goes to the lead-in, and the rest bounds the block.
     fn within(cell: &Cell, lead_in: u64, operations: u64, count: u64) -> Self {
-        let operations = operations.min(count);
-        let writes = cell.workload.operation.writes();
+        let lead_in = lead_in.min(count / 3);
         Self {
-            lead_in: lead_in.min(count - operations),
-            operations,
-            writes,
+            lead_in,
+            operations: operations.min(count - lead_in),
+            writes: cell.workload.operation.writes(),
         }
     }
 }
@@ -289,8 +300,21 @@ impl<'a> Blocks<'a> {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(FromWorker, Settings), HarnessError> {
         let mut worker = WorkerProcess::start(self.command, self.interrupt)?;
-        let effective = worker.prepare(job)?;
-        Ok((worker.go(progress)?, effective))
+        let silence = silence_of(&job.task);
+        let effective = worker.prepare(job, PREPARING)?;
+        Ok((worker.go(silence, progress)?, effective))
+    }
+}
+
+/// How long a task may take without a word. Building and checking report progress but for their
+/// last step, which brings everything to the disk; a block is silent as a whole.
+fn silence_of(task: &Task) -> Duration {
+    match task {
+        Task::Build | Task::Verify => SYNCING,
+        Task::Measure(task) => {
+            let operations = task.lead_in.saturating_add(task.operations);
+            SYNCING + SLOWEST_OPERATION * u32::try_from(operations).unwrap_or(u32::MAX)
+        }
     }
 }
 
@@ -447,8 +471,8 @@ pub(super) mod tests {
                 }
             }
         }
-        assert_eq!(sized(&cell("files"), 100, 10_300, 0), (300, 10_000));
-        assert_eq!(sized(&cell("files"), 100, 700, 0), (0, 700));
+        assert_eq!(sized(&cell("files"), 100, 10_300, 0), (500, 9_800));
+        assert_eq!(sized(&cell("files"), 100, 900, 0), (300, 600));
     }
 
     #[test]

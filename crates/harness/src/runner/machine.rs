@@ -39,7 +39,8 @@ pub(super) fn load_of(plan: &Plan, environment: &Environment) -> Plans {
     let device = environment.device.as_ref();
     Plans {
         cached_bytes: instances.values().sum(),
-        working_set_bytes: instances.values().copied().min().unwrap_or(0),
+        // Without a warm cell there is no working set to judge.
+        working_set_bytes: instances.values().copied().min().unwrap_or(u64::MAX),
         foreign_write_rate: device
             .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
     }
