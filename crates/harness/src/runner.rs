@@ -253,6 +253,7 @@ impl<'a> Runner<'a> {
         let deadline = self.deadline(index);
         self.instances.warm(comparison)?;
         let sizes = self.block_sizes(comparison)?;
+        self.warn_of_short_blocks(comparison, &sizes)?;
         let mut measured: Vec<Measurement> = Vec::new();
         let mut ended = Ended::Decided;
         let began = Instant::now();
@@ -335,6 +336,27 @@ impl<'a> Runner<'a> {
             }
         }
         Ok(sizes)
+    }
+
+    /// A handful of operations says little, and the readings around them weigh more than they do.
+    fn warn_of_short_blocks(
+        &mut self,
+        comparison: &Comparison,
+        sizes: &BTreeMap<CellId, BlockSize>,
+    ) -> Result<(), HarnessError> {
+        const FEW: u64 = 100;
+        let fewest = sizes.values().map(|size| size.operations).min();
+        let Some(operations) = fewest.filter(|operations| *operations < FEW) else {
+            return Ok(());
+        };
+        self.warn(Warning {
+            kind: WarningKind::Other,
+            message: format!(
+                "comparison {}: its blocks hold only {operations} operations, too few for what one of them costs",
+                comparison.id
+            ),
+            advice: "Give the dataset more values, or the workload more operations.".to_owned(),
+        })
     }
 
     fn pilot(&mut self, cell: &Cell, sequence: &Path) -> Result<BlockSize, HarnessError> {
