@@ -26,6 +26,8 @@ enum Fault {
     ReadsShort,
     /// Claims to be durable and syncs nothing.
     NeverSyncs,
+    /// Declares the syncs that its settings ask for, promises nothing by them, and makes none.
+    SkipsSyncs,
     /// Creates what it should only overwrite.
     CreatesMissingKeys,
     /// Replaces what an insert should leave alone.
@@ -70,21 +72,45 @@ impl StoreKind for Broken {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let inner = self.inner.create(directory, settings)?;
-        let fault = self.fault;
-        Ok(Box::new(BrokenStore { inner, fault }))
+        let inner = self
+            .inner
+            .create(directory, &self.inner_settings(settings))?;
+        Ok(Box::new(self.store(inner, settings)))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let inner = self.inner.open(directory, settings)?;
-        let fault = self.fault;
-        Ok(Box::new(BrokenStore { inner, fault }))
+        let inner = self.inner.open(directory, &self.inner_settings(settings))?;
+        Ok(Box::new(self.store(inner, settings)))
+    }
+}
+
+impl Broken {
+    /// The settings that the inner store is really given.
+    fn inner_settings(&self, asked: &Settings) -> Settings {
+        let mut settings = asked.clone();
+        if self.fault == Fault::SkipsSyncs {
+            for (name, _) in asked.iter() {
+                if ["fsync", "synchronous"].contains(&name) {
+                    settings.set(name, Value::Word("off".to_owned()));
+                }
+            }
+        }
+        settings
+    }
+
+    fn store(&self, inner: Box<dyn Store>, asked: &Settings) -> BrokenStore {
+        BrokenStore {
+            inner,
+            fault: self.fault,
+            asked: asked.clone(),
+        }
     }
 }
 
 struct BrokenStore {
     inner: Box<dyn Store>,
     fault: Fault,
+    asked: Settings,
 }
 
 impl Store for BrokenStore {
@@ -92,6 +118,7 @@ impl Store for BrokenStore {
         Ok(Box::new(BrokenConnection {
             inner: self.inner.connect()?,
             fault: self.fault,
+            asked: &self.asked,
         }))
     }
 
@@ -114,6 +141,7 @@ impl Store for BrokenStore {
 struct BrokenConnection<'s> {
     inner: Box<dyn Connection + 's>,
     fault: Fault,
+    asked: &'s Settings,
 }
 
 impl Connection for BrokenConnection<'_> {
@@ -126,6 +154,9 @@ impl Connection for BrokenConnection<'_> {
     }
 
     fn effective_settings(&self) -> Result<Settings> {
+        if self.fault == Fault::SkipsSyncs {
+            return Ok(self.asked.clone());
+        }
         let mut settings = self.inner.effective_settings()?;
         if self.fault == Fault::IgnoresASetting {
             settings.set("journal", Value::Word("memory".to_owned()));
@@ -289,6 +320,22 @@ fn a_durable_store_that_never_syncs_is_caught() {
         "sqlite:journal=wal,synchronous=off",
     ] {
         assert_caught(Fault::NeverSyncs, spec, "durability");
+    }
+}
+
+#[test]
+fn declared_syncs_that_are_not_made_are_caught_whatever_they_promise() {
+    for spec in [
+        "files:write=truncate,fsync=file",
+        "files:write=in-place,fsync=file",
+        "sqlite:journal=memory",
+        "sqlite:journal=off,synchronous=normal",
+        "sqlite:journal=truncate,synchronous=normal",
+    ] {
+        let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
+        assert!(resolved.capabilities.durability.class < Durability::Consistent);
+        assert!(resolved.capabilities.syncs_per_commit > 0);
+        assert_caught(Fault::SkipsSyncs, spec, "durability");
     }
 }
 

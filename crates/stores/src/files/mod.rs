@@ -148,20 +148,20 @@ impl StoreKind for Files {
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let durability = Options::from_settings(settings)?.durability();
+        let options = Options::from_settings(settings)?;
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite],
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,
-            durability,
+            durability: options.durability(),
             parallel_writers: true,
             persistent: true,
             evictable: true,
-            syncs_per_commit: match durability.class {
-                Durability::None | Durability::ProcessCrash => 0,
-                Durability::Consistent => 1,
-                Durability::Durable => 2,
+            syncs_per_commit: match options.fsync {
+                Fsync::Off => 0,
+                Fsync::File => 1,
+                Fsync::Directory => 2,
             },
         })
     }

@@ -69,7 +69,6 @@ impl StoreKind for Sqlite {
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
-        let (durability, syncs_per_commit) = options.durability();
         let on_disk = options.location == Location::Disk;
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite],
@@ -79,11 +78,11 @@ impl StoreKind for Sqlite {
             },
             transactions: true,
             resizes: options.api == Api::Sql,
-            durability,
+            durability: options.durability(),
             parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,
-            syncs_per_commit,
+            syncs_per_commit: options.syncs_per_commit(),
         })
     }
 

@@ -168,24 +168,49 @@ impl Options {
         self.settings.word("synchronous")
     }
 
-    /// The claim, and the fewest syncs per commit without which it cannot be true: the journal
-    /// before the database before the journal's end (or the log alone). See docs/method.md,
-    /// "Durability classes".
-    pub(super) fn durability(&self) -> (DurabilityClaim, u32) {
+    /// See docs/method.md, "Durability classes".
+    pub(super) fn durability(&self) -> DurabilityClaim {
         if self.location != Location::Disk {
-            return (claim(Durability::None, false), 0);
+            return claim(Durability::None, false);
         }
         match (self.journal(), self.synchronous()) {
-            ("off" | "memory", _) => (claim(Durability::None, false), 0),
-            (_, "off") => (claim(Durability::ProcessCrash, true), 0),
-            ("wal", "normal") => (claim(Durability::Consistent, true), 0),
-            ("wal", _) => (claim(Durability::Durable, true), 1),
+            ("off" | "memory", _) => claim(Durability::None, false),
+            (_, "off") => claim(Durability::ProcessCrash, true),
+            ("wal", "normal") => claim(Durability::Consistent, true),
+            ("wal", _) => claim(Durability::Durable, true),
             // The truncation that ends a transaction is not synced, and may reach the disk
             // before the database does: 30 of 400 sampled crash states were corrupt.
-            ("truncate", "normal") => (claim(Durability::ProcessCrash, true), 0),
+            ("truncate", "normal") => claim(Durability::ProcessCrash, true),
             // The journal's unlink is not synced: it may come back and undo the commit.
-            ("delete", "full") | (_, "normal") => (claim(Durability::Consistent, true), 2),
-            _ => (claim(Durability::Durable, true), 3),
+            ("delete", "full") | (_, "normal") => claim(Durability::Consistent, true),
+            _ => claim(Durability::Durable, true),
+        }
+    }
+
+    /// The fewest syncs of a commit, as `tests/declared_syncs.rs` counts them. Checkpoints, which
+    /// only some commits make, are left out.
+    pub(super) fn syncs_per_commit(&self) -> u32 {
+        let (journal, synchronous) = (self.journal(), self.synchronous());
+        match (journal, synchronous) {
+            _ if self.location != Location::Disk => 0,
+            (_, "off") | ("wal", "normal") => 0,
+            // The log alone, or the database alone.
+            ("wal" | "memory" | "off", _) => 1,
+            _ => {
+                let full = synchronous != "normal";
+                // Its records, then the header that counts them; both at once with NORMAL.
+                let records = if full { 2 } else { 1 };
+                // The directory, whenever the journal is opened; exclusive locking keeps it open.
+                let name = u32::from(!self.exclusive);
+                let database = 1;
+                let end = match journal {
+                    "truncate" => full,
+                    // Exclusive locking zeroes the header instead of deleting the journal.
+                    "delete" => self.exclusive || synchronous == "extra",
+                    _ => true,
+                };
+                records + name + database + u32::from(end)
+            }
         }
     }
 }
@@ -206,7 +231,7 @@ mod tests {
             stowplan_model::Value::Word(synchronous.to_owned()),
         );
         let options = Options::from_settings(&settings).unwrap();
-        options.durability().0.to_string()
+        options.durability().to_string()
     }
 
     #[test]

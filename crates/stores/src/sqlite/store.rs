@@ -116,6 +116,11 @@ impl Store for SqliteStore {
                 "with locking=exclusive it holds the lock; closing it checkpoints",
             ));
         }
+        // The last connection to close has done it, and took the log along.
+        let [_, log, ..] = self.files();
+        if !log.exists() {
+            return Ok(());
+        }
         let connection = database::open(&self.database, &self.options)?;
         database::checkpoint(&connection)?;
         close(connection)

@@ -217,6 +217,73 @@ fn a_checkpoint_that_a_reader_prevents_is_an_error() {
 }
 
 #[test]
+fn after_the_last_connection_a_checkpoint_succeeds_and_no_log_is_left() {
+    let (directory, store) = built(&[("journal", "wal"), ("locking", "exclusive")]);
+    let log = directory.path().join("kv.db-wal");
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.overwrite(Key(1), &[9; 5000]).unwrap();
+    drop(session);
+    assert!(fs::metadata(&log).unwrap().len() > 5000);
+    let error = store.checkpoint().unwrap_err();
+    assert!(error.to_string().contains("closing it"), "{error}");
+    connection.close().unwrap();
+    for _ in 0..2 {
+        store.checkpoint().unwrap();
+        assert!(!log.exists());
+    }
+    expect_first(&*store, &[9; 5000]);
+}
+
+/// As a process that was killed leaves it, or a connection whose own checkpoint failed.
+#[test]
+fn a_log_that_was_left_behind_is_checkpointed() {
+    for locking in ["normal", "exclusive"] {
+        let pairs = [("journal", "wal"), ("locking", locking)];
+        let (directory, store) = built(&pairs);
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.overwrite(Key(1), &[9; 5000]).unwrap();
+        let left = tempfile::tempdir().unwrap();
+        for name in ["kv.db", "kv.db-wal"] {
+            fs::copy(directory.path().join(name), left.path().join(name)).unwrap();
+        }
+        let log = left.path().join("kv.db-wal");
+        // Opening checks the database, and closing after that would already checkpoint.
+        let store = SqliteStore::new(left.path(), &settings(&pairs)).unwrap();
+        store.checkpoint().unwrap();
+        assert!(!log.exists(), "{locking}");
+        expect_first(&store, &[9; 5000]);
+    }
+}
+
+#[test]
+fn where_there_is_no_log_a_checkpoint_does_nothing() {
+    for pairs in [
+        [("location", "memory"), ("locking", "normal")],
+        [("location", "temp"), ("locking", "exclusive")],
+        [("journal", "delete"), ("locking", "exclusive")],
+    ] {
+        let (_directory, store) = built(&pairs);
+        store.checkpoint().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let store = Sqlite.create(directory.path(), &settings(&pairs)).unwrap();
+        let connection = store.connect().unwrap();
+        store.checkpoint().unwrap();
+        connection.close().unwrap();
+        store.checkpoint().unwrap();
+    }
+}
+
+fn expect_first(store: &dyn Store, expected: &[u8]) {
+    let mut connection = store.connect().unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    let mut session = connection.session().unwrap();
+    session.read_into(Key(1), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), expected);
+}
+
+#[test]
 fn a_setting_that_sqlite_caps_is_a_difference() {
     let asked = settings(&[("mmap", "1TiB")]);
     let directory = tempfile::tempdir().unwrap();

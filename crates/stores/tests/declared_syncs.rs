@@ -1,0 +1,119 @@
+//! Whether `syncs_per_commit` is true of every commit: each combination of the settings that
+//! decide about syncing is measured, commit by commit.
+//!
+//! A single test in its own process, because sync calls are counted for the whole process.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use stowplan_model::{Operation, StoreSpec};
+use stowplan_stores::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, registry, sync_calls};
+
+/// Values below a page, of a few pages, and of many.
+const SIZES: [usize; 3] = [100, 5000, 300_000];
+
+/// Commits of each size.
+const COMMITS: u8 = 6;
+
+#[test]
+fn the_fewest_syncs_of_a_commit_are_those_declared() {
+    if !SYNC_CALLS_COUNTED {
+        return;
+    }
+    let mut wrong = Vec::new();
+    for spec in specs() {
+        let (declared, fewest) = declared_and_fewest(&spec);
+        // Where every commit also checkpoints, there are more.
+        let right = if spec.contains("autocheckpoint=1") {
+            declared <= fewest
+        } else {
+            declared == fewest
+        };
+        if !right {
+            wrong.push(format!("{spec}: {declared} declared, {fewest} seen"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn specs() -> Vec<String> {
+    let mut specs = vec!["null".to_owned(), "flat".to_owned()];
+    for layout in ["dir", "tree"] {
+        for write in ["truncate", "in-place", "rename"] {
+            for fsync in ["off", "file", "directory"] {
+                specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
+            }
+        }
+    }
+    for journal in ["delete", "truncate", "persist", "memory", "wal", "off"] {
+        for synchronous in ["off", "normal", "full", "extra"] {
+            let synced = format!("sqlite:journal={journal},synchronous={synchronous}");
+            for other in [
+                "locking=normal",
+                "locking=exclusive",
+                "cache=0",
+                "autocheckpoint=1",
+                "autocheckpoint=0",
+                "page_size=512",
+                "page_size=65536",
+                "mmap=64MiB",
+                "api=blob",
+                "api=blob,locking=exclusive",
+                "location=memory",
+                "location=temp",
+            ] {
+                specs.push(format!("{synced},{other}"));
+            }
+        }
+    }
+    // Combinations that a store refuses are no settings; those without overwrites no subject.
+    specs.retain(|spec| {
+        registry::resolve(&spec.parse().unwrap(), 4 << 20)
+            .is_ok_and(|r| r.capabilities.operations.contains(&Operation::Overwrite))
+    });
+    specs
+}
+
+/// What is declared, and the fewest syncs that any commit of an overwrite made.
+fn declared_and_fewest(spec: &str) -> (u64, u64) {
+    let spec: StoreSpec = spec.parse().unwrap();
+    let resolved = registry::resolve(&spec, 4 << 20).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let store = resolved
+        .kind
+        .create(directory.path(), &resolved.settings)
+        .unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.begin(Access::Write).unwrap();
+    for (key, bytes) in (1..).zip(SIZES) {
+        session.insert(Key(key), &vec![0; bytes]).unwrap();
+    }
+    session.commit().unwrap();
+    let mut fewest = u64::MAX;
+    for (key, bytes) in (1..).zip(SIZES) {
+        for version in 1..=COMMITS {
+            let within = version % 2 == 0;
+            let grown = resolved.capabilities.resizes && version % 3 == 0;
+            let bytes = if grown { 2 * bytes } else { bytes };
+            let syncs = syncs_of_overwrite(&mut *session, key, &vec![version; bytes], within);
+            fewest = fewest.min(syncs);
+        }
+    }
+    drop(session);
+    connection.close().unwrap();
+    (u64::from(resolved.capabilities.syncs_per_commit), fewest)
+}
+
+/// The syncs of one overwrite, as a transaction of its own or between `begin` and `commit`.
+fn syncs_of_overwrite(session: &mut dyn Session, key: u64, value: &[u8], within: bool) -> u64 {
+    let before = sync_calls();
+    if within {
+        session.begin(Access::Write).unwrap();
+    }
+    let found = session.overwrite(Key(key), value).unwrap();
+    if within {
+        session.commit().unwrap();
+    }
+    assert_eq!(found, Found::Bytes(value.len()));
+    sync_calls().since(&before).total()
+}
