@@ -67,13 +67,17 @@ impl<'a> Judge<'a> {
     }
 
     /// The cell among baseline and candidates that beats each of the others: see
-    /// [`crate::ComparisonOutcome::fastest`].
+    /// [`crate::ComparisonOutcome::fastest`]. Only cells that do the same work as the baseline
+    /// are rivals (METHOD "Work equivalence"): one with another delivery or another transaction
+    /// scope than the baseline's can neither be the fastest nor keep another from being it.
     pub(crate) fn fastest(&self) -> Option<&'a Cell> {
+        let baseline = self.comparison.with_role(Role::Baseline)?;
         let rivals: Vec<&Cell> = self
             .comparison
             .cells
             .iter()
             .filter(|cell| matches!(cell.role, Role::Baseline | Role::Candidate))
+            .filter(|cell| same_work(cell, baseline))
             .collect();
         let beats = |cell: &Cell, rival: &Cell| {
             let contrast = self.contrast(cell, rival);
@@ -84,6 +88,12 @@ impl<'a> Judge<'a> {
             others.peek().is_some() && others.all(|rival| beats(cell, rival))
         })
     }
+}
+
+/// Whether both hand the values over alike, in transactions of the same scope.
+fn same_work(a: &Cell, b: &Cell) -> bool {
+    let (a, b) = (&a.workload, &b.workload);
+    a.delivery == b.delivery && a.per_transaction == b.per_transaction
 }
 
 /// Whether both promise the same about what they acknowledged (METHOD "Durability classes":

@@ -14,7 +14,8 @@ const ALPHA_OF_TIMES: f64 = 0.05;
 /// `ru_inblock` counts blocks of this many bytes.
 const BLOCK_BYTES: f64 = 512.0;
 
-/// Summarises one cell; a latency histogram that cannot be read is pushed to `problems`.
+/// Summarises one cell. Of a cell without any block, means and medians are not a number rather
+/// than 0: null in JSON, a dash or nothing for people. A latency histogram that cannot be read is pushed to `problems`.
 pub(crate) fn summarise(
     cell: &Cell,
     judge: &Judge<'_>,
@@ -32,7 +33,9 @@ pub(crate) fn summarise(
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: described.kernel_share(),
-        drain_ns: writes.then(|| described.median_per_operation(|m| m.outside.drain_ns)),
+        drain_ns: writes
+            .then(|| described.median_per_operation(drain_of_timed))
+            .filter(|drain| drain.is_finite()),
         total_ns: writes
             .then(|| described.log_totals(metric))
             .and_then(|totals| location(&totals, metric))
@@ -45,7 +48,7 @@ pub(crate) fn summarise(
             .unwrap_or_else(|| described.mean(|m| m.in_blocks) * BLOCK_BYTES),
         storage_write_bytes: described.mean_io(|io| io.storage_write_bytes),
         faults: described.mean(|m| m.minor_faults + m.major_faults),
-        syncs_per_commit: described.syncs_per_commit().unwrap_or(0.0),
+        syncs_per_commit: described.syncs_per_commit_or_none_made(),
         peak_memory_bytes: described.peak_memory(),
         latency: latency(gathered.measurements(&cell.id), problems),
         effective: gathered.effective.get(&cell.id).map(|s| (*s).clone()),
@@ -82,6 +85,16 @@ fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
     })
 }
 
+/// The timed operations' share of the drain, which brings to rest what the lead-in wrote as well.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "not above the drain, which fits"
+)]
+fn drain_of_timed(m: &Measurement) -> u64 {
+    let written = u128::from(m.operations) + u128::from(m.lead_in_operations);
+    (u128::from(m.outside.drain_ns) * u128::from(m.operations) / written.max(1)) as u64
+}
+
 /// The blocks by which a cell is described.
 pub(crate) struct Described<'a> {
     blocks: Vec<&'a Measurement>,
@@ -106,22 +119,22 @@ impl<'a> Described<'a> {
 
     fn median_per_operation(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
         let per_operation = |m: &&Measurement| of(m) as f64 / m.operations as f64;
-        median(self.blocks.iter().map(per_operation).collect()).unwrap_or(0.0)
+        median(self.blocks.iter().map(per_operation).collect()).unwrap_or(f64::NAN)
     }
 
     /// Per round, the logarithm of time and drain together per operation.
     fn log_totals(&self, metric: Metric) -> Vec<f64> {
-        let total = |m: &&Measurement| (time_ns(m, metric) + m.outside.drain_ns).max(1) as f64;
+        let total = |m: &&Measurement| (time_ns(m, metric) + drain_of_timed(m)).max(1) as f64;
         self.blocks
             .iter()
             .map(|m| (total(m) / m.operations as f64).ln())
             .collect()
     }
 
-    /// Over all operations; 0 if there are none.
+    /// Over all operations; not a number if there are none.
     fn mean(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
         let sum: u64 = self.blocks.iter().map(|m| of(m)).sum();
-        sum as f64 / self.operations().max(1) as f64
+        sum as f64 / self.operations() as f64
     }
 
     /// Over all operations; nothing if a block lacks the counters.
@@ -132,6 +145,9 @@ impl<'a> Described<'a> {
     }
 
     fn kernel_share(&self) -> f64 {
+        if self.blocks.is_empty() {
+            return f64::NAN;
+        }
         let system: u64 = self.blocks.iter().map(|m| m.system_ns).sum();
         let user: u64 = self.blocks.iter().map(|m| m.user_ns).sum();
         system as f64 / (system + user).max(1) as f64
@@ -150,6 +166,16 @@ impl<'a> Described<'a> {
                 .map(|m| m.syncs.total() as f64 / m.commits as f64)
                 .collect(),
         )
+    }
+
+    /// The same, with 0 for blocks that committed nothing.
+    fn syncs_per_commit_or_none_made(&self) -> f64 {
+        let without = if self.blocks.is_empty() {
+            f64::NAN
+        } else {
+            0.0
+        };
+        self.syncs_per_commit().unwrap_or(without)
     }
 }
 

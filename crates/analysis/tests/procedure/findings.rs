@@ -10,9 +10,9 @@ use hdrhistogram::{
 };
 use stowplan_analysis::{AnalysisError, Estimate, Metric, Verdict, analyse};
 use stowplan_model::{
-    BlockKind, CellFailure, Comparison, Durability, DurabilityClaim, EffectiveSettings, Footprint,
-    FootprintRecord, IoCounters, Measurement, Operation, Record, Role, SCHEMA_VERSION, SyncCalls,
-    Value, Warning, WarningKind,
+    BlockKind, CellFailure, Comparison, Delivery, Durability, DurabilityClaim, EffectiveSettings,
+    Footprint, FootprintRecord, IoCounters, Measurement, Operation, PerTransaction, Record, Role,
+    SCHEMA_VERSION, SyncCalls, Value, Warning, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -240,6 +240,18 @@ fn a_failure_voids_what_the_cell_measured_before_it_and_nothing_else() {
     let outcome = &found.comparisons[0];
     assert_eq!(outcome.contrasts[0].verdict, Verdict::NoData);
     assert_eq!(outcome.cells[2].rounds, 0);
+    let bad = &outcome.cells[2];
+    let means = [
+        bad.wall_ns,
+        bad.cpu_ns,
+        bad.kernel_share,
+        bad.bytes,
+        bad.storage_read_bytes,
+        bad.faults,
+        bad.syncs_per_commit,
+    ];
+    assert!(means.iter().all(|mean| mean.is_nan()), "{means:?}");
+    assert!(outcome.cells[3].syncs_per_commit.abs() < f64::EPSILON);
     assert_eq!(outcome.contrasts[1].verdict, Verdict::Slower);
     assert_eq!(found.failures.len(), 1);
 }
@@ -368,6 +380,29 @@ fn the_fastest_cell_is_the_one_that_beats_each_rival() {
 }
 
 #[test]
+fn a_cell_that_does_other_work_than_the_baseline_neither_is_fastest_nor_prevents_one() {
+    type Change = fn(&mut Workload);
+    let changes: [Change; 2] = [
+        |workload| workload.per_transaction = PerTransaction::Operations(1),
+        |workload| workload.delivery = Delivery::InPlace,
+    ];
+    for change in changes {
+        for other in [4_000.0, 5_000.0, 9_000.0] {
+            let mut mixed = comparison(&["quick", "other"]);
+            change(&mut mixed.cells[3].workload);
+            let blocks = ten(&[("quick", 5_000.0), ("other", other)]);
+            let found = outcome(&mixed, &blocks);
+            assert_eq!(found.fastest().unwrap().cell.key, "quick", "{other}");
+        }
+        let mut alone = comparison(&["other"]);
+        change(&mut alone.cells[2].workload);
+        let found = outcome(&alone, &ten(&[("other", 5_000.0)]));
+        assert_eq!(found.contrasts[0].verdict, Verdict::Faster);
+        assert!(found.fastest().is_none(), "no rival is left");
+    }
+}
+
+#[test]
 fn the_floor_is_no_rival_but_everything_is_shown_as_its_multiple() {
     let mut with_floor = comparison(&["other"]);
     with_floor.cells.push(cell("floor", Role::Floor));
@@ -459,6 +494,7 @@ fn the_drain_of_writes_stands_apart_and_in_the_total() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.outside.drain_ns = 3_000_000;
+        block.lead_in_operations = 0;
     }
     let reads = outcome(&comparison(&[]), &blocks);
     assert_eq!(
@@ -468,6 +504,18 @@ fn the_drain_of_writes_stands_apart_and_in_the_total() {
     let writes = outcome(&writing(comparison(&[])), &blocks);
     assert_eq!(writes.cells[0].drain_ns, Some(3_000.0));
     assert!((writes.cells[0].total_ns.unwrap() - 13_000.0).abs() < 100.0);
+}
+
+#[test]
+fn the_drain_is_shared_with_what_the_lead_in_wrote() {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.outside.drain_ns = 3_000_000;
+        block.lead_in_operations = block.operations / 2;
+    }
+    let writes = outcome(&writing(comparison(&[])), &blocks);
+    assert_eq!(writes.cells[0].drain_ns, Some(2_000.0));
+    assert!((writes.cells[0].total_ns.unwrap() - 12_000.0).abs() < 100.0);
 }
 
 #[test]
