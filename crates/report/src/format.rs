@@ -1,7 +1,7 @@
 //! Numbers for people: three significant digits, and units that fit.
 
 /// What stands where there is no number.
-pub(crate) const NOTHING: &str = "n/a";
+pub(crate) const NOTHING: &str = "–";
 
 /// A time given in nanoseconds, with the unit that leaves one to three digits before the point:
 /// `4.10 µs`.

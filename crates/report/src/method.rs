@@ -54,7 +54,7 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
                  whole interval lies outside it. Equivalent within {zone}: the whole interval lies \
                  inside. Small difference: the interval excludes 1 but overlaps the zone. \
                  Otherwise unresolved. A cell is fastest only if it beats each rival in a ratio of \
-                 its own."
+                 its own; rivals deliver values alike, in transactions of the same scope."
             ),
         ),
         note(
@@ -82,7 +82,8 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
         note(
             "Latency",
             "Percentiles are of single operations over all latency blocks, in wall time, with the \
-             clock's own cost in them. Waiting for a CPU shows in the highest percentiles."
+             clock's own cost in them. Waiting for a CPU shows in the highest percentiles. Where a \
+             transaction holds more than one operation, its commit is in none of them."
                 .to_owned(),
         ),
     ]

@@ -173,10 +173,8 @@ fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String,
     if let Some(winner) = comparison.fastest() {
         return won(comparison, winner, baseline);
     }
-    let faster = wording::with_verdict(comparison, Verdict::Faster);
-    let preference = wording::preference(comparison, baseline);
-    if let (Some((first, estimate)), Some(preference)) = (faster.first(), preference) {
-        return preferred(comparison, first, *estimate, preference, baseline);
+    if let Some(preference) = wording::preference(comparison, baseline) {
+        return preferred(comparison, preference, baseline);
     }
     kept(analysis, comparison, baseline)
 }
@@ -220,25 +218,25 @@ fn as_fast(speed: RatioEstimate, other: &CellSummary) -> String {
 
 fn preferred(
     comparison: &ComparisonOutcome,
-    first: &CellSummary,
-    estimate: RatioEstimate,
-    preference: Preference,
+    preference: Preference<'_>,
     baseline: &CellSummary,
 ) -> (Kind, String, String) {
     let Preference {
+        cell,
+        estimate,
         choice,
         condition,
-        safer,
+        alternatives,
     } = preference;
-    let promise = wording::durability_difference(first, baseline).unwrap_or_default();
+    let promise = wording::durability_difference(cell, baseline).unwrap_or_default();
     let factor = as_fast(estimate.inverse(), baseline);
     let open = wording::no_single_fastest(comparison);
     (
         Kind::Faster,
         format!("{choice}{condition}"),
         format!(
-            "{factor}{promise}{}{safer}.{open}",
-            reversal(first, baseline)
+            "{factor}{promise}{}{alternatives}.{open}",
+            reversal(cell, baseline)
         ),
     )
 }

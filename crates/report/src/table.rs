@@ -170,7 +170,10 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
         numeric(
             "time/op",
             "headline time of one operation, by the metric of the comparison",
-            |cell: &&CellSummary| Entry::maybe(cell.time_ns.map(|t| t.estimate), format::time),
+            |cell: &&CellSummary| {
+                let time = wording::headline_time(cell);
+                Entry::number(time, format::time(time))
+            },
         ),
         numeric(
             "wall/op",

@@ -102,7 +102,7 @@ pub fn metric(metric: Metric) -> &'static str {
     }
 }
 
-/// The headline time of one operation, in nanoseconds.
+/// The headline time of one operation, in nanoseconds; not a number without data.
 pub(crate) fn headline_time(cell: &CellSummary) -> f64 {
     cell.time_ns.map_or(cell.wall_ns, |time| time.estimate)
 }
@@ -174,7 +174,15 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
             format!(", {} as {base}", times_as_fast(&estimate))
         });
         let factor = factor.unwrap_or_default();
-        return format!("Fastest: {label}{factor}. It beats each of the others.");
+        let others = if rivals(comparison)
+            .iter()
+            .all(|cell| same_work(cell, baseline))
+        {
+            "each of the others"
+        } else {
+            "each of the others that do the same work"
+        };
+        return format!("Fastest: {label}{factor}. It beats {others}.");
     }
     let base = quoted(&baseline.cell.label);
     let faster = with_verdict(comparison, Verdict::Faster);
@@ -205,15 +213,25 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     )
 }
 
-/// Why none is called fastest, if there is a choice of several.
+/// Why none is called fastest, if there is a choice of several. A cell that does other work than
+/// the baseline is not asked.
 pub(crate) fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
-    let rivals = rivals(comparison);
+    let all = rivals(comparison);
+    let Some(baseline) = baseline(comparison) else {
+        return "";
+    };
+    let rivals: Vec<_> = all
+        .iter()
+        .filter(|cell| same_work(cell, baseline))
+        .collect();
     let mut claims = rivals.iter().map(|cell| claim(cell));
     let first = claims.next();
     if claims.any(|claim| Some(claim) != first) {
         " None is called the fastest, because they do not all promise the same."
     } else if rivals.len() > 2 {
         " None of them was shown to beat each of the others."
+    } else if rivals.len() < all.len() {
+        " None is called the fastest, because they do not all do the same work."
     } else {
         ""
     }
@@ -241,9 +259,10 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         let Preference {
             choice,
             condition,
-            safer,
+            alternatives,
+            ..
         } = preference;
-        return format!("On this machine, {work}, {choice}{condition}{safer}.");
+        return format!("On this machine, {work}, {choice}{condition}{alternatives}.");
     }
     let open = [Verdict::Unresolved, Verdict::NoData];
     let undecided = rivals(comparison)
@@ -260,32 +279,53 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     }
 }
 
-/// The fastest of those that are faster than the baseline, and what to know before choosing it.
-pub(crate) struct Preference {
+/// Which of those that are faster than the baseline to choose, and what to know before.
+pub(crate) struct Preference<'a> {
+    /// The cell.
+    pub(crate) cell: &'a CellSummary,
+    /// Its ratio to the baseline.
+    pub(crate) estimate: RatioEstimate,
     /// `prefer A to B`
     pub(crate) choice: String,
-    /// `, provided that its weaker durability (none) is enough`, if it is weaker.
+    /// `, provided that its weaker durability (none) is enough`, if it promises less.
     pub(crate) condition: String,
-    /// `; where more must survive a crash, C (durable, atomic)`, if there is one.
-    pub(crate) safer: String,
+    /// `; where more must survive a crash, C (durable, atomic)`, if there is one, and
+    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`.
+    pub(crate) alternatives: String,
 }
 
-/// What to prefer to the baseline, if anything is faster.
-pub(crate) fn preference(
-    comparison: &ComparisonOutcome,
+/// What to prefer to the baseline, if anything is faster: the fastest that keeps at least the
+/// promises of the baseline and does the same work; else the fastest that keeps the promises;
+/// else the fastest of all.
+pub(crate) fn preference<'a>(
+    comparison: &'a ComparisonOutcome,
     baseline: &CellSummary,
-) -> Option<Preference> {
+) -> Option<Preference<'a>> {
     let faster = with_verdict(comparison, Verdict::Faster);
-    let ((first, _), rest) = faster.split_first()?;
-    let safer = rest.iter().find_map(|(cell, _)| safer_choice(cell, first));
+    let keeps = |cell: &CellSummary| keeps_promises(cell, baseline);
+    let (cell, estimate) = *faster
+        .iter()
+        .find(|(cell, _)| keeps(cell) && same_work(cell, baseline))
+        .or_else(|| faster.iter().find(|(cell, _)| keeps(cell)))
+        .or_else(|| faster.first())?;
+    let safer = faster
+        .iter()
+        .find_map(|(other, _)| safer_choice(other, cell));
+    let weaker = faster
+        .iter()
+        .take_while(|(other, _)| other.cell.id != cell.cell.id)
+        .find(|(other, _)| keeps(cell) && !keeps(other))
+        .and_then(|(other, estimate)| weaker_choice(other, estimate, baseline));
     Some(Preference {
+        cell,
+        estimate,
         choice: format!(
             "prefer {} to {}",
-            quoted(&first.cell.label),
+            quoted(&cell.cell.label),
             quoted(&baseline.cell.label)
         ),
-        condition: weaker_condition(first, baseline),
-        safer: safer.unwrap_or_default(),
+        condition: weaker_condition(cell, baseline),
+        alternatives: [safer, weaker].into_iter().flatten().collect(),
     })
 }
 
@@ -305,6 +345,22 @@ fn safer_choice(cell: &CellSummary, first: &CellSummary) -> Option<String> {
         let label = quoted(&cell.cell.label);
         format!("; where more must survive a crash, {label} ({theirs})")
     })
+}
+
+/// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`: the faster choice
+/// that promises less.
+fn weaker_choice(
+    cell: &CellSummary,
+    estimate: &RatioEstimate,
+    baseline: &CellSummary,
+) -> Option<String> {
+    let promise = weaker_promise(cell, baseline)?;
+    Some(format!(
+        "; where {promise} is enough, {}, {} as {}",
+        quoted(&cell.cell.label),
+        times_as_fast(estimate),
+        quoted(&baseline.cell.label)
+    ))
 }
 
 /// `to read values of about 10.0 kB that are in the page cache in random order`
@@ -554,14 +610,36 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
         .collect()
 }
 
-/// `, provided that its weaker durability (none) is enough`; empty if it is not weaker.
+/// `, provided that its weaker durability (none) is enough`; empty if it lacks nothing.
 fn weaker_condition(winner: &CellSummary, other: &CellSummary) -> String {
-    match (claim(winner), claim(other)) {
-        (Some(ours), Some(theirs)) if promises_less(ours, theirs) => {
-            format!(", provided that its weaker durability ({ours}) is enough")
-        }
-        _ => String::new(),
+    weaker_promise(winner, other).map_or_else(String::new, |promise| {
+        format!(", provided that its {promise} is enough")
+    })
+}
+
+/// `weaker durability (none)`; nothing if the cell keeps what the other promises.
+fn weaker_promise(cell: &CellSummary, other: &CellSummary) -> Option<String> {
+    let (ours, theirs) = (claim(cell)?, claim(other)?);
+    let kind = if promises_less(ours, theirs) {
+        "weaker"
+    } else {
+        "different"
+    };
+    (!keeps_promises(cell, other)).then(|| format!("{kind} durability ({ours})"))
+}
+
+/// Whether a cell promises at least what another does; reads promise nothing.
+fn keeps_promises(cell: &CellSummary, other: &CellSummary) -> bool {
+    match (claim(cell), claim(other)) {
+        (Some(ours), Some(theirs)) => ours.class >= theirs.class && ours.atomic >= theirs.atomic,
+        _ => true,
     }
+}
+
+/// Whether two cells hand values over alike, in transactions of the same scope: rivals for the
+/// title of the fastest.
+fn same_work(cell: &CellSummary, other: &CellSummary) -> bool {
+    work_difference(cell, other).is_empty()
 }
 
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as

@@ -38,6 +38,28 @@ fn csv_has_a_row_per_cell_and_a_field_per_column() {
 }
 
 #[test]
+fn a_failed_cell_has_no_numbers_and_no_zeros() {
+    let analysis = fixture::analysis();
+    let text = csv::render(&analysis);
+    let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+    let column = |name: &str| rows[0].iter().position(|title| title == name).unwrap();
+    let failed = rows.iter().find(|row| row[column("cell")] == "redb");
+    for name in ["time_ns", "wall_ns", "cpu_ns", "bytes_per_op", "p50_ns"] {
+        assert_eq!(failed.unwrap()[column(name)], "", "{name}");
+    }
+    let document: serde_json::Value =
+        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let cells = document["comparisons"][3]["cells"].as_array().unwrap();
+    let failed = cells.last().unwrap();
+    assert!(failed["wall_ns"].is_null() && failed["faults"].is_null());
+    let markdown = stowplan_report::markdown::render(&analysis);
+    let page = stowplan_report::html::render(&analysis, "");
+    for text in [markdown, page] {
+        assert!(!text.contains("0.00 ns") && !text.contains("NaN"));
+    }
+}
+
+#[test]
 fn csv_runs_no_formula_from_a_label() {
     let mut analysis = fixture::analysis();
     analysis.comparisons[0].cells[0].cell.label = "=HYPERLINK(\"x\")".to_owned();

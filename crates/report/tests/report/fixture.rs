@@ -414,15 +414,12 @@ fn reads() -> ComparisonOutcome {
             "sqlite:api=blob",
             3_620.0,
         ),
-        Draft {
-            workload: in_place.clone(),
-            ..Draft::read(
-                "mmap-blob",
-                "SQLite, sqlite3_blob_read(), memory-mapped",
-                "sqlite:api=blob,mmap=on",
-                2_095.0,
-            )
-        },
+        Draft::read(
+            "mmap-blob",
+            "SQLite, sqlite3_blob_read(), memory-mapped",
+            "sqlite:api=blob,mmap=on",
+            2_095.0,
+        ),
         Draft::read(
             "pread",
             "floor: one open file, pread",
@@ -569,7 +566,29 @@ fn failed() -> ComparisonOutcome {
     let contrast = outcome.contrasts.last_mut().unwrap();
     contrast.estimate = None;
     contrast.verdict = Verdict::NoData;
+    without_data(outcome.cells.last_mut().unwrap());
     outcome
+}
+
+/// As the analysis summarises a cell none of whose blocks count.
+fn without_data(cell: &mut CellSummary) {
+    (cell.rounds, cell.operations) = (0, 0);
+    (cell.time_ns, cell.total_ns, cell.drain_ns) = (None, None, None);
+    for mean in [
+        &mut cell.wall_ns,
+        &mut cell.cpu_ns,
+        &mut cell.kernel_share,
+        &mut cell.bytes,
+        &mut cell.storage_read_bytes,
+        &mut cell.faults,
+        &mut cell.syncs_per_commit,
+    ] {
+        *mean = f64::NAN;
+    }
+    (cell.read_calls, cell.write_calls) = (None, None);
+    (cell.storage_write_bytes, cell.peak_memory_bytes) = (None, None);
+    (cell.latency, cell.effective, cell.verification) = (None, None, None);
+    cell.series.clear();
 }
 
 fn charts(comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {

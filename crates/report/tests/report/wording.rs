@@ -2,7 +2,8 @@
 
 use crate::fixture;
 use stowplan_analysis::Verdict;
-use stowplan_model::RunOutcome;
+use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
+use stowplan_report::terminal::{TerminalOptions, render};
 use stowplan_report::wording;
 
 /// The sentences about one comparison.
@@ -134,5 +135,87 @@ fn the_ending_is_worded_unless_the_run_is_complete() {
     for outcome in [RunOutcome::Budget, RunOutcome::Interrupted] {
         analysis.end.as_mut().unwrap().outcome = outcome;
         assert!(wording::ending(&analysis).unwrap().contains("3 min 7 s"));
+    }
+}
+
+/// The advice on overwrites, were the cells to promise this, the baseline's first.
+fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[1];
+    for cell in &mut comparison.cells {
+        for (key, class) in promises {
+            if cell.cell.key == *key {
+                cell.cell.workload.operation = Operation::Overwrite;
+                cell.cell.capabilities.durability = DurabilityClaim {
+                    class: *class,
+                    atomic: true,
+                };
+            }
+        }
+    }
+    let advice = wording::findings(&analysis).swap_remove(1).advice;
+    let markdown = stowplan_report::markdown::render(&analysis);
+    let row = markdown.lines().find(|l| l.starts_with("| Overwriting"));
+    (advice, row.unwrap().to_owned())
+}
+
+#[test]
+fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still() {
+    let durable = Durability::Durable;
+    let (advice, row) = advice_where_promised(&[("dir", durable), ("wal", durable)]);
+    assert!(
+        advice.ends_with(
+            "prefer “SQLite, WAL, synchronous=NORMAL” to “separate files, truncated and written”; \
+             where weaker durability (none) is enough, “SQLite, no journal, synchronous=OFF”, 5.61 \
+             times as fast as “separate files, truncated and written”."
+        ),
+        "{advice}"
+    );
+    assert!(
+        row.contains("**prefer “SQLite, WAL, synchronous=NORMAL” to"),
+        "{row}"
+    );
+    assert!(row.contains("2.85 times as fast as"), "{row}");
+}
+
+#[test]
+fn where_nothing_keeps_the_promises_the_condition_is_said() {
+    let (advice, row) = advice_where_promised(&[("dir", Durability::Durable)]);
+    for text in [&advice, &row] {
+        assert!(
+            text.contains("prefer “SQLite, no journal, synchronous=OFF” to")
+                && text.contains(", provided that its weaker durability (none) is enough"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_harness_above_its_budget_says_so() {
+    let options = TerminalOptions {
+        width: 200,
+        colour: false,
+        unicode: true,
+        verbose: false,
+    };
+    for (ratio_ns, latency_ns, expected) in [
+        (15.0, 50.0, "50.0 ns in latency blocks.\n"),
+        (
+            16.0,
+            50.0,
+            "above the budget of 15 ns in ratio blocks: short",
+        ),
+        (
+            6.0,
+            51.0,
+            "above the budget of 50 ns in latency blocks: short",
+        ),
+        (16.0, 51.0, "above the budget of 15 and 50 ns: short"),
+    ] {
+        let mut analysis = fixture::analysis();
+        let cost = analysis.harness_cost.as_mut().unwrap();
+        (cost.ratio_ns, cost.latency_ns) = (ratio_ns, latency_ns);
+        let text = render(&analysis, &options);
+        assert!(text.contains(expected), "{text}");
     }
 }
