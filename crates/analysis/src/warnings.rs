@@ -97,8 +97,8 @@ fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Opt
     (seen < f64::from(needed)).then(|| Warning {
         kind: WarningKind::TooFewSyncs,
         message: format!(
-            "{}: {seen:.2} sync calls per commit, but '{}' needs {needed}",
-            cell.id, cell.capabilities.durability
+            "{}: {seen:.2} sync calls per commit, but its settings make at least {needed}",
+            cell.id
         ),
         advice: "Do not rely on its durability, nor compare its time with stores that sync."
             .to_owned(),

@@ -639,7 +639,7 @@ fn kinds(warnings: &[Warning]) -> Vec<WarningKind> {
 }
 
 #[test]
-fn a_store_that_syncs_less_often_than_its_class_needs_is_named() {
+fn a_store_that_syncs_less_often_than_its_settings_say_is_named() {
     let writes = writing(comparison(&[]));
     let mut blocks = ten(&[]);
     for block in &mut blocks {
