@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use stowplan_report::MARK;
@@ -90,11 +90,13 @@ pub(crate) enum Written {
 /// Writes a report whole: to a temporary of its own beside it, then renamed. A file of that name
 /// is replaced only if it is a report as well; links and whatever else is no plain file never are.
 pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError> {
+    // The kind only: the text names the temporary, which means nothing to anyone.
+    let refused = |error: io::Error| CliError::io("write", path)(error.kind().into());
     let exists = match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() && is_report(path)? => true,
         Ok(_) => return Ok(Written::NotOurs),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
-        Err(error) => return Err(CliError::io("write", path)(error)),
+        Err(error) => return Err(refused(error)),
     };
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -106,10 +108,8 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
         // As any new file: what the umask leaves of it.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(directory)
-        .map_err(CliError::io("write", path))?;
-    temporary
-        .write_all(text.as_bytes())
-        .map_err(CliError::io("write", path))?;
+        .map_err(refused)?;
+    temporary.write_all(text.as_bytes()).map_err(refused)?;
     let persisted = if exists {
         temporary.persist(path)
     } else {
@@ -117,8 +117,8 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
     };
     match persisted {
         Ok(_) => Ok(Written::Yes),
-        Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
-        Err(refused) => Err(CliError::io("write", path)(refused.error)),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
+        Err(error) => Err(refused(error.error)),
     }
 }
 

@@ -89,5 +89,6 @@ fn where_nothing_can_be_written_the_analysis_is_still_printed() {
     assert!(!stdout.contains("report.html"), "{stdout}");
     let warnings: Vec<&str> = stderr.lines().collect();
     assert_eq!(warnings.len(), 2, "{stderr}");
+    assert!(!stderr.contains(".tmp"), "{stderr}");
     assert!(warnings[0].contains("summary.md") && warnings[1].contains("report.html"));
 }
