@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
-    BlockKind, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings, Measurement,
-    Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings, Warning,
-    WarningKind,
+    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
+    Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings,
+    Warning, WarningKind,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -251,7 +251,13 @@ impl<'a> Runner<'a> {
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
         let deadline = self.deadline(index);
-        self.instances.warm(comparison)?;
+        let cold = comparison
+            .cells
+            .iter()
+            .any(|cell| cell.workload.cache == CacheState::Cold);
+        if !cold {
+            self.instances.warm(comparison)?;
+        }
         let sizes = self.block_sizes(comparison)?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         let mut measured: Vec<Measurement> = Vec::new();
@@ -289,6 +295,9 @@ impl<'a> Runner<'a> {
             )?;
         }
         self.finish(comparison)?;
+        if cold {
+            self.instances.unsettle(comparison);
+        }
         Ok(ended)
     }
 
