@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 use stowplan_model::{
     Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, StoreSpec,
 };
-use stowplan_stores::{Key, registry};
+use stowplan_stores::registry;
 
 pub(super) struct Instances {
     work: PathBuf,
     datasets: BTreeMap<String, Dataset>,
     built: BTreeSet<String>,
-    /// Those whose pages in the page cache were read in order.
-    settled: BTreeSet<String>,
+    /// Those whose footprint after building is known.
+    weighed: BTreeSet<String>,
     versions: BTreeMap<String, u32>,
 }
 
 /// What building a store gave.
 pub(super) struct Built {
     pub(super) preparation: PreparationRecord,
-    /// Nothing where the store is not on disk.
+    /// Nothing where the store is not on disk, or was built before.
     pub(super) footprint: Option<FootprintRecord>,
 }
 
@@ -37,7 +37,7 @@ impl Instances {
             work: work.to_owned(),
             datasets: BTreeMap::new(),
             built: BTreeSet::new(),
-            settled: BTreeSet::new(),
+            weighed: BTreeSet::new(),
             versions: BTreeMap::new(),
         }
     }
@@ -92,6 +92,11 @@ impl Instances {
         }
         let (values, bytes) = blocks.build(cell, layout_only(cell)?, &place, progress)?;
         self.built.insert(cell.instance.clone());
+        let footprint = if self.weighed.insert(cell.instance.clone()) {
+            self.footprint(cell, false)?
+        } else {
+            None
+        };
         Ok(Some(Built {
             preparation: PreparationRecord {
                 what: cell.instance.clone(),
@@ -99,7 +104,7 @@ impl Instances {
                 bytes,
                 values,
             },
-            footprint: self.footprint(cell, false)?,
+            footprint,
         }))
     }
 
@@ -110,7 +115,6 @@ impl Instances {
             fs::remove_dir_all(&place.instance)
                 .map_err(HarnessError::io("remove", &place.instance))?;
         }
-        self.settled.remove(&cell.instance);
         Ok(self.built.remove(&cell.instance))
     }
 
@@ -149,35 +153,14 @@ impl Instances {
         }))
     }
 
-    /// Brings everything that a comparison's cells use into the page cache, in a defined state:
-    /// read from the disk in order. How pages came there matters: they lie in units of a size
-    /// that depends on it, and overwriting a tenth of a database took 12 µs a value where its
-    /// pages had been written, and 17 to 26 µs where they had been read in one way or another.
-    pub(super) fn warm(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        for cell in &comparison.cells {
-            if self.built.contains(&cell.instance) && self.settled.insert(cell.instance.clone()) {
-                self.evict(cell)?;
-                self.warm_one(cell)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes that a comparison has left the page cache in a state of its own.
-    pub(super) fn unsettle(&mut self, comparison: &Comparison) {
-        for cell in &comparison.cells {
-            self.settled.remove(&cell.instance);
-        }
-    }
-
-    fn evict(&self, cell: &Cell) -> Result<(), HarnessError> {
-        if !cell.capabilities.evictable {
-            return Ok(());
-        }
-        let kind = registry::find(&cell.store.kind)?;
-        let store = kind.open(&self.place(cell).instance, &cell.settings)?;
-        let count = self.opened(&cell.dataset)?.count();
-        page_cache::evict(&store.data_files(&mut (1..=count).map(Key)))
+    /// Reads what a comparison's cells use into the page cache, as far as it is not there.
+    pub(super) fn warm(&self, comparison: &Comparison) -> Result<(), HarnessError> {
+        let mut seen = BTreeSet::new();
+        comparison
+            .cells
+            .iter()
+            .filter(|cell| self.built.contains(&cell.instance) && seen.insert(&cell.instance))
+            .try_for_each(|cell| self.warm_one(cell))
     }
 
     /// Reads a cell's store into the page cache.
