@@ -116,14 +116,14 @@ mod tests {
     #[test]
     fn a_lack_of_space_is_told_with_need_rest_place_and_next_step() {
         let error = HarnessError::Space {
-            path: "/work/run".into(),
+            path: "/data/run".into(),
             needed: 3_000_000_000,
             free: 409_000_000,
-            mount: "/work".into(),
+            mount: "/data".into(),
         };
         assert_eq!(
             error.to_string(),
-            "/work/run needs 3.00 GB but /work has 409 MB free; \
+            "/data/run needs 3.00 GB but /data has 409 MB free; \
              choose another place with --work or a smaller scale"
         );
     }

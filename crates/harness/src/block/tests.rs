@@ -87,19 +87,19 @@ impl Session for Recorder {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        unimplemented!("no block rolls back")
+        unreachable!("no block rolls back")
     }
 
     fn insert(&mut self, _: Key, _: &[u8]) -> Result<()> {
-        unimplemented!("no block inserts")
+        unreachable!("no block inserts")
     }
 
     fn delete(&mut self, _: Key) -> Result<Found> {
-        unimplemented!("no block deletes")
+        unreachable!("no block deletes")
     }
 
     fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        unimplemented!("no block scans")
+        unreachable!("no block scans")
     }
 }
 
