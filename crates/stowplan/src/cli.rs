@@ -45,6 +45,17 @@ pub(crate) enum Verb {
         /// The store.
         name: Option<String>,
     },
+    /// Make a database of random blobs, as SQLite's kvtest does.
+    Init(crate::kvtest::InitOptions),
+    /// Show what is in a database of blobs, or in a directory of them.
+    Stat(crate::kvtest::StatOptions),
+    /// Write each blob of a database into a file of its own.
+    Export(crate::kvtest::ExportOptions),
+    /// Time reading or overwriting the blobs of a database or of a directory.
+    Run(Box<crate::kvtest::RunOptions>),
+    /// How kvtest's options map to stores and workloads.
+    #[command(long_about = crate::kvtest::MAPPING)]
+    Kvtest,
     /// Measure one block for a parent process (docs/driver-format.md).
     #[command(hide = true)]
     Worker,
@@ -193,7 +204,7 @@ impl From<DurabilityArgument> for Durability {
 }
 
 /// `90s`, `3m`, `1.5h`, or seconds.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let split = text
         .find(|c: char| c.is_ascii_alphabetic())
         .unwrap_or(text.len());

@@ -1,10 +1,15 @@
 //! `stowplan studies` and `stowplan stores`: what there is.
 
 use crate::error::{CliError, Exit};
-use crate::screen::wrap;
+use crate::screen::{print, wrap};
 use crate::studies;
 use stowplan_model::{Setting, Settings};
 use stowplan_stores::{StoreKind, registry};
+
+pub(crate) fn kvtest() -> Result<Exit, CliError> {
+    print(&format!("{}\n", crate::kvtest::MAPPING));
+    Ok(Exit::Done)
+}
 
 pub(crate) fn studies() -> Result<Exit, CliError> {
     for study in studies::built_in()? {

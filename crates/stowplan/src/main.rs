@@ -2,6 +2,7 @@
 
 mod cli;
 mod error;
+mod kvtest;
 mod listing;
 mod output;
 mod progress;
@@ -15,7 +16,7 @@ use error::{CliError, Exit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = Arguments::parse_from(kvtest::with_double_dashes(std::env::args_os()));
     arguments.colour.write_global();
     match run(arguments) {
         Ok(exit) => exit.into(),
@@ -35,6 +36,11 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Report(options) => study::report(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
+        Verb::Init(options) => kvtest::init(&options),
+        Verb::Stat(options) => kvtest::stat(&options),
+        Verb::Export(options) => kvtest::export(&options),
+        Verb::Run(options) => kvtest::run(&options),
+        Verb::Kvtest => listing::kvtest(),
         Verb::Worker => study::worker(),
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of the terminal.
 
 use anstyle::{AnsiColor, Style};
-use std::io::{IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, Write, stderr, stdout};
 use stowplan_report::terminal::TerminalOptions;
 
 /// Style of the word `error:`.
@@ -36,6 +36,18 @@ fn unicode() -> bool {
             let value = value.to_lowercase();
             value.contains("utf-8") || value.contains("utf8")
         })
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no error.
+pub(crate) fn print(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
+}
+
+/// A warning on stderr.
+pub(crate) fn warn(text: &str) {
+    anstream::eprintln!("{}", message(WARNING, "warning", text));
 }
 
 /// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one

@@ -4,8 +4,9 @@ use crate::cli::{PrintOptions, ReportOptions, StudyOptions};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, Written, write_report};
 use crate::progress::Progress;
+use crate::screen::{print, warn};
 use crate::{listing, screen, studies};
-use std::io::{BufReader, Write, stdin, stdout};
+use std::io::{BufReader, stdin, stdout};
 use std::path::Path;
 use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
 use stowplan_harness::disk;
@@ -153,15 +154,4 @@ fn keep(path: &Path, text: &str) -> bool {
         Err(error) => warn(&format!("{error}; the report is printed only")),
     }
     false
-}
-
-fn warn(text: &str) {
-    anstream::eprintln!("{}", screen::message(screen::WARNING, "warning", text));
-}
-
-/// Prints to stdout; a reader that went away (`| head`) is no error.
-fn print(text: &str) {
-    let mut out = anstream::stdout().lock();
-    let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
 }

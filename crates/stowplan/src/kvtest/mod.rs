@@ -1,0 +1,14 @@
+//! SQLite's kvtest, verb for verb: `init`, `stat`, `export` and `run`.
+
+mod export;
+mod init;
+mod options;
+mod run;
+mod stat;
+
+pub(crate) use export::export;
+pub(crate) use init::init;
+pub(crate) use options::with_double_dashes;
+pub(crate) use options::{ExportOptions, InitOptions, MAPPING, RunOptions, StatOptions};
+pub(crate) use run::run;
+pub(crate) use stat::stat;

@@ -1,0 +1,275 @@
+//! What can be typed behind `init`, `stat`, `export` and `run`: kvtest's options with kvtest's
+//! meaning, and ours beside them.
+
+use crate::cli::{CacheStateArgument, parse_duration};
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+use stowplan_model::{parse_count, parse_size};
+
+/// Options of `init`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+pub(crate) struct InitOptions {
+    /// The database to make; it must not exist yet.
+    #[arg(value_name = "DB")]
+    pub(crate) database: PathBuf,
+    /// Number of blobs.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1000")]
+    pub(crate) count: u64,
+    /// Size of a blob.
+    #[arg(long, value_name = "M", value_parser = size, default_value = "10000")]
+    pub(crate) size: u64,
+    /// Vary the size by plus or minus this, each size equally likely.
+    #[arg(long, value_name = "V", value_parser = size, default_value = "0")]
+    pub(crate) variance: u64,
+    /// Size of a database page: a power of two from 512 to 65536.
+    #[arg(long, value_name = "P", value_parser = size, default_value = "4096")]
+    pub(crate) pagesize: u64,
+    /// Seed of sizes and content; the same seed makes the same database.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Draw sizes as kvtest does: the middle size twice as often as any other.
+    #[arg(long)]
+    pub(crate) as_kvtest: bool,
+    /// No progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `stat`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+pub(crate) struct StatOptions {
+    /// A database, or a directory of files.
+    #[arg(value_name = "DB|DIR")]
+    pub(crate) place: PathBuf,
+    /// Run VACUUM on the database first.
+    #[arg(long)]
+    pub(crate) vacuum: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+pub(crate) struct ExportOptions {
+    /// The database.
+    #[arg(value_name = "DB")]
+    pub(crate) database: PathBuf,
+    /// The directory to make; it must not exist yet, or be empty.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// A hierarchy of directories with names like 00/00/01, instead of one with names like 000001.
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// Add to a directory that is not empty; what is there already is never changed.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Threads that write.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) threads: Option<u32>,
+    /// No progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+#[command(args_override_self = true)]
+#[expect(clippy::struct_excessive_bools, reason = "kvtest has that many flags")]
+pub(crate) struct RunOptions {
+    /// A database, or a directory of files.
+    #[arg(value_name = "DB|DIR")]
+    pub(crate) place: PathBuf,
+    /// Visit blobs by rising key [default].
+    #[arg(long, overrides_with_all = ["desc", "random"], help_heading = "As in kvtest")]
+    pub(crate) asc: bool,
+    /// Visit blobs by falling key.
+    #[arg(long, overrides_with_all = ["asc", "random"], help_heading = "As in kvtest")]
+    pub(crate) desc: bool,
+    /// Visit blobs in random order.
+    #[arg(long, overrides_with_all = ["asc", "desc"], help_heading = "As in kvtest")]
+    pub(crate) random: bool,
+    /// Use SQLite's incremental blob I/O instead of SQL.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) blob_api: bool,
+    /// SQLite's page cache: a number of pages, or bytes with a suffix such as 4MiB; negative: KiB.
+    #[arg(long, value_name = "N", default_value = "1000", allow_hyphen_values = true, value_parser = parse_cache, help_heading = "As in kvtest")]
+    pub(crate) cache_size: Cache,
+    /// Number of blobs to visit in a round.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1000", help_heading = "As in kvtest")]
+    pub(crate) count: u64,
+    /// Sync each file that is written, before the next one.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) fsync: bool,
+    /// Run PRAGMA integrity_check after the test.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) integrity_check: bool,
+    /// The largest key to visit [default: the largest there is].
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "As in kvtest")]
+    pub(crate) max_id: Option<u64>,
+    /// Map as much as this of the database into memory.
+    #[arg(long, value_name = "BYTES", value_parser = size, default_value = "0", help_heading = "As in kvtest")]
+    pub(crate) mmap: u64,
+    /// Each read or write in a transaction of its own.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) multitrans: bool,
+    /// Leave the checkpoint of the write-ahead log out of the time.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) nocheckpoint: bool,
+    /// PRAGMA synchronous=OFF.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) nosync: bool,
+    /// Journal mode: delete, truncate, persist, memory, wal or off [default: the database's own].
+    #[arg(long, value_name = "MODE", value_parser = clap::builder::PossibleValuesParser::new(["delete", "truncate", "persist", "memory", "wal", "off"]), ignore_case = true, help_heading = "As in kvtest")]
+    pub(crate) jmode: Option<String>,
+    /// The first key to visit.
+    #[arg(long, value_name = "N", value_parser = count, default_value = "1", help_heading = "As in kvtest")]
+    pub(crate) start: u64,
+    /// Show what SQLite and the system counted.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) stats: bool,
+    /// Overwrite blobs by others of the same size instead of reading them.
+    #[arg(long, help_heading = "As in kvtest")]
+    pub(crate) update: bool,
+    /// Rounds, each in a process of its own; an interval needs 10 [default: 10, but none begins
+    /// after a minute].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) rounds: Option<u32>,
+    /// No round begins after this time, such as 90s or 3m.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) budget: Option<Duration>,
+    /// The state of the page cache before a round; 'cold' evicts the data [default: warm].
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheStateArgument>,
+    /// Seed of the random order and of the bytes that are written.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Measure as kvtest does where that is merely unwise: see 'stowplan help kvtest'.
+    #[arg(long, conflicts_with_all = ["cache_state"])]
+    pub(crate) as_kvtest: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print kvtest's lines only, and no progress.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// The size of SQLite's page cache, as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// Pages.
+    Pages(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+fn parse_cache(text: &str) -> Result<Cache, String> {
+    let negative = text.trim().strip_prefix('-');
+    let said = |error: stowplan_model::ParseSizeError| error.to_string();
+    if let Some(kibibytes) = negative {
+        let bytes = parse_count(kibibytes).map_err(said)?.checked_mul(1024);
+        return bytes
+            .map(Cache::Bytes)
+            .ok_or_else(|| format!("{kibibytes} KiB is not below 2^64 bytes"));
+    }
+    match parse_count(text) {
+        Ok(pages) => Ok(Cache::Pages(pages)),
+        Err(_) => parse_size(text).map(Cache::Bytes).map_err(said),
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    match parse_count(text).map_err(|error| error.to_string())? {
+        0 => Err("it must be at least 1".to_owned()),
+        count => Ok(count),
+    }
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|error| error.to_string())
+}
+
+/// kvtest takes its options with one dash or two; clap knows two. Only behind kvtest's verbs, and
+/// only what is no number and no known short option.
+pub(crate) fn with_double_dashes(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut kvtest = false;
+    let mut literal = false;
+    arguments
+        .enumerate()
+        .map(|(index, argument)| {
+            let text = argument.to_str().unwrap_or_default();
+            if index > 0 && !kvtest {
+                kvtest = matches!(text, "init" | "stat" | "export" | "run");
+                return argument;
+            }
+            literal |= text == "--";
+            match text.strip_prefix('-') {
+                Some(name) if !literal && is_long_name(name) => format!("--{name}").into(),
+                _ => argument,
+            }
+        })
+        .collect()
+}
+
+/// Whether this can only be a long option: two letters or more.
+fn is_long_name(name: &str) -> bool {
+    name.len() > 1 && name.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// What `stowplan help kvtest` says.
+pub(crate) const MAPPING: &str = "\
+SQLite's kvtest, verb for verb. Every command line of
+https://sqlite.org/fasterthanfs.html works with './kvtest' replaced by 'stowplan', on the same
+files: either program reads what the other made. Options take one dash or two.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dashed(line: &str) -> String {
+        let arguments = line.split(' ').map(OsString::from);
+        let words = with_double_dashes(arguments);
+        let words: Vec<_> = words.iter().map(|word| word.to_str().unwrap()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn one_dash_is_as_good_as_two_behind_the_verbs_of_kvtest() {
+        for (typed, read) in [
+            (
+                "stowplan run x.db -count 5 -blob-api",
+                "stowplan run x.db --count 5 --blob-api",
+            ),
+            (
+                "stowplan --color never run x -asc",
+                "stowplan --color never run x --asc",
+            ),
+            ("stowplan run x -q --desc", "stowplan run x -q --desc"),
+            (
+                "stowplan run x -cache-size -2000",
+                "stowplan run x --cache-size -2000",
+            ),
+            ("stowplan run -- -x", "stowplan run -- -x"),
+            ("stowplan study -output run", "stowplan study -output run"),
+        ] {
+            assert_eq!(dashed(typed), read);
+        }
+    }
+
+    #[test]
+    fn a_cache_is_pages_unless_it_has_a_suffix_of_bytes_or_a_sign() {
+        assert_eq!(parse_cache("1000"), Ok(Cache::Pages(1000)));
+        assert_eq!(parse_cache("2k"), Ok(Cache::Pages(2000)));
+        assert_eq!(parse_cache("4MiB"), Ok(Cache::Bytes(4 << 20)));
+        assert_eq!(parse_cache("-2000"), Ok(Cache::Bytes(2_048_000)));
+        assert!(parse_cache("many").is_err());
+        assert!(parse_cache("-99999999999999999999").is_err());
+        assert!(parse_cache("-18446744073709551615").is_err());
+    }
+}
