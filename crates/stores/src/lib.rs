@@ -23,7 +23,7 @@ pub use buffer::Buffer;
 pub use error::StoreError;
 pub use key::Key;
 pub use sqlite::DATABASE_FILE;
-pub use store::{Access, Connection, Found, Session, Store, StoreKind};
+pub use store::{Access, Connection, Counters, Found, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 
 /// What every function of a store returns.

@@ -1,6 +1,7 @@
 //! The traits that every store implements.
 
 use crate::{Buffer, Key, Result};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Footprint, Setting, Settings};
 
@@ -108,6 +109,9 @@ pub enum Found {
     Missing,
 }
 
+/// What an engine counts about itself, by name: events, bytes or pieces, as the name says.
+pub type Counters = BTreeMap<String, u64>;
+
 /// Operations on a store. Outside `begin` … `commit` each operation is a transaction of its own.
 pub trait Session {
     /// Begins a transaction around the operations up to `commit` or `rollback`. A store without
@@ -166,4 +170,13 @@ pub trait Session {
     /// The engine or the file system refuses.
     fn scan(&mut self, from: Key, limit: usize, visit: &mut dyn FnMut(Key, &[u8]))
     -> Result<usize>;
+
+    /// What the engine has counted for this connection since it was opened; empty if it counts
+    /// nothing. Costs time, so it is read outside the timed window.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn counters(&mut self) -> Result<Counters> {
+        Ok(Counters::default())
+    }
 }

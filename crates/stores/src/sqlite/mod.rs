@@ -1,6 +1,7 @@
 //! One table in an SQLite database, as SQLite's kvtest has it: `kv(k INTEGER PRIMARY KEY, v BLOB)`.
 
 mod blob;
+mod counters;
 mod database;
 mod options;
 mod session;

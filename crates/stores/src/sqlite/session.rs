@@ -2,8 +2,8 @@
 
 use super::blob::BlobHandle;
 use super::options::{Api, Options, Statements};
-use super::{STORE, failed};
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use super::{STORE, counters, failed};
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
 
@@ -58,6 +58,7 @@ fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> 
 }
 
 pub(super) struct SqliteSession<'c> {
+    connection: &'c Connection,
     api: Api,
     /// Whether the journal can undo anything.
     undoes: bool,
@@ -77,6 +78,7 @@ impl<'c> SqliteSession<'c> {
     pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
         let data = |text| Sql::of(connection, text, options.statements);
         Ok(Self {
+            connection,
             api: options.api,
             undoes: options.journal() != "off",
             blob: BlobHandle::new(connection, options.statements),
@@ -284,5 +286,9 @@ impl Session for SqliteSession<'_> {
             }
             Ok(visited)
         })
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        counters::of(self.connection)
     }
 }

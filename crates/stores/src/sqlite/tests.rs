@@ -341,6 +341,52 @@ fn the_engine_tells_its_version_and_build_options() {
     assert!(version.contains("THREADSAFE"), "{version}");
 }
 
+/// By how much `counter` grows while key 1 is read a second time, in a store of these settings.
+fn growth_in_a_second_read(pairs: &[(&str, &str)], counter: &str) -> u64 {
+    let (_directory, store) = built(pairs);
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    session.read_into(Key(1), &mut buffer).unwrap();
+    let before = session.counters().unwrap()[counter];
+    session.read_into(Key(1), &mut buffer).unwrap();
+    session.counters().unwrap()[counter] - before
+}
+
+#[test]
+fn a_value_read_again_hits_the_cache_if_there_is_one_and_misses_it_if_not() {
+    // At least the root page, and the value's overflow page.
+    for (cache, hits) in [("1MiB", true), ("0", false)] {
+        let growth = |counter| growth_in_a_second_read(&[("cache", cache)], counter);
+        assert_eq!(growth("Page cache hits") >= 2, hits, "cache={cache}");
+        assert_eq!(growth("Page cache misses") == 0, hits, "cache={cache}");
+    }
+}
+
+#[test]
+fn a_write_that_the_cache_cannot_hold_is_counted_as_written_and_spilt() {
+    let (_directory, store) = built(&[("cache", "40KiB")]);
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.overwrite(Key(1), &[9; 1_000_000]).unwrap();
+    let counters = session.counters().unwrap();
+    assert!(counters["Page cache writes"] >= 1_000_000 / 4096);
+    assert!(counters["Page cache spills"] > 0);
+    assert!(counters["Pager Heap Usage"] > 0);
+}
+
+#[test]
+fn counters_go_by_the_labels_of_kvtest_and_know_the_memory_of_the_process() {
+    let (_directory, store) = built(&[]);
+    let mut connection = store.connect().unwrap();
+    let counters = connection.session().unwrap().counters().unwrap();
+    for label in ["Pager Heap Usage", "Memory Used", "Largest Allocation"] {
+        assert!(counters[label] > 0, "{label}: {counters:?}");
+    }
+    assert!(counters["Memory Used (max)"] >= counters["Memory Used"]);
+    assert!(counters.contains_key("Lookaside Slots Used"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_temporary_database_overflows_into_the_directory_of_the_store() {

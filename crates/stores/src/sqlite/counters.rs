@@ -1,0 +1,102 @@
+//! What SQLite counts about itself, under the labels of kvtest's `--stats` where that has one.
+
+use super::failed;
+use crate::{Counters, Result};
+use rusqlite::{Connection, ffi};
+use std::ffi::c_int;
+
+/// Of one connection, since it was opened: code and label.
+const OF_CONNECTION: &[(c_int, &str)] = &[
+    (ffi::SQLITE_DBSTATUS_CACHE_HIT, "Page cache hits"),
+    (ffi::SQLITE_DBSTATUS_CACHE_MISS, "Page cache misses"),
+    (ffi::SQLITE_DBSTATUS_CACHE_WRITE, "Page cache writes"),
+    (ffi::SQLITE_DBSTATUS_CACHE_SPILL, "Page cache spills"),
+    (ffi::SQLITE_DBSTATUS_CACHE_USED, "Pager Heap Usage"),
+    (ffi::SQLITE_DBSTATUS_LOOKASIDE_USED, "Lookaside Slots Used"),
+];
+
+/// Of the whole process: code, and the labels of what is in use now and of the most there was.
+/// Of the largest allocations SQLite keeps no present value.
+const OF_PROCESS: &[(c_int, Option<&str>, &str)] = &[
+    (
+        ffi::SQLITE_STATUS_MEMORY_USED,
+        Some("Memory Used"),
+        "Memory Used (max)",
+    ),
+    (
+        ffi::SQLITE_STATUS_MALLOC_COUNT,
+        Some("Number of Outstanding Allocations"),
+        "Number of Outstanding Allocations (max)",
+    ),
+    (
+        ffi::SQLITE_STATUS_PAGECACHE_USED,
+        Some("Number of Pcache Pages Used"),
+        "Number of Pcache Pages Used (max)",
+    ),
+    (
+        ffi::SQLITE_STATUS_PAGECACHE_OVERFLOW,
+        Some("Number of Pcache Overflow Bytes"),
+        "Number of Pcache Overflow Bytes (max)",
+    ),
+    (ffi::SQLITE_STATUS_MALLOC_SIZE, None, "Largest Allocation"),
+    (
+        ffi::SQLITE_STATUS_PAGECACHE_SIZE,
+        None,
+        "Largest Pcache Allocation",
+    ),
+];
+
+/// Everything that SQLite counts for `connection` or for the process. Resets nothing.
+pub(super) fn of(connection: &Connection) -> Result<Counters> {
+    let mut counters = Counters::new();
+    let mut note = |label: &str, value: i64| {
+        // Nothing that is counted here is ever negative.
+        counters.insert(label.to_owned(), u64::try_from(value).unwrap_or(0));
+    };
+    for (code, label) in OF_CONNECTION {
+        note(label, connection_status(connection, *code)?);
+    }
+    for (code, present, most) in OF_PROCESS {
+        let (current, highest) = process_status(*code)?;
+        if let Some(label) = present {
+            note(label, current);
+        }
+        note(most, highest);
+    }
+    Ok(counters)
+}
+
+/// The present value of a counter of a connection.
+#[expect(unsafe_code, reason = "rusqlite does not wrap sqlite3_db_status")]
+fn connection_status(connection: &Connection, code: c_int) -> Result<i64> {
+    let (mut current, mut highest) = (0, 0);
+    // SAFETY: the handle is open for as long as `connection` is borrowed, this thread alone uses
+    // it, and both numbers outlive the call.
+    let answer = unsafe {
+        ffi::sqlite3_db_status64(
+            connection.handle(),
+            code,
+            &raw mut current,
+            &raw mut highest,
+            0,
+        )
+    };
+    checked(answer).map(|()| current)
+}
+
+/// The present and the highest value of a counter of the process.
+#[expect(unsafe_code, reason = "rusqlite does not wrap sqlite3_status")]
+fn process_status(code: c_int) -> Result<(i64, i64)> {
+    let (mut current, mut highest) = (0, 0);
+    // SAFETY: both numbers outlive the call, which any thread may make.
+    let answer = unsafe { ffi::sqlite3_status64(code, &raw mut current, &raw mut highest, 0) };
+    checked(answer).map(|()| (current, highest))
+}
+
+fn checked(answer: c_int) -> Result<()> {
+    if answer == ffi::SQLITE_OK {
+        return Ok(());
+    }
+    let error = rusqlite::Error::SqliteFailure(ffi::Error::new(answer), None);
+    Err(failed("read its counters", &error))
+}
