@@ -77,6 +77,18 @@ impl StoreError {
         }
     }
 
+    /// The same from `store`, which is built on the store that it came from.
+    pub(crate) fn of(mut self, store: &'static str) -> Self {
+        match &mut self {
+            Self::Engine { store: name, .. }
+            | Self::Unsupported { store: name, .. }
+            | Self::Damaged { store: name, .. }
+            | Self::KeyExists { store: name, .. } => *name = store,
+            Self::Io { .. } | Self::Memory { .. } => {}
+        }
+        self
+    }
+
     pub(crate) fn unsupported(
         store: &'static str,
         what: impl Into<String>,

@@ -15,6 +15,7 @@ mod flat;
 mod key;
 mod null;
 pub mod registry;
+mod spin;
 mod sqlite;
 mod store;
 mod syncs;

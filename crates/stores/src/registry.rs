@@ -15,7 +15,7 @@ static VISIBLE: &[&dyn StoreKind] = &[
 ];
 
 /// Stores that exist for the harness itself: found by name, never listed.
-static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null];
+static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null, &crate::spin::Spin];
 
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
@@ -177,10 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn the_null_store_is_found_but_not_listed() {
-        assert!(find("null").is_ok());
-        assert!(all().iter().all(|kind| kind.name() != "null"));
-        assert!(!message("nul").contains("null"));
+    fn stores_of_the_harness_are_found_but_not_listed() {
+        for (name, mistyped) in [("null", "nul"), ("spin", "spni")] {
+            assert!(find(name).is_ok());
+            assert!(all().iter().all(|kind| kind.name() != name));
+            let text = message(mistyped);
+            assert!(!text.contains(name), "{text}");
+        }
     }
 
     #[test]

@@ -58,6 +58,7 @@ fn every_store_conforms_with_every_setting() {
     assert_conform(files_that_sync());
     assert_conform(sqlite_journals());
     assert_conform(sqlite_blobs());
+    assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
 }
 
 fn files_that_sync() -> Vec<String> {
