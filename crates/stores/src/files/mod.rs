@@ -4,6 +4,7 @@
 //! directory carries no marker of ours.
 
 mod name;
+mod named;
 mod session;
 mod stdio;
 mod store;
@@ -81,6 +82,8 @@ struct Options {
     read: ReadMode,
     write: WriteMode,
     fsync: Fsync,
+    /// Whether a directory is synced after a file was made in it or removed from it.
+    syncs_names: bool,
 }
 
 impl Options {
@@ -104,6 +107,7 @@ impl Options {
                 "directory" => Fsync::Directory,
                 _ => Fsync::Off,
             },
+            syncs_names: settings.word("fsync") == "directory",
         };
         if options.fsync == Fsync::Directory && options.write != WriteMode::Rename {
             return Err(StoreError::unsupported(
@@ -132,6 +136,15 @@ impl Options {
             atomic: self.write == WriteMode::Rename,
         }
     }
+
+    /// Sync calls of every overwrite.
+    fn syncs_per_overwrite(self) -> u32 {
+        match self.fsync {
+            Fsync::Off => 0,
+            Fsync::File => 1,
+            Fsync::Directory => 2,
+        }
+    }
 }
 
 impl StoreKind for Files {
@@ -158,11 +171,7 @@ impl StoreKind for Files {
             parallel_writers: true,
             persistent: true,
             evictable: true,
-            syncs_per_commit: match options.fsync {
-                Fsync::Off => 0,
-                Fsync::File => 1,
-                Fsync::Directory => 2,
-            },
+            syncs_per_commit: options.syncs_per_overwrite(),
         })
     }
 

@@ -1,285 +1,29 @@
-//! Operations on files.
-//!
-//! Reads and writes go through rustix: no path is joined and nothing is allocated between the
-//! key and the system call. Syncs go through the standard library instead, because those are
-//! the calls that can be counted (`crate::syncs`).
+//! Operations on the store: the file of a key is the one that the layout names.
 
-use super::name::{Layout, Name};
+use super::STORE;
+use super::name::Name;
+use super::named::NamedFiles;
 use super::store::FileStore;
-use super::{Fsync, ReadMode, STORE, WriteMode, stdio};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::{Errno, retry_on_intr};
-use std::ffi::CStr;
-use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Numbers temporary files, across all sessions of this process.
-static TEMPORARY: AtomicU64 = AtomicU64::new(0);
-
-/// Links are never followed: a name of ours is a file of ours.
-const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
+    files: NamedFiles<'s>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
-    /// The store's directory and a slash, behind which a name is put where the whole path is
-    /// needed.
-    whole_path: Vec<u8>,
-    directory_length: usize,
 }
 
 impl<'s> FileSession<'s> {
     pub(super) fn new(store: &'s FileStore) -> Result<Self> {
-        let mut whole_path = store.path.as_os_str().as_bytes().to_vec();
-        whole_path.push(b'/');
         Ok(Self {
             store,
+            files: NamedFiles::new(store),
             scanned: Buffer::with_capacity(0)?,
-            directory_length: whole_path.len(),
-            whole_path,
         })
     }
 
     fn name(&self, key: Key) -> Name {
         Name::of(self.store.options.layout, key)
-    }
-
-    fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
-        StoreError::io(action, &self.store.path.join(name.as_path()))(errno)
-    }
-
-    /// Opens an existing file; none if there is no such file.
-    fn open(&self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
-        let root = &self.store.root;
-        match retry_on_intr(|| {
-            rustix::fs::openat(root, name.as_c_str(), flags | SAFE, Mode::empty())
-        }) {
-            Ok(file) => Ok(Some(file)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.error("open", name, errno)),
-        }
-    }
-
-    fn create(&self, name: &Name) -> std::result::Result<OwnedFd, Errno> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
-        let mode = Mode::from_raw_mode(0o644);
-        let root = &self.store.root;
-        retry_on_intr(|| rustix::fs::openat(root, name.as_c_str(), flags, mode))
-    }
-
-    /// The size of an open file, in bytes.
-    fn size(&self, file: &OwnedFd, name: &Name) -> Result<usize> {
-        let stat = rustix::fs::fstat(file).map_err(|e| self.error("stat", name, e))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(self.error("use as a regular file", name, Errno::INVAL));
-        }
-        usize::try_from(stat.st_size).map_err(|_| self.error("stat", name, Errno::OVERFLOW))
-    }
-
-    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        match self.store.options.read {
-            ReadMode::Openat => self.read_by_calls(key, buffer),
-            ReadMode::Stdio => {
-                let name = self.name(key);
-                self.whole_path.truncate(self.directory_length);
-                self.whole_path
-                    .extend_from_slice(name.as_c_str().to_bytes_with_nul());
-                let path = CStr::from_bytes_with_nul(&self.whole_path)
-                    .map_err(|_| self.error("name", &name, Errno::INVAL))?;
-                stdio::read(key, path, buffer)
-            }
-        }
-    }
-
-    /// Exactly open, fstat, read and close.
-    fn read_by_calls(&self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        let name = self.name(key);
-        let Some(file) = self.open(&name, OFlags::RDONLY)? else {
-            return Ok(Found::Missing);
-        };
-        let announced = self.size(&file, &name)?;
-        self.deliver(key, &file, announced, buffer)
-    }
-
-    /// Reads the whole file. Asks for one byte more than was announced, so that a file that grew
-    /// meanwhile is noticed by the same call.
-    fn deliver(
-        &self,
-        key: Key,
-        file: &OwnedFd,
-        announced: usize,
-        buffer: &mut Buffer,
-    ) -> Result<Found> {
-        let room = buffer.room(announced + 1)?;
-        let mut read = 0;
-        loop {
-            let target = &mut room[read..];
-            match retry_on_intr(|| rustix::io::read(file, &mut *target)) {
-                Ok(0) => break,
-                Ok(n) => read += n,
-                Err(errno) => return Err(self.error("read", &self.name(key), errno)),
-            }
-            if read >= announced {
-                break;
-            }
-        }
-        buffer.truncate(announced);
-        if read == announced {
-            return Ok(Found::Bytes(announced));
-        }
-        let detail = format!("its file changed size while it was read, {announced} bytes before");
-        Err(StoreError::damaged(STORE, key, detail))
-    }
-
-    fn write_all(&self, file: &OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
-        let mut rest = value;
-        while !rest.is_empty() {
-            match retry_on_intr(|| rustix::io::write(file, rest)) {
-                Ok(0) => return Err(self.error("write", name, Errno::IO)),
-                Ok(n) => rest = &rest[n..],
-                Err(errno) => return Err(self.error("write", name, errno)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Syncs the file if the settings say so, and closes it.
-    fn finish(&self, file: OwnedFd, name: &Name) -> Result<()> {
-        if self.store.options.fsync != Fsync::Off {
-            let path = || self.store.path.join(name.as_path());
-            File::from(file)
-                .sync_all()
-                .map_err(|e| StoreError::io("sync", &path())(e))?;
-        }
-        Ok(())
-    }
-
-    /// Syncs the directory that holds the file `name`, if the settings say so.
-    fn finish_directory(&self, name: &Name) -> Result<()> {
-        if self.store.options.fsync != Fsync::Directory {
-            return Ok(());
-        }
-        self.sync_directory(&name.directory())
-    }
-
-    /// Syncs one directory; the empty name is the store's own.
-    fn sync_directory(&self, name: &Name) -> Result<()> {
-        let path = || self.store.path.join(name.as_path());
-        let synced = if name.is_empty() {
-            self.store.root.sync_all()
-        } else {
-            self.open(name, OFlags::RDONLY | OFlags::DIRECTORY)?
-                .map_or(Err(Errno::NOENT.into()), |d| File::from(d).sync_all())
-        };
-        synced.map_err(|e| StoreError::io("sync", &path())(e))
-    }
-
-    fn overwrite_truncated(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open(name, OFlags::WRONLY | OFlags::TRUNC)? else {
-            return Ok(Found::Missing);
-        };
-        self.write_all(&file, name, value)?;
-        self.finish(file, name)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
-    fn overwrite_in_place(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open(name, OFlags::WRONLY)? else {
-            return Ok(Found::Missing);
-        };
-        let before = self.size(&file, name)?;
-        self.write_all(&file, name, value)?;
-        if before > value.len() {
-            rustix::fs::ftruncate(&file, value.len() as u64)
-                .map_err(|e| self.error("shorten", name, e))?;
-        }
-        self.finish(file, name)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
-    /// A rename would also create what was missing, hence the look before it.
-    fn overwrite_by_rename(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        if self.size_of_entry(name)?.is_none() {
-            return Ok(Found::Missing);
-        }
-        let (temporary, file) = self.create_temporary(name)?;
-        let root = &self.store.root;
-        let replaced = self
-            .write_all(&file, &temporary, value)
-            .and_then(|()| self.finish(file, &temporary))
-            .and_then(|()| {
-                rustix::fs::renameat(root, temporary.as_c_str(), root, name.as_c_str())
-                    .map_err(|e| self.error("rename", &temporary, e))
-            });
-        if let Err(error) = replaced {
-            self.discard(&temporary);
-            return Err(error);
-        }
-        self.finish_directory(name)?;
-        Ok(Found::Bytes(value.len()))
-    }
-
-    fn create_temporary(&self, beside: &Name) -> Result<(Name, OwnedFd)> {
-        loop {
-            let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
-            let name = beside.temporary(std::process::id(), number);
-            match self.create(&name) {
-                Ok(file) => return Ok((name, file)),
-                // Left by an earlier process of the same number; not ours to delete.
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(self.error("create", &name, errno)),
-            }
-        }
-    }
-
-    /// Removes what could not be completed. The caller already has an error to report, which
-    /// says more than one from here.
-    fn discard(&self, name: &Name) {
-        let _ = rustix::fs::unlinkat(&self.store.root, name.as_c_str(), AtFlags::empty());
-    }
-
-    /// The size of a file by its name, in bytes; none if there is no such file.
-    fn size_of_entry(&self, name: &Name) -> Result<Option<usize>> {
-        let root = &self.store.root;
-        match rustix::fs::statat(root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
-                Ok(usize::try_from(stat.st_size).ok())
-            }
-            Ok(_) => Err(self.error("use as a regular file", name, Errno::INVAL)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(self.error("stat", name, errno)),
-        }
-    }
-
-    /// Makes the directories of the file `name`, and makes them last if the settings say so.
-    fn make_directories(&self, name: &Name) -> Result<()> {
-        let leaf = name.directory();
-        let top = leaf.directory();
-        for directory in [&top, &leaf] {
-            let mode = Mode::from_raw_mode(0o755);
-            match rustix::fs::mkdirat(&self.store.root, directory.as_c_str(), mode) {
-                Ok(()) => self.finish_directory(directory)?,
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(self.error("make directory", directory, errno)),
-            }
-        }
-        Ok(())
-    }
-
-    fn create_for_insert(&self, key: Key, name: &Name) -> Result<OwnedFd> {
-        let mut created = self.create(name);
-        if matches!(created, Err(Errno::NOENT)) && self.store.options.layout == Layout::Tree {
-            self.make_directories(name)?;
-            created = self.create(name);
-        }
-        created.map_err(|errno| match errno {
-            Errno::EXIST => StoreError::key_exists(STORE, key),
-            errno => self.error("create", name, errno),
-        })
     }
 }
 
@@ -301,7 +45,7 @@ impl Session for FileSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.read(key, buffer)
+        self.files.read(key, &self.name(key), buffer)
     }
 
     fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
@@ -313,35 +57,19 @@ impl Session for FileSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let name = self.name(key);
-        let file = self.create_for_insert(key, &name)?;
-        let written = self
-            .write_all(&file, &name, value)
-            .and_then(|()| self.finish(file, &name));
-        if let Err(error) = written {
-            self.discard(&name);
-            return Err(error);
-        }
-        self.finish_directory(&name)
+        self.files.insert(key, &self.name(key), value)
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let name = self.name(key);
-        match self.store.options.write {
-            WriteMode::Truncate => self.overwrite_truncated(&name, value),
-            WriteMode::InPlace => self.overwrite_in_place(&name, value),
-            WriteMode::Rename => self.overwrite_by_rename(&name, value),
-        }
+        self.files.overwrite(&self.name(key), value)
     }
 
     fn delete(&mut self, key: Key) -> Result<Found> {
         let name = self.name(key);
-        let Some(bytes) = self.size_of_entry(&name)? else {
+        let Some(bytes) = self.files.size_of_entry(&name)? else {
             return Ok(Found::Missing);
         };
-        rustix::fs::unlinkat(&self.store.root, name.as_c_str(), AtFlags::empty())
-            .map_err(|e| self.error("delete", &name, e))?;
-        self.finish_directory(&name)?;
+        self.files.remove(&name)?;
         Ok(Found::Bytes(bytes))
     }
 
@@ -358,37 +86,12 @@ impl Session for FileSession<'_> {
                 break;
             }
             // A file that was deleted since the listing is no value any more.
-            if let Found::Bytes(_) = self.read(key, &mut buffer)? {
+            if let Found::Bytes(_) = self.read_into(key, &mut buffer)? {
                 visit(key, buffer.bytes());
                 visited += 1;
             }
         }
         self.scanned = buffer;
         Ok(visited)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{Files, Options};
-    use super::*;
-    use crate::StoreKind;
-    use stowplan_model::Settings;
-
-    #[test]
-    fn a_file_that_changed_size_since_it_announced_it_is_damaged() {
-        let settings = Settings::resolve(Files.settings(), &Default::default()).unwrap();
-        let options = Options::from_settings(&settings).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let store = FileStore::open(directory.path(), options, settings).unwrap();
-        let mut session = FileSession::new(&store).unwrap();
-        session.insert(Key(1), &[1; 5000]).unwrap();
-        let mut buffer = Buffer::with_capacity(0).unwrap();
-        for (announced, whole) in [(0, false), (4999, false), (5000, true), (5001, false)] {
-            let file = session.open(&session.name(Key(1)), OFlags::RDONLY);
-            let file = file.unwrap().unwrap();
-            let delivered = session.deliver(Key(1), &file, announced, &mut buffer);
-            assert_eq!(delivered.is_ok(), whole, "{announced}");
-        }
     }
 }
