@@ -82,8 +82,6 @@ struct Options {
     read: ReadMode,
     write: WriteMode,
     fsync: Fsync,
-    /// Whether a directory is synced after a file was made in it or removed from it.
-    syncs_names: bool,
 }
 
 impl Options {
@@ -107,7 +105,6 @@ impl Options {
                 "directory" => Fsync::Directory,
                 _ => Fsync::Off,
             },
-            syncs_names: settings.word("fsync") == "directory",
         };
         if options.fsync == Fsync::Directory && options.write != WriteMode::Rename {
             return Err(StoreError::unsupported(

@@ -156,7 +156,7 @@ impl<'s> NamedFiles<'s> {
     /// Syncs the directory that holds the file `name`, whose name is new or gone, if the settings
     /// say so.
     pub(super) fn finish_name(&self, name: &Name) -> Result<()> {
-        if !self.store.options.syncs_names {
+        if !self.store.syncs_names {
             return Ok(());
         }
         self.sync_directory(&name.directory())

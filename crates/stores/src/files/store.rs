@@ -2,7 +2,7 @@
 
 use super::name::{Layout, Name, parse_number};
 use super::session::FileSession;
-use super::{Options, STORE};
+use super::{Fsync, Options, STORE};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::fs::{self, DirEntry, File};
 use std::os::unix::ffi::OsStrExt;
@@ -14,6 +14,8 @@ pub(super) struct FileStore {
     /// Names are looked up relative to this, which saves the walk down to the directory.
     pub(super) root: File,
     pub(super) options: Options,
+    /// Whether a directory is synced after a file was made in it or removed from it.
+    pub(super) syncs_names: bool,
     settings: Settings,
 }
 
@@ -24,6 +26,7 @@ impl FileStore {
             path: path.to_owned(),
             root,
             options,
+            syncs_names: options.fsync == Fsync::Directory,
             settings,
         };
         store.check_layout()?;
