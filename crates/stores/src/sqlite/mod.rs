@@ -1,10 +1,12 @@
 //! One table in an SQLite database, as SQLite's kvtest has it: `kv(k INTEGER PRIMARY KEY, v BLOB)`.
 
+mod base;
 mod blob;
 mod counters;
 mod database;
 mod options;
 mod session;
+mod statement;
 mod store;
 
 use crate::{Result, Store, StoreError, StoreKind};

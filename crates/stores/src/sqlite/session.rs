@@ -1,61 +1,12 @@
 //! Operations on the table.
 
 use super::blob::BlobHandle;
-use super::options::{Api, Options, Statements};
+use super::options::{Api, Options};
+use super::statement::{Sql, Transaction, is_key_taken, key_failed, row_id};
 use super::{STORE, counters, failed};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement};
-
-/// A statement: prepared once and kept, or made anew for each use.
-struct Sql<'c> {
-    connection: &'c Connection,
-    text: &'static str,
-    kept: Option<Statement<'c>>,
-}
-
-impl<'c> Sql<'c> {
-    fn kept(connection: &'c Connection, text: &'static str) -> Result<Self> {
-        Ok(Self {
-            connection,
-            text,
-            kept: Some(prepare(connection, text)?),
-        })
-    }
-
-    fn of(connection: &'c Connection, text: &'static str, statements: Statements) -> Result<Self> {
-        match statements {
-            Statements::Once => Self::kept(connection, text),
-            Statements::Each => Ok(Self {
-                connection,
-                text,
-                kept: None,
-            }),
-        }
-    }
-
-    fn run<T>(&mut self, work: impl FnOnce(&mut Statement<'_>) -> Result<T>) -> Result<T> {
-        match &mut self.kept {
-            Some(statement) => work(statement),
-            None => work(&mut prepare(self.connection, self.text)?),
-        }
-    }
-
-    /// Runs a statement that takes no parameters and returns no rows.
-    fn execute(&mut self) -> Result<()> {
-        let text = self.text;
-        self.run(|statement| match statement.raw_execute() {
-            Ok(_) => Ok(()),
-            Err(error) => Err(failed(text, &error)),
-        })
-    }
-}
-
-fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> {
-    connection
-        .prepare(text)
-        .map_err(|e| failed(format!("prepare {text}"), &e))
-}
 
 pub(super) struct SqliteSession<'c> {
     connection: &'c Connection,
@@ -63,10 +14,7 @@ pub(super) struct SqliteSession<'c> {
     /// Whether the journal can undo anything.
     undoes: bool,
     blob: BlobHandle<'c>,
-    begin_read: Sql<'c>,
-    begin_write: Sql<'c>,
-    commit: Sql<'c>,
-    rollback: Sql<'c>,
+    transaction: Transaction<'c>,
     read: Sql<'c>,
     insert: Sql<'c>,
     overwrite: Sql<'c>,
@@ -82,10 +30,7 @@ impl<'c> SqliteSession<'c> {
             api: options.api,
             undoes: options.journal() != "off",
             blob: BlobHandle::new(connection, options.statements),
-            begin_read: Sql::kept(connection, "BEGIN")?,
-            begin_write: Sql::kept(connection, "BEGIN IMMEDIATE")?,
-            commit: Sql::kept(connection, "COMMIT")?,
-            rollback: Sql::kept(connection, "ROLLBACK")?,
+            transaction: Transaction::new(connection)?,
             read: data("SELECT v FROM kv WHERE k=?1")?,
             insert: data("INSERT INTO kv(k,v) VALUES(?1,?2)")?,
             overwrite: data("UPDATE kv SET v=?2 WHERE k=?1")?,
@@ -153,23 +98,10 @@ impl<'c> SqliteSession<'c> {
     }
 }
 
-/// Row ids are signed; no row has a key beyond them.
-fn row_id(key: Key) -> Option<i64> {
-    i64::try_from(key.0).ok()
-}
-
 /// rusqlite has SQLite copy the value here, as it cannot know that the statement runs at once.
 fn bind(statement: &mut Statement<'_>, key: i64, value: &[u8]) -> rusqlite::Result<()> {
     statement.raw_bind_parameter(1, key)?;
     statement.raw_bind_parameter(2, value)
-}
-
-fn is_key_taken(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
-}
-
-fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
-    failed(format!("{action} key {key}"), error)
 }
 
 /// The value in the first column of a row.
@@ -186,15 +118,12 @@ fn value<'r>(row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
 
 impl Session for SqliteSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        match access {
-            Access::Read => self.begin_read.execute(),
-            Access::Write => self.begin_write.execute(),
-        }
+        self.transaction.begin(access)
     }
 
     fn commit(&mut self) -> Result<()> {
         self.blob.close()?;
-        self.commit.execute()
+        self.transaction.commit()
     }
 
     fn rollback(&mut self) -> Result<()> {
@@ -206,7 +135,7 @@ impl Session for SqliteSession<'_> {
             ));
         }
         self.blob.close()?;
-        self.rollback.execute()
+        self.transaction.roll_back()
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
