@@ -12,6 +12,7 @@ mod disk;
 mod error;
 mod files;
 mod flat;
+pub mod inspect;
 mod key;
 mod null;
 pub mod registry;

@@ -3,6 +3,7 @@
 //! Layouts are those of SQLite's kvtest, so that either tool runs on what the other made, and a
 //! directory carries no marker of ours.
 
+pub(crate) mod inspect;
 mod name;
 mod named;
 mod session;

@@ -4,6 +4,7 @@ mod base;
 mod blob;
 mod counters;
 mod database;
+pub(crate) mod inspect;
 mod options;
 mod session;
 mod statement;

@@ -1,0 +1,175 @@
+//! A directory of values looked at from outside: its layout, keys and sizes.
+
+use super::Options;
+use super::name::{Layout, Name, parse_number};
+use super::store::FileStore;
+use crate::inspect::{Held, refused};
+use crate::{Key, Result, StoreError};
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+use std::fs::{self, DirEntry};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use stowplan_model::{Settings, Value};
+
+/// The layout of the files in a directory; other files beside them do not matter.
+///
+/// # Errors
+/// There is no file of ours, or there are files of both layouts.
+pub(crate) fn recognise(path: &Path) -> Result<Held> {
+    let (mut dir, mut tree) = (false, false);
+    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
+        let entry = entry.map_err(StoreError::io("list", path))?;
+        match layout_of(&entry)? {
+            Some(Layout::Dir) => dir = true,
+            // One file below is enough to know; looking on would only cost.
+            Some(Layout::Tree) => tree = tree || has_leaf(&entry.path())?,
+            None => {}
+        }
+    }
+    match (dir, tree) {
+        (true, false) => Ok(Held::Dir),
+        (false, true) => Ok(Held::Tree),
+        (true, true) => Err(refused(
+            path,
+            "it has files named like 000001 and others like 00/00/01; move one sort away",
+        )),
+        (false, false) => Err(refused(
+            path,
+            "it has no files named like 000001 or 00/00/01; \
+             'stowplan export' makes such a directory",
+        )),
+    }
+}
+
+/// The layout that an entry of the directory belongs to.
+fn layout_of(entry: &DirEntry) -> Result<Option<Layout>> {
+    let number = |digits| parse_number(entry.file_name().as_bytes(), digits).is_some();
+    let (dir, tree) = (number(6), number(2));
+    if !(dir || tree) {
+        return Ok(None);
+    }
+    let kind = entry
+        .file_type()
+        .map_err(StoreError::io("stat", &entry.path()))?;
+    Ok(if kind.is_dir() {
+        tree.then_some(Layout::Tree)
+    } else {
+        (dir && kind.is_file()).then_some(Layout::Dir)
+    })
+}
+
+/// Whether a directory of the first level has a file of ours.
+fn has_leaf(top: &Path) -> Result<bool> {
+    for middle in numbered(top)? {
+        if middle.is_dir() && !numbered(&middle)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The entries named by two digits.
+fn numbered(path: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
+        let entry = entry.map_err(StoreError::io("list", path))?;
+        let name = entry.file_name();
+        if name.len() == 2 && parse_number(name.as_bytes(), 2).is_some() {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+/// Calls `visit(key, bytes)` for each file, by rising key.
+///
+/// # Errors
+/// An entry that has a file's name but is no regular file, the key 0, or the file system refuses.
+pub(crate) fn values(
+    path: &Path,
+    tree: bool,
+    visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<()> {
+    let mut settings = Settings::default();
+    let layout = if tree { "tree" } else { "dir" };
+    settings.set("layout", Value::Word(layout.to_owned()));
+    let options = Options::from_settings(&settings)?;
+    let store = FileStore::open(path, options, settings)?;
+    for key in store.keys(Key(0))? {
+        let name = Name::of(options.layout, key);
+        let fault =
+            |action, errno: Errno| StoreError::io(action, &path.join(name.as_path()))(errno);
+        if key.0 == 0 {
+            return Err(fault("use as a value: keys begin at 1:", Errno::INVAL));
+        }
+        let stat = rustix::fs::statat(&store.root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|errno| fault("stat", errno))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(fault("use as a regular file", Errno::INVAL));
+        }
+        visit(key.0, stat.st_size.unsigned_abs())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &Path, tree: bool) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        values(path, tree, &mut |key, bytes| {
+            found.push((key, bytes));
+            Ok(())
+        })
+        .unwrap();
+        found
+    }
+
+    fn write(path: &Path, name: &str, bytes: usize) {
+        let path = path.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, vec![1; bytes]).unwrap();
+    }
+
+    #[test]
+    fn files_are_visited_by_rising_key_with_their_sizes_and_others_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), "000010", 5);
+        write(directory.path(), "000002", 0);
+        write(directory.path(), "1000000", 7);
+        write(directory.path(), "README", 99);
+        assert_eq!(recognise(directory.path()).unwrap(), Held::Dir);
+        let expected = [(2, 0), (10, 5), (1_000_000, 7)];
+        assert_eq!(found(directory.path(), false), expected);
+    }
+
+    #[test]
+    fn a_tree_is_visited_by_rising_key_and_an_empty_one_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("00/00")).unwrap();
+        assert!(recognise(directory.path()).is_err());
+        write(directory.path(), "00/01/02", 3);
+        write(directory.path(), "12/00/00", 4);
+        assert_eq!(recognise(directory.path()).unwrap(), Held::Tree);
+        assert_eq!(found(directory.path(), true), [(102, 3), (120_000, 4)]);
+        write(directory.path(), "000001", 1);
+        let error = recognise(directory.path()).unwrap_err().to_string();
+        assert!(error.contains("move one sort away"), "{error}");
+    }
+
+    #[test]
+    fn the_key_0_and_what_is_no_file_are_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), "000000", 3);
+        let refused = |path: &Path| values(path, false, &mut |_, _| Ok(())).unwrap_err();
+        let error = refused(directory.path()).to_string();
+        assert!(error.contains("000000"), "{error}");
+        fs::remove_file(directory.path().join("000000")).unwrap();
+        write(directory.path(), "000001", 3);
+        std::os::unix::fs::symlink("000001", directory.path().join("000002")).unwrap();
+        let error = refused(directory.path()).to_string();
+        assert!(error.contains("000002"), "{error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Databases and directories looked at from outside the measured path: what lies at a path, which
+//! values it holds, and how large they are.
+//!
+//! Nothing here reads a value's bytes or changes what it looks at, except [`Database::vacuum`] and
+//! [`Database::set_journal_mode`], which say so by their names.
+
+pub use crate::sqlite::inspect::{Database, PageUse, Pages};
+
+use crate::{Result, StoreError, disk, files, sqlite};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use stowplan_model::Footprint;
+
+/// The first bytes of every SQLite database (<https://sqlite.org/fileformat2.html>, section 1.3).
+const HEADER: &[u8; 16] = b"SQLite format 3\0";
+
+/// What lies at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// A database with the table `kv(k INTEGER PRIMARY KEY, v BLOB)`.
+    Database,
+    /// A directory of files named like `000001`.
+    Dir,
+    /// A directory of directories with files named like `00/00/01`.
+    Tree,
+}
+
+impl Held {
+    /// In messages and documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Database => "database",
+            Self::Dir => "dir",
+            Self::Tree => "tree",
+        }
+    }
+}
+
+/// Tells what lies at `path`.
+///
+/// # Errors
+/// Nothing is there, or nothing of ours: neither file nor directory, a file that is no SQLite
+/// database, a database without the table, a directory without any file of ours or with files of
+/// both layouts.
+pub fn recognise(path: &Path) -> Result<Held> {
+    let metadata = std::fs::metadata(path).map_err(StoreError::io("open", path))?;
+    if metadata.is_dir() {
+        return files::inspect::recognise(path);
+    }
+    if !metadata.is_file() {
+        return Err(refused(path, "it is neither a file nor a directory"));
+    }
+    check_header(path)?;
+    sqlite::inspect::check_table(path)?;
+    Ok(Held::Database)
+}
+
+/// Calls `visit(key, bytes)` for every value, by rising key. Reads no value.
+///
+/// # Errors
+/// A value that is neither a blob nor text, a key below 1, a file that is no regular one, or the
+/// engine or the file system refuses; and whatever `visit` returns.
+pub fn values(
+    path: &Path,
+    held: Held,
+    visit: &mut dyn FnMut(u64, u64) -> Result<()>,
+) -> Result<()> {
+    match held {
+        Held::Database => Database::open(path)?.values(visit),
+        Held::Dir | Held::Tree => files::inspect::values(path, held == Held::Tree, visit),
+    }
+}
+
+/// Bytes on disk: of a database with what SQLite may have put beside it, of a directory with all
+/// that is below it.
+///
+/// # Errors
+/// The file system refuses.
+pub fn footprint(path: &Path, held: Held) -> Result<Footprint> {
+    match held {
+        Held::Database => {
+            let files = sqlite::inspect::files(path);
+            disk::footprint_of_paths(files.iter().map(AsRef::as_ref))
+        }
+        Held::Dir | Held::Tree => disk::footprint_of_tree(path),
+    }
+}
+
+/// `cannot open PATH: why`.
+pub(crate) fn refused(path: &Path, why: impl Into<String>) -> StoreError {
+    StoreError::io("open", path)(io::Error::other(why.into()))
+}
+
+fn check_header(path: &Path) -> Result<()> {
+    let mut start = Vec::with_capacity(HEADER.len());
+    File::open(path)
+        .and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut start))
+        .map_err(StoreError::io("open", path))?;
+    if start.is_empty() {
+        return Err(refused(path, "the file is empty, not an SQLite database"));
+    }
+    if start != HEADER {
+        return Err(refused(path, "the file is not an SQLite database"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn told(path: &Path) -> String {
+        recognise(path).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_no_place_of_ours_is_told_with_the_reason() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        assert!(told(&at("nowhere")).contains("nowhere"));
+        fs::write(at("empty"), "").unwrap();
+        assert!(told(&at("empty")).contains("empty, not an SQLite database"));
+        fs::write(at("text"), [b'x'; 1024]).unwrap();
+        assert!(told(&at("text")).contains("not an SQLite database"));
+        assert!(told(Path::new("/dev/null")).contains("neither a file nor a directory"));
+        fs::create_dir(at("bare")).unwrap();
+        fs::write(at("bare/letter"), "dear").unwrap();
+        assert!(told(&at("bare")).contains("no files named like 000001 or 00/00/01"));
+    }
+
+    #[test]
+    fn a_database_without_the_table_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        for (table, fits) in [
+            ("other(k INTEGER PRIMARY KEY, v BLOB)", false),
+            ("kv(k TEXT PRIMARY KEY, v BLOB)", false),
+            ("kv(k INTEGER PRIMARY KEY, w BLOB)", false),
+            ("kv(k INTEGER PRIMARY KEY, v BLOB) WITHOUT ROWID", false),
+            ("kv(k INTEGER PRIMARY KEY, v BLOB)", true),
+        ] {
+            let _ = fs::remove_file(&path);
+            let connection = rusqlite::Connection::open(&path).unwrap();
+            connection
+                .execute_batch(&format!("CREATE TABLE {table}"))
+                .unwrap();
+            drop(connection);
+            assert_eq!(recognise(&path).is_ok(), fits, "{table}");
+            if !fits {
+                assert!(told(&path).contains("no table kv(k INTEGER"), "{table}");
+            }
+        }
+    }
+}

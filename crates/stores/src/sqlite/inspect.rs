@@ -1,0 +1,557 @@
+//! A database looked at from outside the measured path.
+
+use super::{STORE, failed};
+use crate::inspect::refused;
+use crate::{Key, Result, StoreError};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The table as kvtest makes it; what else it may have does not matter.
+const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
+    WHERE schema='main' AND type='table' AND wr=0 \
+    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') \
+               WHERE name='k' COLLATE NOCASE AND upper(type)='INTEGER' AND pk=1) \
+    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') WHERE name='v' COLLATE NOCASE)";
+
+/// `octet_length` and `typeof` look at a record's header only: no overflow page is read.
+const VALUES: &str = "SELECT k, typeof(v), octet_length(v) FROM kv ORDER BY k";
+
+/// Somebody else's short write is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the header says by which version of the format it is written: 1 is a rollback journal, 2
+/// a write-ahead log (<https://sqlite.org/fileformat2.html>, section 1.3.3).
+const WRITE_VERSION_OFFSET: u64 = 18;
+
+/// A database, open for reading.
+#[derive(Debug)]
+pub struct Database {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// How the pages of all b-trees of a database are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PageUse {
+    /// Pages that lead to others.
+    pub interior: Pages,
+    /// Pages with rows, or with their beginnings.
+    pub leaf: Pages,
+    /// Pages with the rest of values that fit into no leaf.
+    pub overflow: Pages,
+}
+
+/// Pages of one sort.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// How many there are.
+    pub pages: u64,
+    /// Their size together, in bytes.
+    pub bytes: u64,
+    /// How much of that is in use, in bytes; at most `bytes`.
+    pub used_bytes: u64,
+}
+
+impl Database {
+    /// Opens a database for reading. The file is not changed, and no other is left beside it,
+    /// except the shared memory of a write-ahead log that lay there already.
+    ///
+    /// # Errors
+    /// It is not there, is no database, or an interrupted write must be rolled back first.
+    pub fn open(path: &Path) -> Result<Self> {
+        let connection = open_to_read(path).map_err(|e| cannot_open(path, &e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+        })
+    }
+
+    /// The size of a page, in bytes.
+    ///
+    /// # Errors
+    /// SQLite refuses; so for all that follow.
+    pub fn page_size(&self) -> Result<u64> {
+        self.number("page_size")
+    }
+
+    /// The number of pages, free ones included.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`].
+    pub fn page_count(&self) -> Result<u64> {
+        self.number("page_count")
+    }
+
+    /// The number of pages that hold nothing.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`].
+    pub fn freelist_count(&self) -> Result<u64> {
+        self.number("freelist_count")
+    }
+
+    /// `delete` or `wal`, the modes that a file remembers.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn journal_mode(&self) -> Result<String> {
+        let log = is_write_ahead(&self.path).map_err(StoreError::io("read", &self.path))?;
+        Ok(if log { "wal" } else { "delete" }.to_owned())
+    }
+
+    /// Up to `limit` faults, or the single line `ok`.
+    ///
+    /// # Errors
+    /// The check cannot be run. What SQLite says of a damaged file is no error but a line.
+    pub fn integrity_check(&self, limit: u32) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let ended = self.each(&format!("PRAGMA integrity_check({limit})"), |row| {
+            lines.push(row.get::<_, String>(0)?);
+            Ok(())
+        });
+        match ended {
+            Ok(()) => Ok(lines),
+            Err(error) if is_corrupt(&error) => {
+                lines.push(error.to_string());
+                Ok(lines)
+            }
+            Err(error) => Err(failed("run PRAGMA integrity_check", &error)),
+        }
+    }
+
+    /// How full the pages are. Reads every page that is not free.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`]; also a damaged database.
+    pub fn page_use(&self) -> Result<PageUse> {
+        let mut page_use = PageUse::default();
+        let sql =
+            "SELECT pagetype, count(*), sum(pgsize), sum(pgsize-unused) FROM dbstat GROUP BY 1";
+        self.each(sql, |row| {
+            let number = |column| row.get(column).map(i64::unsigned_abs);
+            let pages = Pages {
+                pages: number(1)?,
+                bytes: number(2)?,
+                used_bytes: number(3)?,
+            };
+            match row.get::<_, String>(0)?.as_str() {
+                "internal" => page_use.interior = pages,
+                "leaf" => page_use.leaf = pages,
+                "overflow" => page_use.overflow = pages,
+                _ => {}
+            }
+            Ok(())
+        })
+        .map_err(|e| failed(format!("look at the pages of {}", self.path.display()), &e))?;
+        Ok(page_use)
+    }
+
+    /// Calls `visit(key, bytes)` for every value, by rising key, and reads none.
+    ///
+    /// # Errors
+    /// A value that is neither a blob nor text, a key below 1, or SQLite refuses; and whatever
+    /// `visit` returns.
+    pub fn values(&self, visit: &mut dyn FnMut(u64, u64) -> Result<()>) -> Result<()> {
+        let action = || format!("list the values of {}", self.path.display());
+        let told = |e: rusqlite::Error| failed(action(), &e);
+        let utf8 = self.word("encoding")? == "UTF-8";
+        let mut statement = self.connection.prepare(VALUES).map_err(told)?;
+        let mut rows = statement.query([]).map_err(told)?;
+        while let Some(row) = rows.next().map_err(told)? {
+            let key: i64 = row.get(0).map_err(told)?;
+            let kind = row.get_ref(1).and_then(|kind| Ok(kind.as_str()?));
+            check_value(key, kind.map_err(told)?, utf8)?;
+            let bytes: i64 = row.get(2).map_err(told)?;
+            visit(key.unsigned_abs(), bytes.unsigned_abs())?;
+        }
+        Ok(())
+    }
+
+    /// Rewrites the database without its free pages (`VACUUM`), and opens it again.
+    ///
+    /// # Errors
+    /// No room: it needs up to twice the size of the database beside it. Or SQLite refuses.
+    pub fn vacuum(&mut self) -> Result<()> {
+        let directory = directory_of(&self.path);
+        self.write("vacuum", |connection| {
+            // On the same disk, not in the system's temporary directory, which may be small.
+            connection.pragma_update(None, "temp_store_directory", directory.to_string_lossy())?;
+            connection.execute_batch("VACUUM")
+        })
+    }
+
+    /// Changes the journal mode that the file remembers, and opens it again.
+    ///
+    /// # Errors
+    /// Another program uses the database, or SQLite refuses.
+    pub fn set_journal_mode(&mut self, mode: &str) -> Result<()> {
+        let became = self.write("change the journal mode of", |connection| {
+            connection
+                .pragma_update_and_check(None, "journal_mode", mode, |row| row.get::<_, String>(0))
+        })?;
+        if became.eq_ignore_ascii_case(mode) {
+            return Ok(());
+        }
+        Err(StoreError::Engine {
+            store: STORE,
+            action: format!("set the journal mode of {} to {mode}", self.path.display()),
+            detail: format!("it stays {became}"),
+        })
+    }
+
+    /// Runs `work` on a connection that may write, while the one that reads is closed: it would
+    /// hold a lock against the other.
+    fn write<T>(
+        &mut self,
+        action: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let told = |e: rusqlite::Error| failed(format!("{action} {}", self.path.display()), &e);
+        self.connection = Connection::open_in_memory().map_err(told)?;
+        let done = open_with(&self.path, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .and_then(|connection| {
+                let done = work(&connection)?;
+                connection.close().map_err(|(_, error)| error)?;
+                Ok(done)
+            })
+            .map_err(told);
+        self.connection = open_to_read(&self.path).map_err(|e| cannot_open(&self.path, &e))?;
+        done
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        mut visit: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            visit(row)?;
+        }
+        Ok(())
+    }
+
+    fn number(&self, pragma: &str) -> Result<u64> {
+        self.connection
+            .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
+            .map(i64::unsigned_abs)
+            .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
+    }
+
+    fn word(&self, pragma: &str) -> Result<String> {
+        self.connection
+            .pragma_query_value(None, pragma, |row| row.get(0))
+            .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
+    }
+}
+
+/// Whether a database has the table `kv`.
+///
+/// # Errors
+/// It has not, or cannot be read.
+pub(crate) fn check_table(path: &Path) -> Result<()> {
+    let database = Database::open(path)?;
+    let mut found = false;
+    database
+        .each(FIND_TABLE, |_| {
+            found = true;
+            Ok(())
+        })
+        .map_err(|e| cannot_open(path, &e))?;
+    if found {
+        return Ok(());
+    }
+    Err(refused(
+        path,
+        "it has no table kv(k INTEGER PRIMARY KEY, v BLOB)",
+    ))
+}
+
+/// A database and the files that SQLite may put beside it.
+pub(crate) fn files(path: &Path) -> [PathBuf; 4] {
+    ["", "-wal", "-journal", "-shm"].map(|suffix| beside(path, suffix))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Without its log, nobody has a database in WAL mode open and nothing is missing from it. SQLite
+/// would make an empty log and leave it; told that the file does not change, it makes none.
+fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let rests = is_write_ahead(path).unwrap_or(false) && !beside(path, "-wal").exists();
+    let parameters = if rests { "?immutable=1" } else { "" };
+    let connection = open_with(path, parameters, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    // Nothing is read by opening alone: an unfinished write would only show later.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn open_with(path: &Path, parameters: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri(path, parameters), flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
+}
+
+/// A path as SQLite's URI: absolute, so that no name means something else, with the characters
+/// escaped that end a path there (<https://sqlite.org/uri.html>).
+fn uri(path: &Path, parameters: &str) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut bytes = b"file://".to_vec();
+    for byte in absolute.as_os_str().as_bytes() {
+        match byte {
+            b'%' | b'?' | b'#' => bytes.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+            byte => bytes.push(*byte),
+        }
+    }
+    bytes.extend_from_slice(parameters.as_bytes());
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Whether the file says that it is written by way of a write-ahead log.
+fn is_write_ahead(path: &Path) -> std::io::Result<bool> {
+    let mut version = [0];
+    File::open(path)?.read_exact_at(&mut version, WRITE_VERSION_OFFSET)?;
+    Ok(version == [2])
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let readable = File::open(path);
+    match (error.sqlite_error_code(), readable) {
+        (_, Err(reason)) => StoreError::io("open", path)(reason),
+        (Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen), _)
+            if beside(path, "-journal").exists() =>
+        {
+            refused(
+                path,
+                "a write to it was interrupted, and is to be undone first; \
+                 any program that may write does so, such as sqlite3",
+            )
+        }
+        _ => failed(format!("open {}", path.display()), error),
+    }
+}
+
+/// Whether a value is one that a file can hold.
+fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
+    let damaged = |detail: String| Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
+    match kind {
+        _ if key < 1 => Err(StoreError::Engine {
+            store: STORE,
+            action: format!("use the key {key}"),
+            detail: "keys begin at 1".to_owned(),
+        }),
+        "blob" => Ok(()),
+        "text" if utf8 => Ok(()),
+        "text" => damaged("it is text in UTF-16; store it as a blob".to_owned()),
+        _ => damaged(format!("it is of type {kind}, not a blob")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::{self, Held};
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        /// A database in a directory of its own, made by `sql` behind the table.
+        fn with(sql: &str) -> Self {
+            let place = Self(tempfile::tempdir().unwrap());
+            let table = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB);";
+            let connection = Connection::open(place.path()).unwrap();
+            connection.execute_batch(&format!("{table}{sql}")).unwrap();
+            connection.close().unwrap();
+            place
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("a?b#c%41.db")
+        }
+
+        fn names(&self) -> usize {
+            std::fs::read_dir(self.0.path()).unwrap().count()
+        }
+
+        fn values(&self) -> Result<Vec<(u64, u64)>> {
+            let mut found = Vec::new();
+            inspect::values(&self.path(), Held::Database, &mut |key, bytes| {
+                found.push((key, bytes));
+                Ok(())
+            })?;
+            Ok(found)
+        }
+    }
+
+    #[test]
+    fn values_are_visited_by_rising_key_with_their_bytes() {
+        let place = Place::with(
+            "INSERT INTO kv VALUES(7,zeroblob(100000)),(2,x''),(3,'grün'),(9000000000,x'00ff')",
+        );
+        let expected = [(2, 0), (3, 5), (7, 100_000), (9_000_000_000, 2)];
+        assert_eq!(place.values().unwrap(), expected);
+        assert_eq!(
+            inspect::recognise(&place.path()).unwrap().name(),
+            "database"
+        );
+    }
+
+    #[test]
+    fn what_no_file_can_hold_is_refused_by_its_key() {
+        for (row, named) in [
+            ("(5,NULL)", "value 5"),
+            ("(6,1.5)", "value 6"),
+            ("(-3,x'00')", "key -3"),
+            ("(0,x'00')", "key 0"),
+        ] {
+            let error = Place::with(&format!("INSERT INTO kv VALUES{row}")).values();
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn text_in_utf_16_is_refused_for_its_length_is_another() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let connection = Connection::open(place.path()).unwrap();
+        connection
+            .execute_batch(
+                "PRAGMA encoding='UTF-16le';
+                 CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB); INSERT INTO kv VALUES(1,'abc')",
+            )
+            .unwrap();
+        let error = place.values().unwrap_err().to_string();
+        assert!(error.contains("UTF-16"), "{error}");
+    }
+
+    #[test]
+    fn looking_at_a_database_in_wal_mode_changes_nothing_and_leaves_nothing() {
+        let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
+        assert_eq!(place.names(), 1, "the log is gone with its connection");
+        let before = std::fs::read(place.path()).unwrap();
+        let database = Database::open(&place.path()).unwrap();
+        assert_eq!(database.journal_mode().unwrap(), "wal");
+        assert_eq!(database.integrity_check(10).unwrap(), ["ok"]);
+        drop(database);
+        assert_eq!(place.names(), 1);
+        assert_eq!(std::fs::read(place.path()).unwrap(), before);
+    }
+
+    #[test]
+    fn what_stands_in_a_write_ahead_log_only_is_seen() {
+        let place = Place::with("PRAGMA journal_mode=wal");
+        let writer = Connection::open(place.path()).unwrap();
+        writer
+            .execute("INSERT INTO kv VALUES(1,zeroblob(10))", [])
+            .unwrap();
+        assert_eq!(place.values().unwrap(), [(1, 10)]);
+    }
+
+    #[test]
+    fn the_pages_of_all_sorts_add_up_to_those_of_the_file() {
+        let place = Place::with(
+            "WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c WHERE x<2000)
+             INSERT INTO kv SELECT x, zeroblob(10000) FROM c; DELETE FROM kv WHERE k>1900",
+        );
+        let database = Database::open(&place.path()).unwrap();
+        let page_use = database.page_use().unwrap();
+        let sorts = [page_use.interior, page_use.leaf, page_use.overflow];
+        let pages: u64 = sorts.iter().map(|sort| sort.pages).sum();
+        let free = database.freelist_count().unwrap();
+        assert!(free > 200, "{free}");
+        assert_eq!(pages + free, database.page_count().unwrap());
+        for sort in sorts {
+            assert!(
+                sort.pages > 0 && (1..=sort.bytes).contains(&sort.used_bytes),
+                "{page_use:?}"
+            );
+        }
+        let used: u64 = sorts.iter().map(|sort| sort.used_bytes).sum();
+        assert!(used >= 19_000_000, "all values are in use: {used}");
+    }
+
+    #[test]
+    fn a_vacuum_frees_the_free_pages() {
+        let place = Place::with(
+            "INSERT INTO kv VALUES(1,zeroblob(1000000)),(2,x'01'); DELETE FROM kv WHERE k=1",
+        );
+        let mut database = Database::open(&place.path()).unwrap();
+        assert!(database.freelist_count().unwrap() > 200);
+        database.vacuum().unwrap();
+        assert_eq!(database.freelist_count().unwrap(), 0);
+        assert_eq!(database.page_count().unwrap(), 2);
+        assert_eq!(place.values().unwrap(), [(2, 1)]);
+    }
+
+    #[test]
+    fn the_journal_mode_is_changed_unless_someone_else_has_the_database() {
+        let place = Place::with("");
+        let mut database = Database::open(&place.path()).unwrap();
+        database.set_journal_mode("wal").unwrap();
+        assert_eq!(database.journal_mode().unwrap(), "wal");
+        database.set_journal_mode("delete").unwrap();
+        assert_eq!(database.journal_mode().unwrap(), "delete");
+        assert_eq!(place.names(), 1);
+    }
+
+    #[test]
+    fn damage_is_told_by_lines_not_by_an_error() {
+        let place = Place::with(
+            "WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c WHERE x<200)
+             INSERT INTO kv SELECT x, zeroblob(5000) FROM c",
+        );
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(place.path())
+            .unwrap();
+        file.write_all_at(&[0xa5; 8192], 40_960).unwrap();
+        let database = Database::open(&place.path()).unwrap();
+        let lines = database.integrity_check(10).unwrap();
+        assert!(
+            (1..=10).contains(&lines.len()) && lines != ["ok"],
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn an_interrupted_write_is_told_and_not_undone() {
+        let place = Place::with("INSERT INTO kv VALUES(1,zeroblob(100))");
+        let copy = Place(tempfile::tempdir().unwrap());
+        let writer = Connection::open(place.path()).unwrap();
+        writer
+            .execute_batch(
+                "PRAGMA cache_size=1; BEGIN; UPDATE kv SET v=zeroblob(1000000) WHERE k=1",
+            )
+            .unwrap();
+        for suffix in ["", "-journal"] {
+            std::fs::copy(beside(&place.path(), suffix), beside(&copy.path(), suffix)).unwrap();
+        }
+        let error = Database::open(&copy.path()).unwrap_err().to_string();
+        assert!(error.contains("interrupted"), "{error}");
+        assert_eq!(copy.names(), 2);
+    }
+}
