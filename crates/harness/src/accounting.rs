@@ -49,6 +49,26 @@ pub struct Usage {
     pub peak_memory_bytes: Option<u64>,
 }
 
+impl std::ops::AddAssign for Usage {
+    /// Two windows as one; what one of them does not know, both do not.
+    fn add_assign(&mut self, more: Self) {
+        self.wall_ns += more.wall_ns;
+        self.run_delay_ns = self.run_delay_ns.zip(more.run_delay_ns).map(|(a, b)| a + b);
+        self.thread_cpu_ns += more.thread_cpu_ns;
+        self.process_cpu_ns += more.process_cpu_ns;
+        self.user_ns += more.user_ns;
+        self.system_ns += more.system_ns;
+        self.minor_faults += more.minor_faults;
+        self.major_faults += more.major_faults;
+        self.voluntary_switches += more.voluntary_switches;
+        self.involuntary_switches += more.involuntary_switches;
+        self.in_blocks += more.in_blocks;
+        self.out_blocks += more.out_blocks;
+        self.io = self.io.zip(more.io).map(|(a, b)| a.and(&b));
+        self.peak_memory_bytes = self.peak_memory_bytes.max(more.peak_memory_bytes);
+    }
+}
+
 /// Takes the readings. Belongs to the thread that made it, because the run-queue delay does.
 #[derive(Debug)]
 pub struct Accounting {

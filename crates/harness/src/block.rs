@@ -35,6 +35,9 @@ fn steps<'a>(window: &'a Window<'_>) -> impl Iterator<Item = Step> + 'a {
     window.iter().copied().flatten().map(Step::decode)
 }
 
+/// Prepared values begin on a page.
+const PAYLOAD_ALIGNMENT: usize = 4096;
+
 /// Where the clock is read.
 pub(crate) enum Timing<'a> {
     /// At the ends only, by the caller.
@@ -54,110 +57,156 @@ pub(crate) struct Done {
     pub(crate) last_commit_ns: u64,
 }
 
-/// Runs the operations of a window.
-pub(crate) fn run_block(
-    session: &mut dyn Session,
-    workload: &Workload,
-    window: &Window<'_>,
-    payloads: &Payloads,
-    buffer: &mut Buffer,
-    timing: Timing<'_>,
-) -> Result<Done, HarnessError> {
-    match timing {
-        Timing::Ends => run_with(session, workload, window, payloads, buffer, &mut NoClock),
-        Timing::EachOperation(histogram) => {
-            let mut clock = ChainedClock {
-                last: Instant::now(),
-                histogram,
-            };
-            run_with(session, workload, window, payloads, buffer, &mut clock)
-        }
-    }
+/// The operations of a block, whose steps may be given in parts: transactions go over their ends.
+pub(crate) struct Block<'a> {
+    session: &'a mut dyn Session,
+    workload: &'a Workload,
+    buffer: &'a mut Buffer,
+    /// Operations of the transaction that is open.
+    open: u64,
+    done: Done,
 }
 
-fn run_with<C: Clock>(
-    session: &mut dyn Session,
-    workload: &Workload,
-    window: &Window<'_>,
-    payloads: &Payloads,
-    buffer: &mut Buffer,
-    clock: &mut C,
-) -> Result<Done, HarnessError> {
-    let per = workload.per_transaction;
-    match (workload.operation, workload.delivery) {
-        (Operation::Read, Delivery::Copy) => run(
+impl<'a> Block<'a> {
+    pub(crate) fn new(
+        session: &'a mut dyn Session,
+        workload: &'a Workload,
+        buffer: &'a mut Buffer,
+    ) -> Self {
+        Self {
             session,
-            per,
-            Access::Read,
-            window,
-            clock,
-            |session, _, step| expect(step, session.read_into(Key(step.key), buffer)?),
-        ),
-        (Operation::Read, Delivery::InPlace) => run(
-            session,
-            per,
-            Access::Read,
-            window,
-            clock,
-            |session, _, step| expect(step, session.read_in_place(Key(step.key), &mut touch)?),
-        ),
-        (Operation::Overwrite, _) => run(
-            session,
-            per,
-            Access::Write,
-            window,
-            clock,
-            |session, index, step| {
-                expect(step, session.overwrite(Key(step.key), payloads.get(index))?)
-            },
-        ),
-    }
-}
-
-/// The loop itself.
-#[inline]
-fn run<C: Clock>(
-    session: &mut dyn Session,
-    per: PerTransaction,
-    access: Access,
-    window: &Window<'_>,
-    clock: &mut C,
-    mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-) -> Result<Done, HarnessError> {
-    // 0: outside `begin` … `commit` each operation is a transaction of its own.
-    let group = match per {
-        PerTransaction::All => u64::MAX,
-        PerTransaction::Operations(1) => 0,
-        PerTransaction::Operations(n) => u64::from(n),
-    };
-    let mut done = Done::default();
-    let mut open = 0;
-    for (index, step) in steps(window).enumerate() {
-        if group > 0 && open == 0 {
-            session.begin(access)?;
-            clock.resume();
+            workload,
+            buffer,
+            open: 0,
+            done: Done::default(),
         }
-        done.bytes += operation(session, index, &step)?;
-        clock.operation();
-        if group > 0 {
-            open += 1;
-            if open == group {
-                session.commit()?;
-                done.commits += 1;
-                open = 0;
+    }
+
+    /// Runs the operations of a window.
+    pub(crate) fn part(
+        &mut self,
+        window: &Window<'_>,
+        payloads: &mut Payloads,
+        timing: &mut Timing<'_>,
+    ) -> Result<(), HarnessError> {
+        match timing {
+            Timing::Ends => self.with(window, payloads, &mut NoClock),
+            Timing::EachOperation(histogram) => {
+                let mut clock = ChainedClock {
+                    last: Instant::now(),
+                    histogram,
+                };
+                self.with(window, payloads, &mut clock)
             }
         }
     }
-    if open > 0 {
-        let committing = Instant::now();
-        session.commit()?;
-        done.last_commit_ns = u64::try_from(committing.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        done.commits += 1;
+
+    /// Commits what is open.
+    pub(crate) fn finish(&mut self) -> Result<(), HarnessError> {
+        if self.open > 0 {
+            let committing = Instant::now();
+            self.session.commit()?;
+            let elapsed = committing.elapsed().as_nanos();
+            self.done.last_commit_ns = u64::try_from(elapsed).unwrap_or(u64::MAX);
+            self.done.commits += 1;
+            self.open = 0;
+        }
+        Ok(())
     }
-    if group == 0 {
-        done.commits = len(window);
+
+    /// What was done up to now.
+    pub(crate) fn done(&self) -> Done {
+        self.done
     }
-    Ok(done)
+
+    fn with<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        payloads: &mut Payloads,
+        clock: &mut C,
+    ) -> Result<(), HarnessError> {
+        let Self {
+            session,
+            workload,
+            buffer,
+            open,
+            done,
+        } = self;
+        let mut run = Loop {
+            session: &mut **session,
+            per: workload.per_transaction,
+            open,
+            done,
+        };
+        match (workload.operation, workload.delivery) {
+            (Operation::Read, Delivery::Copy) => {
+                run.over(window, Access::Read, clock, |session, _, step| {
+                    expect(step, session.read_into(Key(step.key), buffer)?)
+                })
+            }
+            (Operation::Read, Delivery::InPlace) => {
+                run.over(window, Access::Read, clock, |session, _, step| {
+                    expect(step, session.read_in_place(Key(step.key), &mut touch)?)
+                })
+            }
+            (Operation::Overwrite, _) => {
+                run.over(window, Access::Write, clock, |session, index, step| {
+                    let value = payloads.get(index, step);
+                    expect(step, session.overwrite(Key(step.key), value)?)
+                })
+            }
+        }
+    }
+}
+
+/// The loop itself, and what it carries from one part to the next.
+struct Loop<'a> {
+    session: &'a mut dyn Session,
+    per: PerTransaction,
+    open: &'a mut u64,
+    done: &'a mut Done,
+}
+
+impl Loop<'_> {
+    #[inline]
+    fn over<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        access: Access,
+        clock: &mut C,
+        mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), HarnessError> {
+        // 0: outside `begin` … `commit` each operation is a transaction of its own.
+        let group = match self.per {
+            PerTransaction::All => u64::MAX,
+            PerTransaction::Operations(1) => 0,
+            PerTransaction::Operations(n) => u64::from(n),
+        };
+        let mut bytes = 0;
+        let mut open = *self.open;
+        for (index, step) in steps(window).enumerate() {
+            if group > 0 && open == 0 {
+                self.session.begin(access)?;
+                clock.resume();
+            }
+            bytes += operation(self.session, index, &step)?;
+            clock.operation();
+            if group > 0 {
+                open += 1;
+                if open == group {
+                    self.session.commit()?;
+                    self.done.commits += 1;
+                    open = 0;
+                }
+            }
+        }
+        self.done.bytes += bytes;
+        *self.open = open;
+        if group == 0 {
+            self.done.commits += len(window);
+        }
+        Ok(())
+    }
 }
 
 /// The value must be there with its size: a miss or a short value is an error, never a fast
@@ -245,12 +294,18 @@ pub(crate) fn serialise(histogram: &Histogram<u64>) -> Result<String, HarnessErr
     Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
 }
 
-/// The values to be written by a window, generated beforehand, each on a page boundary as the
-/// destination of reads is.
-#[derive(Default)]
-pub(crate) struct Payloads {
-    memory: Option<memmap2::Mmap>,
-    ranges: Vec<(usize, usize)>,
+/// The values that a window writes.
+pub(crate) enum Payloads {
+    /// None: it reads.
+    None,
+    /// Generated beforehand, each on a page boundary as the destination of reads is.
+    Prepared {
+        memory: memmap2::Mmap,
+        /// Begin and length of each.
+        ranges: Vec<(usize, usize)>,
+    },
+    /// Drawn one by one while the clock runs.
+    Timed(Vec<u8>),
 }
 
 impl Payloads {
@@ -263,11 +318,11 @@ impl Payloads {
         let mut end = 0;
         for step in steps(window) {
             ranges.push((end, step.bytes as usize));
-            end += (step.bytes as usize).next_multiple_of(4096);
+            end += (step.bytes as usize).next_multiple_of(PAYLOAD_ALIGNMENT);
         }
         let memory_error = |error| {
             HarnessError::invalid(format!(
-                "cannot get {end} bytes of memory for the values to write: {error}; give fewer operations per block"
+                "cannot get {end} bytes of memory for the values to write: {error}; free some, or measure smaller values"
             ))
         };
         let mut memory = memmap2::MmapMut::map_anon(end.max(1)).map_err(memory_error)?;
@@ -275,19 +330,48 @@ impl Payloads {
             generator.fill(step.key, version, &mut memory[*start..start + bytes]);
         }
         let memory = memory.make_read_only().map_err(memory_error)?;
-        Ok(Self {
-            memory: Some(memory),
-            ranges,
-        })
+        Ok(Self::Prepared { memory, ranges })
     }
 
     #[inline]
-    fn get(&self, index: usize) -> &[u8] {
-        let (start, bytes) = self.ranges[index];
-        self.memory
-            .as_ref()
-            .map_or(&[], |memory| &memory[start..start + bytes])
+    fn get(&mut self, index: usize, step: &Step) -> &[u8] {
+        match self {
+            Self::None => &[],
+            Self::Prepared { memory, ranges } => {
+                let (start, bytes) = ranges[index];
+                &memory[start..start + bytes]
+            }
+            Self::Timed(buffer) => {
+                let bytes = step.bytes as usize;
+                if buffer.len() < bytes {
+                    buffer.resize(bytes, 0);
+                }
+                stowplan_stores::randomness(&mut buffer[..bytes]);
+                &buffer[..bytes]
+            }
+        }
     }
+}
+
+/// Cuts a window into parts whose prepared values take no more than `most` bytes of memory each,
+/// one value at least.
+pub(crate) fn parts<'a>(window: &Window<'a>, most: usize) -> Vec<Window<'a>> {
+    let mut parts = Vec::new();
+    for slice in window {
+        let mut rest = *slice;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |raw: &&RawStep| {
+                bytes += (Step::decode(raw).bytes as usize).next_multiple_of(PAYLOAD_ALIGNMENT);
+                bytes <= most
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (part, after) = rest.split_at(count);
+            parts.push([part, &[][..]]);
+            rest = after;
+        }
+    }
+    parts
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod disk;
 pub mod environment;
 mod error;
 pub mod interrupt;
+pub mod kvtest;
 pub mod page_cache;
 pub mod plan;
 mod platform;

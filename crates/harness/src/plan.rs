@@ -437,7 +437,7 @@ fn block_seconds(cell: &Cell) -> f64 {
         (true, _, PerTransaction::Operations(_)) if syncs => 2e-3,
         (true, ..) => 120e-6,
         (false, CacheState::Cold, _) => 300e-6,
-        (false, CacheState::Warm, _) => 5e-6,
+        (false, CacheState::Warm | CacheState::AsFound, _) => 5e-6,
     };
     let timed = operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.

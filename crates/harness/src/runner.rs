@@ -18,18 +18,18 @@ use crate::interrupt::Interrupt;
 use crate::random::Random;
 use crate::sequence;
 use crate::worker_process::WorkerCommand;
-use blocks::{BlockSize, Blocks, Spot};
+pub(crate) use blocks::{BlockSize, Blocks, Place, Spot, filling};
 use instances::Instances;
 use log::ResultLog;
-use spoiled::{Spoiled, spoiled};
+pub(crate) use spoiled::{Spoiled, spoiled};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Measurement, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings,
-    Warning, WarningKind,
+    Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
+    Settings, Warning, WarningKind,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -388,6 +388,7 @@ impl<'a> Runner<'a> {
                 sequence,
                 first: u64::from(position) * (trial.lead_in + trial.operations),
                 version: self.instances.next_version(cell),
+                payloads: PayloadSource::Prepared,
                 round: 0,
                 position,
             };
@@ -450,6 +451,7 @@ impl<'a> Runner<'a> {
                     sequence: sequences.of(cell),
                     first,
                     version: self.instances.next_version(cell),
+                    payloads: PayloadSource::Prepared,
                     round: progress.round,
                     position: u32::try_from(position).unwrap_or(u32::MAX),
                 };

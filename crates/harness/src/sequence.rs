@@ -1,8 +1,8 @@
 //! Operation sequences: which keys a round visits, in which order.
 //!
 //! A sequence is drawn once per comparison and round, shared by the cells of the round, and
-//! mapped by their workers, foreign ones included. It names every key of the dataset exactly
-//! once; a block is a window of it, and indices are cyclic.
+//! mapped by their workers, foreign ones included. In a study it names every key of the dataset
+//! exactly once; a block is a window of it, and indices are cyclic.
 //!
 //! ```text
 //! offset  bytes  content
@@ -89,6 +89,29 @@ pub(crate) fn write_steps(
     seed: u64,
     size: impl Fn(u64) -> usize,
 ) -> Result<(), HarnessError> {
+    write_visits(path, count, |put| {
+        visit_keys(count, order, seed, |key| {
+            let bytes = step_bytes(key, size(key) as u64)?;
+            put(Step { key, bytes })
+        })
+    })
+}
+
+/// The size of a value as a step holds it.
+pub(crate) fn step_bytes(key: u64, bytes: u64) -> Result<u32, HarnessError> {
+    u32::try_from(bytes).map_err(|_| {
+        HarnessError::invalid(format!(
+            "value {key} has {bytes} bytes; the largest that can be measured has 4294967295"
+        ))
+    })
+}
+
+/// Writes the `count` steps that `visits` puts to `path`: complete under its name, or not at all.
+pub(crate) fn write_visits(
+    path: &Path,
+    count: u64,
+    visits: impl FnOnce(&mut dyn FnMut(Step) -> Result<(), HarnessError>) -> Result<(), HarnessError>,
+) -> Result<(), HarnessError> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let partial = tempfile::Builder::new()
         .prefix(".sequence-")
@@ -98,16 +121,7 @@ pub(crate) fn write_steps(
     let write_error = || HarnessError::io("write", path);
     out.write_all(MAGIC).map_err(write_error())?;
     out.write_all(&count.to_le_bytes()).map_err(write_error())?;
-    visit_keys(count, order, seed, |key| {
-        let bytes = size(key);
-        let bytes = u32::try_from(bytes).map_err(|_| {
-            HarnessError::invalid(format!(
-                "value {key} has {bytes} bytes; the largest that can be measured has 4294967295"
-            ))
-        })?;
-        out.write_all(&Step { key, bytes }.encode())
-            .map_err(write_error())
-    })?;
+    visits(&mut |step| out.write_all(&step.encode()).map_err(write_error()))?;
     let partial = out
         .into_inner()
         .map_err(|e| write_error()(e.into_error()))?;
@@ -122,16 +136,22 @@ fn visit_keys(
     count: u64,
     order: AccessOrder,
     seed: u64,
-    mut visit: impl FnMut(u64) -> Result<(), HarnessError>,
+    visit: impl FnMut(u64) -> Result<(), HarnessError>,
 ) -> Result<(), HarnessError> {
     match order {
         AccessOrder::Ascending => (1..=count).try_for_each(visit),
         AccessOrder::Descending => (1..=count).rev().try_for_each(visit),
-        AccessOrder::Random => {
-            let buckets = count.div_ceil(BUCKET_KEYS);
-            visit_shuffled(count, buckets, seed, &mut visit)
-        }
+        AccessOrder::Random => visit_permuted(count, seed, visit),
     }
+}
+
+/// Calls `visit` with each number from 1 to `count` once, in random order.
+pub(crate) fn visit_permuted(
+    count: u64,
+    seed: u64,
+    mut visit: impl FnMut(u64) -> Result<(), HarnessError>,
+) -> Result<(), HarnessError> {
+    visit_shuffled(count, count.div_ceil(BUCKET_KEYS), seed, &mut visit)
 }
 
 /// A uniformly random permutation in bounded memory: each key falls into a random bucket, and

@@ -28,8 +28,8 @@ pub use measurement::{
     BlockKind, IoCounters, Measurement, Residency, SyncCalls, Verification, WallBreakdown,
 };
 pub use protocol::{
-    BlockTask, FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Task, ToWorker, WireError, decode,
-    encode,
+    BlockTask, FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Task, ToWorker,
+    WireError, decode, encode,
 };
 pub use result::{
     CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PreparationRecord, Record,

@@ -2,6 +2,7 @@
 
 use crate::CellId;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a block was timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,6 +70,9 @@ pub struct Measurement {
     pub outside: WallBreakdown,
     /// Largest resident set of the worker up to now (`VmHWM`).
     pub peak_memory_bytes: Option<u64>,
+    /// What the engine itself counted on the block's connection since it was opened, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
     /// Pages found in the page cache before a cold block.
     pub residency: Option<Residency>,
     /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
@@ -133,6 +137,21 @@ pub struct IoCounters {
     pub storage_read_bytes: u64,
     /// Bytes sent to storage.
     pub storage_write_bytes: u64,
+}
+
+impl IoCounters {
+    /// Those of two windows together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            read_call_bytes: self.read_call_bytes + other.read_call_bytes,
+            write_call_bytes: self.write_call_bytes + other.write_call_bytes,
+            read_calls: self.read_calls + other.read_calls,
+            write_calls: self.write_calls + other.write_calls,
+            storage_read_bytes: self.storage_read_bytes + other.storage_read_bytes,
+            storage_write_bytes: self.storage_write_bytes + other.storage_write_bytes,
+        }
+    }
 }
 
 /// Sync calls made through the C library by this process.

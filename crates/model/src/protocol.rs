@@ -20,7 +20,7 @@ use thiserror::Error;
 /// The magic word of the greeting.
 pub const PROTOCOL_NAME: &str = "stowplan-worker";
 /// The version of the protocol; parent and worker must agree.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// What the parent tells a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,12 +88,16 @@ pub struct Job {
     pub store: StoreSpec,
     /// What is done.
     pub workload: Workload,
-    /// Directory of the built store.
+    /// Directory of the built store; for data that someone brought along, their own place.
     pub instance: PathBuf,
-    /// Directory of the dataset.
-    pub dataset: PathBuf,
-    /// File of versions: one little-endian u32 per key; 0 is the version the dataset holds.
-    pub versions: PathBuf,
+    /// Directory of the dataset; none for data that someone brought along, of which only keys and
+    /// sizes are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dataset: Option<PathBuf>,
+    /// File of versions: one little-endian u32 per key; 0 is the version the dataset holds. None
+    /// where there is no dataset.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<PathBuf>,
     /// What to do.
     pub task: Task,
 }
@@ -126,10 +130,25 @@ pub struct BlockTask {
     pub operations: u64,
     /// Version that overwritten values get.
     pub version: u32,
+    /// Where the bytes come from that are written.
+    #[serde(default)]
+    pub payloads: PayloadSource,
     /// Round, from 0.
     pub round: u32,
     /// Position within the round, from 0.
     pub position: u32,
+}
+
+/// Where the bytes come from that a block writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayloadSource {
+    /// They are generated before the clock starts.
+    #[default]
+    Prepared,
+    /// They are drawn from SQLite's generator of randomness between two operations, within the
+    /// time, as kvtest does. Nobody can check afterwards what was written.
+    Timed,
 }
 
 /// Why a line of the protocol could not be read.

@@ -101,6 +101,8 @@ pub enum CacheState {
     /// No page of the data the block reads is in the page cache (inodes and directory entries
     /// may be); verified before the block.
     Cold,
+    /// Whatever it is: nothing is done about it, and nothing is checked.
+    AsFound,
 }
 
 impl CacheState {
@@ -110,6 +112,7 @@ impl CacheState {
         match self {
             Self::Warm => "warm",
             Self::Cold => "cold",
+            Self::AsFound => "as-found",
         }
     }
 }

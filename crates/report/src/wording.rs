@@ -382,6 +382,7 @@ fn work(analysis: &Analysis, cell: &CellSummary) -> String {
         .unwrap_or_default();
     let cache = match (workload.operation, workload.cache) {
         (Operation::Read, CacheState::Warm) => " that are in the page cache",
+        (Operation::Read, CacheState::AsFound) => " with the page cache as it was found",
         (Operation::Read, CacheState::Cold) => " that are not in the page cache",
         (Operation::Overwrite, _) => "",
     };

@@ -11,6 +11,7 @@ pub mod conformance;
 mod disk;
 mod error;
 mod files;
+mod files_indexed;
 mod flat;
 pub mod inspect;
 mod key;
@@ -24,7 +25,7 @@ mod syncs;
 pub use buffer::Buffer;
 pub use error::StoreError;
 pub use key::Key;
-pub use sqlite::DATABASE_FILE;
+pub use sqlite::{DATABASE_FILE, randomness};
 pub use store::{Access, Connection, Counters, Found, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 

@@ -134,14 +134,17 @@ fn run_on(
     session: &mut Recorder,
     workload: &Workload,
     window: &Window<'_>,
-    timing: Timing<'_>,
+    mut timing: Timing<'_>,
 ) -> std::result::Result<Done, HarnessError> {
     let mut buffer = Buffer::with_capacity(1).unwrap();
-    let payloads = match workload.operation {
-        Operation::Read => Payloads::default(),
+    let mut payloads = match workload.operation {
+        Operation::Read => Payloads::None,
         Operation::Overwrite => Payloads::prepare(&generator(), window, 3).unwrap(),
     };
-    run_block(session, workload, window, &payloads, &mut buffer, timing)
+    let mut block = Block::new(session, workload, &mut buffer);
+    block.part(window, &mut payloads, &mut timing)?;
+    block.finish()?;
+    Ok(block.done())
 }
 
 fn generator() -> Generator {
@@ -369,9 +372,11 @@ fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
     let generator = generator();
     let steps = generated(&generator, 1..=12);
     let window = [&steps[8..], &steps[..8]];
-    let payloads = Payloads::prepare(&generator, &window, 9).unwrap();
-    for (index, key) in (9..=12).chain(1..=8).enumerate() {
-        let payload = payloads.get(index);
+    let mut payloads = Payloads::prepare(&generator, &window, 9).unwrap();
+    let keys: Vec<u64> = (9..=12).chain(1..=8).collect();
+    assert_eq!(keys.len() as u64, len(&window));
+    for ((index, key), step) in keys.into_iter().enumerate().zip(super::steps(&window)) {
+        let payload = payloads.get(index, &step);
         assert!(generator.matches(key, 9, payload), "key {key}");
         assert!(
             payload.len() < 8 || !generator.matches(key, 8, payload),
@@ -379,7 +384,6 @@ fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
         );
         assert_eq!(payload.as_ptr().addr() % 4096, 0, "key {key}");
     }
-    assert_eq!(payloads.ranges.len(), 12);
 }
 
 #[test]
@@ -409,6 +413,71 @@ fn overwrites_hand_each_key_its_own_payload() {
 
 #[test]
 fn payloads_of_nothing_can_be_prepared() {
-    let payloads = Payloads::prepare(&generator(), &[&[], &[]], 1).unwrap();
-    assert!(payloads.ranges.is_empty());
+    assert!(Payloads::prepare(&generator(), &[&[], &[]], 1).is_ok());
+}
+
+#[test]
+fn payloads_drawn_within_the_time_have_their_size_and_differ() {
+    let mut payloads = Payloads::Timed(Vec::new());
+    let mut draw = |bytes| payloads.get(0, &Step { key: 1, bytes }).to_vec();
+    let drawn = [draw(100), draw(50), draw(100)];
+    assert_eq!(drawn.each_ref().map(Vec::len), [100, 50, 100]);
+    assert_ne!(drawn[0], drawn[2]);
+    assert_ne!(drawn[0][..50], drawn[1][..]);
+}
+
+#[test]
+fn parts_hold_every_step_in_order_and_no_more_memory_than_allowed() {
+    let steps: Vec<RawStep> = (1..=40).map(|key| raw(key, 3_000 * key as u32)).collect();
+    let window = [&steps[25..], &steps[..25]];
+    let parts = parts(&window, 200_000);
+    let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
+    assert_eq!(joined, window.concat());
+    for part in &parts {
+        let bytes: usize = super::steps(part)
+            .map(|step| (step.bytes as usize).next_multiple_of(4096))
+            .sum();
+        assert!(bytes <= 200_000 && len(part) >= 1, "{bytes}");
+    }
+    assert!(parts.len() > 10);
+    assert_eq!(
+        super::parts(&[&steps[39..], &[]], 1).len(),
+        1,
+        "one fits always"
+    );
+}
+
+#[test]
+fn a_transaction_goes_over_the_ends_of_parts() {
+    let steps = some_steps(10);
+    for (per, commits) in [
+        (PerTransaction::All, 1),
+        (PerTransaction::Operations(4), 3),
+        (PerTransaction::Operations(1), 10),
+    ] {
+        let mut session = Recorder::holding(&steps);
+        let workload = workload(Operation::Read, Delivery::Copy, per);
+        let mut buffer = Buffer::with_capacity(1).unwrap();
+        let mut block = Block::new(&mut session, &workload, &mut buffer);
+        for part in [&steps[..3], &steps[3..9], &steps[9..]] {
+            let part = [part, &[]];
+            block
+                .part(&part, &mut Payloads::None, &mut Timing::Ends)
+                .unwrap();
+        }
+        block.finish().unwrap();
+        assert_eq!(block.done().commits, commits, "{per}");
+        assert_eq!(block.done().bytes, 550);
+        let begun = session
+            .calls
+            .iter()
+            .filter(|c| matches!(c, Call::Begin(_)))
+            .count();
+        let expected = if per == PerTransaction::Operations(1) {
+            0
+        } else {
+            commits
+        };
+        assert_eq!(begun as u64, expected, "{per}");
+    }
 }

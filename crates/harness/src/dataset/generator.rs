@@ -83,13 +83,18 @@ impl Generator {
     /// Whether `value` is this version of the value of `key`, byte for byte. Allocates nothing.
     #[must_use]
     pub fn matches(&self, key: u64, version: u32, value: &[u8]) -> bool {
+        value.len() == self.size(key) && self.filled(key, version, value)
+    }
+
+    /// Whether [`Self::fill`] gives these bytes, for a value of their length. Allocates nothing.
+    #[must_use]
+    pub fn filled(&self, key: u64, version: u32, value: &[u8]) -> bool {
         let mut expected = [0; PIECE_BYTES];
-        value.len() == self.size(key)
-            && value.chunks(PIECE_BYTES).enumerate().all(|(index, piece)| {
-                let expected = &mut expected[..piece.len()];
-                self.fill_part(key, version, value.len(), index * PIECE_BYTES, expected);
-                piece == expected
-            })
+        value.chunks(PIECE_BYTES).enumerate().all(|(index, piece)| {
+            let expected = &mut expected[..piece.len()];
+            self.fill_part(key, version, value.len(), index * PIECE_BYTES, expected);
+            piece == expected
+        })
     }
 
     /// The bytes from `from` on of a value of `size` bytes.

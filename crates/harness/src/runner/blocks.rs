@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_model::{
     AccessOrder, BlockKind, BlockTask, CacheState, Cell, CellId, Delivery, FromWorker, HarnessCost,
-    Job, Measurement, Operation, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
-    encode,
+    Job, Measurement, Operation, PayloadSource, PerTransaction, Settings, StoreSpec, Task,
+    Verification, Workload, encode,
 };
 
 /// How long a block should last, nanoseconds of corrected time (R4).
@@ -30,15 +30,15 @@ const LATENCY_WRITES: u64 = 2_000;
 
 /// Operations of a block and of its lead-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockSize {
-    pub(super) lead_in: u64,
-    pub(super) operations: u64,
+pub(crate) struct BlockSize {
+    pub(crate) lead_in: u64,
+    pub(crate) operations: u64,
     writes: bool,
 }
 
 impl BlockSize {
     /// The size of a first, short trial.
-    pub(super) fn trial(cell: &Cell, count: u64, cache_bytes: u64) -> Self {
+    pub(crate) fn trial(cell: &Cell, count: u64, cache_bytes: u64) -> Self {
         let (lead_in, operations) = if waits_for_disk(cell) {
             (5, 50)
         } else {
@@ -47,11 +47,20 @@ impl BlockSize {
         Self::within(cell, lead_in, operations, count)
     }
 
+    /// Just that.
+    pub(crate) fn exactly(lead_in: u64, operations: u64) -> Self {
+        Self {
+            lead_in,
+            operations,
+            writes: false,
+        }
+    }
+
     /// The size where the workload fixes it.
-    pub(super) fn given(cell: &Cell, count: u64) -> Option<Self> {
+    pub(crate) fn given(cell: &Cell, count: u64) -> Option<Self> {
         let operations = u64::from(cell.workload.operations?);
         let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
-            (CacheState::Cold, _) => 0,
+            (CacheState::Cold | CacheState::AsFound, _) => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
         };
@@ -69,7 +78,7 @@ impl BlockSize {
         clippy::cast_sign_loss,
         reason = "a choice of size"
     )]
-    pub(super) fn from_trial(
+    pub(crate) fn from_trial(
         cell: &Cell,
         trial: &Measurement,
         count: u64,
@@ -85,7 +94,7 @@ impl BlockSize {
         };
         let operations = fitting.clamp(least, OPERATIONS.1);
         let lead_in = match cell.workload.cache {
-            CacheState::Cold => 0,
+            CacheState::Cold | CacheState::AsFound => 0,
             // Lasts no longer than two blocks.
             CacheState::Warm => filling(cache_bytes).min((2 * fitting).max(20)),
         };
@@ -93,7 +102,7 @@ impl BlockSize {
     }
 
     /// A latency block: the same, but overwrites are fewer.
-    pub(super) fn for_latency(self) -> Self {
+    pub(crate) fn for_latency(self) -> Self {
         let most = if self.writes {
             LATENCY_WRITES
         } else {
@@ -119,7 +128,7 @@ impl BlockSize {
 
 /// Operations that fill a store's private cache: each brings in one page of it at least. With a
 /// cache of 4 MB the first thousand SELECTs took twice the time of later ones here.
-fn filling(cache_bytes: u64) -> u64 {
+pub(crate) fn filling(cache_bytes: u64) -> u64 {
     LEAD_IN.max(cache_bytes / 4096 * 5 / 4)
 }
 
@@ -133,31 +142,34 @@ fn waits_for_disk(cell: &Cell) -> bool {
 
 /// Where a cell's data lies.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
-    pub(super) instance: PathBuf,
-    pub(super) dataset: PathBuf,
-    pub(super) versions: PathBuf,
+pub(crate) struct Place {
+    pub(crate) instance: PathBuf,
+    /// None for data that someone brought along.
+    pub(crate) dataset: Option<PathBuf>,
+    /// None where there is no dataset.
+    pub(crate) versions: Option<PathBuf>,
 }
 
 /// Which part of which sequence a block visits, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
-    pub(super) sequence: &'a Path,
-    pub(super) first: u64,
-    pub(super) version: u32,
-    pub(super) round: u32,
-    pub(super) position: u32,
+pub(crate) struct Spot<'a> {
+    pub(crate) sequence: &'a Path,
+    pub(crate) first: u64,
+    pub(crate) version: u32,
+    pub(crate) payloads: PayloadSource,
+    pub(crate) round: u32,
+    pub(crate) position: u32,
 }
 
 /// Starts workers.
-pub(super) struct Blocks<'a> {
+pub(crate) struct Blocks<'a> {
     command: &'a WorkerCommand,
     interrupt: &'a Interrupt,
     work: &'a Path,
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         command: &'a WorkerCommand,
         interrupt: &'a Interrupt,
         work: &'a Path,
@@ -170,7 +182,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Times one block; also returns the settings that the engine reports.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         &self,
         cell: &Cell,
         place: &Place,
@@ -185,6 +197,7 @@ impl<'a> Blocks<'a> {
             lead_in: size.lead_in,
             operations: size.operations,
             version: spot.version,
+            payloads: spot.payloads,
             round: spot.round,
             position: spot.position,
         });
@@ -195,7 +208,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Checks every value of a cell's store.
-    pub(super) fn verify(
+    pub(crate) fn verify(
         &self,
         cell: &Cell,
         place: &Place,
@@ -208,7 +221,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Builds a store; returns values and their bytes.
-    pub(super) fn build(
+    pub(crate) fn build(
         &self,
         cell: &Cell,
         store: StoreSpec,
@@ -227,7 +240,7 @@ impl<'a> Blocks<'a> {
 
     /// The cost of the harness per operation: the whole worker path with a store that does
     /// nothing.
-    pub(super) fn harness_cost(&self, seed: u64) -> Result<HarnessCost, HarnessError> {
+    pub(crate) fn harness_cost(&self, seed: u64) -> Result<HarnessCost, HarnessError> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
         let sequence = self.work.join("sequence.bin");
@@ -271,9 +284,9 @@ impl<'a> Blocks<'a> {
                 cache: CacheState::Warm,
                 operations: None,
             },
-            instance: nowhere.clone(),
-            dataset: nowhere.clone(),
-            versions: nowhere,
+            instance: nowhere,
+            dataset: None,
+            versions: None,
             task: Task::Measure(BlockTask {
                 block,
                 sequence: sequence.to_owned(),
@@ -281,6 +294,7 @@ impl<'a> Blocks<'a> {
                 lead_in: LEAD_IN,
                 operations: operations - LEAD_IN,
                 version: 0,
+                payloads: PayloadSource::Prepared,
                 round,
                 position: 0,
             }),
@@ -528,8 +542,8 @@ pub(super) mod tests {
     fn a_job_spells_out_every_setting_of_its_store() {
         let place = Place {
             instance: "/i".into(),
-            dataset: "/d".into(),
-            versions: "/v".into(),
+            dataset: Some("/d".into()),
+            versions: Some("/v".into()),
         };
         let job = job(&cell("files:layout=tree"), &place, Task::Verify);
         let settings: Vec<_> = job.store.settings.into_iter().collect();
@@ -544,8 +558,8 @@ pub(super) mod tests {
             ]
         );
         assert_eq!(job.instance, Path::new("/i"));
-        assert_eq!(job.dataset, Path::new("/d"));
-        assert_eq!(job.versions, Path::new("/v"));
+        assert_eq!(job.dataset.as_deref(), Some(Path::new("/d")));
+        assert_eq!(job.versions.as_deref(), Some(Path::new("/v")));
     }
 
     #[test]

@@ -122,8 +122,8 @@ impl Instances {
     pub(super) fn place(&self, cell: &Cell) -> Place {
         Place {
             instance: self.work.join(format!("store-{}", cell.instance)),
-            dataset: self.dataset_directory(&cell.dataset),
-            versions: self.work.join(format!("versions-{}", cell.instance)),
+            dataset: Some(self.dataset_directory(&cell.dataset)),
+            versions: Some(self.work.join(format!("versions-{}", cell.instance))),
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!((record.values, record.bytes), (20, 20_000));
         assert!(last.0 <= last.1 && last.1 == 20_000, "{last:?}");
         let directory = instances.opened("blobs").unwrap().directory().to_owned();
-        assert_eq!(directory, instances.place(&cell("files")).dataset);
+        assert_eq!(Some(directory), instances.place(&cell("files")).dataset);
         let again = instances.dataset("blobs", &spec(), &mut |_, _| ());
         assert_eq!(again.unwrap(), None);
     }
@@ -269,8 +269,13 @@ mod tests {
         assert_ne!(dir.instance, tree.instance);
         assert_ne!(dir.versions, tree.versions);
         assert_eq!(dir.dataset, tree.dataset);
-        for path in [&dir.instance, &dir.versions, &dir.dataset] {
-            assert_eq!(path.parent(), Some(Path::new("/work")));
+        let paths = [
+            Some(&dir.instance),
+            dir.versions.as_ref(),
+            dir.dataset.as_ref(),
+        ];
+        for path in paths {
+            assert_eq!(path.unwrap().parent(), Some(Path::new("/work")));
         }
     }
 

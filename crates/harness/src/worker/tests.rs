@@ -1,4 +1,6 @@
+use super::build::load_in_parallel;
 use super::*;
+use crate::versions;
 use crate::{dataset, sequence};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
@@ -6,8 +8,8 @@ use hdrhistogram::serialization::Deserializer;
 use std::collections::BTreeMap;
 use std::fs;
 use stowplan_model::{
-    AccessOrder, CellId, Content, DatasetSpec, Operation, PerTransaction, SizeDistribution,
-    StoreSpec,
+    AccessOrder, BlockKind, BlockTask, CacheState, CellId, Delivery, Measurement, Operation,
+    PayloadSource, PerTransaction, StoreSpec, Verification, Workload,
 };
 
 /// Values in the dataset.
@@ -113,8 +115,8 @@ impl Lab {
                 operations: None,
             },
             instance: self.path("store"),
-            dataset: self.path("dataset"),
-            versions: self.path("versions"),
+            dataset: Some(self.path("dataset")),
+            versions: Some(self.path("versions")),
             task,
         }
     }
@@ -126,6 +128,7 @@ impl Lab {
             first,
             lead_in,
             operations,
+            payloads: PayloadSource::Prepared,
             version: 1,
             round: 4,
             position: 2,
@@ -188,7 +191,7 @@ fn a_worker_greets_with_the_protocol_and_ends_when_told_or_left_alone() {
         else {
             panic!("{said:?}");
         };
-        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 1));
+        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 2));
     }
 }
 
@@ -480,7 +483,46 @@ fn the_store_that_does_nothing_is_timed_without_a_dataset() {
     };
     sequence::write_steps(&lab.path("sequence"), 100, AccessOrder::Random, 1, |_| 1).unwrap();
     let mut job = lab.reads(BlockKind::Ratio, 0, 10, 90);
-    job.dataset = lab.path("nowhere");
+    job.dataset = None;
     let measurement = lab.measured(job);
     assert_eq!((measurement.operations, measurement.bytes), (90, 90));
+}
+
+/// A job on the store alone, as if someone had brought it along.
+fn foreign(mut job: Job) -> Job {
+    job.dataset = None;
+    job.versions = None;
+    job
+}
+
+#[test]
+fn data_that_someone_brought_along_is_read_and_overwritten_without_a_dataset() {
+    let lab = Lab::built("files");
+    let read = lab.measured(foreign(lab.reads(BlockKind::Ratio, 0, 3, 20)));
+    assert_eq!((read.operations, read.lead_in_operations), (20, 3));
+    let write = lab.measured(foreign(lab.writes(5, 0, 20)));
+    assert_eq!(write.operations, 20);
+    let unknown = answer(foreign(lab.job(Task::Verify)));
+    let FromWorker::Failed { message } = unknown else {
+        panic!("{unknown:?}");
+    };
+    assert_eq!(message, "this task needs a dataset, and the job names none");
+}
+
+#[test]
+fn bytes_drawn_within_the_time_are_written_and_not_checked() {
+    let lab = Lab::built("sqlite");
+    let mut job = foreign(lab.writes(0, 0, 10));
+    let Task::Measure(task) = &mut job.task else {
+        panic!("it measures");
+    };
+    task.payloads = PayloadSource::Timed;
+    assert_eq!(lab.measured(job).operations, 10);
+    let FromWorker::Failed { message } = answer(lab.job(Task::Verify)) else {
+        panic!("other bytes than the dataset's were written");
+    };
+    assert!(
+        message.contains("its bytes are not those of version 0"),
+        "{message}"
+    );
 }

@@ -1,17 +1,19 @@
 //! One table in an SQLite database, as SQLite's kvtest has it: `kv(k INTEGER PRIMARY KEY, v BLOB)`.
 
-mod base;
+pub(crate) mod base;
 mod blob;
-mod counters;
+pub(crate) mod counters;
 mod database;
 pub(crate) mod inspect;
-mod options;
+pub(crate) mod options;
+mod randomness;
 mod session;
-mod statement;
+pub(crate) mod statement;
 mod store;
 
 use crate::{Result, Store, StoreError, StoreKind};
 use options::{Api, Location, Options, SETTINGS};
+pub use randomness::randomness;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
 use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings};
@@ -35,8 +37,15 @@ fn database_path(directory: &Path) -> PathBuf {
     }
 }
 
+/// Its name, and its version with the options it was built with.
+pub(crate) fn engine() -> (&'static str, String) {
+    let options = database::compile_options().unwrap_or_default();
+    let version = rusqlite::version();
+    ("SQLite", format!("{version} ({})", options.join(", ")))
+}
+
 /// What SQLite said about an action, in one line.
-fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
+pub(crate) fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, NotADatabase};
     let detail = match error.sqlite_error_code() {
         Some(DatabaseBusy | DatabaseLocked) => {
@@ -66,9 +75,7 @@ impl StoreKind for Sqlite {
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
-        let options = database::compile_options().unwrap_or_default();
-        let version = rusqlite::version();
-        Some(("SQLite", format!("{version} ({})", options.join(", "))))
+        Some(engine())
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {

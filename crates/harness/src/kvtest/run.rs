@@ -1,0 +1,226 @@
+//! `run`: the blobs of a database or a directory, read or overwritten in rounds, each in a worker
+//! process of its own.
+
+use super::visits::{Keys, Visits};
+use crate::interrupt::Interrupt;
+use crate::runner::{BlockSize, Blocks, Place, Spoiled, Spot, filling, spoiled};
+use crate::worker_process::WorkerCommand;
+use crate::{HarnessError, page_cache};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use stowplan_model::{
+    BlockKind, CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec,
+    Warning, WarningKind, Workload,
+};
+use stowplan_stores::registry;
+
+/// Rounds in which operations are timed singly as well.
+const LATENCY_ROUNDS: u32 = 3;
+/// Attempts at a warm block that did not measure what it should.
+const ATTEMPTS: u32 = 4;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// The database or the directory.
+    pub place: PathBuf,
+    /// How it is opened.
+    pub store: StoreSpec,
+    /// What is done.
+    pub workload: Workload,
+    /// Which keys are visited.
+    pub visits: Visits,
+    /// Rounds, at least 1.
+    pub rounds: u32,
+    /// No round begins after this.
+    pub budget: Option<Duration>,
+    /// Where the bytes come from that are written.
+    pub payloads: PayloadSource,
+    /// Whether operations are also timed singly.
+    pub latency: bool,
+    /// A directory for the operation sequences, which exists and is ours.
+    pub work: PathBuf,
+}
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The blocks.
+    pub measurements: Vec<Measurement>,
+    /// Settings as the engine reported them.
+    pub effective: Settings,
+    /// The cell that was run: the store with every setting, and what it can do.
+    pub cell: Cell,
+    /// What spoils or qualifies the figures.
+    pub warnings: Vec<Warning>,
+    /// Whether Ctrl-C ended it; what was measured before counts.
+    pub interrupted: bool,
+}
+
+/// Runs the rounds. `progress` gets the rounds that are done and all.
+///
+/// # Errors
+/// The store, its settings or the file system refuse; nothing was measured then. After the first
+/// round, Ctrl-C is no error.
+pub fn run(
+    task: &Task,
+    keys: &Keys,
+    workers: &WorkerCommand,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<Outcome, HarnessError> {
+    let mut rounds = Rounds {
+        task,
+        keys,
+        blocks: Blocks::new(workers, interrupt, &task.work),
+        place: Place {
+            instance: task.place.clone(),
+            dataset: None,
+            versions: None,
+        },
+        size: task.block_size(keys),
+        outcome: Outcome {
+            measurements: Vec::new(),
+            effective: Settings::default(),
+            cell: task.cell()?,
+            warnings: Vec::new(),
+            interrupted: false,
+        },
+    };
+    let began = Instant::now();
+    for round in 0..task.rounds {
+        if round > 0 && task.budget.is_some_and(|budget| began.elapsed() >= budget) {
+            break;
+        }
+        match rounds.round(round) {
+            Ok(()) => progress(round + 1, task.rounds),
+            Err(HarnessError::Interrupted) if round > 0 => {
+                rounds.outcome.interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(rounds.outcome)
+}
+
+impl Task {
+    /// The one cell there is.
+    fn cell(&self) -> Result<Cell, HarnessError> {
+        let resolved = registry::resolve(&self.store, 0)?;
+        Ok(Cell {
+            id: CellId("run".to_owned()),
+            key: "run".to_owned(),
+            label: self.store.to_string(),
+            role: Role::Baseline,
+            store: self.store.clone(),
+            settings: resolved.settings,
+            capabilities: resolved.capabilities,
+            workload: self.workload.clone(),
+            dataset: String::new(),
+            instance: String::new(),
+        })
+    }
+
+    /// All operations in one block. Before reads from the page cache, a lead-in that fills the
+    /// store's own cache; a lead-in of writes would change more blobs than were asked for.
+    fn block_size(&self, keys: &Keys) -> BlockSize {
+        let warm = self.workload.cache == CacheState::Warm && !self.workload.operation.writes();
+        let cache = self.store.settings.get("cache");
+        let cache_bytes = cache.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+        let lead_in = if warm {
+            filling(cache_bytes).min(keys.visited())
+        } else {
+            0
+        };
+        BlockSize::exactly(lead_in, self.visits.count)
+    }
+}
+
+struct Rounds<'a> {
+    task: &'a Task,
+    keys: &'a Keys,
+    blocks: Blocks<'a>,
+    place: Place,
+    size: BlockSize,
+    outcome: Outcome,
+}
+
+impl Rounds<'_> {
+    fn round(&mut self, round: u32) -> Result<(), HarnessError> {
+        if round == 0 && self.task.workload.cache == CacheState::Warm {
+            self.warm()?;
+        }
+        self.block(BlockKind::Ratio, round)?;
+        if self.task.latency && round < LATENCY_ROUNDS {
+            self.block(BlockKind::Latency, round)?;
+        }
+        Ok(())
+    }
+
+    /// One block; again if it should have been warm and was not, or the machine was taken away.
+    fn block(&mut self, kind: BlockKind, round: u32) -> Result<(), HarnessError> {
+        let mut size = self.size;
+        if kind == BlockKind::Latency && self.task.workload.operation.writes() {
+            size = size.for_latency();
+        }
+        for repeats in 0..ATTEMPTS {
+            let sequence = self.task.work.join("sequence.bin");
+            // Fresh keys for each block (R3).
+            let turn =
+                u64::from((round * 2 + u32::from(kind == BlockKind::Latency)) * ATTEMPTS + repeats);
+            self.task
+                .visits
+                .write(&sequence, self.keys, turn, size.lead_in, size.operations)?;
+            let spot = Spot {
+                sequence: &sequence,
+                first: 0,
+                version: version(turn),
+                payloads: self.task.payloads,
+                round,
+                position: 0,
+            };
+            let cell = &self.outcome.cell;
+            let (mut measured, effective) =
+                self.blocks.measure(cell, &self.place, size, kind, &spot)?;
+            measured.repeats = repeats;
+            let verdict = spoiled(cell, &measured);
+            let last = repeats + 1 == ATTEMPTS;
+            if verdict.is_none() || last {
+                if let Some(Spoiled::ReadFromStorage) = verdict {
+                    self.warn_of_storage(round);
+                }
+                self.outcome.effective = effective;
+                self.outcome.measurements.push(measured);
+                return Ok(());
+            }
+            if let Some(Spoiled::ReadFromStorage) = verdict {
+                self.warm()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn warm(&self) -> Result<(), HarnessError> {
+        page_cache::warm(&[&self.place.instance]).map(|_| ())
+    }
+
+    fn warn_of_storage(&mut self, round: u32) {
+        self.outcome.warnings.push(Warning {
+            kind: WarningKind::Repeated,
+            message: format!(
+                "Round {} read from storage {ATTEMPTS} times in a row, so it is not one of reads from the page cache.",
+                round + 1
+            ),
+            advice: "Free some memory, or measure with --cache-state as-found or cold.".to_owned(),
+        });
+    }
+}
+
+/// A version that no block before wrote: an overwrite by the same bytes would be none.
+#[expect(clippy::cast_possible_truncation, reason = "any number will do")]
+fn version(turn: u64) -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let milliseconds = now.unwrap_or_default().as_millis() as u32;
+    (milliseconds.wrapping_add(turn as u32)) | 1
+}

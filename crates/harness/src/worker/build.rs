@@ -1,0 +1,109 @@
+//! Building a store from a dataset.
+
+use super::Wire;
+use crate::dataset::Dataset;
+use crate::{HarnessError, disk, versions};
+use std::thread;
+use stowplan_model::{FromWorker, Job};
+use stowplan_stores::registry::Resolved;
+use stowplan_stores::{Access, Connection, Key, Store};
+
+/// Values between two progress messages.
+pub(super) const PROGRESS_EVERY: u64 = 2_000;
+
+pub(super) fn build(
+    job: &Job,
+    resolved: &Resolved,
+    wire: &mut Wire<'_>,
+) -> Result<FromWorker, HarnessError> {
+    let dataset = Dataset::open(super::dataset_of(job)?)?;
+    let store = resolved.kind.create(&job.instance, &resolved.settings)?;
+    wire.ready(resolved.settings.clone())?;
+    let threads = if resolved.capabilities.parallel_writers {
+        cpus().min(4)
+    } else {
+        1
+    };
+    load_in_parallel(&*store, &dataset, threads, wire)?;
+    store.checkpoint()?;
+    drop(store);
+    if let Some(versions) = &job.versions {
+        versions::reset(versions, dataset.count())?;
+    }
+    disk::sync_filesystem(&job.instance)?;
+    Ok(FromWorker::Built {
+        values: dataset.count(),
+        bytes: dataset.total_bytes(),
+    })
+}
+
+fn cpus() -> u64 {
+    thread::available_parallelism().map_or(1, |n| n.get() as u64)
+}
+
+/// Loads the dataset by several threads, each a contiguous part of the keys.
+pub(super) fn load_in_parallel(
+    store: &dyn Store,
+    dataset: &Dataset,
+    threads: u64,
+    wire: &mut Wire<'_>,
+) -> Result<(), HarnessError> {
+    let total = dataset.count();
+    if threads <= 1 {
+        let mut connection = store.connect()?;
+        load(&mut *connection, dataset, 1..=total, &mut |done| {
+            wire.say(&FromWorker::Progress { done, total })
+        })?;
+        return Ok(connection.close()?);
+    }
+    let (progress, reports) = std::sync::mpsc::channel::<u64>();
+    thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|part| {
+                let progress = progress.clone();
+                let keys = part * total / threads + 1..=(part + 1) * total / threads;
+                scope.spawn(move || -> Result<(), HarnessError> {
+                    let mut connection = store.connect()?;
+                    let mut before = 0;
+                    load(&mut *connection, dataset, keys, &mut |done| {
+                        let _ = progress.send(done - before);
+                        before = done;
+                        Ok(())
+                    })?;
+                    Ok(connection.close()?)
+                })
+            })
+            .collect();
+        drop(progress);
+        let mut done = 0;
+        for more in reports {
+            done += more;
+            wire.say(&FromWorker::Progress { done, total })?;
+        }
+        parts.into_iter().try_for_each(|part| {
+            part.join()
+                .unwrap_or_else(|_| Err(HarnessError::invalid("a loading thread panicked")))
+        })
+    })
+}
+
+/// Loads some keys of the dataset in one transaction.
+pub(super) fn load(
+    connection: &mut dyn Connection,
+    dataset: &Dataset,
+    keys: std::ops::RangeInclusive<u64>,
+    progress: &mut dyn FnMut(u64) -> Result<(), HarnessError>,
+) -> Result<(), HarnessError> {
+    let mut session = connection.session()?;
+    session.begin(Access::Write)?;
+    let mut done = 0;
+    for key in keys {
+        session.insert(Key(key), dataset.value(key))?;
+        done += 1;
+        if done % PROGRESS_EVERY == 0 {
+            progress(done)?;
+        }
+    }
+    session.commit()?;
+    progress(done)
+}
