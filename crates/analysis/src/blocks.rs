@@ -90,11 +90,10 @@ impl<'a> Blocks<'a> {
     /// delay and in the median block of each cell other threads used less than 1% of the wall
     /// time. One kind for the whole comparison, so that its ratios can be set side by side.
     pub(crate) fn metric(&self) -> Metric {
-        let corrected = self.by_cell.values().all(|rounds| {
-            let shares = rounds.values().map(|m| m.other_threads_share()).collect();
-            let quiet = median(shares).is_some_and(|share| share < OTHER_THREADS_LIMIT);
-            quiet && rounds.values().all(|m| m.run_delay_ns.is_some())
-        });
+        let corrected = self
+            .by_cell
+            .values()
+            .all(|rounds| metric_of(rounds.values().copied()) == Metric::Corrected);
         if corrected {
             Metric::Corrected
         } else {
@@ -143,6 +142,17 @@ impl<'a> Blocks<'a> {
                 Some((numerator.round, difference))
             })
             .collect()
+    }
+}
+
+/// Which time the blocks of one cell give; see [`Blocks::metric`].
+pub(crate) fn metric_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Metric {
+    let shares = blocks.clone().map(Measurement::other_threads_share);
+    let quiet = median(shares.collect()).is_some_and(|share| share < OTHER_THREADS_LIMIT);
+    if quiet && blocks.into_iter().all(|m| m.run_delay_ns.is_some()) {
+        Metric::Corrected
+    } else {
+        Metric::Wall
     }
 }
 

@@ -65,7 +65,7 @@ fn logs(series: &[(u32, f64)]) -> Vec<f64> {
 
 /// Location of times given by their logarithms, in nanoseconds: estimated as ratios are. With
 /// fewer rounds than an interval needs, the range of the rounds stands in its place.
-fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
+pub(crate) fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
     let estimate = match metric {
         Metric::Corrected => Estimate::hodges_lehmann(logs, ALPHA_OF_TIMES),
         Metric::Wall => Estimate::median(logs, ALPHA_OF_TIMES),
@@ -180,7 +180,7 @@ impl<'a> Described<'a> {
 }
 
 /// Percentiles over all latency blocks of a cell; nothing if it has none.
-fn latency(measurements: &[&Measurement], problems: &mut Vec<String>) -> Option<LatencySummary> {
+pub(crate) fn latency(measurements: &[&Measurement], problems: &mut Vec<String>) -> Option<LatencySummary> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
     for measurement in measurements {
         let Some(text) = &measurement.latency else {

@@ -1,0 +1,103 @@
+//! One cell measured in rounds, with nothing to compare it with.
+
+use crate::summary::{latency, location};
+use crate::{Interval, LatencySummary, Metric, blocks::metric_of, blocks::time_ns};
+use serde::Serialize;
+use stowplan_model::{BlockKind, Measurement};
+
+/// What one cell costs, over rounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repeated {
+    /// Rounds.
+    pub rounds: usize,
+    /// Operations of a round.
+    pub operations: u64,
+    /// What the time is.
+    pub metric: Metric,
+    /// Nanoseconds per operation: Hodges and Lehmann's estimate over rounds with its 95% interval
+    /// from 10 rounds on; below, the median and the range of the rounds.
+    pub time_ns: Interval,
+    /// Bytes per operation.
+    pub bytes: f64,
+    /// Percentiles of single operations; nothing if none were timed singly.
+    pub latency: Option<LatencySummary>,
+    /// Latency histograms that could not be read.
+    pub problems: Vec<String>,
+}
+
+/// Summarises the blocks of one cell. `besides` is time that belongs to a block and lies outside
+/// its timed window, nanoseconds. Nothing if there is no block timed as a whole.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "times and bytes far below 2^53")]
+pub fn repeated(
+    measurements: &[Measurement],
+    besides: impl Fn(&Measurement) -> u64,
+) -> Option<Repeated> {
+    let ratio = |m: &&Measurement| m.block == BlockKind::Ratio && m.operations > 0;
+    let blocks: Vec<&Measurement> = measurements.iter().filter(ratio).collect();
+    let metric = metric_of(blocks.iter().copied());
+    let each = |m: &&Measurement| {
+        let time = time_ns(m, metric) + besides(m);
+        (time.max(1) as f64 / m.operations as f64).ln()
+    };
+    let logs: Vec<f64> = blocks.iter().map(each).collect();
+    let operations: u64 = blocks.iter().map(|m| m.operations).sum();
+    let bytes: u64 = blocks.iter().map(|m| m.bytes).sum();
+    let mut problems = Vec::new();
+    let all: Vec<&Measurement> = measurements.iter().collect();
+    Some(Repeated {
+        rounds: blocks.len(),
+        operations: blocks.first()?.operations,
+        metric,
+        time_ns: location(&logs, metric)?,
+        bytes: bytes as f64 / operations as f64,
+        latency: latency(&all, &mut problems),
+        problems,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(wall_ns: u64, drain_ns: u64) -> Measurement {
+        let mut block = Measurement {
+            operations: 100,
+            bytes: 1_000,
+            wall_ns,
+            run_delay_ns: Some(0),
+            ..Measurement::default()
+        };
+        block.outside.drain_ns = drain_ns;
+        block
+    }
+
+    #[test]
+    fn ten_rounds_give_an_interval_and_fewer_their_range() {
+        let rounds: Vec<_> = (1..=10).map(|n| block(n * 10_000, 0)).collect();
+        let all = repeated(&rounds, |_| 0).unwrap();
+        assert!(all.time_ns.low > 100.0 && all.time_ns.high < 1_000.0, "{all:?}");
+        let three = repeated(&rounds[..3], |_| 0).unwrap();
+        let range = [three.time_ns.low, three.time_ns.estimate, three.time_ns.high];
+        for (got, expected) in range.into_iter().zip([100.0, 200.0, 300.0]) {
+            assert!((got - expected).abs() < 1e-6, "{range:?}");
+        }
+        assert_eq!((three.rounds, three.operations, three.bytes), (3, 100, 10.0));
+    }
+
+    #[test]
+    fn what_belongs_to_a_block_besides_is_added_to_it() {
+        let rounds = [block(10_000, 5_000)];
+        let with = repeated(&rounds, |m| m.outside.drain_ns).unwrap();
+        assert!((with.time_ns.estimate - 150.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn without_a_block_timed_as_a_whole_there_is_nothing_to_say() {
+        let latency = Measurement {
+            block: BlockKind::Latency,
+            ..block(1, 0)
+        };
+        assert_eq!(repeated(&[latency], |_| 0), None);
+    }
+}
