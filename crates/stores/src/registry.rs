@@ -10,6 +10,7 @@ use thiserror::Error;
 /// The stores that are listed. A new store gets its line here.
 static VISIBLE: &[&dyn StoreKind] = &[
     &crate::files::Files,
+    &crate::files_indexed::FilesIndexed,
     &crate::sqlite::Sqlite,
     &crate::flat::Flat,
 ];

@@ -299,6 +299,7 @@ fn a_stale_version_is_caught() {
     assert_caught(Fault::KeepsTheOldVersion, FAST, "overwrite");
     assert_caught(Fault::KeepsTheOldVersion, "files", "overwrite");
     assert_caught(Fault::KeepsTheOldVersion, "files", "reopen");
+    assert_caught(Fault::KeepsTheOldVersion, "files-indexed", "reopen");
 }
 
 #[test]
@@ -328,6 +329,7 @@ fn declared_syncs_that_are_not_made_are_caught_whatever_they_promise() {
     for spec in [
         "files:write=truncate,fsync=file",
         "files:write=in-place,fsync=file",
+        "files-indexed:write=in-place,fsync=file",
         "sqlite:journal=memory",
         "sqlite:journal=off,synchronous=normal",
         "sqlite:journal=truncate,synchronous=normal",

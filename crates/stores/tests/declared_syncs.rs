@@ -41,6 +41,16 @@ fn specs() -> Vec<String> {
         for write in ["truncate", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
+                // However the database syncs, an overwrite leaves it alone.
+                for database in [
+                    "journal=delete,synchronous=extra",
+                    "journal=wal,synchronous=full",
+                    "journal=off,synchronous=off",
+                ] {
+                    specs.push(format!(
+                        "files-indexed:layout={layout},write={write},fsync={fsync},{database}"
+                    ));
+                }
             }
         }
     }

@@ -55,21 +55,35 @@ fn every_store_conforms_with_every_setting() {
     for kind in registry::all() {
         assert_conform(one_setting_at_a_time(kind.name()));
     }
-    assert_conform(files_that_sync());
+    assert_conform(files_that_sync("files"));
+    assert_conform(files_that_sync("files-indexed"));
+    assert_conform(files_indexed_by_each_journal());
     assert_conform(sqlite_journals());
     assert_conform(sqlite_blobs());
     assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
 }
 
-fn files_that_sync() -> Vec<String> {
+fn files_that_sync(store: &str) -> Vec<String> {
     let mut specs = Vec::new();
     for layout in ["dir", "tree"] {
         for write in ["truncate", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 if write == "rename" || fsync != "directory" {
-                    specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
+                    specs.push(format!(
+                        "{store}:layout={layout},write={write},fsync={fsync}"
+                    ));
                 }
             }
+        }
+    }
+    specs
+}
+
+fn files_indexed_by_each_journal() -> Vec<String> {
+    let mut specs = Vec::new();
+    for journal in ["delete", "truncate", "persist", "memory", "wal", "off"] {
+        for other in ["synchronous=extra", "synchronous=off", "statement=each"] {
+            specs.push(format!("files-indexed:journal={journal},{other}"));
         }
     }
     specs

@@ -4,11 +4,11 @@
 //! directory carries no marker of ours.
 
 pub(crate) mod inspect;
-mod name;
-mod named;
+pub(crate) mod name;
+pub(crate) mod named;
 mod session;
 mod stdio;
-mod store;
+pub(crate) mod store;
 
 use crate::{Result, Store, StoreError, StoreKind};
 use name::Layout;
@@ -22,36 +22,39 @@ const STORE: &str = "files";
 /// One file per value.
 pub(crate) struct Files;
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "layout",
-        kind: SettingKind::Choice(&["dir", "tree"]),
-        default: "dir",
-        help: "dir: all files in one directory (000123); tree: two levels of 100 (00/01/23)",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "read",
-        kind: SettingKind::Choice(&["openat", "stdio"]),
-        default: "openat",
-        help: "how a value is read: openat, fstat, read, close; or stat, fopen, fread, fclose by the whole path, as kvtest does",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "write",
-        kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
-        default: "truncate",
-        help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "fsync",
-        kind: SettingKind::Choice(&["off", "file", "directory"]),
-        default: "off",
-        help: "what is synced after each write: nothing, the file, or the file and its directory",
-        shapes_layout: false,
-    },
-];
+const SETTINGS: &[Setting] = &[LAYOUT, READ, WRITE, FSYNC];
+
+pub(crate) const LAYOUT: Setting = Setting {
+    name: "layout",
+    kind: SettingKind::Choice(&["dir", "tree"]),
+    default: "dir",
+    help: "dir: all files in one directory (000123); tree: two levels of 100 (00/01/23)",
+    shapes_layout: true,
+};
+
+pub(crate) const READ: Setting = Setting {
+    name: "read",
+    kind: SettingKind::Choice(&["openat", "stdio"]),
+    default: "openat",
+    help: "how a value is read: openat, fstat, read, close; or stat, fopen, fread, fclose by the whole path, as kvtest does",
+    shapes_layout: false,
+};
+
+pub(crate) const WRITE: Setting = Setting {
+    name: "write",
+    kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
+    default: "truncate",
+    help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it",
+    shapes_layout: false,
+};
+
+pub(crate) const FSYNC: Setting = Setting {
+    name: "fsync",
+    kind: SettingKind::Choice(&["off", "file", "directory"]),
+    default: "off",
+    help: "what is synced after each write: nothing, the file, or the file and its directory",
+    shapes_layout: false,
+};
 
 /// How a value is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,15 +81,15 @@ enum Fsync {
 
 /// The settings, typed.
 #[derive(Debug, Clone, Copy)]
-struct Options {
-    layout: Layout,
+pub(crate) struct Options {
+    pub(crate) layout: Layout,
     read: ReadMode,
     write: WriteMode,
     fsync: Fsync,
 }
 
 impl Options {
-    fn from_settings(settings: &Settings) -> Result<Self> {
+    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
         let options = Self {
             layout: match settings.word("layout") {
                 "tree" => Layout::Tree,
@@ -122,7 +125,7 @@ impl Options {
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync
     /// orders its bytes before the new name, the directory's makes the new name last.
-    fn durability(self) -> DurabilityClaim {
+    pub(crate) fn durability(self) -> DurabilityClaim {
         let class = match (self.write, self.fsync) {
             (WriteMode::Truncate | WriteMode::InPlace, _) => Durability::None,
             (WriteMode::Rename, Fsync::Off) => Durability::ProcessCrash,
@@ -136,7 +139,7 @@ impl Options {
     }
 
     /// Sync calls of every overwrite.
-    fn syncs_per_overwrite(self) -> u32 {
+    pub(crate) fn syncs_per_overwrite(self) -> u32 {
         match self.fsync {
             Fsync::Off => 0,
             Fsync::File => 1,

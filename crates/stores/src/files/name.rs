@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Where the file of a key lies below the store's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// `000123`.
     Dir,
     /// `00/01/23`.
@@ -17,7 +17,8 @@ pub(super) enum Layout {
 const CAPACITY: usize = 64;
 
 /// A path relative to the store's directory, on the stack and ready for system calls.
-pub(super) struct Name {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Name {
     bytes: [u8; CAPACITY],
     len: usize,
 }
@@ -25,7 +26,7 @@ pub(super) struct Name {
 impl Name {
     /// The file of `key`, named as kvtest does (`%06d`, or `%02d/%02d/%02d`). Keys above 999,999
     /// only make the first number longer, so every key has a name of its own.
-    pub(super) fn of(layout: Layout, key: Key) -> Self {
+    pub(crate) fn of(layout: Layout, key: Key) -> Self {
         let mut name = Self::empty();
         match layout {
             Layout::Dir => name.push_number(key.0, 6),
@@ -38,6 +39,23 @@ impl Name {
             }
         }
         name
+    }
+
+    /// A name that was written down, if the layout gives it to any key. Nothing else becomes a
+    /// path: an absolute one, `..` and a temporary file are no names.
+    pub(crate) fn parse(layout: Layout, text: &[u8]) -> Option<Self> {
+        let key = match layout {
+            Layout::Dir => parse_number(text, 6)?,
+            Layout::Tree => {
+                let mut numbers = text.split(|b| *b == b'/').map(|part| parse_number(part, 2));
+                let key = tree_key(numbers.next()??, numbers.next()??, numbers.next()??)?;
+                if numbers.next().is_some() {
+                    return None;
+                }
+                key
+            }
+        };
+        Some(Self::of(layout, Key(key)))
     }
 
     /// A temporary file in the directory of this one, where a rename stays within one directory.
@@ -77,7 +95,13 @@ impl Name {
 
     /// For messages and listings.
     pub(super) fn as_path(&self) -> &Path {
-        Path::new(str::from_utf8(self.as_bytes()).unwrap_or_default())
+        Path::new(self.as_str())
+    }
+
+    /// To be written down.
+    pub(crate) fn as_str(&self) -> &str {
+        // `push` is only given ASCII, so the default is never taken.
+        str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -119,6 +143,13 @@ pub(super) fn parse_number(text: &[u8], min_digits: usize) -> Option<u64> {
         return None;
     }
     str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The key whose file is `top/middle/leaf`, unless no key has such a file.
+pub(super) fn tree_key(top: u64, middle: u64, leaf: u64) -> Option<u64> {
+    (middle < 100 && leaf < 100)
+        .then(|| top.checked_mul(10_000)?.checked_add(middle * 100 + leaf))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -166,5 +197,53 @@ mod tests {
         assert_eq!(parse_number(b"123", 6), None);
         assert_eq!(parse_number(b".tmp-1-1", 6), None);
         assert_eq!(parse_number(b"99999999999999999999", 6), None);
+    }
+
+    #[test]
+    fn a_name_that_the_layout_gives_is_read_back_and_nothing_else_is_a_name() {
+        for layout in [Layout::Dir, Layout::Tree] {
+            for key in [0, 1, 99, 123_456, 999_999, 1_000_000, u64::MAX] {
+                let name = Name::of(layout, Key(key));
+                let parsed = Name::parse(layout, name.as_str().as_bytes());
+                assert_eq!(parsed, Some(name), "{layout:?} {key}");
+            }
+        }
+        for strange in [
+            "",
+            "1",
+            "0000001",
+            "../000001",
+            "/000001",
+            "000001/",
+            "000001\0",
+            " 00001",
+            "+00001",
+            "00/00/01",
+            ".tmp-1-1",
+            "18446744073709551616",
+        ] {
+            let name = Name::parse(Layout::Dir, strange.as_bytes());
+            assert_eq!(name, None, "{strange:?}");
+        }
+        for strange in [
+            "",
+            "00",
+            "00/00",
+            "00/00/1",
+            "00/00/001",
+            "00/100/00",
+            "00/00/01/",
+            "/00/00/01",
+            "00//01",
+            "../00/01",
+            "00/../01",
+            "00/00/01/02",
+            "000/00/01",
+            "000001",
+            "1844674407370955/16/16",
+        ] {
+            let name = Name::parse(Layout::Tree, strange.as_bytes());
+            assert_eq!(name, None, "{strange:?}");
+        }
     }
 }

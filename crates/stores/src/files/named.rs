@@ -24,7 +24,7 @@ const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
 /// The files below a store's directory, for one thread. The keys given are for messages only:
 /// which file is meant, its name says.
-pub(super) struct NamedFiles<'s> {
+pub(crate) struct NamedFiles<'s> {
     store: &'s FileStore,
     /// The store's directory and a slash, behind which a name is put where the whole path is
     /// needed.
@@ -33,7 +33,7 @@ pub(super) struct NamedFiles<'s> {
 }
 
 impl<'s> NamedFiles<'s> {
-    pub(super) fn new(store: &'s FileStore) -> Self {
+    pub(crate) fn new(store: &'s FileStore) -> Self {
         let mut whole_path = store.path.as_os_str().as_bytes().to_vec();
         whole_path.push(b'/');
         Self {
@@ -76,7 +76,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Reads the file in the way that the settings say.
-    pub(super) fn read(&mut self, key: Key, name: &Name, buffer: &mut Buffer) -> Result<Found> {
+    pub(crate) fn read(&mut self, key: Key, name: &Name, buffer: &mut Buffer) -> Result<Found> {
         match self.store.options.read {
             ReadMode::Openat => self.read_by_calls(key, name, buffer),
             ReadMode::Stdio => {
@@ -155,7 +155,7 @@ impl<'s> NamedFiles<'s> {
 
     /// Syncs the directory that holds the file `name`, whose name is new or gone, if the settings
     /// say so.
-    pub(super) fn finish_name(&self, name: &Name) -> Result<()> {
+    pub(crate) fn finish_name(&self, name: &Name) -> Result<()> {
         if !self.store.syncs_names {
             return Ok(());
         }
@@ -241,7 +241,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// The size of a file by its name, in bytes; none if there is no such file.
-    pub(super) fn size_of_entry(&self, name: &Name) -> Result<Option<usize>> {
+    pub(crate) fn size_of_entry(&self, name: &Name) -> Result<Option<usize>> {
         let root = &self.store.root;
         match rustix::fs::statat(root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
@@ -281,7 +281,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Writes a new file.
-    pub(super) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
+    pub(crate) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
         let file = self.create_for_insert(key, name)?;
         let written = self
             .write_all(&file, name, value)
@@ -294,7 +294,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Replaces the content of a file in the way that the settings say.
-    pub(super) fn overwrite(&self, name: &Name, value: &[u8]) -> Result<Found> {
+    pub(crate) fn overwrite(&self, name: &Name, value: &[u8]) -> Result<Found> {
         match self.store.options.write {
             WriteMode::Truncate => self.overwrite_truncated(name, value),
             WriteMode::InPlace => self.overwrite_in_place(name, value),
@@ -303,7 +303,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Removes a file that is there.
-    pub(super) fn remove(&self, name: &Name) -> Result<()> {
+    pub(crate) fn remove(&self, name: &Name) -> Result<()> {
         rustix::fs::unlinkat(&self.store.root, name.as_c_str(), AtFlags::empty())
             .map_err(|e| self.error("delete", name, e))?;
         self.finish_name(name)

@@ -1,6 +1,6 @@
 //! The store's directory: opening, listing, adding up.
 
-use super::name::{Layout, Name, parse_number};
+use super::name::{Layout, Name, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use stowplan_model::{Footprint, Settings};
 
-pub(super) struct FileStore {
+pub(crate) struct FileStore {
     pub(super) path: PathBuf,
     /// Names are looked up relative to this, which saves the walk down to the directory.
     pub(super) root: File,
@@ -20,7 +20,7 @@ pub(super) struct FileStore {
 }
 
 impl FileStore {
-    pub(super) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
+    pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
         let root = File::open(path).map_err(StoreError::io("open", path))?;
         let store = Self {
             path: path.to_owned(),
@@ -31,6 +31,15 @@ impl FileStore {
         };
         store.check_layout()?;
         Ok(store)
+    }
+
+    /// The same, but each new name lasts as soon as it has to, whether or not overwrites sync
+    /// directories.
+    pub(crate) fn with_names_synced(self) -> Self {
+        Self {
+            syncs_names: true,
+            ..self
+        }
     }
 
     /// The first entry that could be ours tells the layouts apart: a file, or a directory.
@@ -89,16 +98,9 @@ impl FileStore {
         Ok(keys)
     }
 
-    pub(super) fn path_of(&self, key: Key) -> PathBuf {
+    pub(crate) fn path_of(&self, key: Key) -> PathBuf {
         self.path.join(Name::of(self.options.layout, key).as_path())
     }
-}
-
-/// The key whose file is `top/middle/leaf`, unless no key has such a file.
-fn tree_key(top: u64, middle: u64, leaf: u64) -> Option<u64> {
-    (middle < 100 && leaf < 100)
-        .then(|| top.checked_mul(10_000)?.checked_add(middle * 100 + leaf))
-        .flatten()
 }
 
 fn entries(path: &Path) -> Result<impl Iterator<Item = Result<DirEntry>>> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use stowplan_model::Settings;
 
 /// A database of these options, at this path if it is on disk.
-pub(super) struct Base {
+pub(crate) struct Base {
     path: PathBuf,
     options: Options,
     /// Connections that exist now.
@@ -18,7 +18,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    pub(super) fn new(path: PathBuf, options: Options) -> Self {
+    pub(crate) fn new(path: PathBuf, options: Options) -> Self {
         Self {
             path,
             options,
@@ -32,7 +32,7 @@ impl Base {
     }
 
     /// Makes the file, if there is to be one; elsewhere the first connection makes the database.
-    pub(super) fn create(&self) -> Result<()> {
+    pub(crate) fn create(&self) -> Result<()> {
         if self.options.location != Location::Disk {
             return Ok(());
         }
@@ -41,14 +41,14 @@ impl Base {
     }
 
     /// Whether there is a database that can be opened with these settings.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.options.location != Location::Disk {
             return Err(self.not_on_disk("open again"));
         }
         close(database::open(&self.path, &self.options)?)
     }
 
-    pub(super) fn connect(&self) -> Result<Link<'_>> {
+    pub(crate) fn connect(&self) -> Result<Link<'_>> {
         let earlier = self.made.fetch_add(1, SeqCst);
         let connection = match (self.options.location, earlier) {
             (Location::Disk, _) => database::open(&self.path, &self.options),
@@ -82,13 +82,13 @@ impl Base {
     }
 
     /// The files that hold data and exist.
-    pub(super) fn data_files(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn data_files(&self) -> impl Iterator<Item = PathBuf> {
         let [database, log, ..] = self.files();
         [database, log].into_iter().filter(|p| p.exists())
     }
 
     /// Needs a connection of its own, which exclusive locking does not admit beside another.
-    pub(super) fn checkpoint(&self) -> Result<()> {
+    pub(crate) fn checkpoint(&self) -> Result<()> {
         if self.options.location != Location::Disk || self.options.journal() != "wal" {
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl Drop for Live<'_> {
 }
 
 /// One thread's connection to a [`Base`].
-pub(super) struct Link<'s> {
+pub(crate) struct Link<'s> {
     connection: rusqlite::Connection,
     options: &'s Options,
     _live: Live<'s>,
@@ -132,7 +132,7 @@ pub(super) struct Link<'s> {
 
 impl Link<'_> {
     /// The connection and its options, for a new session.
-    pub(super) fn begin_session(&mut self) -> Result<(&rusqlite::Connection, &Options)> {
+    pub(crate) fn begin_session(&mut self) -> Result<(&rusqlite::Connection, &Options)> {
         // A session that was dropped within a transaction takes it along.
         if !self.connection.is_autocommit() {
             self.connection
@@ -142,11 +142,11 @@ impl Link<'_> {
         Ok((&self.connection, self.options))
     }
 
-    pub(super) fn effective_settings(&self) -> Result<Settings> {
+    pub(crate) fn effective_settings(&self) -> Result<Settings> {
         database::effective_settings(&self.connection, self.options)
     }
 
-    pub(super) fn close(self) -> Result<()> {
+    pub(crate) fn close(self) -> Result<()> {
         close(self.connection)
     }
 }

@@ -47,7 +47,7 @@ const OF_PROCESS: &[(c_int, Option<&str>, &str)] = &[
 ];
 
 /// Everything that SQLite counts for `connection` or for the process. Resets nothing.
-pub(super) fn of(connection: &Connection) -> Result<Counters> {
+pub(crate) fn of(connection: &Connection) -> Result<Counters> {
     let mut counters = Counters::new();
     let mut note = |label: &str, value: i64| {
         // Nothing that is counted here is ever negative.

@@ -7,7 +7,6 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use std::path::Path;
 use stowplan_model::{Settings, Value};
 
-const CREATE_TABLE: &str = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)";
 const FIND_TABLE: &str = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name='kv'";
 
 /// A database that does not exist yet, with its table.
@@ -31,7 +30,7 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
         keep_temporary_files_below(&connection, path.parent().unwrap_or(path))?;
     }
     configure(&connection, options)?;
-    run(&connection, CREATE_TABLE)?;
+    run(&connection, &format!("CREATE TABLE {}", options.table))?;
     Ok(connection)
 }
 
@@ -68,9 +67,7 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
         .optional()
         .map_err(|error| failed(action(), &error))?;
     if table.is_none() {
-        return Err(cannot_open(
-            "it has no table kv(k INTEGER PRIMARY KEY, v BLOB)",
-        ));
+        return Err(cannot_open(&format!("it has no table {}", options.table)));
     }
     configure(&connection, options)?;
     Ok(connection)

@@ -8,6 +8,9 @@ use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings
 const MAX_BYTES: u64 = i64::MAX as u64;
 const MAX_PAGES: u64 = i32::MAX as u64;
 
+/// The table of values, as kvtest has it.
+const VALUES: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
+
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
         name: "api",
@@ -16,53 +19,11 @@ pub(super) const SETTINGS: &[Setting] = &[
         help: "sql: SELECT and UPDATE; blob: incremental blob I/O, which cannot change a value's size",
         shapes_layout: false,
     },
-    Setting {
-        name: "page_size",
-        kind: SettingKind::Bytes {
-            min: 512,
-            max: 65_536,
-            power_of_two: true,
-        },
-        default: "4096",
-        help: "size of a database page",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "cache",
-        kind: SettingKind::Bytes {
-            min: 0,
-            max: MAX_PAGES * 512,
-            power_of_two: false,
-        },
-        default: "2MiB",
-        help: "SQLite's own page cache (PRAGMA cache_size, in whole pages)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "mmap",
-        kind: SettingKind::Bytes {
-            min: 0,
-            max: MAX_BYTES,
-            power_of_two: false,
-        },
-        default: "0",
-        help: "how much of the file is mapped into memory (PRAGMA mmap_size); SQLite caps it near 2 GiB",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "journal",
-        kind: SettingKind::Choice(&["delete", "truncate", "persist", "memory", "wal", "off"]),
-        default: "delete",
-        help: "PRAGMA journal_mode",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "synchronous",
-        kind: SettingKind::Choice(&["off", "normal", "full", "extra"]),
-        default: "full",
-        help: "PRAGMA synchronous",
-        shapes_layout: false,
-    },
+    PAGE_SIZE,
+    CACHE,
+    MMAP,
+    JOURNAL,
+    SYNCHRONOUS,
     Setting {
         name: "locking",
         kind: SettingKind::Choice(&["normal", "exclusive"]),
@@ -70,13 +31,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         help: "PRAGMA locking_mode",
         shapes_layout: false,
     },
-    Setting {
-        name: "statement",
-        kind: SettingKind::Choice(&["once", "each"]),
-        default: "once",
-        help: "whether statements (or the blob handle) are kept or made anew for each operation",
-        shapes_layout: false,
-    },
+    STATEMENT,
     Setting {
         name: "location",
         kind: SettingKind::Choice(&["disk", "memory", "temp"]),
@@ -96,6 +51,66 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
 ];
 
+pub(crate) const PAGE_SIZE: Setting = Setting {
+    name: "page_size",
+    kind: SettingKind::Bytes {
+        min: 512,
+        max: 65_536,
+        power_of_two: true,
+    },
+    default: "4096",
+    help: "size of a database page",
+    shapes_layout: true,
+};
+
+pub(crate) const CACHE: Setting = Setting {
+    name: "cache",
+    kind: SettingKind::Bytes {
+        min: 0,
+        max: MAX_PAGES * 512,
+        power_of_two: false,
+    },
+    default: "2MiB",
+    help: "SQLite's own page cache (PRAGMA cache_size, in whole pages)",
+    shapes_layout: false,
+};
+
+pub(crate) const MMAP: Setting = Setting {
+    name: "mmap",
+    kind: SettingKind::Bytes {
+        min: 0,
+        max: MAX_BYTES,
+        power_of_two: false,
+    },
+    default: "0",
+    help: "how much of the file is mapped into memory (PRAGMA mmap_size); SQLite caps it near 2 GiB",
+    shapes_layout: false,
+};
+
+pub(crate) const JOURNAL: Setting = Setting {
+    name: "journal",
+    kind: SettingKind::Choice(&["delete", "truncate", "persist", "memory", "wal", "off"]),
+    default: "delete",
+    help: "PRAGMA journal_mode",
+    shapes_layout: false,
+};
+
+pub(crate) const SYNCHRONOUS: Setting = Setting {
+    name: "synchronous",
+    kind: SettingKind::Choice(&["off", "normal", "full", "extra"]),
+    default: "full",
+    help: "PRAGMA synchronous",
+    shapes_layout: false,
+};
+
+pub(crate) const STATEMENT: Setting = Setting {
+    name: "statement",
+    kind: SettingKind::Choice(&["once", "each"]),
+    default: "once",
+    help: "whether statements (or the blob handle) are kept or made anew for each operation",
+    shapes_layout: false,
+};
+
 /// How values are read and overwritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api {
@@ -105,7 +120,7 @@ pub(super) enum Api {
 
 /// Whether statements and blob handles outlive an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Statements {
+pub(crate) enum Statements {
     Once,
     Each,
 }
@@ -120,11 +135,13 @@ pub(super) enum Location {
 
 /// The settings that code branches on, typed; the others are pragmas and stay words.
 #[derive(Debug, Clone)]
-pub(super) struct Options {
+pub(crate) struct Options {
     pub(super) api: Api,
-    pub(super) statements: Statements,
+    pub(crate) statements: Statements,
     pub(super) location: Location,
     pub(super) exclusive: bool,
+    /// The definition of the table `kv`.
+    pub(super) table: &'static str,
     pub(super) settings: Settings,
 }
 
@@ -145,6 +162,7 @@ impl Options {
                 _ => Location::Disk,
             },
             exclusive: settings.word("locking") == "exclusive",
+            table: VALUES,
             settings: settings.clone(),
         };
         if options.journal() == "wal" && options.location != Location::Disk {
@@ -160,6 +178,22 @@ impl Options {
         Ok(options)
     }
 
+    /// Of a database with `table` that is part of another store. What that store has no setting
+    /// for is as it is by default here.
+    pub(crate) fn of_part(settings: &Settings, table: &'static str) -> Result<Self> {
+        let mut all = Settings::default();
+        for setting in SETTINGS {
+            let default = setting.parse(setting.default).ok();
+            if let Some(value) = settings.get(setting.name).cloned().or(default) {
+                all.set(setting.name, value);
+            }
+        }
+        Ok(Self {
+            table,
+            ..Self::from_settings(&all)?
+        })
+    }
+
     pub(super) fn journal(&self) -> &str {
         self.settings.word("journal")
     }
@@ -169,7 +203,7 @@ impl Options {
     }
 
     /// See docs/method.md, "Durability classes".
-    pub(super) fn durability(&self) -> DurabilityClaim {
+    pub(crate) fn durability(&self) -> DurabilityClaim {
         if self.location != Location::Disk {
             return claim(Durability::None, false);
         }

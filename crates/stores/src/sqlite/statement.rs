@@ -6,7 +6,7 @@ use crate::{Access, Key, Result, StoreError};
 use rusqlite::{Connection, Statement};
 
 /// A statement: prepared once and kept, or made anew for each use.
-pub(super) struct Sql<'c> {
+pub(crate) struct Sql<'c> {
     connection: &'c Connection,
     text: &'static str,
     kept: Option<Statement<'c>>,
@@ -21,7 +21,7 @@ impl<'c> Sql<'c> {
         })
     }
 
-    pub(super) fn of(
+    pub(crate) fn of(
         connection: &'c Connection,
         text: &'static str,
         statements: Statements,
@@ -36,7 +36,7 @@ impl<'c> Sql<'c> {
         }
     }
 
-    pub(super) fn run<T>(
+    pub(crate) fn run<T>(
         &mut self,
         work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -63,7 +63,7 @@ fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> 
 }
 
 /// The statements around a batch, always kept: they are no part of what `statement` is about.
-pub(super) struct Transaction<'c> {
+pub(crate) struct Transaction<'c> {
     begin_read: Sql<'c>,
     begin_write: Sql<'c>,
     commit: Sql<'c>,
@@ -71,7 +71,7 @@ pub(super) struct Transaction<'c> {
 }
 
 impl<'c> Transaction<'c> {
-    pub(super) fn new(connection: &'c Connection) -> Result<Self> {
+    pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
         Ok(Self {
             begin_read: Sql::kept(connection, "BEGIN")?,
             begin_write: Sql::kept(connection, "BEGIN IMMEDIATE")?,
@@ -80,14 +80,14 @@ impl<'c> Transaction<'c> {
         })
     }
 
-    pub(super) fn begin(&mut self, access: Access) -> Result<()> {
+    pub(crate) fn begin(&mut self, access: Access) -> Result<()> {
         match access {
             Access::Read => self.begin_read.execute(),
             Access::Write => self.begin_write.execute(),
         }
     }
 
-    pub(super) fn commit(&mut self) -> Result<()> {
+    pub(crate) fn commit(&mut self) -> Result<()> {
         self.commit.execute()
     }
 
@@ -97,14 +97,14 @@ impl<'c> Transaction<'c> {
 }
 
 /// Row ids are signed; no row has a key beyond them.
-pub(super) fn row_id(key: Key) -> Option<i64> {
+pub(crate) fn row_id(key: Key) -> Option<i64> {
     i64::try_from(key.0).ok()
 }
 
-pub(super) fn is_key_taken(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_key_taken(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
 }
 
-pub(super) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
+pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
     failed(format!("{action} key {key}"), error)
 }

@@ -1,0 +1,128 @@
+//! One file per value, and the name of each file in an SQLite database.
+//!
+//! This is how applications that keep large values out of their database do it, and what Gray's
+//! "To BLOB or Not To BLOB" and SQLite's "Internal Versus External BLOBs" compare: a read looks
+//! the name up by the key and then reads the file. Files are read, replaced and laid out as the
+//! store `files` does, below `blobs/`; the database is opened as the store `sqlite` does. An
+//! overwrite changes the file alone.
+
+mod session;
+mod store;
+
+use crate::files::{self, Options as FileOptions};
+use crate::sqlite::{self, options as database};
+use crate::{Result, Store, StoreError, StoreKind};
+use database::Options as DatabaseOptions;
+use std::path::Path;
+use store::IndexedStore;
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Operation, Setting, Settings};
+
+const STORE: &str = "files-indexed";
+
+/// The name of the database below a store's directory.
+const INDEX_FILE: &str = "index.db";
+
+/// The directory below a store's directory that holds the files.
+const BLOBS: &str = "blobs";
+
+/// The table of names.
+const TABLE: &str = "kv(k INTEGER PRIMARY KEY, name TEXT NOT NULL)";
+
+/// Files whose names are in a database. See the module.
+pub(crate) struct FilesIndexed;
+
+const SETTINGS: &[Setting] = &[
+    files::LAYOUT,
+    files::READ,
+    files::WRITE,
+    files::FSYNC,
+    database::PAGE_SIZE,
+    database::CACHE,
+    database::MMAP,
+    database::JOURNAL,
+    database::SYNCHRONOUS,
+    database::STATEMENT,
+];
+
+/// The settings of both parts, typed.
+struct Options {
+    files: FileOptions,
+    database: DatabaseOptions,
+}
+
+impl Options {
+    fn from_settings(settings: &Settings) -> Result<Self> {
+        Ok(Self {
+            files: FileOptions::from_settings(settings).map_err(ours)?,
+            database: DatabaseOptions::of_part(settings, TABLE).map_err(ours)?,
+        })
+    }
+
+    /// An overwrite changes the file alone, and replaces it as `files` does. Yet a value is lost
+    /// with the row that leads to it: what the database may lose of an earlier insert, the
+    /// overwrite is not safe from either.
+    fn durability(&self) -> DurabilityClaim {
+        let files = self.files.durability();
+        DurabilityClaim {
+            class: files.class.min(self.database.durability().class),
+            atomic: files.atomic,
+        }
+    }
+}
+
+/// An error of one of the parts, under this store's name.
+fn ours(error: StoreError) -> StoreError {
+    error.of(STORE)
+}
+
+impl StoreKind for FilesIndexed {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "one file per value, whose name is looked up in an SQLite database"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        Some(sqlite::engine())
+    }
+
+    /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a
+    /// transaction, but no file is part of one.
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let options = Options::from_settings(settings)?;
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: vec![Delivery::Copy],
+            transactions: false,
+            resizes: true,
+            durability: options.durability(),
+            parallel_writers: false,
+            persistent: true,
+            evictable: true,
+            syncs_per_commit: options.files.syncs_per_overwrite(),
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let blobs = directory.join(BLOBS);
+        std::fs::create_dir(&blobs).map_err(StoreError::io("make directory", &blobs))?;
+        let store = IndexedStore::new(directory, settings)?;
+        store.create_index()?;
+        Ok(Box::new(store))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let store = IndexedStore::new(directory, settings)?;
+        store.check_index()?;
+        Ok(Box::new(store))
+    }
+}
+
+#[cfg(test)]
+mod tests;

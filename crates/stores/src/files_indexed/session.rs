@@ -1,0 +1,284 @@
+//! Operations: the row first, then the file that it names.
+//!
+//! Between a row and its file there is no transaction. The order of changes is therefore such
+//! that a process that dies in between leaves at worst a file without a row, which the next
+//! insert of that name takes over, and never a row without a file.
+
+use super::{STORE, ours};
+use crate::files::name::{Layout, Name};
+use crate::files::named::NamedFiles;
+use crate::files::store::FileStore;
+use crate::sqlite::options::Statements;
+use crate::sqlite::statement::{Sql, Transaction, is_key_taken, key_failed, row_id};
+use crate::sqlite::{counters, failed};
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+/// So much of a name that is none goes into a message, in characters.
+const SHOWN: usize = 60;
+
+pub(super) struct IndexedSession<'c> {
+    connection: &'c Connection,
+    files: NamedFiles<'c>,
+    layout: Layout,
+    transaction: Transaction<'c>,
+    look_up: Sql<'c>,
+    owner: Sql<'c>,
+    insert: Sql<'c>,
+    delete: Sql<'c>,
+    scan: Sql<'c>,
+    /// Files whose rows the running transaction deleted. They go after its commit: until then
+    /// the rows may come back.
+    deleted: Vec<Name>,
+    /// Holds the value that a scan shows.
+    scanned: Buffer,
+}
+
+impl<'c> IndexedSession<'c> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        statements: Statements,
+        files: &'c FileStore,
+        layout: Layout,
+    ) -> Result<Self> {
+        let data = |text| Sql::of(connection, text, statements).map_err(ours);
+        Ok(Self {
+            connection,
+            files: NamedFiles::new(files),
+            layout,
+            transaction: Transaction::new(connection).map_err(ours)?,
+            look_up: data("SELECT name FROM kv WHERE k=?1")?,
+            owner: data("SELECT k FROM kv WHERE name=?1")?,
+            insert: data("INSERT INTO kv(k,name) VALUES(?1,?2)")?,
+            delete: data("DELETE FROM kv WHERE k=?1")?,
+            scan: data("SELECT name,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")?,
+            deleted: Vec::new(),
+            scanned: Buffer::with_capacity(0)?,
+        })
+    }
+
+    /// The name of the file of `key`; none if there is no row.
+    fn look_up(&mut self, key: Key) -> Result<Option<Name>> {
+        let Some(k) = row_id(key) else {
+            return Ok(None);
+        };
+        let layout = self.layout;
+        self.look_up.run(|statement| {
+            let mut rows = statement
+                .raw_bind_parameter(1, k)
+                .map(|()| statement.raw_query())
+                .map_err(|e| row_failed("look up", key, &e))?;
+            let row = rows.next().map_err(|e| row_failed("look up", key, &e))?;
+            row.map(|row| name_in(row, key, layout)).transpose()
+        })
+    }
+
+    /// Makes the file of a new row. One without a row, as a crash leaves it, is taken over.
+    fn make_file(&mut self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
+        match self.files.insert(key, name, value) {
+            Err(StoreError::KeyExists { .. }) => self.take_over(key, name, value),
+            made => made.map_err(ours),
+        }
+    }
+
+    fn take_over(&mut self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
+        if let Some(owner) = self.owner(key, name)? {
+            let detail = format!("its file {} belongs to key {owner}", name.as_str());
+            return Err(StoreError::damaged(STORE, key, detail));
+        }
+        self.files.overwrite(name, value).map_err(ours)?;
+        self.files.finish_name(name).map_err(ours)?;
+        self.deleted.retain(|deleted| deleted != name);
+        Ok(())
+    }
+
+    /// The key whose row names this file. Looks at every row, as nothing but an insert where a
+    /// file is already asks for it.
+    fn owner(&mut self, key: Key, name: &Name) -> Result<Option<i64>> {
+        self.owner.run(|statement| {
+            let owner = statement
+                .raw_bind_parameter(1, name.as_str())
+                .and_then(|()| {
+                    let mut rows = statement.raw_query();
+                    rows.next()?.map(|row| row.get(0)).transpose()
+                });
+            owner.map_err(|e| row_failed("look for the owner of the file of", key, &e))
+        })
+    }
+
+    fn insert_row(&mut self, key: Key, k: i64, name: &Name) -> Result<()> {
+        self.insert.run(|statement| {
+            let inserted = statement
+                .raw_bind_parameter(1, k)
+                .and_then(|()| statement.raw_bind_parameter(2, name.as_str()))
+                .and_then(|()| statement.raw_execute());
+            match inserted {
+                Ok(_) => Ok(()),
+                Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
+                Err(error) => Err(row_failed("insert", key, &error)),
+            }
+        })
+    }
+
+    fn delete_row(&mut self, key: Key, k: i64) -> Result<()> {
+        self.delete.run(|statement| {
+            let deleted = statement
+                .raw_bind_parameter(1, k)
+                .and_then(|()| statement.raw_execute());
+            match deleted {
+                Ok(_) => Ok(()),
+                Err(error) => Err(row_failed("delete", key, &error)),
+            }
+        })
+    }
+}
+
+/// The name in the first column of a row. It is data, not to be trusted: only what the layout
+/// could have written becomes a path.
+fn name_in(row: &Row<'_>, key: Key, layout: Layout) -> Result<Name> {
+    let damaged = |detail| Err(StoreError::damaged(STORE, key, detail));
+    match row.get_ref(0) {
+        Ok(ValueRef::Text(text)) => match Name::parse(layout, text) {
+            Some(name) => Ok(name),
+            None => damaged(format!("its row names a file {}", shown(text))),
+        },
+        Ok(other) => damaged(format!("its file's name is of type {}", other.data_type())),
+        Err(error) => Err(row_failed("look up", key, &error)),
+    }
+}
+
+/// A name that is none: quoted and escaped, and cut short.
+fn shown(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let cut: String = text.chars().take(SHOWN).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    format!("{cut:?}{more}, which no key has here")
+}
+
+fn row_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
+    ours(key_failed(action, key, error))
+}
+
+/// What was found behind a row: its file, or damage.
+fn behind_row(key: Key, name: &Name, found: Result<Found>) -> Result<Found> {
+    match found.map_err(ours)? {
+        Found::Missing => Err(without_file(key, name)),
+        found => Ok(found),
+    }
+}
+
+fn without_file(key: Key, name: &Name) -> StoreError {
+    let detail = format!("its row names the file {}, which is missing", name.as_str());
+    StoreError::damaged(STORE, key, detail)
+}
+
+impl Session for IndexedSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.transaction.begin(access).map_err(ours)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.transaction.commit().map_err(ours)?;
+        for name in self.deleted.drain(..) {
+            self.files.remove(&name).map_err(ours)?;
+        }
+        Ok(())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        Err(StoreError::unsupported(
+            STORE,
+            "roll back",
+            "the database could go back, but files have no transactions and would not follow",
+        ))
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        let Some(name) = self.look_up(key)? else {
+            return Ok(Found::Missing);
+        };
+        behind_row(key, &name, self.files.read(key, &name, buffer))
+    }
+
+    fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        Err(StoreError::unsupported(
+            STORE,
+            "deliver in place",
+            "a file is read into a buffer; use delivery \"copy\"",
+        ))
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let Some(k) = row_id(key) else {
+            return Err(StoreError::unsupported(
+                STORE,
+                format!("insert key {key}"),
+                "the keys of its database are signed 64-bit numbers",
+            ));
+        };
+        if self.look_up(key)?.is_some() {
+            return Err(StoreError::key_exists(STORE, key));
+        }
+        let name = Name::of(self.layout, key);
+        self.make_file(key, &name, value)?;
+        self.insert_row(key, k, &name)
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        let Some(name) = self.look_up(key)? else {
+            return Ok(Found::Missing);
+        };
+        behind_row(key, &name, self.files.overwrite(&name, value))
+    }
+
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        let (Some(k), Some(name)) = (row_id(key), self.look_up(key)?) else {
+            return Ok(Found::Missing);
+        };
+        let Some(bytes) = self.files.size_of_entry(&name).map_err(ours)? else {
+            return Err(without_file(key, &name));
+        };
+        self.delete_row(key, k)?;
+        if self.connection.is_autocommit() {
+            self.files.remove(&name).map_err(ours)?;
+        } else {
+            self.deleted.push(name);
+        }
+        Ok(Found::Bytes(bytes))
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let Some(k) = row_id(from) else {
+            return Ok(0);
+        };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let (files, buffer, layout) = (&mut self.files, &mut self.scanned, self.layout);
+        self.scan.run(|statement| {
+            let scan_failed = |e: rusqlite::Error| ours(failed("scan", &e));
+            statement.raw_bind_parameter(1, k).map_err(scan_failed)?;
+            statement
+                .raw_bind_parameter(2, limit)
+                .map_err(scan_failed)?;
+            let mut rows = statement.raw_query();
+            let mut visited = 0;
+            while let Some(row) = rows.next().map_err(scan_failed)? {
+                let key = Key(row.get::<_, i64>(1).map_err(scan_failed)?.unsigned_abs());
+                let name = name_in(row, key, layout)?;
+                behind_row(key, &name, files.read(key, &name, buffer))?;
+                visit(key, buffer.bytes());
+                visited += 1;
+            }
+            Ok(visited)
+        })
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        counters::of(self.connection).map_err(ours)
+    }
+}
