@@ -6,6 +6,7 @@
 mod analyse;
 mod blocks;
 mod charts;
+mod crossover;
 mod estimate;
 mod gathered;
 mod judge;
@@ -17,6 +18,7 @@ mod warnings;
 pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
+pub use crossover::{Crossover, Finding, Side, Standing, SweepPoint, crossover};
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
