@@ -9,6 +9,10 @@
 //! What belongs here: pure functions from points of a sweep to sizes and findings. What does
 //! not: measuring the points, and wording a finding.
 
+mod refine;
+
+pub use refine::{RefineLimits, SweepError, refine, sweep};
+
 use crate::{ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 
@@ -49,6 +53,12 @@ impl SweepPoint {
             Verdict::Equivalent => Standing::Equivalent,
             _ => Standing::Undecided,
         }
+    }
+
+    /// The logarithm of the ratio, where there is a figure that has one.
+    fn ln_ratio(&self) -> Option<f64> {
+        let ln = self.estimate?.ratio.ln();
+        ln.is_finite().then_some(ln)
     }
 }
 

@@ -18,7 +18,10 @@ mod warnings;
 pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
-pub use crossover::{Crossover, Finding, Side, Standing, SweepPoint, crossover};
+pub use crossover::{
+    Crossover, Finding, RefineLimits, Side, Standing, SweepError, SweepPoint, crossover, refine,
+    sweep,
+};
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
