@@ -4,14 +4,16 @@
 //! bisection is an arbitrary one of several, and an interval around it is false precision. What
 //! is said instead is a *zone*: up to here one side wins at every measured size, from there on
 //! the other does, and between nothing is claimed. All of it rests on the verdicts of the
-//! sizes.
+//! sizes; the places where interpolated ratios cross 1 ([`interpolated_roots`]) are for drawing.
 //!
 //! What belongs here: pure functions from points of a sweep to sizes and findings. What does
 //! not: measuring the points, and wording a finding.
 
 mod refine;
+mod roots;
 
 pub use refine::{RefineLimits, SweepError, refine, sweep};
+pub use roots::interpolated_roots;
 
 use crate::{ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;

@@ -19,8 +19,8 @@ pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
 pub use crossover::{
-    Crossover, Finding, RefineLimits, Side, Standing, SweepError, SweepPoint, crossover, refine,
-    sweep,
+    Crossover, Finding, RefineLimits, Side, Standing, SweepError, SweepPoint, crossover,
+    interpolated_roots, refine, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use outcome::{
