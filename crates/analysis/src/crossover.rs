@@ -11,9 +11,11 @@
 
 mod refine;
 mod roots;
+mod rules;
 
 pub use refine::{RefineLimits, SweepError, refine, sweep};
 pub use roots::interpolated_roots;
+pub use rules::{Rule, SettingSweep, SizeRange, rules_of_thumb};
 
 use crate::{ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;

@@ -19,8 +19,8 @@ pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
 pub use crossover::{
-    Crossover, Finding, RefineLimits, Side, Standing, SweepError, SweepPoint, crossover,
-    interpolated_roots, refine, sweep,
+    Crossover, Finding, RefineLimits, Rule, SettingSweep, Side, SizeRange, Standing, SweepError,
+    SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use outcome::{
