@@ -33,8 +33,8 @@ impl FileStore {
         Ok(store)
     }
 
-    /// The same, but each new name lasts as soon as it has to, whether or not overwrites sync
-    /// directories.
+    /// The same, with a directory synced after each file made in it or removed from it, also
+    /// where an overwrite syncs the file alone.
     pub(crate) fn with_names_synced(self) -> Self {
         Self {
             syncs_names: true,

@@ -2,7 +2,11 @@
 //!
 //! Between a row and its file there is no transaction. The order of changes is therefore such
 //! that a process that dies in between leaves at worst a file without a row, which the next
-//! insert of that name takes over, and never a row without a file.
+//! insert of that name takes over, and never a row without a file. After a power loss that is
+//! true as far as the database keeps its rows and the settings sync the files.
+//!
+//! A connection that deletes beside one that reads may take the file away after its row was
+//! looked up; the reader then reports damage. Workloads do not delete.
 
 use super::{STORE, ours};
 use crate::files::name::{Layout, Name};
