@@ -2,6 +2,10 @@
 //!
 //! It is the flat store, each of whose reads and overwrites is drawn out by a busy wait until it
 //! has lasted as long as its settings say for a value of that size.
+//!
+//! What lasts so long is wall time, a wait for a CPU included. Corrected time, which subtracts that
+//! wait, can therefore be below the cost: by less than one operation for each time that the thread
+//! lost its CPU.
 
 use crate::flat::Flat;
 use crate::{
