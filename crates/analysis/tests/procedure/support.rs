@@ -124,6 +124,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         commits: 1,
         outside: WallBreakdown::default(),
         peak_memory_bytes: None,
+        counters: BTreeMap::new(),
         residency: None,
         latency: None,
         started_unix_ms: 0,
