@@ -2,6 +2,8 @@
 //! recorded noise, and on simulated drift.
 
 #[cfg(test)]
+mod crossover;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod gate;
