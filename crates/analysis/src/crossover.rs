@@ -280,9 +280,10 @@ impl Side {
 /// What a sweep says about the order of A and B, as a whole. The order of the points does not
 /// matter; where a size occurs twice with unlike findings, it counts as undecided.
 ///
-/// A claim about a range needs *every* measured size of it. One false win therefore cannot move
-/// an edge of the zone past the truth: all sizes between would have to win falsely too. Elsewhere
-/// it makes the zone wider, which is the safe direction (docs/method.md, "Crossover").
+/// A claim about a range needs *every* measured size of it, which is the correction for looking
+/// at many: a false win carries an edge of the zone past a crossing only at the first size beyond
+/// it, and only if the sizes just before it, where the true lead is within δ, are won as well.
+/// Anywhere else it makes the zone wider, the safe direction (docs/method.md, "Crossover").
 #[must_use]
 pub fn crossover(points: &[SweepPoint]) -> Crossover {
     let findings: Vec<Finding> = distinct(points).iter().map(finding).collect();
