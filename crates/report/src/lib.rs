@@ -10,6 +10,7 @@ mod facts;
 mod format;
 pub mod html;
 pub mod json;
+pub mod kvtest;
 pub mod markdown;
 mod method;
 mod overview;

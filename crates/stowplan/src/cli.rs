@@ -168,6 +168,8 @@ pub(crate) enum CacheStateArgument {
     Warm,
     /// Not in the page cache.
     Cold,
+    /// As it happens to be; nothing is checked.
+    AsFound,
 }
 
 impl From<CacheStateArgument> for CacheState {
@@ -175,6 +177,7 @@ impl From<CacheStateArgument> for CacheState {
         match argument {
             CacheStateArgument::Warm => Self::Warm,
             CacheStateArgument::Cold => Self::Cold,
+            CacheStateArgument::AsFound => Self::AsFound,
         }
     }
 }

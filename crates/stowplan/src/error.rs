@@ -71,6 +71,9 @@ pub(crate) enum CliError {
         /// The result so far.
         result: PathBuf,
     },
+    /// A verb of kvtest broke off in its work.
+    #[error("{0}")]
+    Work(Box<HarnessError>),
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),
@@ -106,7 +109,8 @@ impl CliError {
     /// The exit code: 1 once measuring had begun, 2 before.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Run { .. } => Exit::Failed,
+            Self::Work(error) if matches!(**error, HarnessError::Interrupted) => Exit::Interrupted,
+            Self::Run { .. } | Self::Work(_) => Exit::Failed,
             _ => Exit::Usage,
         }
     }

@@ -95,3 +95,37 @@ impl Observer for Progress {
         }
     }
 }
+
+/// One bar for work of known length: `round 3/10`.
+pub(crate) struct Steps {
+    bar: ProgressBar,
+}
+
+impl Steps {
+    pub(crate) fn new(quiet: bool, unit: &'static str) -> Self {
+        let bar = if quiet || !stderr().is_terminal() {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
+        } else {
+            ProgressBar::new(0)
+        };
+        if let Ok(style) =
+            ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
+        {
+            bar.set_style(style);
+        }
+        bar.set_message(unit);
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Self { bar }
+    }
+
+    /// So many are done, of so many.
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -9,6 +9,9 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 /// Style of the word `warning:`.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
+/// Style of the word `note:`.
+pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+
 /// How to render for stdout: its width (80 columns where it is no terminal, at most 100), colour
 /// by the global choice, and Unicode where the locale has it.
 pub(crate) fn options(verbose: bool) -> TerminalOptions {
@@ -48,6 +51,11 @@ pub(crate) fn print(text: &str) {
 /// A warning on stderr.
 pub(crate) fn warn(text: &str) {
     anstream::eprintln!("{}", message(WARNING, "warning", text));
+}
+
+/// Something worth knowing, on stderr.
+pub(crate) fn note(text: &str) {
+    anstream::eprintln!("{}", message(NOTE, "note", text));
 }
 
 /// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one

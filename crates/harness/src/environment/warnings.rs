@@ -134,7 +134,7 @@ fn load(environment: &Environment) -> Option<Warning> {
     warning(
         WarningKind::Load,
         format!("Other work runs on this machine (load average {load:.1} on {cpus} CPUs)."),
-        "Stop it, or let more rounds run with --precision: waiting for a CPU is subtracted, but caches and disks are shared.",
+        "Stop it, or measure more rounds: waiting for a CPU is subtracted, but caches and disks are shared.",
     )
 }
 

@@ -248,3 +248,145 @@ impl Visits {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// A survey of these keys, each with a value of ten times its number of bytes.
+    fn keys(keys: &[u64]) -> Keys {
+        let work = tempfile::tempdir().unwrap();
+        let file = work.path().join("keys");
+        write_visits(&file, keys.len() as u64, |put| {
+            keys.iter().try_for_each(|key| {
+                let bytes = step_bytes(*key, *key * 10)?;
+                put(Step { key: *key, bytes })
+            })
+        })
+        .unwrap();
+        let largest_key = *keys.last().unwrap();
+        Keys {
+            sequence: Sequence::open(&file).unwrap(),
+            values: keys.len() as u64,
+            bytes: 0,
+            largest_key,
+            max_id: largest_key,
+            missing: largest_key - keys.len() as u64,
+            empty: 0,
+            first_empty: None,
+        }
+    }
+
+    fn visits(order: AccessOrder, start: u64, as_kvtest: bool) -> Visits {
+        Visits {
+            count: 0,
+            start,
+            order,
+            seed: 7,
+            as_kvtest,
+        }
+    }
+
+    fn visited(visits: &Visits, keys: &Keys, turn: u64, lead_in: u64, operations: u64) -> Vec<u64> {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("visits");
+        visits
+            .write(&path, keys, turn, lead_in, operations)
+            .unwrap();
+        let sequence = Sequence::open(&path).unwrap();
+        (0..sequence.count())
+            .map(|i| sequence.get(i))
+            .inspect(|step| assert_eq!(u64::from(step.bytes), step.key * 10))
+            .map(|step| step.key)
+            .collect()
+    }
+
+    #[test]
+    fn rising_and_falling_visits_begin_where_told_and_go_round() {
+        let keys = keys(&[1, 2, 3, 5, 8]);
+        let rising = visits(AccessOrder::Ascending, 3, false);
+        assert_eq!(visited(&rising, &keys, 0, 0, 7), [3, 5, 8, 1, 2, 3, 5]);
+        let falling = visits(AccessOrder::Descending, 3, false);
+        assert_eq!(visited(&falling, &keys, 0, 0, 7), [3, 2, 1, 8, 5, 3, 2]);
+        let gap = visits(AccessOrder::Ascending, 4, false);
+        assert_eq!(visited(&gap, &keys, 0, 0, 2), [5, 8], "4 has no value");
+    }
+
+    #[test]
+    fn a_lead_in_comes_from_behind_the_first_key() {
+        let keys = keys(&[1, 2, 3, 4, 5, 6]);
+        let rising = visits(AccessOrder::Ascending, 3, false);
+        assert_eq!(visited(&rising, &keys, 0, 2, 3), [1, 2, 3, 4, 5]);
+        let falling = visits(AccessOrder::Descending, 3, false);
+        assert_eq!(visited(&falling, &keys, 0, 2, 3), [5, 4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn each_block_goes_on_behind_the_one_before_unless_kvtest_is_followed() {
+        let keys = keys(&[1, 2, 3, 4, 5, 6, 7]);
+        let ours = visits(AccessOrder::Ascending, 1, false);
+        assert_eq!(visited(&ours, &keys, 1, 0, 3), [4, 5, 6]);
+        let theirs = visits(AccessOrder::Ascending, 1, true);
+        assert_eq!(visited(&theirs, &keys, 1, 0, 3), [1, 2, 3]);
+    }
+
+    #[test]
+    fn kvtests_random_keys_are_those_of_its_own_generator() {
+        let all: Vec<u64> = (1..=100).collect();
+        let keys = keys(&all);
+        let random = visits(AccessOrder::Random, 1, true);
+        // Printed by kvtest's randInt() itself.
+        let expected = [1, 93, 47, 45, 72, 65, 35, 31, 65, 27, 42, 67];
+        assert_eq!(visited(&random, &keys, 5, 0, 12), expected);
+    }
+
+    #[test]
+    fn keys_without_a_value_are_left_out_of_kvtests_random_ones() {
+        let keys = keys(&[1, 50, 100]);
+        let random = visits(AccessOrder::Random, 2, true);
+        let visited = visited(&random, &keys, 0, 0, 20);
+        assert_eq!(visited.len(), 20);
+        assert!(visited.iter().all(|key| [1, 50, 100].contains(key)));
+    }
+
+    #[test]
+    fn the_first_missing_key_is_told() {
+        assert_eq!(keys(&[1, 2, 3]).first_missing(), None);
+        assert_eq!(keys(&[2, 3]).first_missing(), Some(1));
+        assert_eq!(keys(&[1, 2, 4]).first_missing(), Some(3));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_random_order_visits_each_key_once_before_any_again(
+            set in prop::collection::btree_set(1u64..5_000, 1..60), turn in 0u64..9, passes in 1u64..4
+        ) {
+            let all: Vec<u64> = set.iter().copied().collect();
+            let keys = keys(&all);
+            let n = all.len() as u64;
+            let random = visits(AccessOrder::Random, 1, false);
+            let visited = visited(&random, &keys, turn, 0, n * passes);
+            for pass in visited.chunks(all.len()) {
+                prop_assert_eq!(&pass.iter().copied().collect::<BTreeSet<_>>(), &set);
+            }
+        }
+
+        #[test]
+        fn every_order_from_any_start_visits_only_keys_that_are_there(
+            set in prop::collection::btree_set(1u64..500, 1..40),
+            start in 1u64..600, turn: u64, lead_in in 0u64..50, operations in 1u64..90,
+            order in prop::sample::select(vec![
+                AccessOrder::Ascending, AccessOrder::Descending, AccessOrder::Random,
+            ]),
+        ) {
+            let all: Vec<u64> = set.iter().copied().collect();
+            let visited = visited(&visits(order, start, false), &keys(&all), turn, lead_in, operations);
+            prop_assert_eq!(visited.len() as u64, lead_in + operations);
+            prop_assert!(visited.iter().all(|key| set.contains(key)));
+        }
+    }
+}

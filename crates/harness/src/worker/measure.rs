@@ -110,7 +110,7 @@ enum Source {
     /// It reads.
     Nowhere,
     /// They are generated before the clock starts.
-    Prepared { values: Values, version: u32 },
+    Prepared { values: Box<Values>, version: u32 },
     /// They are drawn while it runs.
     Timed,
 }
@@ -121,7 +121,7 @@ impl Source {
             _ if !job.workload.operation.writes() => Ok(Self::Nowhere),
             PayloadSource::Timed => Ok(Self::Timed),
             PayloadSource::Prepared => Ok(Self::Prepared {
-                values: Values::of(job)?,
+                values: Box::new(Values::of(job)?),
                 version: task.version,
             }),
         }

@@ -164,7 +164,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 
 /// `text` in lines of at most `width`, broken at spaces, and within a word only if it is wider
 /// than a line.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -2,7 +2,7 @@
 //! charts, and what qualifies them. What Markdown and HTML say in a sentence per ratio stands in
 //! table rows here, unless everything is asked for.
 
-mod canvas;
+pub(crate) mod canvas;
 mod chart;
 mod table;
 

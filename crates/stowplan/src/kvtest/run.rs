@@ -1,8 +1,569 @@
-//! `stowplan run`.
+//! `stowplan run`: what to measure, measured, and said.
 
 use super::RunOptions;
+use super::options::Cache;
 use crate::error::{CliError, Exit};
+use crate::progress::Steps;
+use crate::screen;
+use std::path::Path;
+use std::time::Duration;
+use stowplan_analysis::{Metric, repeated};
+use stowplan_harness::environment::{self, Plans};
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::kvtest::{Keys, Outcome, Task, Visits};
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_harness::{HarnessError, kvtest};
+use stowplan_model::{
+    AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
+    PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
+};
+use stowplan_report::kvtest::{Around, Counted, Run, Survey, json};
+use stowplan_stores::inspect::{self, Database, Held};
+use stowplan_stores::registry;
+use tempfile::TempDir;
 
-pub(crate) fn run(_options: &RunOptions) -> Result<Exit, CliError> {
-    Err(CliError::Usage("being built".to_owned()))
+/// Rounds unless the command line says otherwise: the fewest that give an interval.
+const ROUNDS: u32 = 10;
+/// After this no further round begins, unless the command line says otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How many keys kvtest reads of a directory unless it is told.
+const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
+
+/// Times reading or overwriting the blobs of a database or of a directory.
+pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
+    let subject = Subject::examine(&options.place)?;
+    let machine = environment::examine(&options.place);
+    let interrupt =
+        Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.place))?;
+    let work = work_directory()?;
+    let keys = survey(&subject, options, work.path())?;
+    let task = task(&subject, options, &keys, &machine, work.path());
+    warn_of(&machine, &task, &keys, options);
+    let outcome = measure(&task, &keys, &interrupt, options)?;
+    let restored = subject.restore_journal(options);
+    let report = report(&subject, options, &keys, machine, outcome)?;
+    show(&report, options)?;
+    restored?;
+    Ok(match () {
+        () if report.interrupted => Exit::Interrupted,
+        () if report.integrity.iter().any(|message| message != "ok") => Exit::Failed,
+        () => Exit::Done,
+    })
+}
+
+/// What is run.
+struct Subject<'a> {
+    place: &'a Path,
+    held: Held,
+    /// Of a database.
+    database: Option<DatabaseFacts>,
+}
+
+struct DatabaseFacts {
+    page_size: u64,
+    journal: String,
+}
+
+impl<'a> Subject<'a> {
+    fn examine(place: &'a Path) -> Result<Self, CliError> {
+        let held = inspect::recognise(place).map_err(HarnessError::from)?;
+        let database = match held {
+            Held::Database => Some(DatabaseFacts::of(place)?),
+            Held::Dir | Held::Tree => None,
+        };
+        Ok(Self {
+            place,
+            held,
+            database,
+        })
+    }
+
+    /// A journal mode persists in the file if it is WAL, or was; the database stays what it was.
+    fn restore_journal(&self, options: &RunOptions) -> Result<(), CliError> {
+        let (Some(before), Some(during)) = (&self.database, &options.jmode) else {
+            return Ok(());
+        };
+        let wal = |mode: &str| mode.eq_ignore_ascii_case("wal");
+        if options.as_kvtest || wal(&before.journal) == wal(during) {
+            return Ok(());
+        }
+        Database::open(self.place)
+            .and_then(|mut database| database.set_journal_mode(&before.journal))
+            .map_err(|error| CliError::Work(Box::new(error.into())))
+    }
+}
+
+impl DatabaseFacts {
+    fn of(place: &Path) -> Result<Self, CliError> {
+        let facts = Database::open(place).and_then(|database| {
+            Ok(Self {
+                page_size: database.page_size()?,
+                journal: database.journal_mode()?,
+            })
+        });
+        Ok(facts.map_err(HarnessError::from)?)
+    }
+}
+
+/// Where operation sequences lie: away from the data, which stays as it is.
+fn work_directory() -> Result<TempDir, CliError> {
+    let place = std::env::temp_dir();
+    tempfile::Builder::new()
+        .prefix("stowplan-run-")
+        .tempdir_in(&place)
+        .map_err(CliError::io("create a directory in", &place))
+}
+
+fn survey(subject: &Subject<'_>, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {
+    let file = work.join("keys.bin");
+    let like_kvtest = options.as_kvtest && subject.database.is_none();
+    let keys = Keys::survey(subject.place, subject.held, options.max_id, &file)?;
+    if like_kvtest && options.max_id.is_none() && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
+        let first = Some(KVTEST_KEYS_OF_A_DIRECTORY);
+        return Ok(Keys::survey(subject.place, subject.held, first, &file)?);
+    }
+    if options.start > keys.max_id {
+        return Err(CliError::Usage(format!(
+            "--start {} lies beyond the largest key to visit, {}",
+            options.start, keys.max_id
+        )));
+    }
+    Ok(keys)
+}
+
+fn task(
+    subject: &Subject<'_>,
+    options: &RunOptions,
+    keys: &Keys,
+    machine: &Environment,
+    work: &Path,
+) -> Task {
+    let order = match () {
+        () if options.random => AccessOrder::Random,
+        () if options.desc => AccessOrder::Descending,
+        () => AccessOrder::Ascending,
+    };
+    Task {
+        place: subject.place.to_owned(),
+        store: store(subject, options),
+        workload: workload(subject, options, order, cache_state(options, keys, machine)),
+        visits: Visits {
+            count: options.count,
+            start: options.start,
+            order,
+            seed: options.seed,
+            as_kvtest: options.as_kvtest,
+        },
+        rounds: options.rounds.unwrap_or(ROUNDS),
+        budget: options
+            .budget
+            .or(options.rounds.is_none().then_some(PATIENCE)),
+        payloads: if options.as_kvtest {
+            PayloadSource::Timed
+        } else {
+            PayloadSource::Prepared
+        },
+        latency: !options.as_kvtest,
+        work: work.to_owned(),
+    }
+}
+
+fn workload(
+    subject: &Subject<'_>,
+    options: &RunOptions,
+    order: AccessOrder,
+    cache: CacheState,
+) -> Workload {
+    // kvtest looks at what SQLite lends and copies nothing; a file is always read into a buffer.
+    let lent = subject.database.is_some() && !options.blob_api && !options.update;
+    Workload {
+        operation: if options.update {
+            Operation::Overwrite
+        } else {
+            Operation::Read
+        },
+        order,
+        per_transaction: if options.multitrans {
+            PerTransaction::Operations(1)
+        } else {
+            PerTransaction::All
+        },
+        delivery: if lent {
+            Delivery::InPlace
+        } else {
+            Delivery::Copy
+        },
+        cache,
+        operations: None,
+    }
+}
+
+/// Warm unless asked otherwise, where the data fits into the memory that is free.
+fn cache_state(options: &RunOptions, keys: &Keys, machine: &Environment) -> CacheState {
+    match options.cache_state {
+        Some(state) => state.into(),
+        None if options.as_kvtest => CacheState::AsFound,
+        None if keys.bytes > machine.memory_available_bytes / 10 * 9 => CacheState::AsFound,
+        None => CacheState::Warm,
+    }
+}
+
+/// What about this machine spoils or qualifies the figures, before the user waits for them.
+fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions) {
+    if options.quiet {
+        return;
+    }
+    let warm = task.workload.cache == CacheState::Warm;
+    let plans = Plans {
+        cached_bytes: if warm { keys.bytes } else { 0 },
+        // A user's own data is as large as it is.
+        working_set_bytes: u64::MAX,
+        foreign_write_rate: None,
+    };
+    for warning in environment::warnings(machine, &plans) {
+        screen::warn(&format!("{} {}", warning.message, warning.advice));
+    }
+}
+
+fn store(subject: &Subject<'_>, options: &RunOptions) -> StoreSpec {
+    let (kind, settings) = match &subject.database {
+        Some(database) => ("sqlite", database_settings(database, options)),
+        None => ("files", file_settings(subject.held, options)),
+    };
+    StoreSpec {
+        kind: kind.to_owned(),
+        settings: settings
+            .into_iter()
+            .filter(|(name, value)| !is_default(kind, name, value))
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    }
+}
+
+/// Whether a spec says nothing by this.
+fn is_default(kind: &str, name: &str, value: &str) -> bool {
+    registry::find(kind).is_ok_and(|kind| {
+        let mut settings = kind.settings().iter();
+        settings.any(|setting| setting.name == name && setting.default == value)
+    })
+}
+
+fn database_settings(
+    database: &DatabaseFacts,
+    options: &RunOptions,
+) -> Vec<(&'static str, String)> {
+    let cache = match options.cache_size {
+        Cache::Pages(pages) => pages.saturating_mul(database.page_size),
+        Cache::Bytes(bytes) => bytes,
+    };
+    let mut settings = vec![
+        (
+            "api",
+            if options.blob_api { "blob" } else { "sql" }.to_owned(),
+        ),
+        ("page_size", database.page_size.to_string()),
+        ("cache", cache.to_string()),
+        ("mmap", options.mmap.to_string()),
+        ("journal", journal(database, options)),
+        (
+            "synchronous",
+            if options.nosync { "off" } else { "full" }.to_owned(),
+        ),
+    ];
+    if options.nocheckpoint {
+        settings.push(("autocheckpoint", "0".to_owned()));
+    }
+    settings
+}
+
+fn journal(database: &DatabaseFacts, options: &RunOptions) -> String {
+    let mode = options.jmode.as_ref().unwrap_or(&database.journal);
+    mode.to_ascii_lowercase()
+}
+
+/// kvtest looks a file up twice and reads it through a buffer of the C library, and truncates what
+/// it overwrites, although it means to write in place; both only with --as-kvtest.
+fn file_settings(held: Held, options: &RunOptions) -> Vec<(&'static str, String)> {
+    let either = |like_kvtest: &str, ours: &str| {
+        if options.as_kvtest { like_kvtest } else { ours }.to_owned()
+    };
+    vec![
+        (
+            "layout",
+            if held == Held::Tree { "tree" } else { "dir" }.to_owned(),
+        ),
+        ("read", either("stdio", "openat")),
+        ("write", either("truncate", "in-place")),
+        (
+            "fsync",
+            if options.fsync { "file" } else { "off" }.to_owned(),
+        ),
+    ]
+}
+
+fn measure(
+    task: &Task,
+    keys: &Keys,
+    interrupt: &Interrupt,
+    options: &RunOptions,
+) -> Result<Outcome, CliError> {
+    // What the settings cannot be is told before anything is measured.
+    registry::resolve(&task.store, 0)?;
+    let workers = WorkerCommand::this_executable()?;
+    let steps = Steps::new(options.quiet || options.json, "round");
+    let outcome = kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
+        steps.at(done.into(), all.into());
+    });
+    steps.finish();
+    outcome.map_err(|error| CliError::Work(Box::new(error)))
+}
+
+fn report(
+    subject: &Subject<'_>,
+    options: &RunOptions,
+    keys: &Keys,
+    machine: Environment,
+    outcome: Outcome,
+) -> Result<Run, CliError> {
+    let around = around(subject, options, &outcome.measurements);
+    let besides = |m: &Measurement| {
+        let open = if around.open_counts {
+            m.outside.open_ns
+        } else {
+            0
+        };
+        let drain = if around.drain_counts {
+            m.outside.drain_ns
+        } else {
+            0
+        };
+        open + drain
+    };
+    let metric = options.as_kvtest.then_some(Metric::Wall);
+    let Some(summary) = repeated(&outcome.measurements, metric, besides) else {
+        return Err(CliError::Work(Box::new(HarnessError::Interrupted)));
+    };
+    Ok(Run {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: options.place.display().to_string(),
+        held: subject.held.name(),
+        sqlite_version: subject.sqlite_version(),
+        options: kvtest_lines(subject, options, keys, &outcome),
+        page_size: subject.database.as_ref().map(|facts| facts.page_size),
+        survey: Survey {
+            values: keys.values,
+            bytes: keys.bytes,
+            largest_key: keys.largest_key,
+            max_id: keys.max_id,
+            visited: keys.visited(),
+            missing: keys.missing,
+            first_missing: keys.first_missing(),
+            empty: keys.empty,
+            first_empty: keys.first_empty,
+        },
+        summary,
+        around,
+        integrity: subject.integrity(options)?,
+        counters: counted(options, &outcome.measurements),
+        notes: notes(subject, options, keys, &outcome),
+        warnings: outcome.warnings,
+        environment: machine,
+        interrupted: outcome.interrupted,
+        cell: outcome.cell,
+        effective: outcome.effective,
+        measurements: outcome.measurements,
+    })
+}
+
+impl Subject<'_> {
+    fn sqlite_version(&self) -> Option<String> {
+        self.database.as_ref()?;
+        let (_, version) = registry::find("sqlite").ok()?.engine()?;
+        version.split_whitespace().next().map(str::to_owned)
+    }
+
+    fn integrity(&self, options: &RunOptions) -> Result<Vec<String>, CliError> {
+        if !options.integrity_check || self.database.is_none() {
+            return Ok(Vec::new());
+        }
+        Database::open(self.place)
+            .and_then(|database| database.integrity_check(100))
+            .map_err(|error| CliError::Work(Box::new(error.into())))
+    }
+}
+
+/// Medians of what lies around the operations. Closing a database that was written to, with its
+/// checkpoint, is part of the time as in kvtest, unless --nocheckpoint takes it out.
+fn around(subject: &Subject<'_>, options: &RunOptions, measurements: &[Measurement]) -> Around {
+    let median = |of: fn(&Measurement) -> u64| {
+        let ratio = |m: &&Measurement| m.block == BlockKind::Ratio;
+        let mut values: Vec<u64> = measurements.iter().filter(ratio).map(of).collect();
+        values.sort_unstable();
+        values.get(values.len() / 2).copied().unwrap_or(0)
+    };
+    let is_database = subject.database.is_some();
+    Around {
+        open_ns: median(|m| m.outside.open_ns),
+        commit_ns: (is_database && !options.multitrans)
+            .then(|| median(|m| m.outside.last_commit_ns)),
+        drain_ns: median(|m| m.outside.drain_ns),
+        drain_counts: is_database && options.update && !options.nocheckpoint,
+        open_counts: is_database && options.as_kvtest,
+    }
+}
+
+fn counted(options: &RunOptions, measurements: &[Measurement]) -> Option<Counted> {
+    let last = measurements
+        .iter()
+        .rfind(|m| m.block == BlockKind::Ratio)
+        .filter(|_| options.stats)?;
+    Some(Counted {
+        engine: last.counters.clone(),
+        io: last.io,
+    })
+}
+
+/// What was asked for, as kvtest says it, and what kvtest leaves out.
+fn kvtest_lines(
+    subject: &Subject<'_>,
+    options: &RunOptions,
+    keys: &Keys,
+    outcome: &Outcome,
+) -> Vec<String> {
+    let order = match outcome.cell.workload.order {
+        AccessOrder::Random => "random",
+        AccessOrder::Descending => "desc",
+        AccessOrder::Ascending => "asc",
+    };
+    let mut first = format!(
+        "--count {} --max-id {} --{order}",
+        options.count, keys.max_id
+    );
+    let mut flag = |given: bool, text: &str| {
+        if given {
+            first.push_str(text);
+        }
+    };
+    flag(options.start != 1, &format!(" --start {}", options.start));
+    flag(options.update, " --update");
+    flag(options.multitrans, " --multitrans");
+    flag(options.fsync, " --fsync");
+    flag(options.as_kvtest, " --as-kvtest");
+    let mut lines = vec![first];
+    if let Some(database) = &subject.database {
+        let cache = outcome.cell.settings.number("cache") / database.page_size.max(1);
+        lines.push(format!(
+            "--cache-size {cache} --jmode {}",
+            journal(database, options)
+        ));
+        let mut mapped = format!("--mmap {}", options.mmap);
+        if options.blob_api {
+            mapped.push_str(" --blob-api");
+        }
+        lines.push(mapped);
+        if options.nosync {
+            lines.push("--nosync".to_owned());
+        }
+        if options.nocheckpoint {
+            lines.push("--nocheckpoint".to_owned());
+        }
+    }
+    lines
+}
+
+fn notes(
+    subject: &Subject<'_>,
+    options: &RunOptions,
+    keys: &Keys,
+    outcome: &Outcome,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let ignored = ignored(subject, options);
+    if !ignored.is_empty() {
+        let what = if subject.database.is_some() {
+            "a database"
+        } else {
+            "files"
+        };
+        notes.push(format!(
+            "{} means nothing for {what} and was ignored.",
+            ignored.join(", ")
+        ));
+    }
+    if let Some(first) = keys.first_missing() {
+        notes.push(format!(
+            "{} of the keys from 1 to {} have no value (the first is {first}); only the others were visited.",
+            keys.missing, keys.max_id
+        ));
+    }
+    if let Some(first) = keys.first_empty {
+        notes.push(format!(
+            "{} values are empty (the first is that of key {first}) and were not visited.",
+            keys.empty
+        ));
+    }
+    if outcome.cell.workload.cache == CacheState::AsFound && !options.as_kvtest {
+        notes.push(
+            "The page cache was left as it was found, so nobody knows how much came from storage."
+                .to_owned(),
+        );
+    }
+    notes.extend(smaller_map(options, &outcome.effective));
+    if outcome.interrupted {
+        notes.push("It was interrupted: these are the rounds before.".to_owned());
+    }
+    notes
+}
+
+fn smaller_map(options: &RunOptions, effective: &Settings) -> Option<String> {
+    match effective.get("mmap") {
+        Some(Value::Number(bytes)) if *bytes < options.mmap => Some(format!(
+            "SQLite maps {bytes} bytes instead of the {} asked for, which is its limit.",
+            options.mmap
+        )),
+        _ => None,
+    }
+}
+
+/// Options that were given and mean nothing here, as in kvtest.
+fn ignored(subject: &Subject<'_>, options: &RunOptions) -> Vec<&'static str> {
+    let of_databases = [
+        (options.blob_api, "--blob-api"),
+        (options.mmap > 0, "--mmap"),
+        (options.nosync, "--nosync"),
+        (options.jmode.is_some(), "--jmode"),
+        (options.nocheckpoint, "--nocheckpoint"),
+        (options.multitrans, "--multitrans"),
+        (options.integrity_check, "--integrity-check"),
+    ];
+    let of_files = [(options.fsync, "--fsync")];
+    let given = match subject.database {
+        Some(_) => of_files.as_slice(),
+        None => of_databases.as_slice(),
+    };
+    given
+        .iter()
+        .filter(|(given, _)| *given)
+        .map(|(_, name)| *name)
+        .collect()
+}
+
+fn show(report: &Run, options: &RunOptions) -> Result<(), CliError> {
+    for warning in &report.warnings {
+        screen::warn(&format!("{} {}", warning.message, warning.advice));
+    }
+    if options.json {
+        let text = json(report).map_err(|error| CliError::Usage(error.to_string()))?;
+        screen::print(&text);
+        return Ok(());
+    }
+    if options.quiet {
+        screen::print(&report.brief());
+        return Ok(());
+    }
+    screen::print(&report.render());
+    for note in &report.notes {
+        screen::note(note);
+    }
+    Ok(())
 }

@@ -1,0 +1,318 @@
+//! What `stowplan run` prints: kvtest's lines, and below them what kvtest does not say.
+
+use crate::format::{count, time};
+use crate::terminal::canvas::wrap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use stowplan_analysis::{LatencySummary, MIN_ROUNDS, Metric, Repeated};
+use stowplan_model::{Cell, Environment, IoCounters, Measurement, Settings, Warning, format_bytes};
+
+/// Columns of the text.
+const WIDTH: usize = 80;
+/// Columns of the names of our rows.
+const INDENT: usize = 13;
+
+/// A run of a database or a directory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Run {
+    /// Version of this program.
+    pub tool_version: String,
+    /// The database or the directory.
+    pub place: String,
+    /// What it is: `database`, `dir` or `tree`.
+    pub held: &'static str,
+    /// Version of SQLite, of a database.
+    pub sqlite_version: Option<String>,
+    /// What was asked for, in kvtest's words, a line each.
+    pub options: Vec<String>,
+    /// Bytes of a page of the database.
+    pub page_size: Option<u64>,
+    /// The store, what it can do, and what was done.
+    pub cell: Cell,
+    /// Settings as the engine reported them.
+    pub effective: Settings,
+    /// What was found there.
+    pub survey: Survey,
+    /// What an operation costs.
+    pub summary: Repeated,
+    /// Median of what lies around the operations.
+    pub around: Around,
+    /// What PRAGMA integrity_check said afterwards, if it was asked.
+    pub integrity: Vec<String>,
+    /// What SQLite and the system counted in the last round, if that was asked for.
+    pub counters: Option<Counted>,
+    /// What should be known about the figures, a sentence each.
+    pub notes: Vec<String>,
+    /// What spoils or qualifies them.
+    pub warnings: Vec<Warning>,
+    /// The machine.
+    pub environment: Environment,
+    /// Whether Ctrl-C ended it before its last round.
+    pub interrupted: bool,
+    /// Every block.
+    pub measurements: Vec<Measurement>,
+}
+
+/// What was found at the place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Survey {
+    /// Values there are.
+    pub values: u64,
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// The largest key.
+    pub largest_key: u64,
+    /// The largest key visited.
+    pub max_id: u64,
+    /// Values that can be visited.
+    pub visited: u64,
+    /// Keys from 1 to `max_id` without a value.
+    pub missing: u64,
+    /// The first of them.
+    pub first_missing: Option<u64>,
+    /// Values without a byte, which are not visited.
+    pub empty: u64,
+    /// The first of them.
+    pub first_empty: Option<u64>,
+}
+
+/// What lies around the operations of a round, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Around {
+    /// Opening the store.
+    pub open_ns: u64,
+    /// The commit of a round that is one transaction; within the time.
+    pub commit_ns: Option<u64>,
+    /// Checkpoint, closing and, of files, bringing them to the disk, after writes.
+    pub drain_ns: u64,
+    /// Whether `drain_ns` is part of the time.
+    pub drain_counts: bool,
+    /// Whether `open_ns` is part of the time.
+    pub open_counts: bool,
+}
+
+/// Counters of one round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// SQLite's own.
+    pub engine: BTreeMap<String, u64>,
+    /// The system's.
+    pub io: Option<IoCounters>,
+}
+
+impl Run {
+    /// Only kvtest's lines.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let mut out = String::new();
+        let mut line = |text: String| {
+            out.push_str(&text);
+            out.push('\n');
+        };
+        if let Some(version) = &self.sqlite_version {
+            line(format!("SQLite version: {version}"));
+        }
+        for message in &self.integrity {
+            line(format!("integrity-check: {message}"));
+        }
+        for options in &self.options {
+            line(options.clone());
+        }
+        if let Some(bytes) = self.page_size {
+            line(format!("Database page size: {bytes}"));
+        }
+        let each = self.summary.time_ns.estimate;
+        #[expect(clippy::cast_precision_loss, reason = "shown with three decimals")]
+        let elapsed = each * self.summary.operations as f64 / 1e9;
+        let done = if self.writes() { "write" } else { "read" };
+        line(format!("Total elapsed time: {elapsed:.3}"));
+        line(format!("Microseconds per BLOB {done}: {:.3}", each / 1e3));
+        line(format!(
+            "Content {done} rate: {:.1} MB/s",
+            self.summary.bytes / each * 1e3
+        ));
+        out
+    }
+
+    /// kvtest's lines and ours.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut out = self.brief();
+        out.push('\n');
+        let mut row = |mut name: &str, text: &str| {
+            for line in wrap(text, WIDTH - INDENT) {
+                let _ = writeln!(out, "{name:<INDENT$}{line}");
+                name = "";
+            }
+        };
+        row("Per BLOB", &self.location());
+        row("Time", self.metric());
+        if let Some(latency) = &self.summary.latency {
+            row("Percentiles", &percentiles(latency));
+        }
+        row("Around it", &self.around.describe(self.writes()));
+        row("Visited", &self.survey.describe(self.summary.operations));
+        row("Promise", &self.promise());
+        row("Store", &self.cell.store.to_string());
+        if let Some(counted) = &self.counters {
+            out.push('\n');
+            out.push_str(&counted.describe());
+        }
+        out
+    }
+
+    fn writes(&self) -> bool {
+        self.cell.workload.operation.writes()
+    }
+
+    /// The estimate in words, with its interval.
+    fn location(&self) -> String {
+        let Repeated {
+            rounds, time_ns, ..
+        } = &self.summary;
+        let estimate = time(time_ns.estimate);
+        if *rounds == 1 {
+            return format!("{estimate} in a single round; an interval needs {MIN_ROUNDS}");
+        }
+        let what = if *rounds < MIN_ROUNDS {
+            format!("range of {rounds} rounds; an interval needs {MIN_ROUNDS}")
+        } else {
+            format!("95% interval, {rounds} rounds")
+        };
+        format!(
+            "{estimate}, {} to {} ({what})",
+            time(time_ns.low),
+            time(time_ns.high)
+        )
+    }
+
+    fn metric(&self) -> &'static str {
+        match self.summary.metric {
+            Metric::Corrected => "wall time, less waiting for a CPU",
+            Metric::Wall => "wall time",
+        }
+    }
+
+    fn promise(&self) -> String {
+        if !self.writes() {
+            return "none is needed to read".to_owned();
+        }
+        let can = &self.cell.capabilities;
+        if !can.transactions {
+            return format!("{} (files have no transactions)", can.durability);
+        }
+        format!(
+            "{} ({})",
+            can.durability, self.cell.workload.per_transaction
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+fn percentiles(latency: &LatencySummary) -> String {
+    let points = [
+        ("p50", latency.p50_ns),
+        ("p90", latency.p90_ns),
+        ("p99", latency.p99_ns),
+        ("p99.9", latency.p999_ns),
+        ("max", latency.max_ns),
+    ];
+    let points = points.map(|(name, ns)| format!("{name} {}", time(ns as f64)));
+    points.join(", ")
+}
+
+impl Around {
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn describe(&self, writes: bool) -> String {
+        let counted = |counts: bool| if counts { "counted" } else { "not counted" };
+        let open = format!(
+            "opening {} ({})",
+            time(self.open_ns as f64),
+            counted(self.open_counts)
+        );
+        if !writes {
+            return open;
+        }
+        let commit = self.commit_ns.map_or_else(String::new, |commit| {
+            format!("last commit {} (counted), ", time(commit as f64))
+        });
+        format!(
+            "{open}, {commit}to rest {} ({})",
+            time(self.drain_ns as f64),
+            counted(self.drain_counts)
+        )
+    }
+}
+
+impl Survey {
+    fn describe(&self, operations: u64) -> String {
+        let mut text = format!(
+            "{} of {} BLOBs a round, {} in all",
+            count(operations),
+            count(self.visited),
+            format_bytes(self.bytes)
+        );
+        if operations > self.visited {
+            text.push_str(", some of them again");
+        }
+        text
+    }
+}
+
+impl Counted {
+    /// In kvtest's order and words; what it does not know comes last.
+    fn describe(&self) -> String {
+        const KNOWN: [(&str, &str); 11] = [
+            ("Memory Used", " bytes"),
+            ("Number of Outstanding Allocations", ""),
+            ("Number of Pcache Pages Used", " pages"),
+            ("Number of Pcache Overflow Bytes", " bytes"),
+            ("Largest Allocation", " bytes"),
+            ("Largest Pcache Allocation", " bytes"),
+            ("Lookaside Slots Used", ""),
+            ("Pager Heap Usage", " bytes"),
+            ("Page cache hits", ""),
+            ("Page cache misses", ""),
+            ("Page cache writes", ""),
+        ];
+        let known = |name: &str| KNOWN.iter().any(|(known, _)| *known == name);
+        let others = self.engine.keys().map(String::as_str);
+        let others = others.filter(|name| !known(name) && !name.ends_with("(max)"));
+        let engine = KNOWN.into_iter().chain(others.map(|name| (name, "")));
+        let engine = engine.filter_map(|(name, unit)| {
+            let value = self.engine.get(name)?;
+            let most = self.engine.get(&format!("{name} (max)"));
+            let most = most.map_or_else(String::new, |most| format!(" (max {most})"));
+            Some((name, format!("{value}{most}{unit}")))
+        });
+        let io = IO
+            .iter()
+            .filter_map(|(name, of)| Some((*name, of(self.io.as_ref()?).to_string())));
+        engine
+            .chain(io)
+            .map(|(name, text)| format!("{:<37}{text}\n", format!("{name}:")))
+            .collect()
+    }
+}
+
+/// A counter of the system's.
+type IoCounter = fn(&IoCounters) -> u64;
+
+/// The system's counters, by kvtest's names.
+const IO: [(&str, IoCounter); 6] = [
+    ("Bytes received by read()", |io| io.read_call_bytes),
+    ("Bytes sent to write()", |io| io.write_call_bytes),
+    ("Read() system calls", |io| io.read_calls),
+    ("Write() system calls", |io| io.write_calls),
+    ("Bytes read from storage", |io| io.storage_read_bytes),
+    ("Bytes written to storage", |io| io.storage_write_bytes),
+];
+
+/// One JSON document.
+///
+/// # Errors
+/// A figure that is no number; there is none in what is measured.
+pub fn json(run: &Run) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(run)
+}
