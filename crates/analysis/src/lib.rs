@@ -11,6 +11,7 @@ mod estimate;
 mod gathered;
 mod judge;
 mod outcome;
+mod repeated;
 mod space;
 mod stopping;
 mod summary;
@@ -28,4 +29,5 @@ pub use outcome::{
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
     Verdict,
 };
+pub use repeated::{Repeated, repeated};
 pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};

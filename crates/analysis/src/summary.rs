@@ -180,7 +180,10 @@ impl<'a> Described<'a> {
 }
 
 /// Percentiles over all latency blocks of a cell; nothing if it has none.
-pub(crate) fn latency(measurements: &[&Measurement], problems: &mut Vec<String>) -> Option<LatencySummary> {
+pub(crate) fn latency(
+    measurements: &[&Measurement],
+    problems: &mut Vec<String>,
+) -> Option<LatencySummary> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
     for measurement in measurements {
         let Some(text) = &measurement.latency else {
