@@ -245,6 +245,22 @@ mod tests {
     }
 
     #[test]
+    fn changes_of_sign_are_divided_where_no_claim_ends_and_before_what_is_only_near_one() {
+        let sweep = [
+            point(1024, 3.0),
+            point(2048, 1.1),
+            point(4096, 3.0),
+            point(8192, 0.3),
+            point(16384, 3.0),
+        ];
+        assert!(matches!(crossover(&sweep), Crossover::NoOrder { .. }));
+        let order = next(&sweep);
+        assert_eq!(order.len(), 12);
+        assert!(order[..6].iter().all(|kb| *kb > 4.0), "{order:?}");
+        assert!(order[6..].iter().all(|kb| *kb < 4.0), "{order:?}");
+    }
+
+    #[test]
     fn gaps_beside_a_ratio_within_15_percent_of_one_are_divided_and_no_others() {
         let sweep = |ratio| [point(4096, 3.0), point(8192, ratio), point(16384, 3.0)];
         assert_eq!(next(&sweep(1.14)).len(), 6);

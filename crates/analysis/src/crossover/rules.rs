@@ -184,13 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn a_size_measured_under_one_setting_only_is_left_out_of_the_comparison() {
+    fn a_size_not_measured_under_every_setting_is_left_out_of_the_comparison() {
         let mut matrix = matrix();
+        matrix.push(row(
+            "2048",
+            &[(10, 0.5), (20, 0.5), (64, 0.5), (100, 0.5), (200, 0.5)],
+        ));
         matrix[0].points.push(point(15, 1.6));
-        matrix[1].points.push(point(5, 9.0));
+        matrix[1].points.extend([point(5, 9.0), point(15, 1.5)]);
         let rules = rules_of_thumb(&matrix);
         assert_eq!(rules[0].gains_most, [range(10, 20)]);
         assert_eq!(rules[1].gains_most, [range(100, 200)]);
+        assert!(rules[2].gains_most.is_empty());
     }
 
     #[test]
