@@ -9,8 +9,8 @@
 use crate::recorded_noise::{Round, ln_corrected, recordings};
 use crate::support::{Random, block_of_log, comparison, run};
 use stowplan_analysis::{
-    Crossover, RatioEstimate, RefineLimits, Side, SweepPoint, Verdict, crossover,
-    interpolated_roots, refine, sweep,
+    Crossover, RatioEstimate, RefineLimits, SettingSweep, Side, SweepPoint, Verdict, crossover,
+    interpolated_roots, refine, rules_of_thumb, sweep,
 };
 use stowplan_model::Measurement;
 
@@ -185,6 +185,13 @@ impl<'a> Window<'a> {
     }
 }
 
+/// One size, run and judged by the whole procedure.
+fn measured(truth: Truth, size: u64, window: &Window<'_>, noise: Noise) -> SweepPoint {
+    let comparison = comparison(&["other"]);
+    let blocks = window.blocks(truth.ln_ratio(size as f64), noise);
+    SweepPoint::of(size, &run(&comparison, &blocks).contrasts[0])
+}
+
 /// A first sweep, refined twice.
 fn measured_sweep(
     truth: Truth,
@@ -192,13 +199,15 @@ fn measured_sweep(
     records: &[Vec<Round>],
     random: &mut Random,
 ) -> Vec<SweepPoint> {
-    let comparison = comparison(&["other"]);
     let shared = Window::draw(records, random);
     let mut measure = |size: u64| {
         let own = Window::draw(records, random);
-        let window = if noise.shared { &shared } else { &own };
-        let blocks = window.blocks(truth.ln_ratio(size as f64), noise);
-        SweepPoint::of(size, &run(&comparison, &blocks).contrasts[0])
+        measured(
+            truth,
+            size,
+            if noise.shared { &shared } else { &own },
+            noise,
+        )
     };
     let first = sweep(RANGE.0, RANGE.1).unwrap();
     let mut points: Vec<SweepPoint> = first.into_iter().map(&mut measure).collect();
@@ -421,6 +430,33 @@ fn without_a_crossing_there_is_no_zone() {
         assert!(found.clone().all(|kind| kinds.contains(kind)), "{tally:?}");
         assert_eq!(tally.wrong, 0, "{tally:?}");
     }
+}
+
+#[test]
+fn of_settings_that_are_alike_none_is_said_to_gain_most_and_of_others_the_better_one() {
+    println!("seed {SEED}");
+    let records = recordings();
+    let mut random = Random(SEED);
+    let mut first_sweep = |shape: Shape| -> Vec<SweepPoint> {
+        let truth = Truth { shape, shift: 1.0 };
+        let sizes = sweep(RANGE.0, RANGE.1).unwrap().into_iter();
+        sizes
+            .map(|size| measured(truth, size, &Window::draw(&records, &mut random), FOURFOLD))
+            .collect()
+    };
+    // The second and the third are alike, so neither can gain most anywhere.
+    let better = Shape::Linear([1_000.0, 0.2], [4_000.0, 0.1]);
+    let mut gains = [0; 3];
+    for _ in 0..5 {
+        let matrix = [better, MODERATE, MODERATE].map(|shape| SettingSweep {
+            setting: format!("{shape:?}"),
+            points: first_sweep(shape),
+        });
+        for (count, rule) in gains.iter_mut().zip(rules_of_thumb(&matrix)) {
+            *count += usize::from(!rule.gains_most.is_empty());
+        }
+    }
+    assert_eq!(gains, [5, 0, 0]);
 }
 
 /// One row of the table of docs/method.md.
