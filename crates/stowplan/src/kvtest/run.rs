@@ -486,7 +486,7 @@ fn notes(
             "files"
         };
         notes.push(format!(
-            "{} means nothing for {what} and was ignored.",
+            "Ignored, because it means nothing for {what}: {}.",
             ignored.join(", ")
         ));
     }

@@ -28,7 +28,7 @@ fn started(bench: &Bench) -> Child {
     }
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill")
         .arg(name)
         .arg(child.id().to_string())

@@ -9,5 +9,6 @@
 mod bench;
 mod ending;
 mod input;
+mod kvtest_run;
 mod report;
 mod run;

@@ -1,0 +1,359 @@
+//! `stowplan run`, on databases as kvtest makes them and on directories as it exports them.
+
+#![cfg(target_os = "linux")]
+
+use crate::bench::{Bench, Finished};
+use crate::ending::signal;
+use rusqlite::Connection;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// As `kvtest init x.db --count 300 --size 1000` makes it.
+fn database(bench: &Bench, name: &str) {
+    let connection = Connection::open(bench.path(name)).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB);
+             WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x+1 FROM c WHERE x<300)
+             INSERT INTO kv(k,v) SELECT x, randomblob(1000) FROM c;",
+        )
+        .unwrap();
+}
+
+/// As `kvtest export` makes it.
+fn directory(bench: &Bench, name: &str, keys: impl Iterator<Item = u64>) {
+    fs::create_dir(bench.path(name)).unwrap();
+    for key in keys {
+        fs::write(bench.path(name).join(format!("{key:06}")), [7; 1000]).unwrap();
+    }
+}
+
+fn pragma(bench: &Bench, name: &str, pragma: &str) -> String {
+    let connection = Connection::open(bench.path(name)).unwrap();
+    connection
+        .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
+        .unwrap()
+}
+
+fn contents(bench: &Bench, name: &str) -> Vec<Vec<u8>> {
+    let connection = Connection::open(bench.path(name)).unwrap();
+    let mut statement = connection.prepare("SELECT v FROM kv ORDER BY k").unwrap();
+    let rows = statement.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+fn json(finished: &Finished) -> serde_json::Value {
+    serde_json::from_str(&finished.stdout()).unwrap()
+}
+
+/// The lines that kvtest would print.
+fn headline(finished: &Finished) -> Vec<String> {
+    let stdout = finished.stdout();
+    let lines = stdout.lines().take_while(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_database_is_read_and_kvtests_lines_come_first() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let run = bench.run(&[
+        "run",
+        "x.db",
+        "-count",
+        "0x64",
+        "--blob-api",
+        "--rounds",
+        "10",
+    ]);
+    run.exits(0)
+        .prints("95% interval, 10 rounds")
+        .prints("p99.9");
+    let lines = headline(&run);
+    assert!(lines[0].starts_with("SQLite version: 3."), "{lines:?}");
+    assert_eq!(
+        lines[1..5],
+        [
+            "--count 100 --max-id 300 --asc",
+            "--cache-size 1000 --jmode delete",
+            "--mmap 0 --blob-api",
+            "Database page size: 4096"
+        ]
+    );
+    for (line, name) in lines[5..].iter().zip([
+        "Total elapsed time: ",
+        "Microseconds per BLOB read: ",
+        "Content read rate: ",
+    ]) {
+        let number = line.strip_prefix(name).unwrap_or_else(|| panic!("{line}"));
+        let number: f64 = number.trim_end_matches(" MB/s").parse().unwrap();
+        assert!(number.is_finite() && number >= 0.0);
+    }
+    assert_eq!(lines.len(), 8);
+}
+
+#[test]
+fn the_last_of_several_orders_counts_and_small_data_is_read_again() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let run = bench.run(&[
+        "run", "x.db", "--asc", "--random", "--desc", "--count", "1k", "--rounds", "1", "--start",
+        "7",
+    ]);
+    run.exits(0)
+        .prints("--count 1000 --max-id 300 --desc --start 7")
+        .prints("some of them again");
+}
+
+#[test]
+fn a_directory_is_read_over_all_its_keys_and_options_of_databases_are_ignored() {
+    let bench = Bench::new();
+    directory(&bench, "d", 1..=1_200);
+    let run = bench.run(&["run", "d", "--blob-api", "--jmode", "wal", "--rounds", "1"]);
+    run.exits(0).prints("--count 1000 --max-id 1200 --asc");
+    assert!(!run.stdout().contains("SQLite"), "{}", run.stdout());
+    let stderr = run.stderr();
+    assert!(
+        stderr.contains("means nothing for files: --blob-api, --jmode."),
+        "{stderr}"
+    );
+    bench
+        .run(&["run", "d", "--as-kvtest", "--rounds", "1"])
+        .exits(0)
+        .prints("--max-id 1000 --asc --as-kvtest")
+        .prints("wall time");
+}
+
+#[test]
+fn an_update_replaces_values_by_others_of_the_same_size() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    for api in [&[][..], &["--blob-api"]] {
+        for more in [&[][..], &["--as-kvtest"], &["--multitrans", "--nosync"]] {
+            let before = contents(&bench, "x.db");
+            let arguments = ["run", "x.db", "--update", "--count", "300", "--rounds", "1"];
+            let arguments = [&arguments[..], api, more].concat();
+            bench
+                .run(&arguments)
+                .exits(0)
+                .prints("Microseconds per BLOB write");
+            let after = contents(&bench, "x.db");
+            for (before, after) in before.iter().zip(&after) {
+                assert_eq!(after.len(), 1_000);
+                assert_ne!(before, after, "{arguments:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_operation_is_a_transaction_with_multitrans_whatever_the_interface() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    for api in [&[][..], &["--blob-api"]] {
+        let arguments = [
+            "run", "x.db", "--update", "--count", "20", "--rounds", "1", "--json",
+        ];
+        let syncs = |more: &[&str]| {
+            let run = bench.run(&[&arguments[..], api, more].concat());
+            run.exits(0);
+            let document = json(&run);
+            let block = &document["measurements"][0];
+            let syncs = block["syncs"]["fsync"].as_u64().unwrap()
+                + block["syncs"]["fdatasync"].as_u64().unwrap();
+            (block["commits"].as_u64().unwrap(), syncs)
+        };
+        let (commits, together) = syncs(&[]);
+        assert_eq!(commits, 1);
+        let (commits, each) = syncs(&["--multitrans"]);
+        assert_eq!(commits, 20);
+        assert!(each >= 20 && each > 3 * together, "{each} {together}");
+        assert_eq!(syncs(&["--multitrans", "--nosync"]).1, 0);
+    }
+}
+
+#[test]
+fn each_file_is_synced_after_it_was_written_if_that_is_asked() {
+    let bench = Bench::new();
+    directory(&bench, "d", 1..=50);
+    let arguments = [
+        "run", "d", "--update", "--count", "50", "--fsync", "--rounds", "1", "--json",
+    ];
+    let run = bench.run(&arguments);
+    run.exits(0);
+    assert_eq!(json(&run)["measurements"][0]["syncs"]["fsync"], 50);
+    let written = fs::read(bench.path("d").join("000050")).unwrap();
+    assert!(written.len() == 1_000 && written != [7; 1_000]);
+}
+
+#[test]
+fn the_journal_mode_is_that_of_the_run_only() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let arguments = [
+        "run", "x.db", "--jmode", "WAL", "--update", "--count", "50", "--rounds", "2",
+    ];
+    bench.run(&arguments).exits(0).prints("--jmode wal");
+    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");
+    bench
+        .run(&[&arguments[..], &["--as-kvtest"]].concat())
+        .exits(0);
+    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
+    bench
+        .run(&["run", "x.db", "--jmode", "delete", "--rounds", "1"])
+        .exits(0);
+    assert_eq!(pragma(&bench, "x.db", "journal_mode"), "wal");
+    bench
+        .run(&["run", "x.db", "--rounds", "1"])
+        .exits(0)
+        .prints("--jmode wal");
+}
+
+#[test]
+fn what_is_missing_or_empty_is_told_and_not_counted_as_fast() {
+    let bench = Bench::new();
+    directory(&bench, "d", (1..=100).filter(|key| key % 10 != 3));
+    fs::write(bench.path("d").join("000003"), "").unwrap();
+    let run = bench.run(&["run", "d", "--count", "1k", "--rounds", "1", "--json"]);
+    run.exits(0);
+    let document = json(&run);
+    let survey = &document["survey"];
+    assert_eq!(survey["visited"], 90);
+    assert_eq!(
+        (&survey["missing"], &survey["first_missing"]),
+        (&9.into(), &13.into())
+    );
+    assert_eq!(
+        (&survey["empty"], &survey["first_empty"]),
+        (&1.into(), &3.into())
+    );
+    assert_eq!(document["measurements"][0]["bytes"], 1_000_000);
+    assert_eq!(document["notes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    bench.write("text", "This is no database at all.");
+    fs::create_dir(bench.path("empty")).unwrap();
+    let refused: [(&[&str], &str); 12] = [
+        (&["run", "nowhere.db"], "nowhere.db"),
+        (&["run", "text"], "not an SQLite database"),
+        (&["run", "empty"], "no files named like 000001"),
+        (
+            &["run", "x.db", "--max-id", "301"],
+            "its largest key is 300",
+        ),
+        (
+            &["run", "x.db", "--start", "301"],
+            "beyond the largest key to visit, 300",
+        ),
+        (&["run", "x.db", "--count", "0"], "at least 1"),
+        (
+            &["run", "x.db", "--count", "1potato"],
+            "unknown suffix 'potato'",
+        ),
+        (
+            &["run", "x.db", "--mmap", "99999999999GiB"],
+            "not a whole number below 2^64",
+        ),
+        (&["run", "x.db", "--jmode", "wall"], "wal"),
+        (&["run", "x.db", "-blob-apy"], "--blob-api"),
+        (&["run", "x.db", "--cache-size", "9999GiB"], "cache"),
+        (&["run", "x.db", "--rounds", "0"], "rounds"),
+    ];
+    for (arguments, text) in refused {
+        bench.run(arguments).refuses(text);
+    }
+}
+
+#[test]
+fn sizes_beyond_32_bits_are_accepted_whole() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let run = bench.run(&["run", "x.db", "--mmap", "4GiB", "--rounds", "1"]);
+    run.exits(0).prints("--mmap 4294967296");
+    assert!(
+        run.stderr().contains("which is its limit"),
+        "{}",
+        run.stderr()
+    );
+}
+
+#[test]
+fn a_damaged_database_ends_with_one_line() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let path = bench.path("x.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let length = bytes.len();
+    bytes[4096..length].fill(0x5a);
+    fs::write(&path, bytes).unwrap();
+    let run = bench.run(&["run", "x.db", "--rounds", "1"]);
+    let stderr = run.stderr();
+    assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+    assert!(stderr.contains("malformed"), "{stderr}");
+}
+
+#[test]
+fn integrity_and_counters_are_shown_when_asked() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    bench
+        .run(&[
+            "run",
+            "x.db",
+            "--integrity-check",
+            "--stats",
+            "--rounds",
+            "1",
+        ])
+        .exits(0)
+        .prints("integrity-check: ok")
+        .prints("Page cache hits: ")
+        .prints("Read() system calls: ");
+    directory(&bench, "d", 1..=9);
+    bench
+        .run(&["run", "d", "--stats", "--rounds", "1"])
+        .exits(0)
+        .prints("Read() system calls: ");
+}
+
+#[test]
+fn ctrl_c_keeps_the_rounds_before_it_and_leaves_nothing() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    let temporary = bench.path("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let mut command = bench.command(&["run", "x.db", "--count", "50k", "--rounds", "200"]);
+    command.env("TMPDIR", &temporary);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_for(&temporary);
+    std::thread::sleep(Duration::from_millis(1_500));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stdout}{stderr}");
+    assert!(
+        stdout.contains("Microseconds per BLOB read"),
+        "{stdout}{stderr}"
+    );
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
+fn wait_for(directory: &Path) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while fs::read_dir(directory).unwrap().next().is_none() {
+        assert!(Instant::now() < until, "nothing began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
