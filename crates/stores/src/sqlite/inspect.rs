@@ -1,8 +1,10 @@
 //! A database looked at from outside the measured path.
 
+use super::database::compile_options;
 use super::{STORE, failed};
 use crate::inspect::refused;
 use crate::{Key, Result, StoreError};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::ffi::OsString;
 use std::fs::File;
@@ -172,6 +174,65 @@ impl Database {
         Ok(())
     }
 
+    /// Keeps what is seen from now on as it is, whatever others write.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`].
+    pub fn hold(&self) -> Result<()> {
+        // Only the first read takes the lock, or settles on a state of the log.
+        self.connection
+            .execute_batch("BEGIN; SELECT 1 FROM kv LIMIT 1")
+            .map_err(|e| failed(format!("read {}", self.path.display()), &e))
+    }
+
+    /// The number of values.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`].
+    pub fn count(&self) -> Result<u64> {
+        self.connection
+            .query_row("SELECT count(*) FROM kv", [], |row| row.get::<_, i64>(0))
+            .map(i64::unsigned_abs)
+            .map_err(|e| failed(format!("count the values of {}", self.path.display()), &e))
+    }
+
+    /// The last of the next `rows` keys, `from` and above; none if there are none.
+    ///
+    /// # Errors
+    /// As [`Self::page_size`].
+    pub fn last_of_next(&self, from: i64, rows: u32) -> Result<Option<i64>> {
+        let sql = "SELECT max(k) FROM (SELECT k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2)";
+        self.connection
+            .query_row(sql, (from, rows), |row| row.get(0))
+            .map_err(|e| failed(format!("list the keys of {}", self.path.display()), &e))
+    }
+
+    /// Calls `visit(key, value)` for each value with a key between `from` and `to`, both included,
+    /// by rising key.
+    ///
+    /// # Errors
+    /// As [`Self::values`].
+    pub fn scan<E: From<StoreError>>(
+        &self,
+        from: i64,
+        to: i64,
+        visit: &mut dyn FnMut(u64, &[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let told =
+            |e: rusqlite::Error| failed(format!("read the values of {}", self.path.display()), &e);
+        let utf8 = self.word("encoding")? == "UTF-8";
+        let sql = "SELECT k, v FROM kv WHERE k BETWEEN ?1 AND ?2 ORDER BY k";
+        let mut statement = self.connection.prepare(sql).map_err(told)?;
+        let mut rows = statement.query((from, to)).map_err(told)?;
+        while let Some(row) = rows.next().map_err(told)? {
+            let key: i64 = row.get(0).map_err(told)?;
+            let (kind, value) = kind_and_bytes(row.get_ref(1).map_err(told)?);
+            check_value(key, kind, utf8)?;
+            visit(key.unsigned_abs(), value)?;
+        }
+        Ok(())
+    }
+
     /// Rewrites the database without its free pages (`VACUUM`), and opens it again.
     ///
     /// # Errors
@@ -249,6 +310,22 @@ impl Database {
             .pragma_query_value(None, pragma, |row| row.get(0))
             .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
     }
+}
+
+/// The largest value that the table holds, in bytes: what SQLite was built to allow in a row
+/// (<https://sqlite.org/limits.html>, "Maximum length of a string or BLOB"), less its header.
+#[must_use]
+pub fn largest_value() -> u64 {
+    // SQLite's own default.
+    const MAX_LENGTH: u64 = 1_000_000_000;
+    // The header's length, the type of the key, and the type and length of the value.
+    const HEADER: u64 = 7;
+    compile_options()
+        .unwrap_or_default()
+        .iter()
+        .find_map(|option| option.strip_prefix("MAX_LENGTH=")?.parse().ok())
+        .unwrap_or(MAX_LENGTH)
+        - HEADER
 }
 
 /// Whether a database has the table `kv`.
@@ -355,6 +432,17 @@ fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
     }
 }
 
+/// The type by SQLite's name for it, and the bytes of what has bytes.
+fn kind_and_bytes(value: ValueRef<'_>) -> (&'static str, &[u8]) {
+    match value {
+        ValueRef::Blob(bytes) => ("blob", bytes),
+        ValueRef::Text(bytes) => ("text", bytes),
+        ValueRef::Null => ("null", &[]),
+        ValueRef::Integer(_) => ("integer", &[]),
+        ValueRef::Real(_) => ("real", &[]),
+    }
+}
+
 /// Whether a value is one that a file can hold.
 fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
     let damaged = |detail: String| Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
@@ -446,6 +534,43 @@ mod tests {
             .unwrap();
         let error = place.values().unwrap_err().to_string();
         assert!(error.contains("UTF-16"), "{error}");
+    }
+
+    #[test]
+    fn values_are_scanned_in_pieces_that_leave_nothing_out() {
+        let place = Place::with("INSERT INTO kv VALUES(2,x'02'),(3,'c'),(900,x''),(5000,x'05')");
+        let database = Database::open(&place.path()).unwrap();
+        database.hold().unwrap();
+        assert_eq!(database.count().unwrap(), 4);
+        let mut found = Vec::new();
+        let mut from = i64::MIN;
+        while let Some(to) = database.last_of_next(from, 2).unwrap() {
+            database
+                .scan(from, to, &mut |key, value| {
+                    found.push((key, value.to_vec()));
+                    Ok::<_, StoreError>(())
+                })
+                .unwrap();
+            from = to + 1;
+        }
+        let expected = [
+            (2, vec![2]),
+            (3, b"c".to_vec()),
+            (900, vec![]),
+            (5000, vec![5]),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_scan_refuses_what_a_listing_refuses() {
+        for row in ["(5,NULL)", "(6,1.5)", "(6,7)", "(-3,x'00')"] {
+            let place = Place::with(&format!("INSERT INTO kv VALUES{row}"));
+            let database = Database::open(&place.path()).unwrap();
+            let scanned = database.scan(i64::MIN, i64::MAX, &mut |_, _| Ok::<_, StoreError>(()));
+            let told = scanned.unwrap_err().to_string();
+            assert_eq!(told, place.values().unwrap_err().to_string());
+        }
     }
 
     #[test]
