@@ -63,7 +63,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
 }
 
 /// A count with its thousands grouped: `100,000`.
-pub(crate) fn count(number: u64) -> String {
+#[must_use]
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -19,7 +19,7 @@ mod table;
 pub mod terminal;
 pub mod wording;
 
-pub use format::time;
+pub use format::{count, time};
 
 /// Stands at the top of the Markdown and HTML reports: by it a report is told from a file that
 /// someone else wrote.

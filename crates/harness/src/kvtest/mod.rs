@@ -1,5 +1,11 @@
 //! What SQLite's kvtest does to data, verb for verb.
+//!
+//! A database or a directory is checked before it is begun, made under a name of its own, brought
+//! to the disk, and only then given the name that was asked for. An end before that leaves nothing
+//! behind.
 
+pub mod init;
+mod place;
 mod run;
 mod visits;
 

@@ -5,6 +5,7 @@ mod init;
 mod options;
 mod run;
 mod stat;
+mod words;
 
 pub(crate) use export::export;
 pub(crate) use init::init;

@@ -1,0 +1,188 @@
+//! A database of generated values: whole, or not at all.
+
+use super::place;
+use crate::dataset::Generator;
+use crate::interrupt::Interrupt;
+use crate::{HarnessError, platform};
+use std::fs::File;
+use std::path::PathBuf;
+use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
+use stowplan_stores::registry::{self, Resolved};
+use stowplan_stores::{Access, DATABASE_FILE, Key, inspect};
+use tempfile::TempDir;
+
+/// After so many bytes the disk is asked to begin writing, so that the sync at the end finds
+/// little left.
+const WRITEBACK_BYTES: u64 = 16 << 20;
+
+/// What to make.
+#[derive(Debug, Clone)]
+pub struct InitSpec {
+    /// The database, which must not exist.
+    pub database: PathBuf,
+    /// Its values.
+    pub dataset: DatasetSpec,
+    /// Bytes of a page: a power of two from 512 to 65536.
+    pub page_size: u64,
+}
+
+/// A database that can be made, as far as that can be told before.
+#[derive(Debug)]
+pub struct Init {
+    spec: InitSpec,
+    generator: Generator,
+    store: Resolved,
+    temporary: TempDir,
+}
+
+/// What was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// Number of values.
+    pub values: u64,
+    /// Their bytes together.
+    pub bytes: u64,
+    /// The smallest of them, in bytes.
+    pub smallest: u64,
+    /// The largest of them, in bytes.
+    pub largest: u64,
+    /// The length of the database, in bytes.
+    pub file_bytes: u64,
+}
+
+impl Init {
+    /// Checks everything that can be checked before anything is built.
+    ///
+    /// # Errors
+    /// The name is taken or cannot be made, a value could be larger than SQLite allows, the page
+    /// size is none, or the file system has surely too little room.
+    pub fn check(spec: InitSpec) -> Result<Self, HarnessError> {
+        if std::fs::symlink_metadata(&spec.database).is_ok() {
+            return Err(place::taken(&spec.database));
+        }
+        let store = store(spec.page_size)?;
+        spec.dataset.size.check().map_err(HarnessError::invalid)?;
+        check_largest(spec.dataset.size.largest())?;
+        let generator = Generator::new(&spec.dataset)?;
+        let parent = place::directory_of(&spec.database);
+        let temporary = place::temporary_directory(&parent)?;
+        place::require_room(&spec.database, &parent, least_bytes(&spec))?;
+        Ok(Self {
+            spec,
+            generator,
+            store,
+            temporary,
+        })
+    }
+
+    /// Makes the database, brings it to the disk and gives it its name. `progress` hears how many
+    /// values there are so far.
+    ///
+    /// # Errors
+    /// The disk is full or fails, the name was taken meanwhile, or `interrupt` was raised. Nothing
+    /// is left behind.
+    pub fn build(
+        self,
+        interrupt: &Interrupt,
+        progress: &dyn Fn(u64),
+    ) -> Result<Made, HarnessError> {
+        let made = self.fill(interrupt, progress)?;
+        let path = self.temporary.path().join(DATABASE_FILE);
+        let file = File::open(&path).map_err(HarnessError::io("open", &path))?;
+        file.sync_all()
+            .map_err(HarnessError::io("sync", &self.spec.database))?;
+        let metadata = file.metadata().map_err(HarnessError::io("stat", &path))?;
+        place::publish_file(&path, &self.spec.database)?;
+        Ok(Made {
+            file_bytes: metadata.len(),
+            ..made
+        })
+    }
+
+    /// Inserts all values by rising key in one transaction, as kvtest does.
+    fn fill(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, HarnessError> {
+        let path = self.temporary.path();
+        let store = self.store.kind.create(path, &self.store.settings)?;
+        let path = path.join(DATABASE_FILE);
+        let file = File::open(&path).map_err(HarnessError::io("open", &path))?;
+        let mut connection = store.connect()?;
+        let mut session = connection.session()?;
+        session.begin(Access::Write)?;
+        let mut made = Made {
+            values: 0,
+            bytes: 0,
+            smallest: u64::MAX,
+            largest: 0,
+            file_bytes: 0,
+        };
+        let mut value = Vec::new();
+        for key in 1..=self.spec.dataset.count {
+            if interrupt.raised() {
+                return Err(HarnessError::Interrupted);
+            }
+            value.resize(self.generator.size(key), 0);
+            self.generator.fill(key, 0, &mut value);
+            session
+                .insert(Key(key), &value)
+                .map_err(|error| self.broken_off(&error.to_string()))?;
+            let before = made.bytes / WRITEBACK_BYTES;
+            made.add(value.len() as u64);
+            if made.bytes / WRITEBACK_BYTES > before {
+                platform::begin_writeback(&file, 0, 0);
+            }
+            progress(key);
+        }
+        session
+            .commit()
+            .map_err(|error| self.broken_off(&error.to_string()))?;
+        drop(session);
+        connection.close()?;
+        Ok(made)
+    }
+
+    fn broken_off(&self, error: &str) -> HarnessError {
+        HarnessError::invalid(format!(
+            "{} was not made: {error}; nothing of it was left",
+            self.spec.database.display()
+        ))
+    }
+}
+
+impl Made {
+    fn add(&mut self, bytes: u64) {
+        self.values += 1;
+        self.bytes += bytes;
+        self.smallest = self.smallest.min(bytes);
+        self.largest = self.largest.max(bytes);
+    }
+}
+
+/// Nothing has to survive a crash while the file has no name: no journal, no sync. The header is
+/// the one of a plain rollback journal then.
+fn store(page_size: u64) -> Result<Resolved, HarnessError> {
+    let spec =
+        format!("sqlite:page_size={page_size},journal=off,synchronous=off,locking=exclusive");
+    let spec: StoreSpec = spec
+        .parse()
+        .map_err(|error| HarnessError::invalid(format!("{error}")))?;
+    Ok(registry::resolve(&spec, 8 << 20)?)
+}
+
+fn check_largest(largest: u64) -> Result<(), HarnessError> {
+    let allowed = inspect::largest_value();
+    if largest <= allowed {
+        return Ok(());
+    }
+    Err(HarnessError::invalid(format!(
+        "values of up to {largest} bytes ({}) do not fit: SQLite holds {allowed} bytes in one",
+        format_bytes(largest)
+    )))
+}
+
+/// What the file surely has at least: the values, and of each page the few bytes that are not for
+/// them.
+fn least_bytes(spec: &InitSpec) -> u64 {
+    let values = spec.dataset.count.saturating_mul(spec.dataset.size.mean());
+    let pages = values / (spec.page_size - 4);
+    pages.saturating_mul(spec.page_size).max(values)
+}
