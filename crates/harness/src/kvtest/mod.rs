@@ -4,6 +4,7 @@
 //! to the disk, and only then given the name that was asked for. An end before that leaves nothing
 //! behind.
 
+pub mod export;
 pub mod init;
 mod place;
 mod run;

@@ -1,8 +1,102 @@
 //! `stowplan export`.
 
 use super::ExportOptions;
+use super::words::{broken_off, counted, say};
 use crate::error::{CliError, Exit};
+use crate::progress::Steps;
+use crate::screen;
+use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
+use std::time::Instant;
+use stowplan_harness::HarnessError;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::kvtest::export::{Export, ExportSpec, Exported};
+use stowplan_model::format_bytes;
 
-pub(crate) fn export(_options: &ExportOptions) -> Result<Exit, CliError> {
-    Err(CliError::Usage("being built".to_owned()))
+/// More threads than this wait for each other in the file system.
+const THREADS_MAX: usize = 4;
+
+/// Writes each blob of a database into a file of its own.
+pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
+    let began = Instant::now();
+    let interrupt = Interrupt::on_signals()
+        .map_err(CliError::io("watch for Ctrl-C for", &options.directory))?;
+    let export = Export::check(ExportSpec {
+        database: options.database.clone(),
+        directory: options.directory.clone(),
+        tree: options.tree,
+        force: options.force,
+        threads: threads(options.threads),
+    })?;
+    let values = export.values();
+    let steps = Steps::new(options.quiet, "files");
+    let exported = export.write(&interrupt, &|done| steps.at(done, values));
+    steps.finish();
+    match exported {
+        Ok(exported) => {
+            say(options.quiet, &summary(options, &exported), began.elapsed());
+            told(options, &exported)
+        }
+        Err(error) => broken_off(error),
+    }
+}
+
+fn threads(asked: Option<u32>) -> NonZeroUsize {
+    let asked = asked.and_then(|threads| NonZeroUsize::new(usize::try_from(threads).ok()?));
+    asked.unwrap_or_else(|| {
+        let processors = available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        NonZeroUsize::new(THREADS_MAX).map_or(processors, |most| processors.min(most))
+    })
+}
+
+fn summary(options: &ExportOptions, exported: &Exported) -> String {
+    let place = options.directory.display();
+    let written = format!(
+        "{place}: {}, {}",
+        counted(exported.written, "file", "files"),
+        format_bytes(exported.written_bytes)
+    );
+    if exported.alike + exported.differing == 0 {
+        return written;
+    }
+    format!(
+        "{written} added; of {} there already {} alike and {} different",
+        stowplan_report::count(exported.alike + exported.differing),
+        stowplan_report::count(exported.alike),
+        stowplan_report::count(exported.differing)
+    )
+}
+
+/// Says what makes the directory another one than the database, and ends accordingly.
+fn told(options: &ExportOptions, exported: &Exported) -> Result<Exit, CliError> {
+    if exported.strangers > 0 {
+        screen::warn(&format!(
+            "{} has {} whose keys {} does not have; 'stowplan run' would read them too",
+            options.directory.display(),
+            counted(exported.strangers, "file", "files"),
+            options.database.display()
+        ));
+    }
+    if exported.differing == 0 {
+        return Ok(Exit::Done);
+    }
+    let keys: Vec<String> = exported
+        .differing_keys
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let more = if exported.differing > keys.len() as u64 {
+        ", …"
+    } else {
+        ""
+    };
+    let error = HarnessError::invalid(format!(
+        "{} in {} differ from {} and were left as they are: the values of key {}{more}; \
+         remove those that are wrong and export again",
+        counted(exported.differing, "file", "files"),
+        options.directory.display(),
+        options.database.display(),
+        keys.join(", ")
+    ));
+    Err(CliError::Work(Box::new(error)))
 }

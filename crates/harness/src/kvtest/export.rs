@@ -1,0 +1,522 @@
+//! The values of a database as files, one each, under kvtest's names.
+//!
+//! Threads take pieces of the key range in turn, each with a connection of its own, and write
+//! below a temporary directory. Only when every value is on the disk does the directory get its
+//! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
+//! the directory that is there, one by one, and replace none.
+
+use super::place;
+use crate::environment::mount_of;
+use crate::interrupt::Interrupt;
+use crate::{HarnessError, disk};
+use rustix::io::Errno;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use stowplan_model::StoreSpec;
+use stowplan_stores::inspect::{self, Database, Held};
+use stowplan_stores::registry;
+use stowplan_stores::{Buffer, Found, Key, Session, Store};
+use tempfile::TempDir;
+
+/// Values of a piece, before it is rounded up to a directory of a tree.
+const PIECE_VALUES: u32 = 256;
+/// Keys whose files lie in one directory of a tree.
+const KEYS_PER_DIRECTORY: i64 = 100;
+/// What a file takes beside its blocks: its inode and its name, in bytes, at most.
+const BYTES_PER_FILE: u64 = 4096 + 512;
+/// So many keys are named in a report.
+const KEYS_NAMED: usize = 10;
+
+/// What to write, and where.
+#[derive(Debug, Clone)]
+pub struct ExportSpec {
+    /// The database, which is not changed.
+    pub database: PathBuf,
+    /// The directory to make: it does not exist, or is empty.
+    pub directory: PathBuf,
+    /// Files named like `00/00/01` instead of `000001`.
+    pub tree: bool,
+    /// Add to a directory that has something in it; what it has is never changed.
+    pub force: bool,
+    /// Threads that write.
+    pub threads: NonZeroUsize,
+}
+
+/// An export that can be begun, as far as that can be told before.
+#[derive(Debug)]
+pub struct Export {
+    spec: ExportSpec,
+    /// Holds the content as it is while threads open connections of their own.
+    _held: Database,
+    values: u64,
+    target: Target,
+    temporary: TempDir,
+}
+
+/// What becomes of the temporary directory.
+#[derive(Debug)]
+enum Target {
+    /// It is renamed to this name, which nothing or an empty directory has.
+    Whole(PathBuf),
+    /// Its files move into this directory.
+    Into(PathBuf),
+}
+
+/// What was exported.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Values of the database.
+    pub values: u64,
+    /// Files that were written.
+    pub written: u64,
+    /// Their bytes together.
+    pub written_bytes: u64,
+    /// Files that were there already, with the value's very bytes.
+    pub alike: u64,
+    /// Files that were there already with other bytes, and still are.
+    pub differing: u64,
+    /// The smallest keys of those, up to ten.
+    pub differing_keys: Vec<u64>,
+    /// Files under names of values that the database does not have.
+    pub strangers: u64,
+}
+
+impl Export {
+    /// Checks everything that can be checked before anything is written.
+    ///
+    /// # Errors
+    /// There is no such database, the directory is in use, or the file system has surely too
+    /// little room.
+    pub fn check(spec: ExportSpec) -> Result<Self, HarnessError> {
+        let database = open(&spec.database)?;
+        let values = database.count()?;
+        let target = target(&spec)?;
+        let parent = match &target {
+            Target::Whole(name) => place::directory_of(name),
+            // Inside, for it may be a file system of its own, and names move only within one.
+            Target::Into(directory) => directory.clone(),
+        };
+        let temporary = place::temporary_directory(&parent)?;
+        if let Target::Whole(directory) = &target {
+            take_permissions(directory, temporary.path())?;
+        }
+        require_room(&spec, &database, values, &parent)?;
+        Ok(Self {
+            spec,
+            _held: database,
+            values,
+            target,
+            temporary,
+        })
+    }
+
+    /// The number of values to write.
+    #[must_use]
+    pub fn values(&self) -> u64 {
+        self.values
+    }
+
+    /// Writes every value, brings all to the disk, and gives it the name. `progress` hears how
+    /// many values are done.
+    ///
+    /// # Errors
+    /// The disk is full or fails, a value cannot be a file, the database changed meanwhile, or
+    /// `interrupt` was raised. Nothing is left behind.
+    pub fn write(
+        self,
+        interrupt: &Interrupt,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Exported, HarnessError> {
+        let mut exported = self.write_temporary(interrupt, progress)?;
+        self.check_complete(&exported)?;
+        disk::sync_filesystem(self.temporary.path())?;
+        if interrupt.raised() {
+            return Err(HarnessError::Interrupted);
+        }
+        match &self.target {
+            Target::Whole(directory) => {
+                rename_directory(self.temporary.path(), directory)?;
+                // It has another name now: nothing is left to remove.
+                let directory = place::directory_of(directory);
+                let _ = self.temporary.keep();
+                disk::sync_directory(&directory)?;
+            }
+            Target::Into(directory) => {
+                self.move_files(directory, &mut exported)?;
+                disk::sync_filesystem(directory)?;
+                exported.strangers = self.strangers(directory, &exported)?;
+            }
+        }
+        Ok(exported)
+    }
+
+    fn write_temporary(
+        &self,
+        interrupt: &Interrupt,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Exported, HarnessError> {
+        let existing = match &self.target {
+            Target::Whole(_) => None,
+            Target::Into(directory) => Some(file_store(directory, self.spec.tree)?),
+        };
+        let job = Job {
+            spec: &self.spec,
+            temporary: self.temporary.path(),
+            written: file_store(self.temporary.path(), self.spec.tree)?,
+            existing,
+            next: Mutex::new(Some(i64::MIN)),
+            done: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            interrupt,
+            progress,
+        };
+        let parts = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.spec.threads.get())
+                .map(|_| scope.spawn(|| job.work()))
+                .collect();
+            // All are waited for before the temporary directory may go.
+            let ended: Vec<_> = threads
+                .into_iter()
+                .map(|thread| {
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
+                .collect();
+            ended.into_iter().collect::<Result<Vec<_>, _>>()
+        })?;
+        if interrupt.raised() {
+            return Err(HarnessError::Interrupted);
+        }
+        Ok(Exported::sum(self.values, parts))
+    }
+
+    /// Every value was written, or compared with what was there.
+    fn check_complete(&self, exported: &Exported) -> Result<(), HarnessError> {
+        let seen = exported.written + exported.alike + exported.differing;
+        if seen == self.values {
+            return Ok(());
+        }
+        Err(HarnessError::invalid(format!(
+            "{} was changed meanwhile: it had {} values, and {seen} were seen; \
+             nothing was left; run it again while nobody writes",
+            self.spec.database.display(),
+            self.values
+        )))
+    }
+
+    /// Gives every file its name in `directory`, unless something has it by now.
+    fn move_files(&self, directory: &Path, exported: &mut Exported) -> Result<(), HarnessError> {
+        if exported.written == 0 {
+            return Ok(());
+        }
+        let store = file_store(self.temporary.path(), self.spec.tree)?;
+        let held = self.held();
+        let mut keys = Vec::new();
+        inspect::values(self.temporary.path(), held, &mut |key, _| {
+            keys.push(Key(key));
+            Ok(())
+        })?;
+        for from in store.data_files(&mut keys.into_iter()) {
+            let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
+            let to = directory.join(name);
+            if let Some(parent) = to.parent() {
+                std::fs::create_dir_all(parent).map_err(HarnessError::io("create", parent))?;
+            }
+            place::rename_unless_taken(&from, &to).map_err(|errno| match errno {
+                Errno::EXIST => place::taken(&to),
+                errno => HarnessError::io("rename a file to", &to)(errno),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Files of ours in `directory` beyond those of the database.
+    fn strangers(&self, directory: &Path, exported: &Exported) -> Result<u64, HarnessError> {
+        let mut files = 0u64;
+        if exported.values > 0 {
+            inspect::values(directory, self.held(), &mut |_, _| {
+                files += 1;
+                Ok(())
+            })?;
+        }
+        Ok(files.saturating_sub(exported.values))
+    }
+
+    fn held(&self) -> Held {
+        if self.spec.tree {
+            Held::Tree
+        } else {
+            Held::Dir
+        }
+    }
+}
+
+impl Exported {
+    fn sum(values: u64, parts: Vec<Self>) -> Self {
+        let mut sum = Self {
+            values,
+            ..Self::default()
+        };
+        for part in parts {
+            sum.written += part.written;
+            sum.written_bytes += part.written_bytes;
+            sum.alike += part.alike;
+            sum.differing += part.differing;
+            sum.differing_keys.extend(part.differing_keys);
+        }
+        sum.differing_keys.sort_unstable();
+        sum.differing_keys.truncate(KEYS_NAMED);
+        sum
+    }
+}
+
+/// What the threads share.
+struct Job<'a> {
+    spec: &'a ExportSpec,
+    temporary: &'a Path,
+    /// The temporary directory.
+    written: Box<dyn Store>,
+    /// The directory that is added to.
+    existing: Option<Box<dyn Store>>,
+    /// The key from which the next piece begins; none when all are taken.
+    next: Mutex<Option<i64>>,
+    done: AtomicU64,
+    /// Whether a thread has failed, so that the others need not go on.
+    failed: AtomicBool,
+    interrupt: &'a Interrupt,
+    progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Job<'_> {
+    /// Takes pieces until none are left.
+    fn work(&self) -> Result<Exported, HarnessError> {
+        let worked = self.take_pieces();
+        if worked.is_err() {
+            self.failed.store(true, Relaxed);
+        }
+        worked
+    }
+
+    fn take_pieces(&self) -> Result<Exported, HarnessError> {
+        let database = Database::open(&self.spec.database)?;
+        database.hold()?;
+        let mut written = self.written.connect()?;
+        let mut existing = self
+            .existing
+            .as_ref()
+            .map(|store| store.connect())
+            .transpose()?;
+        let mut writer = Writer {
+            written: written.session()?,
+            existing: existing.as_mut().map(|c| c.session()).transpose()?,
+            buffer: Buffer::with_capacity(0)?,
+            exported: Exported::default(),
+        };
+        while let Some((from, to)) = self.next_piece(&database)? {
+            let mut values = 0;
+            database.scan(from, to, &mut |key, value| {
+                if self.interrupt.raised() || self.failed.load(Relaxed) {
+                    return Err(HarnessError::Interrupted);
+                }
+                values += 1;
+                writer
+                    .write(key, value)
+                    .map_err(|error| self.broken_off(&error))
+            })?;
+            (self.progress)(self.done.fetch_add(values, Relaxed) + values);
+        }
+        Ok(writer.exported)
+    }
+
+    /// The first and last key of the next piece. A directory of a tree lies in one piece, so that
+    /// no two threads wait for each other at it.
+    fn next_piece(&self, database: &Database) -> Result<Option<(i64, i64)>, HarnessError> {
+        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let Some(from) = *next else {
+            return Ok(None);
+        };
+        let Some(last) = database.last_of_next(from, PIECE_VALUES)? else {
+            *next = None;
+            return Ok(None);
+        };
+        let to_end = KEYS_PER_DIRECTORY - 1 - last.rem_euclid(KEYS_PER_DIRECTORY);
+        let to = last.saturating_add(to_end);
+        *next = to.checked_add(1);
+        Ok(Some((from, to)))
+    }
+
+    fn broken_off(&self, error: &HarnessError) -> HarnessError {
+        // The temporary's name means nothing to anyone.
+        let temporary = self.temporary.display().to_string();
+        let text = error
+            .to_string()
+            .replace(&temporary, &self.spec.directory.display().to_string());
+        HarnessError::invalid(format!(
+            "{text}; the export was broken off and left nothing"
+        ))
+    }
+}
+
+/// One thread's files.
+struct Writer<'s> {
+    written: Box<dyn Session + 's>,
+    existing: Option<Box<dyn Session + 's>>,
+    buffer: Buffer,
+    exported: Exported,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, key: u64, value: &[u8]) -> Result<(), HarnessError> {
+        if let Some(existing) = &mut self.existing
+            && let Found::Bytes(_) = existing.read_into(Key(key), &mut self.buffer)?
+        {
+            self.compare(key, value);
+            return Ok(());
+        }
+        self.written.insert(Key(key), value)?;
+        self.exported.written += 1;
+        self.exported.written_bytes += value.len() as u64;
+        Ok(())
+    }
+
+    fn compare(&mut self, key: u64, value: &[u8]) {
+        let exported = &mut self.exported;
+        if self.buffer.bytes() == value {
+            exported.alike += 1;
+            return;
+        }
+        exported.differing += 1;
+        // A thread meets keys by rising order, so these are its smallest.
+        if exported.differing_keys.len() < KEYS_NAMED {
+            exported.differing_keys.push(key);
+        }
+    }
+}
+
+/// The database, with its content held as it is.
+fn open(path: &Path) -> Result<Database, HarnessError> {
+    if inspect::recognise(path)? != Held::Database {
+        return Err(HarnessError::invalid(format!(
+            "{} is a directory; export reads a database",
+            path.display()
+        )));
+    }
+    let database = Database::open(path)?;
+    database.hold()?;
+    Ok(database)
+}
+
+fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, HarnessError> {
+    let spec = if tree {
+        "files:layout=tree"
+    } else {
+        "files:layout=dir"
+    };
+    let spec: StoreSpec = spec
+        .parse()
+        .map_err(|error| HarnessError::invalid(format!("{error}")))?;
+    let resolved = registry::resolve(&spec, 0)?;
+    Ok(resolved.kind.open(directory, &resolved.settings)?)
+}
+
+/// Where the files shall go, and in which way.
+fn target(spec: &ExportSpec) -> Result<Target, HarnessError> {
+    let directory = &spec.directory;
+    if std::fs::symlink_metadata(directory).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
+    {
+        return Ok(Target::Whole(directory.clone()));
+    }
+    // By its own name, behind any link: it is the directory that is replaced, not the link.
+    let real = std::fs::canonicalize(directory).map_err(HarnessError::io("open", directory))?;
+    if !real.is_dir() {
+        return Err(HarnessError::invalid(format!(
+            "{} is not a directory; choose another name",
+            directory.display()
+        )));
+    }
+    let mut entries = std::fs::read_dir(&real).map_err(HarnessError::io("list", directory))?;
+    let empty = entries.next().is_none();
+    let mounted = mount_of(&real).is_some_and(|mount| mount.mount_point == real);
+    match (empty && !mounted, spec.force) {
+        (true, _) => Ok(Target::Whole(real)),
+        (false, true) => {
+            check_layout(directory, spec.tree)?;
+            Ok(Target::Into(real))
+        }
+        (false, false) => Err(HarnessError::invalid(refusal(directory, empty))),
+    }
+}
+
+fn refusal(directory: &Path, empty: bool) -> String {
+    let directory = directory.display();
+    if empty {
+        format!(
+            "{directory} is a mount point, which no directory can be renamed to; \
+             name a directory below it, or add to it with --force"
+        )
+    } else {
+        format!(
+            "{directory} is not empty; choose another directory, or add to it with --force, \
+             which changes nothing that is there"
+        )
+    }
+}
+
+/// Files of both layouts in one directory would be read by nobody.
+fn check_layout(directory: &Path, tree: bool) -> Result<(), HarnessError> {
+    let other = if tree { Held::Dir } else { Held::Tree };
+    if inspect::recognise(directory).is_ok_and(|held| held == other) {
+        let (has, advice) = if tree {
+            ("000001", "leave --tree out")
+        } else {
+            ("00/00/01", "add --tree")
+        };
+        return Err(HarnessError::invalid(format!(
+            "{} has files named like {has}; {advice}, or choose another directory",
+            directory.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The new directory may be read by those who may read the one it replaces.
+fn take_permissions(from: &Path, to: &Path) -> Result<(), HarnessError> {
+    match std::fs::metadata(from) {
+        Ok(metadata) => std::fs::set_permissions(to, metadata.permissions())
+            .map_err(HarnessError::io("set the permissions of", from)),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Adds the sizes up only where that could matter: it takes longer than all other checks.
+fn require_room(
+    spec: &ExportSpec,
+    database: &Database,
+    values: u64,
+    parent: &Path,
+) -> Result<(), HarnessError> {
+    let pages = database.page_size()?.saturating_mul(database.page_count()?);
+    let most = values.saturating_mul(BYTES_PER_FILE).saturating_add(pages);
+    if spec.force || disk::free_bytes(parent)? > most {
+        return Ok(());
+    }
+    let mut bytes = 0u64;
+    database.values(&mut |_, size| {
+        bytes = bytes.saturating_add(size);
+        Ok(())
+    })?;
+    place::require_room(&spec.directory, parent, bytes)
+}
+
+fn rename_directory(from: &Path, to: &Path) -> Result<(), HarnessError> {
+    std::fs::rename(from, to).map_err(|error| match error.kind() {
+        // An empty directory is replaced; anything else is not.
+        std::io::ErrorKind::DirectoryNotEmpty | std::io::ErrorKind::NotADirectory => {
+            place::taken(to)
+        }
+        _ => HarnessError::io("rename a directory to", to)(error),
+    })
+}
