@@ -15,6 +15,7 @@ pub mod markdown;
 mod method;
 mod overview;
 mod scale;
+pub mod stat;
 mod table;
 pub mod terminal;
 pub mod wording;

@@ -2,7 +2,123 @@
 
 use super::StatOptions;
 use crate::error::{CliError, Exit};
+use crate::screen;
+use stowplan_harness::HarnessError;
+use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
+use stowplan_stores::inspect::{self, Database, Held, PageUse};
 
-pub(crate) fn stat(_options: &StatOptions) -> Result<Exit, CliError> {
-    Err(CliError::Usage("being built".to_owned()))
+/// As many faults as kvtest shows.
+const FAULTS_SHOWN: u32 = 10;
+
+/// Shows what is in a database of blobs, or in a directory of them.
+pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
+    let held = inspect::recognise(&options.place).map_err(HarnessError::from)?;
+    if options.vacuum {
+        vacuum(options, held)?;
+    }
+    let stat = examine(options, held)?;
+    show(&stat, options)?;
+    let sound = stat
+        .pages
+        .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));
+    match stat.fault {
+        Some(fault) => Err(CliError::Work(Box::new(HarnessError::invalid(fault)))),
+        None if sound => Ok(Exit::Done),
+        None => Ok(Exit::Failed),
+    }
+}
+
+/// As kvtest says it; the document of `--json` stands alone.
+fn vacuum(options: &StatOptions, held: Held) -> Result<(), CliError> {
+    if held != Held::Database {
+        return Err(CliError::Usage(format!(
+            "{} is a directory; only a database can be vacuumed, so leave --vacuum out",
+            options.place.display()
+        )));
+    }
+    Database::open(&options.place)
+        .and_then(|mut database| database.vacuum())
+        .map_err(|error| CliError::Work(Box::new(error.into())))?;
+    if !options.json {
+        screen::print("Vacuuming....       done");
+    }
+    Ok(())
+}
+
+/// What cannot be listed is a fault among the facts; so is nothing else.
+fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
+    let place = &options.place;
+    let pages = match held {
+        Held::Database => Some(pages(options).map_err(HarnessError::from)?),
+        Held::Dir | Held::Tree => None,
+    };
+    let mut values = Values::default();
+    let listed = inspect::values(place, held, &mut |key, bytes| {
+        values.add(key, bytes);
+        Ok(())
+    });
+    let mut histogram = Vec::new();
+    if listed.is_ok() && values.count > 0 {
+        histogram = stat::bins(values.smallest, values.largest);
+        inspect::values(place, held, &mut |_, bytes| {
+            stat::count_in(&mut histogram, bytes);
+            Ok(())
+        })
+        .map_err(HarnessError::from)?;
+    }
+    Ok(Stat {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        place: place.display().to_string(),
+        held: held.name(),
+        values: listed.is_ok().then_some(values),
+        pages,
+        footprint: inspect::footprint(place, held).map_err(HarnessError::from)?,
+        histogram,
+        fault: listed.err().map(|error| error.to_string()),
+    })
+}
+
+fn pages(options: &StatOptions) -> stowplan_stores::Result<Pages> {
+    let database = Database::open(&options.place)?;
+    let integrity = database.integrity_check(FAULTS_SHOWN)?;
+    let sound = integrity.iter().all(|line| line == "ok");
+    Ok(Pages {
+        page_size: database.page_size()?,
+        page_count: database.page_count()?,
+        free: database.freelist_count()?,
+        journal_mode: database.journal_mode()?,
+        integrity,
+        used: if sound {
+            sorts(&database.page_use()?)
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+fn sorts(page_use: &PageUse) -> Vec<PageSort> {
+    [
+        ("interior", page_use.interior),
+        ("leaf", page_use.leaf),
+        ("overflow", page_use.overflow),
+    ]
+    .into_iter()
+    .filter(|(_, pages)| pages.pages > 0)
+    .map(|(sort, pages)| PageSort {
+        sort,
+        pages: pages.pages,
+        bytes: pages.bytes,
+        used_bytes: pages.used_bytes,
+    })
+    .collect()
+}
+
+fn show(stat: &Stat, options: &StatOptions) -> Result<(), CliError> {
+    if options.json {
+        let text = stat::json(stat).map_err(|error| CliError::Usage(error.to_string()))?;
+        screen::print(&text);
+    } else {
+        screen::print(&stat::text(stat, screen::options(false).unicode));
+    }
+    Ok(())
 }

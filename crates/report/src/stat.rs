@@ -1,0 +1,430 @@
+//! What `stowplan stat` prints: kvtest's lines, and below them what kvtest does not say.
+
+use crate::format::{count, percent};
+use serde::Serialize;
+use std::fmt::Write as _;
+use stowplan_model::{Footprint, format_bytes};
+
+/// Columns of the text.
+const WIDTH: usize = 80;
+/// Columns of the names, as kvtest has them.
+const NAME: usize = 20;
+/// The most rows of a histogram with steps of one size.
+const STEPS_MAX: u64 = 12;
+/// Sizes that differ by more than this factor are shown on a logarithmic scale.
+const LINEAR_MAX: u64 = 16;
+
+/// What is in a database, or in a directory of files.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stat {
+    /// Version of this program.
+    pub tool_version: String,
+    /// The database or the directory.
+    pub place: String,
+    /// What it is: `database`, `dir` or `tree`.
+    pub held: &'static str,
+    /// Of the values; none if they could not all be listed.
+    pub values: Option<Values>,
+    /// Of a database.
+    pub pages: Option<Pages>,
+    /// What it takes on disk, with everything beside or below it.
+    pub footprint: Footprint,
+    /// How many values have which size, by rising size.
+    pub histogram: Vec<Bin>,
+    /// What is wrong, if anything is.
+    pub fault: Option<String>,
+}
+
+/// Sizes of values in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Values {
+    /// How many there are.
+    pub count: u64,
+    /// Their sum, in bytes.
+    pub bytes: u64,
+    /// The smallest, in bytes; 0 if there are none.
+    pub smallest: u64,
+    /// The largest, in bytes; 0 if there are none.
+    pub largest: u64,
+    /// How many are empty.
+    pub empty: u64,
+    /// The largest key.
+    pub max_key: u64,
+    /// How many keys between 1 and the largest have no value.
+    pub missing: u64,
+}
+
+impl Values {
+    /// Counts one more; keys rise.
+    pub fn add(&mut self, key: u64, bytes: u64) {
+        self.smallest = if self.count == 0 {
+            bytes
+        } else {
+            self.smallest.min(bytes)
+        };
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.largest = self.largest.max(bytes);
+        self.empty += u64::from(bytes == 0);
+        self.max_key = key;
+        self.missing = key - self.count;
+    }
+
+    /// The mean size in whole bytes, rounded down as kvtest does.
+    #[must_use]
+    pub fn average(&self) -> u64 {
+        self.bytes.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+/// Pages of a database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pages {
+    /// Bytes of a page.
+    pub page_size: u64,
+    /// Pages, free ones included.
+    pub page_count: u64,
+    /// Free pages.
+    pub free: u64,
+    /// The journal that the file asks for: `delete` or `wal`.
+    pub journal_mode: String,
+    /// What PRAGMA integrity_check said.
+    pub integrity: Vec<String>,
+    /// How the pages are used; none of a damaged database.
+    pub used: Vec<PageSort>,
+}
+
+/// Pages of one sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PageSort {
+    /// `interior`, `leaf` or `overflow`.
+    pub sort: &'static str,
+    /// How many there are.
+    pub pages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How many of those are in use.
+    pub used_bytes: u64,
+}
+
+/// A row of the histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bin {
+    /// The smallest size in it, in bytes.
+    pub from: u64,
+    /// The largest size in it, in bytes.
+    pub to: u64,
+    /// How many values have such a size.
+    pub values: u64,
+}
+
+/// Empty rows for sizes from `smallest` to `largest`: of one round width where these are near each
+/// other, of doubling width otherwise.
+#[must_use]
+pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
+    let row = |from, to| Bin {
+        from,
+        to,
+        values: 0,
+    };
+    if smallest == largest {
+        return vec![row(smallest, largest)];
+    }
+    let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
+    let mut rows = Vec::new();
+    let step = round_step((largest - smallest) / (STEPS_MAX - 2));
+    let mut from = if linear {
+        smallest - smallest % step
+    } else {
+        power_below(smallest)
+    };
+    while from <= largest {
+        let next = if linear {
+            from.saturating_add(step)
+        } else {
+            from.saturating_mul(2).max(1)
+        };
+        rows.push(row(from, next - 1));
+        if next == u64::MAX {
+            break;
+        }
+        from = next;
+    }
+    rows
+}
+
+/// Counts a value of so many bytes in the row that it belongs to.
+pub fn count_in(rows: &mut [Bin], bytes: u64) {
+    let place = rows.partition_point(|row| row.to < bytes);
+    if let Some(row) = rows.get_mut(place) {
+        row.values += 1;
+    }
+}
+
+/// The smallest of 1, 2, 5, 10, 20, 50, … that is not below `step`.
+fn round_step(step: u64) -> u64 {
+    let mut power = 1u64;
+    loop {
+        for factor in [1, 2, 5] {
+            let round = power.saturating_mul(factor);
+            if round >= step {
+                return round;
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+/// The largest power of two that is not above a size; 0 for 0.
+fn power_below(size: u64) -> u64 {
+    size.checked_ilog2().map_or(0, |power| 1 << power)
+}
+
+/// As one JSON document; sizes are in bytes.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub fn json(stat: &Stat) -> Result<String, serde_json::Error> {
+    serde_json::to_string_pretty(stat)
+}
+
+/// As text of 80 columns: kvtest's lines as kvtest has them, then ours.
+#[must_use]
+pub fn text(stat: &Stat, unicode: bool) -> String {
+    let mut text = String::new();
+    if let Some(values) = &stat.values {
+        kvtest_values(&mut text, values);
+    }
+    if let Some(pages) = &stat.pages {
+        kvtest_pages(&mut text, pages);
+    }
+    text.push('\n');
+    if let Some(pages) = &stat.pages {
+        line(
+            &mut text,
+            "Journal-mode:",
+            &format!("{:>8}", pages.journal_mode),
+        );
+        page_use(&mut text, pages);
+    }
+    footprint(&mut text, stat);
+    if let Some(values) = &stat.values {
+        keys(&mut text, values);
+    }
+    histogram(&mut text, &stat.histogram, unicode);
+    text
+}
+
+fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{name:<NAME$}{value}");
+}
+
+fn number(text: &mut String, name: &str, value: u64) {
+    line(text, name, &format!("{value:8}"));
+}
+
+fn kvtest_values(text: &mut String, values: &Values) {
+    number(text, "Number of entries:", values.count);
+    number(text, "Average value size:", values.average());
+    number(text, "Minimum value size:", values.smallest);
+    number(text, "Maximum value size:", values.largest);
+}
+
+fn kvtest_pages(text: &mut String, pages: &Pages) {
+    number(text, "Page-size:", pages.page_size);
+    number(text, "Page-count:", pages.page_count);
+    number(text, "Freelist-count:", pages.free);
+    for message in &pages.integrity {
+        line(text, "Integrity-check:", message);
+    }
+}
+
+/// Which pages there are, and how full they are.
+fn page_use(text: &mut String, pages: &Pages) {
+    for sort in &pages.used {
+        let name = format!("Pages, {}:", sort.sort);
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        let full = sort.used_bytes as f64 / sort.bytes.max(1) as f64;
+        let rest = format!("{:8}  {} full", sort.pages, percent(full));
+        line(text, &name, &rest);
+    }
+}
+
+fn footprint(text: &mut String, stat: &Stat) {
+    let footprint = &stat.footprint;
+    let noun = |number: u64, one: &str, many: &str| {
+        format!("{} {}", count(number), if number == 1 { one } else { many })
+    };
+    let mut holds = noun(footprint.files, "file", "files");
+    if footprint.directories > 0 {
+        let directories = noun(footprint.directories, "directory", "directories");
+        holds = format!("{holds}, {directories}");
+    }
+    let bytes = |bytes| format!("{} ({})", count(bytes), format_bytes(bytes));
+    line(text, "Bytes in files:", &bytes(footprint.apparent_bytes));
+    line(text, "Allocated bytes:", &bytes(footprint.allocated_bytes));
+    line(text, "Consists of:", &holds);
+}
+
+fn keys(text: &mut String, values: &Values) {
+    if values.count > 0 {
+        let of = format!(
+            "{} of 1 to {}",
+            count(values.missing),
+            count(values.max_key)
+        );
+        line(text, "Missing keys:", &of);
+        line(text, "Empty values:", &count(values.empty));
+    }
+}
+
+/// A row per bin: its sizes, a bar, and its count.
+fn histogram(text: &mut String, rows: &[Bin], unicode: bool) {
+    if rows.is_empty() {
+        return;
+    }
+    let sizes: Vec<String> = rows.iter().map(|row| sizes(*row)).collect();
+    let counts: Vec<String> = rows.iter().map(|row| count(row.values)).collect();
+    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (left, right) = (widest(&sizes), widest(&counts));
+    let room = WIDTH.saturating_sub(left + right + 4).max(10);
+    let most = rows.iter().map(|row| row.values).max().unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "\nValue sizes in bytes, and how many values have them:"
+    );
+    for ((row, size), number) in rows.iter().zip(&sizes).zip(&counts) {
+        let bar = bar(row.values, most, room, unicode);
+        let _ = writeln!(text, "{size:>left$}  {number:>right$}  {bar}");
+    }
+    while text.ends_with([' ', '\n']) {
+        text.pop();
+    }
+    text.push('\n');
+}
+
+fn sizes(row: Bin) -> String {
+    if row.from == row.to {
+        count(row.from)
+    } else {
+        format!("{} to {}", count(row.from), count(row.to))
+    }
+}
+
+/// A bar of at most `room` columns; whatever is not nothing is seen.
+fn bar(values: u64, most: u64, room: usize, unicode: bool) -> String {
+    let parts = if unicode { 8 } else { 1 };
+    let full = u128::from(values) * (room as u128 * parts) / u128::from(most.max(1));
+    let length = full.max(u128::from(values > 0));
+    let whole = usize::try_from(length / parts).unwrap_or(room);
+    if !unicode {
+        return "#".repeat(whole);
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let end = usize::try_from(length % parts).unwrap_or(0);
+    format!("{}{}", "█".repeat(whole), rest[end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(sizes: &[u64]) -> (Values, Vec<Bin>) {
+        let mut values = Values::default();
+        for (index, size) in sizes.iter().enumerate() {
+            values.add(index as u64 + 1, *size);
+        }
+        let mut rows = bins(values.smallest, values.largest);
+        sizes.iter().for_each(|size| count_in(&mut rows, *size));
+        (values, rows)
+    }
+
+    #[test]
+    fn every_value_is_in_one_row_whatever_the_sizes() {
+        for sizes in [
+            vec![0],
+            vec![7, 7, 7],
+            vec![0, 1],
+            vec![0, 1, 2, 3, 1000, 1_000_000],
+            vec![8_000, 9_999, 10_000, 11_999, 12_000],
+            vec![1, u64::MAX],
+            vec![u64::MAX - 1, u64::MAX],
+            vec![4095, 4096, 8191, 8192, 1 << 40],
+        ] {
+            let (values, rows) = filled(&sizes);
+            let counted: u64 = rows.iter().map(|row| row.values).sum();
+            assert_eq!(counted, values.count, "{sizes:?}: {rows:?}");
+            let adjoin = rows.windows(2).all(|pair| pair[0].to + 1 == pair[1].from);
+            assert!(adjoin && rows.len() <= 65, "{rows:?}");
+            assert!(rows.first().unwrap().values > 0 && rows.last().unwrap().values > 0);
+        }
+    }
+
+    #[test]
+    fn sizes_near_each_other_have_round_steps_and_others_double() {
+        let froms = |rows: &[Bin]| rows.iter().map(|row| row.from).collect::<Vec<_>>();
+        let near = froms(&bins(8_000, 12_000));
+        assert_eq!(near[..3], [8_000, 8_500, 9_000]);
+        assert_eq!(froms(&bins(0, 9)).len(), 10);
+        assert_eq!(froms(&bins(0, 100)), [0, 1, 2, 4, 8, 16, 32, 64]);
+    }
+
+    #[test]
+    fn missing_keys_and_empty_values_are_counted() {
+        let mut values = Values::default();
+        for (key, bytes) in [(3, 0), (4, 10), (10, 20)] {
+            values.add(key, bytes);
+        }
+        assert_eq!((values.missing, values.empty, values.average()), (7, 1, 10));
+        assert_eq!((values.smallest, values.largest), (0, 20));
+    }
+
+    #[test]
+    fn the_first_lines_are_those_of_kvtest_and_none_is_too_wide() {
+        let (values, rows) = filled(&[8_000, 12_000, 10_000, 10_001, 9_000]);
+        let stat = Stat {
+            tool_version: String::new(),
+            place: "x.db".to_owned(),
+            held: "database",
+            values: Some(values),
+            pages: Some(Pages {
+                page_size: 4096,
+                page_count: 17,
+                free: 2,
+                journal_mode: "delete".to_owned(),
+                integrity: vec!["ok".to_owned()],
+                used: vec![PageSort {
+                    sort: "leaf",
+                    pages: 3,
+                    bytes: 12_288,
+                    used_bytes: 9_000,
+                }],
+            }),
+            footprint: Footprint::default(),
+            histogram: rows,
+            fault: None,
+        };
+        let text = text(&stat, true);
+        let kvtest = "\
+Number of entries:         5
+Average value size:     9800
+Minimum value size:     8000
+Maximum value size:    12000
+Page-size:              4096
+Page-count:               17
+Freelist-count:            2
+Integrity-check:    ok
+";
+        assert!(text.starts_with(kvtest), "{text}");
+        assert!(
+            text.contains("Pages, leaf:               3  73% full"),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
+        let ascii = super::text(&stat, false);
+        assert!(ascii.is_ascii() && ascii.contains("####"), "{ascii}");
+    }
+}
