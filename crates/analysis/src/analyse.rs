@@ -2,7 +2,7 @@
 
 use crate::{
     Analysis, ComparisonOutcome, StoppingRule, blocks::Blocks, charts, gathered::Gathered,
-    judge::Judge, space, stopping, summary::summarise, warnings,
+    judge::Judge, matrix, space, stopping, summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -35,7 +35,7 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     let plan = &gathered.run.plan;
     let rule = rule
         .copied()
-        .unwrap_or_else(|| StoppingRule::of(gathered.run));
+        .unwrap_or_else(|| StoppingRule::of(&gathered.run));
     let mut found: Vec<Warning> = Vec::new();
     let judged: Vec<(Judge<'_>, ComparisonOutcome)> = plan
         .comparisons
@@ -48,10 +48,17 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         .iter()
         .filter_map(|spec| charts::chart(spec, &plan.study, &judged))
         .collect();
+    let comparisons: Vec<ComparisonOutcome> =
+        judged.into_iter().map(|(_, outcome)| outcome).collect();
+    let matrices = plan.study.matrices.iter();
     Ok(Analysis {
-        run: gathered.run.clone(),
+        run: gathered.run.clone().into_owned(),
         charts,
-        comparisons: judged.into_iter().map(|(_, outcome)| outcome).collect(),
+        sweeps: sweeps::outcomes(plan, &comparisons),
+        matrices: matrices
+            .filter_map(|spec| matrix::matrix(spec, &comparisons))
+            .collect(),
+        comparisons,
         space: space::rows(&gathered),
         warnings: gathered
             .warnings

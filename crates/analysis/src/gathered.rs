@@ -1,6 +1,7 @@
 //! The records of a run, sorted by what they are about.
 
 use crate::AnalysisError;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
     CellFailure, CellId, FootprintRecord, HarnessCost, Measurement, PreparationRecord, Record,
@@ -10,7 +11,8 @@ use stowplan_model::{
 /// Everything a run recorded, by kind and cell.
 #[derive(Debug)]
 pub(crate) struct Gathered<'a> {
-    pub(crate) run: &'a RunHeader,
+    /// The header, its plan with what was added to it.
+    pub(crate) run: Cow<'a, RunHeader>,
     measurements: BTreeMap<&'a CellId, Vec<&'a Measurement>>,
     pub(crate) effective: BTreeMap<&'a CellId, &'a Settings>,
     pub(crate) verifications: BTreeMap<&'a CellId, &'a Verification>,
@@ -43,7 +45,7 @@ impl<'a> Gathered<'a> {
 
     fn empty(run: &'a RunHeader) -> Self {
         Self {
-            run,
+            run: Cow::Borrowed(run),
             measurements: BTreeMap::new(),
             effective: BTreeMap::new(),
             verifications: BTreeMap::new(),
@@ -58,6 +60,7 @@ impl<'a> Gathered<'a> {
 
     fn add(&mut self, record: &'a Record) {
         match record {
+            Record::Extension(more) => self.run.to_mut().plan.extend(more),
             Record::Warning(warning) => self.warnings.push(warning),
             Record::HarnessCost(cost) => self.harness_cost = Some(*cost),
             Record::Preparation(preparation) => self.preparation.push(preparation),

@@ -10,11 +10,13 @@ mod crossover;
 mod estimate;
 mod gathered;
 mod judge;
+mod matrix;
 mod outcome;
 mod repeated;
 mod space;
 mod stopping;
 mod summary;
+mod sweeps;
 mod warnings;
 pub mod wilcoxon;
 
@@ -24,10 +26,11 @@ pub use crossover::{
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
+pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
-    Verdict,
+    SweepOutcome, Verdict,
 };
 pub use repeated::{Repeated, repeated};
 pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};

@@ -1,10 +1,11 @@
 //! What the analysis finds: the one structure that every output reads.
 
+use crate::{Crossover, MatrixOutcome, SweepPoint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
     Cell, CellFailure, CellId, Footprint, HarnessCost, PreparationRecord, RunEnd, RunHeader,
-    Settings, Verification, Warning,
+    Settings, Sweep, Verification, Warning, Workload,
 };
 
 /// Everything that can be said about one run.
@@ -16,6 +17,10 @@ pub struct Analysis {
     pub comparisons: Vec<ComparisonOutcome>,
     /// One outcome per chart of the study that has data, in reading order.
     pub charts: Vec<ChartOutcome>,
+    /// Sweeps over the size of values.
+    pub sweeps: Vec<SweepOutcome>,
+    /// One outcome per matrix of the study that has data, in reading order.
+    pub matrices: Vec<MatrixOutcome>,
     /// What each built store takes on disk, right after building.
     pub space: Vec<SpaceRow>,
     /// What spoils or qualifies the run.
@@ -337,4 +342,21 @@ pub struct SpaceRow {
     pub published: Option<(String, u64, Option<u64>)>,
     /// The same ratio of the published bytes.
     pub published_ratio: Option<f64>,
+}
+
+/// Two stores compared at many sizes of values.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SweepOutcome {
+    /// The sweep, with the names of its stores.
+    pub sweep: Sweep,
+    /// What was done to them.
+    pub workload: Workload,
+    /// Whether both promise the same for what they wrote; true for reads.
+    pub same_durability: bool,
+    /// The sizes that were measured, rising; a ratio is time of B over time of A.
+    pub points: Vec<SweepPoint>,
+    /// What they say together.
+    pub finding: Crossover,
+    /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.
+    pub roots: Vec<f64>,
 }

@@ -78,6 +78,7 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
         scale,
         datasets,
         comparisons,
+        sweeps: Vec::new(),
     })
 }
 

@@ -107,9 +107,58 @@ pub struct Plan {
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// Comparisons in the order in which they run.
     pub comparisons: Vec<Comparison>,
+    /// Sweeps over the size of values, whose comparisons are among the above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sweeps: Vec<Sweep>,
+}
+
+/// Two stores compared at many sizes of values. Further sizes are added while it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Its name; the comparison of values of 4096 bytes is called `NAME-4096`.
+    pub id: String,
+    /// What tells it from other sweeps of the run, such as `page_size=4096`; nothing if it is the
+    /// only one.
+    pub setting: Option<String>,
+    /// Store A, the baseline of each comparison, for people.
+    pub a: String,
+    /// Store B, for people.
+    pub b: String,
+}
+
+impl Sweep {
+    /// The name of the comparison at a size in bytes.
+    #[must_use]
+    pub fn comparison(&self, size: u64) -> String {
+        format!("{}-{size}", self.id)
+    }
+
+    /// The size in bytes that a comparison of this sweep measures; nothing if it is none of its.
+    #[must_use]
+    pub fn size_of(&self, comparison: &Comparison) -> Option<u64> {
+        let size = comparison.id.strip_prefix(&self.id)?.strip_prefix('-')?;
+        size.parse().ok()
+    }
+}
+
+/// Comparisons that a plan gets while it runs, and what they need.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extension {
+    /// Datasets by name.
+    pub datasets: BTreeMap<String, DatasetSpec>,
+    /// Comparisons in the order in which they run.
+    pub comparisons: Vec<Comparison>,
 }
 
 impl Plan {
+    /// Adds what it got while it ran.
+    pub fn extend(&mut self, more: &Extension) {
+        let datasets = more.datasets.iter();
+        self.datasets
+            .extend(datasets.map(|(name, spec)| (name.clone(), spec.clone())));
+        self.comparisons.extend(more.comparisons.iter().cloned());
+    }
+
     /// Every cell of every comparison.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.comparisons

@@ -20,7 +20,7 @@ mod suggest;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
-pub use cell::{Cell, CellId, Comparison, Contrast, Plan, Role};
+pub use cell::{Cell, CellId, Comparison, Contrast, Extension, Plan, Role, Sweep};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{Device, Environment, FileSystem, Warning, WarningKind};
@@ -39,7 +39,8 @@ pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
 pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    CellSpec, ChartSpec, ComparisonSpec, PublishedSpace, ScaleSpec, Study, StudyError,
+    CellSpec, ChartSpec, ComparisonSpec, MatrixScale, MatrixSpec, PublishedMatrix, PublishedSpace,
+    ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

@@ -1,6 +1,8 @@
 //! The record of a run: `result.jsonl`, one record a line, appended and flushed as it happens.
 
-use crate::{CellId, Environment, Footprint, Measurement, Plan, Settings, Verification, Warning};
+use crate::{
+    CellId, Environment, Extension, Footprint, Measurement, Plan, Settings, Verification, Warning,
+};
 use serde::{Deserialize, Serialize};
 
 /// The version of the result format; a change that old readers would misread raises it.
@@ -16,6 +18,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Record {
     /// The first line: what was planned, where, by which version.
     Run(RunHeader),
+    /// Comparisons that the plan got while it ran.
+    Extension(Extension),
     /// Something that spoils or qualifies the run.
     Warning(Warning),
     /// What the harness itself costs.

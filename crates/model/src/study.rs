@@ -1,5 +1,9 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
+mod matrix;
+
+pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
+
 use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, suggestion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,13 +26,18 @@ pub struct Study {
     #[serde(default = "default_memory_budget")]
     pub memory_budget: u64,
     /// Datasets by name, at the seed's scale.
+    #[serde(default)]
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// What other scales change.
     #[serde(default)]
     pub scales: BTreeMap<String, ScaleSpec>,
     /// What is compared, in running order.
-    #[serde(rename = "comparison")]
+    #[serde(rename = "comparison", default)]
     pub comparisons: Vec<ComparisonSpec>,
+    /// Matrices of settings and sizes, which [`Study::expanded`] turns into comparisons that run
+    /// after the others.
+    #[serde(rename = "matrix", default)]
+    pub matrices: Vec<MatrixSpec>,
     /// What is drawn, in reading order.
     #[serde(rename = "chart", default)]
     pub charts: Vec<ChartSpec>,
@@ -59,9 +68,12 @@ pub struct ScaleSpec {
     pub operations: BTreeMap<String, u32>,
     /// The most rounds.
     pub max_rounds: Option<u32>,
-    /// Comparisons left out at this scale.
+    /// Comparisons and matrices left out at this scale.
     #[serde(default)]
     pub skip: Vec<String>,
+    /// Changes to matrices, by name.
+    #[serde(default)]
+    pub matrix: BTreeMap<String, MatrixScale>,
 }
 
 /// Cells that are measured in the same rounds.

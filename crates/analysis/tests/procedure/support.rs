@@ -196,6 +196,7 @@ pub(crate) fn header(comparison: &Comparison) -> Record {
             study,
             scale: "seed".to_owned(),
             comparisons: vec![comparison.clone()],
+            sweeps: Vec::new(),
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,

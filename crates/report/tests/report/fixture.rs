@@ -762,6 +762,7 @@ fn header() -> RunHeader {
             study,
             scale: "seed".into(),
             comparisons: Vec::new(),
+            sweeps: Vec::new(),
         },
         environment: environment(),
         equivalence: 0.05,
@@ -776,6 +777,7 @@ pub(crate) fn analysis() -> Analysis {
     Analysis {
         run: header(),
         charts: charts(&comparisons),
+        matrices: Vec::new(),
         comparisons,
         space: space(),
         warnings: vec![

@@ -1,0 +1,242 @@
+//! Matrices of a study: one store at several values of a setting, at several sizes of values,
+//! against one other store. A matrix is a short way to write datasets and comparisons.
+
+use super::{CellSpec, ComparisonSpec, Study};
+use crate::{CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name of the baseline in each comparison of a matrix.
+const EXTERNAL: &str = "external";
+
+/// A matrix as a study file gives it: rows are values of a setting, columns are sizes of values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixSpec {
+    /// Name, unique among matrices and comparisons; its comparisons are `id-size`.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// The workload of every cell; cells may differ in single points.
+    #[serde(default)]
+    pub workload: WorkloadSpec,
+    /// Columns: sizes of the values, bytes, rising.
+    pub sizes: Vec<u64>,
+    /// Bytes of values in the dataset of each column; the number of values follows.
+    pub bytes: u64,
+    /// Bytes that one block reads or writes, as near as whole values allow; by default a block
+    /// holds as many operations as last about 25 ms.
+    #[serde(default)]
+    pub block_bytes: Option<u64>,
+    /// The store of the rows, without the setting that they vary.
+    pub internal: CellSpec,
+    /// The setting that the rows vary.
+    pub row_setting: String,
+    /// Rows: values of the setting, rising.
+    pub rows: Vec<u64>,
+    /// The store that every row is compared with.
+    pub external: CellSpec,
+    /// Further cells of every column, by name.
+    #[serde(default)]
+    pub beside: BTreeMap<String, CellSpec>,
+    /// The most rounds of each column; 40 unless given.
+    #[serde(default)]
+    pub max_rounds: Option<u32>,
+    /// Ratios that others measured.
+    #[serde(default)]
+    pub published: Option<PublishedMatrix>,
+}
+
+/// A published matrix: time of the external store over time of the internal one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedMatrix {
+    /// What was measured, when and where, in words.
+    pub label: String,
+    /// Its columns: sizes of the values, bytes.
+    pub sizes: Vec<u64>,
+    /// Its ratios by value of the row's setting, one per size. Above 1 the internal store is
+    /// faster.
+    pub ratios: BTreeMap<String, Vec<f64>>,
+}
+
+/// What a scale changes of a matrix.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixScale {
+    /// See [`MatrixSpec::sizes`].
+    #[serde(default)]
+    pub sizes: Option<Vec<u64>>,
+    /// See [`MatrixSpec::rows`].
+    #[serde(default)]
+    pub rows: Option<Vec<u64>>,
+    /// See [`MatrixSpec::bytes`].
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// See [`MatrixSpec::block_bytes`].
+    #[serde(default)]
+    pub block_bytes: Option<u64>,
+}
+
+impl PublishedMatrix {
+    /// The ratio published for a row and a size, if one was.
+    #[must_use]
+    pub fn ratio(&self, row: u64, size: u64) -> Option<f64> {
+        let column = self.sizes.iter().position(|known| *known == size)?;
+        self.ratios.get(&row.to_string())?.get(column).copied()
+    }
+}
+
+impl MatrixSpec {
+    /// The matrix with a scale's changes.
+    #[must_use]
+    pub fn changed(mut self, scale: &MatrixScale) -> Self {
+        if let Some(sizes) = &scale.sizes {
+            self.sizes.clone_from(sizes);
+        }
+        if let Some(rows) = &scale.rows {
+            self.rows.clone_from(rows);
+        }
+        self.bytes = scale.bytes.unwrap_or(self.bytes);
+        self.block_bytes = scale.block_bytes.or(self.block_bytes);
+        self
+    }
+
+    /// The name of a column's comparison.
+    #[must_use]
+    pub fn comparison_id(&self, size: u64) -> String {
+        format!("{}-{}", self.id, short(size))
+    }
+
+    /// The name of the cell of the internal store in a row and column.
+    #[must_use]
+    pub fn cell_id(&self, row: u64, size: u64) -> CellId {
+        CellId(format!("{}/{row}", self.comparison_id(size)))
+    }
+
+    /// The name of the cell of the external store in a column.
+    #[must_use]
+    pub fn external_id(&self, size: u64) -> CellId {
+        CellId(format!("{}/{EXTERNAL}", self.comparison_id(size)))
+    }
+
+    /// The internal store at a row, for people.
+    #[must_use]
+    pub fn row_label(&self, row: u64) -> String {
+        label(&self.row(row))
+    }
+
+    /// The external store, for people.
+    #[must_use]
+    pub fn external_label(&self) -> String {
+        label(&self.external)
+    }
+
+    /// The number of values in a column's dataset; at least 1.
+    fn count(&self, size: u64) -> u64 {
+        (self.bytes / size.max(1)).max(1)
+    }
+
+    /// The dataset of a column: its name tells the number and the size of its values, so that
+    /// matrices which agree in both share it.
+    fn dataset_name(&self, size: u64) -> String {
+        format!("{}x{}", self.count(size), short(size))
+    }
+
+    fn dataset(&self, size: u64) -> DatasetSpec {
+        DatasetSpec {
+            count: self.count(size),
+            size: SizeDistribution::Fixed { bytes: size },
+            content: Default::default(),
+            seed: 1,
+        }
+    }
+
+    fn comparison(&self, size: u64) -> ComparisonSpec {
+        let rows = self
+            .rows
+            .iter()
+            .map(|row| (row.to_string(), self.row(*row)));
+        let cells = rows
+            .chain([(EXTERNAL.to_owned(), self.external.clone())])
+            .chain(self.beside.clone());
+        ComparisonSpec {
+            id: self.comparison_id(size),
+            title: format!("{}: values of {}", self.title, short(size)),
+            dataset: self.dataset_name(size),
+            workload: self.workload_of(size),
+            baseline: EXTERNAL.to_owned(),
+            max_rounds: self.max_rounds,
+            cells: cells.collect(),
+        }
+    }
+
+    fn workload_of(&self, size: u64) -> WorkloadSpec {
+        let operations = self.block_bytes.map(|bytes| {
+            let whole = (bytes / size.max(1)).clamp(1, self.count(size));
+            u32::try_from(whole).unwrap_or(u32::MAX)
+        });
+        WorkloadSpec {
+            operations: operations.or(self.workload.operations),
+            ..self.workload.clone()
+        }
+    }
+
+    /// The internal store at one value of the setting.
+    fn row(&self, value: u64) -> CellSpec {
+        let setting = self.setting();
+        let label = &self.internal.label;
+        let mut store: StoreSpec = self.internal.store.clone();
+        store.settings.insert(setting, value.to_string());
+        CellSpec {
+            label: label
+                .as_ref()
+                .map(|label| format!("{label}, {} {value}", self.row_setting)),
+            store,
+            ..self.internal.clone()
+        }
+    }
+
+    /// The name of the rows' setting as store specs have it.
+    fn setting(&self) -> String {
+        self.row_setting.replace('-', "_")
+    }
+}
+
+impl Study {
+    /// Adds the datasets and comparisons that the matrices stand for, at the sizes and rows that
+    /// they have now. The comparisons run size by size, by rising size, so that what one size
+    /// needs can be removed before the next; those of one size run in the order of the file.
+    #[must_use]
+    pub fn expanded(mut self) -> Self {
+        let sizes: BTreeSet<u64> = self
+            .matrices
+            .iter()
+            .flat_map(|matrix| matrix.sizes.iter().copied())
+            .collect();
+        for size in sizes {
+            for matrix in self.matrices.iter().filter(|m| m.sizes.contains(&size)) {
+                self.comparisons.push(matrix.comparison(size));
+                let dataset = matrix.dataset(size);
+                self.datasets.insert(matrix.dataset_name(size), dataset);
+            }
+        }
+        self
+    }
+}
+
+/// What a cell is called: by its label, or by its store spec.
+fn label(cell: &CellSpec) -> String {
+    let spec = || cell.store.to_string();
+    cell.label.clone().unwrap_or_else(spec)
+}
+
+/// A size in bytes as part of a name: `10k`, `1m`, `4096`.
+fn short(bytes: u64) -> String {
+    match bytes {
+        0 => "0".to_owned(),
+        _ if bytes.is_multiple_of(1_000_000) => format!("{}m", bytes / 1_000_000),
+        _ if bytes.is_multiple_of(1_000) => format!("{}k", bytes / 1_000),
+        _ => bytes.to_string(),
+    }
+}
