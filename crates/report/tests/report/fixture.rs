@@ -777,6 +777,7 @@ pub(crate) fn analysis() -> Analysis {
     Analysis {
         run: header(),
         charts: charts(&comparisons),
+        sweeps: Vec::new(),
         matrices: Vec::new(),
         comparisons,
         space: space(),
