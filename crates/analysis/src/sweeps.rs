@@ -16,7 +16,10 @@ fn outcome(sweep: &Sweep, plan: &Plan, comparisons: &[ComparisonOutcome]) -> Opt
     let mut members: Vec<(u64, &Comparison, &ComparisonOutcome)> = all
         .filter_map(|(planned, outcome)| Some((sweep.size_of(planned)?, planned, outcome)))
         .collect();
+    // Of a size that was measured again, only the later comparison counts.
+    members.reverse();
     members.sort_by_key(|(size, ..)| *size);
+    members.dedup_by_key(|(size, ..)| *size);
     let points: Vec<SweepPoint> = members
         .iter()
         .map(|(size, planned, outcome)| point(*size, planned, outcome))

@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
-    Settings, Warning, WarningKind,
+    Extension, Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
+    SCHEMA_VERSION, Settings, Warning, WarningKind,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -55,7 +55,34 @@ pub struct RunOptions {
     pub interrupt: Interrupt,
 }
 
-/// Runs a plan to its end.
+/// Decides what is measured once a plan is done.
+pub trait Steer {
+    /// What follows `plan`, of which everything was measured and recorded; nothing: the run is
+    /// over.
+    ///
+    /// # Errors
+    /// The result cannot be read, or what follows cannot be planned.
+    fn follow(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError>;
+
+    /// How many comparisons may still follow: they get their share of a time budget.
+    fn expected(&self) -> usize;
+}
+
+/// Nothing follows.
+#[derive(Debug, Clone, Copy)]
+pub struct AsPlanned;
+
+impl Steer for AsPlanned {
+    fn follow(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+        Ok(None)
+    }
+
+    fn expected(&self) -> usize {
+        0
+    }
+}
+
+/// Runs a plan to its end, and what `steer` has follow it.
 ///
 /// # Errors
 /// Something other than a cell failed: the disk, the work directory, the result file. What was
@@ -64,9 +91,10 @@ pub fn run(
     plan: &Plan,
     options: &RunOptions,
     observer: &mut dyn Observer,
+    steer: &mut dyn Steer,
 ) -> Result<RunEnd, HarnessError> {
     let mut runner = Runner::start(plan, options, observer)?;
-    let outcome = match runner.measure_everything() {
+    let outcome = match runner.measure_everything(steer) {
         Ok(outcome) => outcome,
         Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
         Err(error) => return Err(error),
@@ -80,7 +108,9 @@ pub fn run(
 }
 
 struct Runner<'a> {
-    plan: &'a Plan,
+    plan: Plan,
+    /// Comparisons that may follow those of the plan.
+    expected: usize,
     options: &'a RunOptions,
     observer: &'a mut dyn Observer,
     log: ResultLog,
@@ -101,7 +131,7 @@ enum Ended {
 
 impl<'a> Runner<'a> {
     fn start(
-        plan: &'a Plan,
+        plan: &Plan,
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
@@ -122,7 +152,8 @@ impl<'a> Runner<'a> {
             precision: options.rule.precision,
         }))?;
         let mut runner = Self {
-            plan,
+            plan: plan.clone(),
+            expected: 0,
             options,
             observer,
             log,
@@ -139,25 +170,42 @@ impl<'a> Runner<'a> {
         Ok(runner)
     }
 
-    fn measure_everything(&mut self) -> Result<RunOutcome, HarnessError> {
+    fn measure_everything(&mut self, steer: &mut dyn Steer) -> Result<RunOutcome, HarnessError> {
         self.measure_harness_cost()?;
         let mut outcome = RunOutcome::Complete;
-        for (index, comparison) in self.plan.comparisons.iter().enumerate() {
-            if self.time_is_over() {
-                return Ok(RunOutcome::Budget);
+        let mut index = 0;
+        loop {
+            self.expected = steer.expected();
+            while let Some(comparison) = self.plan.comparisons.get(index).cloned() {
+                if self.time_is_over() {
+                    return Ok(RunOutcome::Budget);
+                }
+                if self.measure_comparison(&comparison, index)? == Ended::Budget {
+                    outcome = RunOutcome::Budget;
+                }
+                index += 1;
             }
-            self.prepare(comparison)?;
-            let total = self.plan.comparisons.len();
-            self.observer.event(Event::Comparison {
-                comparison,
-                index,
-                total,
-            });
-            if self.compare(comparison, index)? == Ended::Budget {
-                outcome = RunOutcome::Budget;
-            }
+            let Some(more) = steer.follow(&self.plan)? else {
+                return Ok(outcome);
+            };
+            self.plan.extend(&more);
+            self.log.append(&Record::Extension(more))?;
         }
-        Ok(outcome)
+    }
+
+    fn measure_comparison(
+        &mut self,
+        comparison: &Comparison,
+        index: usize,
+    ) -> Result<Ended, HarnessError> {
+        self.prepare(comparison)?;
+        let total = self.plan.comparisons.len();
+        self.observer.event(Event::Comparison {
+            comparison,
+            index,
+            total,
+        });
+        self.compare(comparison, index)
     }
 
     /// The harness itself, through the whole worker path, with a store that does nothing.
@@ -319,7 +367,8 @@ impl<'a> Runner<'a> {
         let budget = self.options.budget?;
         let end = self.started + budget;
         let left = end.saturating_duration_since(Instant::now());
-        let comparisons = self.plan.comparisons.len().saturating_sub(index).max(1);
+        let planned = self.plan.comparisons.len() + self.expected;
+        let comparisons = planned.saturating_sub(index).max(1);
         let share = Instant::now() + left / u32::try_from(comparisons).unwrap_or(u32::MAX);
         Some(move |round: u32| if round < LOOKS[0] { end } else { share })
     }

@@ -133,11 +133,17 @@ impl Sweep {
         format!("{}-{size}", self.id)
     }
 
+    /// The name of a comparison that measures a size again.
+    #[must_use]
+    pub fn comparison_again(&self, size: u64) -> String {
+        format!("{}-{size}-again", self.id)
+    }
+
     /// The size in bytes that a comparison of this sweep measures; nothing if it is none of its.
     #[must_use]
     pub fn size_of(&self, comparison: &Comparison) -> Option<u64> {
         let size = comparison.id.strip_prefix(&self.id)?.strip_prefix('-')?;
-        size.parse().ok()
+        size.strip_suffix("-again").unwrap_or(size).parse().ok()
     }
 }
 

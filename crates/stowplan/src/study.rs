@@ -12,7 +12,7 @@ use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
 use stowplan_harness::disk;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
-use stowplan_harness::runner::{self, RunOptions};
+use stowplan_harness::runner::{self, AsPlanned, RunOptions};
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Plan, RunEnd, RunOutcome, read_records};
 use stowplan_report::{html, json, markdown, terminal};
@@ -93,7 +93,7 @@ fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEn
         interrupt,
     };
     let mut progress = Progress::new(options.print.quiet);
-    let ended = runner::run(plan, &run, &mut progress);
+    let ended = runner::run(plan, &run, &mut progress, &mut AsPlanned);
     progress.finish();
     if !options.keep {
         disk::remove_work_directory(&run.work)?;
