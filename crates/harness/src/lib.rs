@@ -7,6 +7,7 @@
 pub mod accounting;
 mod block;
 pub mod clock;
+pub mod crossover;
 pub mod dataset;
 pub mod disk;
 pub mod environment;

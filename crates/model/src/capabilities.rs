@@ -27,6 +27,9 @@ pub struct Capabilities {
     /// with these settings, whatever it promises by them; 0 if a commit may do without. An
     /// overwrite by the very same bytes is none: a store may notice, and write nothing.
     pub syncs_per_commit: u32,
+    /// The largest value it keeps, in bytes; nothing if only the disk limits it.
+    #[serde(default)]
+    pub largest_value: Option<u64>,
 }
 
 /// Bytes on disk.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A study as its file gives it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     /// Name on the command line.

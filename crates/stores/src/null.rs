@@ -51,6 +51,7 @@ impl StoreKind for Null {
             persistent: true,
             evictable: false,
             syncs_per_commit: 0,
+            largest_value: None,
         })
     }
 

@@ -68,6 +68,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
             persistent: true,
             evictable: true,
             syncs_per_commit: 2,
+            largest_value: None,
         },
         workload: WorkloadSpec::default().complete(),
         dataset: "blobs".to_owned(),

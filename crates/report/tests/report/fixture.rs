@@ -252,6 +252,7 @@ impl Draft {
                     persistent: true,
                     evictable: true,
                     syncs_per_commit: 0,
+                    largest_value: None,
                 },
                 workload: self.workload.complete(),
                 dataset: "blobs".to_owned(),

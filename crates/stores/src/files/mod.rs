@@ -173,6 +173,7 @@ impl StoreKind for Files {
             persistent: true,
             evictable: true,
             syncs_per_commit: options.syncs_per_overwrite(),
+            largest_value: None,
         })
     }
 

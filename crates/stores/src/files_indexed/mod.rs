@@ -106,6 +106,7 @@ impl StoreKind for FilesIndexed {
             persistent: true,
             evictable: true,
             syncs_per_commit: options.files.syncs_per_overwrite(),
+            largest_value: None,
         })
     }
 

@@ -78,6 +78,7 @@ impl StoreKind for Flat {
             persistent: true,
             evictable: true,
             syncs_per_commit: 0,
+            largest_value: None,
         })
     }
 

@@ -94,6 +94,7 @@ impl StoreKind for Sqlite {
             persistent: on_disk,
             evictable: on_disk,
             syncs_per_commit: options.syncs_per_commit(),
+            largest_value: Some(inspect::largest_value()),
         })
     }
 

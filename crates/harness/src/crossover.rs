@@ -1,0 +1,224 @@
+//! Two stores compared at many sizes of values: what is planned for each size.
+//!
+//! Which sizes are measured is decided by the analysis (docs/method.md, "Crossover"); here a size
+//! becomes a dataset and a comparison.
+
+use crate::HarnessError;
+use crate::plan::{self, PlanOptions};
+use std::collections::BTreeMap;
+use stowplan_model::{
+    CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Plan, SizeDistribution, StoreSpec,
+    Study, Sweep, WorkloadSpec, format_bytes,
+};
+use stowplan_stores::registry;
+
+/// The setting that sweeps can differ in.
+const PAGE_SIZE: &str = "page_size";
+/// Fewest values of a size: a block needs some, and its lead-in others.
+const FEWEST_VALUES: u64 = 60;
+/// Most values of a size: making more small files takes longer than measuring them.
+const MOST_VALUES: u64 = 200_000;
+
+/// What is to be found out.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Store A, the baseline.
+    pub a: StoreSpec,
+    /// Store B.
+    pub b: StoreSpec,
+    /// Page sizes, one sweep for each; where there are none, one sweep of the stores as given.
+    pub page_sizes: Vec<u64>,
+    /// What is done.
+    pub workload: WorkloadSpec,
+    /// Bytes of values at each size, as far as their number stays sensible.
+    pub bytes: u64,
+    /// Memory that each store may use for caching, bytes.
+    pub memory_budget: u64,
+    /// What of it is wanted.
+    pub options: PlanOptions,
+}
+
+/// A size of one sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot {
+    /// The sweep, by its position.
+    pub sweep: usize,
+    /// The size in bytes.
+    pub size: u64,
+    /// Whether it was measured before, without a result.
+    pub again: bool,
+}
+
+impl Question {
+    /// The sweeps: one for each page size.
+    ///
+    /// # Errors
+    /// Page sizes are given, and neither store has such a setting, or they have it twice.
+    pub fn sweeps(&self) -> Result<Vec<Sweep>, HarnessError> {
+        let sweep = |id: String, setting| Sweep {
+            id,
+            setting,
+            a: self.a.to_string(),
+            b: self.b.to_string(),
+        };
+        if self.page_sizes.is_empty() {
+            return Ok(vec![sweep("size".to_owned(), None)]);
+        }
+        let mut takers = 0;
+        for spec in [&self.a, &self.b] {
+            takers += usize::from(takes_page_size(spec)?);
+            if spec.settings.contains_key(PAGE_SIZE) {
+                return Err(HarnessError::invalid(format!(
+                    "store '{spec}' gives {PAGE_SIZE} and so does --page-size; give one of them"
+                )));
+            }
+        }
+        if takers == 0 {
+            return Err(HarnessError::invalid(format!(
+                "--page-size: neither {} nor {} has a {PAGE_SIZE}",
+                self.a.kind, self.b.kind
+            )));
+        }
+        let sizes = self.page_sizes.iter();
+        Ok(sizes
+            .map(|page| sweep(format!("page{page}"), Some(format!("{PAGE_SIZE}={page}"))))
+            .collect())
+    }
+
+    /// The plan of the first sizes: size by size, so that sweeps share what is built.
+    ///
+    /// # Errors
+    /// Stores, settings or a combination that do not exist; values too large to be kept.
+    pub fn plan(&self, sizes: &[u64]) -> Result<Plan, HarnessError> {
+        let sweeps = self.sweeps()?;
+        let spots: Vec<Spot> = sizes
+            .iter()
+            .flat_map(|size| {
+                (0..sweeps.len()).map(|sweep| Spot {
+                    sweep,
+                    size: *size,
+                    again: false,
+                })
+            })
+            .collect();
+        let mut plan = self.plan_of(&sweeps, &spots)?;
+        plan.sweeps = sweeps;
+        Ok(plan)
+    }
+
+    /// What measuring these adds to a plan.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub fn extension(&self, spots: &[Spot]) -> Result<Extension, HarnessError> {
+        let mut sorted = spots.to_vec();
+        sorted.sort_by_key(|spot| spot.size);
+        let plan = self.plan_of(&self.sweeps()?, &sorted)?;
+        Ok(Extension {
+            datasets: plan.datasets,
+            comparisons: plan.comparisons,
+        })
+    }
+
+    fn plan_of(&self, sweeps: &[Sweep], spots: &[Spot]) -> Result<Plan, HarnessError> {
+        for spot in spots {
+            self.check_size(spot.size)?;
+        }
+        plan::plan(self.study(sweeps, spots), &self.options)
+    }
+
+    /// Refuses values that a store cannot keep, before anything is built.
+    fn check_size(&self, size: u64) -> Result<(), HarnessError> {
+        for spec in [&self.a, &self.b] {
+            let resolved = registry::resolve(spec, self.memory_budget)?;
+            let largest = resolved.capabilities.largest_value;
+            if let Some(largest) = largest.filter(|largest| size > *largest) {
+                return Err(HarnessError::invalid(format!(
+                    "{} keeps values of up to {largest} bytes, and {size} were asked for; choose a smaller range (--to)",
+                    spec.kind
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn study(&self, sweeps: &[Sweep], spots: &[Spot]) -> Study {
+        let comparisons = spots
+            .iter()
+            .filter_map(|spot| Some(self.comparison(sweeps.get(spot.sweep)?, *spot)))
+            .collect();
+        let datasets = spots
+            .iter()
+            .map(|spot| (dataset_name(spot.size), self.dataset(spot.size)))
+            .collect();
+        Study {
+            name: "crossover".to_owned(),
+            title: format!("{} or {}?", self.a, self.b),
+            question: "At which size of values does the order of these two stores change?"
+                .to_owned(),
+            memory_budget: self.memory_budget,
+            datasets,
+            comparisons,
+            ..Study::default()
+        }
+    }
+
+    fn comparison(&self, sweep: &Sweep, spot: Spot) -> ComparisonSpec {
+        let setting = sweep.setting.as_ref();
+        let cell = |spec: &StoreSpec| CellSpec {
+            store: with_setting(spec, setting),
+            label: Some(spec.to_string()),
+            floor: false,
+            workload: WorkloadSpec::default(),
+        };
+        let title = format!("Values of {}", format_bytes(spot.size));
+        ComparisonSpec {
+            id: if spot.again {
+                sweep.comparison_again(spot.size)
+            } else {
+                sweep.comparison(spot.size)
+            },
+            title: setting.map_or_else(|| title.clone(), |setting| format!("{title}, {setting}")),
+            dataset: dataset_name(spot.size),
+            workload: self.workload.clone(),
+            baseline: "a".to_owned(),
+            max_rounds: None,
+            cells: BTreeMap::from([
+                ("a".to_owned(), cell(&self.a)),
+                ("b".to_owned(), cell(&self.b)),
+            ]),
+        }
+    }
+
+    fn dataset(&self, size: u64) -> DatasetSpec {
+        DatasetSpec {
+            count: (self.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES),
+            size: SizeDistribution::Fixed { bytes: size },
+            content: Content::Random,
+            seed: 1,
+        }
+    }
+}
+
+fn dataset_name(size: u64) -> String {
+    format!("values-{size}")
+}
+
+fn takes_page_size(spec: &StoreSpec) -> Result<bool, HarnessError> {
+    let kind = registry::find(&spec.kind)?;
+    Ok(kind
+        .settings()
+        .iter()
+        .any(|setting| setting.name == PAGE_SIZE))
+}
+
+/// A spec with `name=value` added, where the store has that setting.
+fn with_setting(spec: &StoreSpec, setting: Option<&String>) -> StoreSpec {
+    let mut spec = spec.clone();
+    if let Some((name, value)) = setting.and_then(|setting| setting.split_once('='))
+        && takes_page_size(&spec).unwrap_or(false)
+    {
+        spec.settings.insert(name.to_owned(), value.to_owned());
+    }
+    spec
+}
