@@ -185,12 +185,12 @@ impl Export {
                         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 })
                 .collect();
-            ended.into_iter().collect::<Result<Vec<_>, _>>()
-        })?;
+            ended
+        });
         if interrupt.raised() {
             return Err(HarnessError::Interrupted);
         }
-        Ok(Exported::sum(self.values, parts))
+        Exported::sum(self.values, parts)
     }
 
     /// Every value was written, or compared with what was there.
@@ -255,12 +255,15 @@ impl Export {
 }
 
 impl Exported {
-    fn sum(values: u64, parts: Vec<Self>) -> Self {
+    /// What all threads did; or the fault of the one that stopped the others.
+    fn sum(values: u64, mut parts: Vec<Result<Self, HarnessError>>) -> Result<Self, HarnessError> {
         let mut sum = Self {
             values,
             ..Self::default()
         };
+        parts.sort_by_key(|part| matches!(part, Err(HarnessError::Interrupted)));
         for part in parts {
+            let part = part?;
             sum.written += part.written;
             sum.written_bytes += part.written_bytes;
             sum.alike += part.alike;
@@ -269,7 +272,7 @@ impl Exported {
         }
         sum.differing_keys.sort_unstable();
         sum.differing_keys.truncate(KEYS_NAMED);
-        sum
+        Ok(sum)
     }
 }
 
@@ -293,11 +296,13 @@ struct Job<'a> {
 impl Job<'_> {
     /// Takes pieces until none are left.
     fn work(&self) -> Result<Exported, HarnessError> {
-        let worked = self.take_pieces();
-        if worked.is_err() {
+        self.take_pieces().map_err(|error| {
             self.failed.store(true, Relaxed);
-        }
-        worked
+            match error {
+                HarnessError::Interrupted => error,
+                error => self.broken_off(&error),
+            }
+        })
     }
 
     fn take_pieces(&self) -> Result<Exported, HarnessError> {
@@ -322,9 +327,7 @@ impl Job<'_> {
                     return Err(HarnessError::Interrupted);
                 }
                 values += 1;
-                writer
-                    .write(key, value)
-                    .map_err(|error| self.broken_off(&error))
+                writer.write(key, value)
             })?;
             (self.progress)(self.done.fetch_add(values, Relaxed) + values);
         }

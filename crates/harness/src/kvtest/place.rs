@@ -4,6 +4,7 @@ use crate::{HarnessError, disk};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use std::fs::Permissions;
+use std::io::{Error, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
@@ -28,8 +29,14 @@ pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, HarnessError
         // As any new directory: what the umask leaves of it.
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(parent)
-        // The kind only: the text names the temporary, which means nothing to anyone.
-        .map_err(|e| HarnessError::io("write in", parent)(std::io::Error::from(e.kind())))
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => HarnessError::invalid(format!(
+                "there is no directory {}; make it first",
+                parent.display()
+            )),
+            // The kind only: the text names the temporary, which means nothing to anyone.
+            kind => HarnessError::io("write in", parent)(Error::from(kind)),
+        })
 }
 
 /// Refuses what surely does not fit into the directory `parent`, which exists.

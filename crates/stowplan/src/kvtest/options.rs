@@ -19,13 +19,13 @@ pub(crate) struct InitOptions {
     #[arg(long, value_name = "N", value_parser = count, default_value = "1000")]
     pub(crate) count: u64,
     /// Size of a blob.
-    #[arg(long, value_name = "M", value_parser = size, default_value = "10000")]
+    #[arg(long, value_name = "M", value_parser = blob_size, default_value = "10000")]
     pub(crate) size: u64,
     /// Vary the size by plus or minus this, each size equally likely.
     #[arg(long, value_name = "V", value_parser = size, default_value = "0")]
     pub(crate) variance: u64,
     /// Size of a database page: a power of two from 512 to 65536.
-    #[arg(long, value_name = "P", value_parser = size, default_value = "4096")]
+    #[arg(long, value_name = "P", value_parser = page_size, default_value = "4096")]
     pub(crate) pagesize: u64,
     /// Seed of sizes and content; the same seed makes the same database.
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -188,6 +188,22 @@ fn count(text: &str) -> Result<u64, String> {
     match parse_count(text).map_err(|error| error.to_string())? {
         0 => Err("it must be at least 1".to_owned()),
         count => Ok(count),
+    }
+}
+
+fn blob_size(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        0 => Err("it must be at least 1".to_owned()),
+        size => Ok(size),
+    }
+}
+
+fn page_size(text: &str) -> Result<u64, String> {
+    let size = size(text)?;
+    if size.is_power_of_two() && (512..=65_536).contains(&size) {
+        Ok(size)
+    } else {
+        Err("it must be a power of two from 512 to 65536".to_owned())
     }
 }
 
