@@ -9,6 +9,7 @@
 mod bench;
 mod ending;
 mod input;
+mod kvtest;
 mod kvtest_run;
 mod report;
 mod run;
