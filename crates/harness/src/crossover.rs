@@ -106,14 +106,12 @@ impl Question {
         Ok(plan)
     }
 
-    /// What measuring these adds to a plan.
+    /// What measuring these adds to a plan, in their order: a budget may end before the last.
     ///
     /// # Errors
     /// As [`Self::plan`].
     pub fn extension(&self, spots: &[Spot]) -> Result<Extension, HarnessError> {
-        let mut sorted = spots.to_vec();
-        sorted.sort_by_key(|spot| spot.size);
-        let plan = self.plan_of(&self.sweeps()?, &sorted)?;
+        let plan = self.plan_of(&self.sweeps()?, spots)?;
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,

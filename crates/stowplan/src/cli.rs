@@ -36,6 +36,9 @@ pub(crate) enum Verb {
     /// Run a study: one that is built in, or a file of yours.
     #[command(after_help = EXAMPLES)]
     Study(Box<StudyOptions>),
+    /// Find the size of values at which the order of two stores changes.
+    #[command(after_help = crate::crossover::EXAMPLES)]
+    Crossover(Box<crate::crossover::CrossoverOptions>),
     /// Render a result again: verdicts on stdout, summary.md and report.html beside it.
     Report(ReportOptions),
     /// List the built-in studies.
@@ -70,6 +73,23 @@ pub(crate) struct StudyOptions {
     /// How much data: 'seed' as published, 'quick' for a first answer, or a scale of the study.
     #[arg(long, value_name = "SCALE")]
     pub(crate) scale: Option<String>,
+    /// Only comparisons in this state of the page cache.
+    #[arg(long, value_enum, value_name = "STATE")]
+    pub(crate) cache_state: Option<CacheStateArgument>,
+    /// Only writes that promise at least this.
+    #[arg(long, value_enum, value_name = "CLASS")]
+    pub(crate) durability: Option<DurabilityArgument>,
+    /// Only this comparison (read) or cell (read/sql); may be repeated.
+    #[arg(long, value_name = "CELL")]
+    pub(crate) only: Vec<String>,
+    /// How to measure.
+    #[command(flatten)]
+    pub(crate) measure: MeasureOptions,
+}
+
+/// Options of every verb that measures a plan.
+#[derive(Debug, Args)]
+pub(crate) struct MeasureOptions {
     /// Directory of the result, which must not exist yet
     /// [default: stowplan-results/DATE-STUDY-HOST].
     #[arg(long, short, value_name = "DIR")]
@@ -93,15 +113,6 @@ pub(crate) struct StudyOptions {
     /// Differences below this do not matter to you.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "5%")]
     pub(crate) equivalence: f64,
-    /// Only comparisons in this state of the page cache.
-    #[arg(long, value_enum, value_name = "STATE")]
-    pub(crate) cache_state: Option<CacheStateArgument>,
-    /// Only writes that promise at least this.
-    #[arg(long, value_enum, value_name = "CLASS")]
-    pub(crate) durability: Option<DurabilityArgument>,
-    /// Only this comparison (read) or cell (read/sql); may be repeated.
-    #[arg(long, value_name = "CELL")]
-    pub(crate) only: Vec<String>,
     /// Keep the datasets and built stores.
     #[arg(long)]
     pub(crate) keep: bool,

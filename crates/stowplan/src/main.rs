@@ -1,6 +1,7 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
 mod cli;
+mod crossover;
 mod error;
 mod kvtest;
 mod listing;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<Exit, CliError> {
     match arguments.verb {
         Verb::Study(options) => study::study(&options),
+        Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => study::report(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),

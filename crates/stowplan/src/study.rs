@@ -1,6 +1,6 @@
 //! `stowplan study` and `stowplan report`: the pipeline from a study to what is read.
 
-use crate::cli::{PrintOptions, ReportOptions, StudyOptions};
+use crate::cli::{MeasureOptions, PrintOptions, ReportOptions, StudyOptions};
 use crate::error::{CliError, Exit};
 use crate::output::{Output, Written, write_report};
 use crate::progress::Progress;
@@ -12,7 +12,7 @@ use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
 use stowplan_harness::disk;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
-use stowplan_harness::runner::{self, AsPlanned, RunOptions};
+use stowplan_harness::runner::{self, AsPlanned, RunOptions, Steer};
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Plan, RunEnd, RunOutcome, read_records};
 use stowplan_report::{html, json, markdown, terminal};
@@ -23,8 +23,18 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         return listing::studies();
     };
     let plan = plan::plan(studies::find(name)?, &plan_options(options))?;
+    carry_out(&plan, &options.measure, |_| AsPlanned)
+}
+
+/// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
+/// what it would be. `steer` decides what follows; it gets the file of the result.
+pub(crate) fn carry_out<S: Steer>(
+    plan: &Plan,
+    options: &MeasureOptions,
+    steer: impl FnOnce(&Path) -> S,
+) -> Result<Exit, CliError> {
     if options.dry_run {
-        print(&plan::describe(&plan));
+        print(&plan::describe(plan));
         return Ok(Exit::Done);
     }
     let place = options
@@ -32,9 +42,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         .as_deref()
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
-    plan::require_space(&plan, place)?;
+    plan::require_space(plan, place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
-    let end = measure(&plan, options, &output)?;
+    let end = measure(plan, options, &output, &mut steer(&output.result()))?;
     let analysis = show(&output.result(), &options.print)?;
     Ok(match end.outcome {
         RunOutcome::Interrupted => Exit::Interrupted,
@@ -67,11 +77,16 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
         only: options.only.clone(),
         cache_state: options.cache_state.map(Into::into),
         durability: options.durability.map(Into::into),
-        rounds: options.rounds,
+        rounds: options.measure.rounds,
     }
 }
 
-fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEnd, CliError> {
+fn measure(
+    plan: &Plan,
+    options: &MeasureOptions,
+    output: &Output,
+    steer: &mut dyn Steer,
+) -> Result<RunEnd, CliError> {
     let interrupt = Interrupt::on_signals()
         .map_err(CliError::io("watch for Ctrl-C for", output.directory()))?;
     let work = match &options.work {
@@ -93,7 +108,7 @@ fn measure(plan: &Plan, options: &StudyOptions, output: &Output) -> Result<RunEn
         interrupt,
     };
     let mut progress = Progress::new(options.print.quiet);
-    let ended = runner::run(plan, &run, &mut progress, &mut AsPlanned);
+    let ended = runner::run(plan, &run, &mut progress, steer);
     progress.finish();
     if !options.keep {
         disk::remove_work_directory(&run.work)?;
