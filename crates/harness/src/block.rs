@@ -155,6 +155,16 @@ impl<'a> Block<'a> {
                     expect(step, session.overwrite(Key(step.key), value)?)
                 })
             }
+            (Operation::Mix, _) => {
+                run.over(window, Access::Write, clock, |session, index, step| {
+                    let found = if step.write {
+                        session.overwrite(Key(step.key), payloads.get(index, step))?
+                    } else {
+                        session.read_into(Key(step.key), buffer)?
+                    };
+                    expect(step, found)
+                })
+            }
         }
     }
 }
@@ -311,14 +321,16 @@ pub(crate) enum Payloads {
 impl Payloads {
     pub(crate) fn prepare(
         generator: &Generator,
+        operation: Operation,
         window: &Window<'_>,
         version: u32,
     ) -> Result<Self, HarnessError> {
         let mut ranges = Vec::new();
         let mut end = 0;
         for step in steps(window) {
-            ranges.push((end, step.bytes as usize));
-            end += (step.bytes as usize).next_multiple_of(PAYLOAD_ALIGNMENT);
+            let bytes = payload_bytes(operation, &step);
+            ranges.push((end, bytes));
+            end += bytes.next_multiple_of(PAYLOAD_ALIGNMENT);
         }
         let memory_error = |error| {
             HarnessError::invalid(format!(
@@ -350,6 +362,24 @@ impl Payloads {
                 &buffer[..bytes]
             }
         }
+    }
+}
+
+/// How many bytes a step writes.
+fn payload_bytes(operation: Operation, step: &Step) -> usize {
+    if writes(operation, step) {
+        step.bytes as usize
+    } else {
+        0
+    }
+}
+
+/// Whether an operation writes at a step.
+pub(crate) fn writes(operation: Operation, step: &Step) -> bool {
+    match operation {
+        Operation::Read => false,
+        Operation::Overwrite => true,
+        Operation::Mix => step.write,
     }
 }
 

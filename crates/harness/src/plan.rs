@@ -1,6 +1,7 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
+use crate::random::scatter_all;
 use crate::{HarnessError, disk, environment};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -222,7 +223,11 @@ fn expand(
 
 /// Whether a ratio of these cells compares one kind of work.
 fn same_question(a: &Cell, b: &Cell) -> bool {
-    a.workload.operation == b.workload.operation && a.workload.cache == b.workload.cache
+    let work = |cell: &Cell| {
+        let workload = &cell.workload;
+        (workload.operation, workload.write_percent, workload.cache)
+    };
+    work(a) == work(b)
 }
 
 fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
@@ -252,9 +257,7 @@ fn build_cell(
     let resolved = registry::resolve(&spec.store, study.memory_budget)
         .map_err(|error| place(error.to_string()))?;
     let workload = spec.workload.over(&comparison.workload).complete();
-    if workload.operations == Some(0) {
-        return Err(place("operations must be at least 1".to_owned()));
-    }
+    workload.check().map_err(place)?;
     let role = match () {
         () if key == comparison.baseline => Role::Baseline,
         () if spec.floor => Role::Floor,
@@ -267,7 +270,12 @@ fn build_cell(
         label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
         role,
         store: spec.store.clone(),
-        instance: instance_name(&comparison.dataset, &spec.store.kind, &layout.to_string()),
+        instance: instance_name(
+            &comparison.dataset,
+            &spec.store.kind,
+            &layout.to_string(),
+            (workload.age > 0).then(|| format!("{}.age{}", resolved.settings, workload.age)),
+        ),
         settings: resolved.settings,
         capabilities: resolved.capabilities,
         workload,
@@ -275,11 +283,13 @@ fn build_cell(
     })
 }
 
-/// A directory name that is the same for cells which can share a built store.
-fn instance_name(dataset: &str, kind: &str, layout: &str) -> String {
-    let name = match layout {
-        "" => format!("{dataset}.{kind}"),
-        layout => format!("{dataset}.{kind}.{layout}"),
+/// A directory name that is the same for cells which can share a built store. How a store aged
+/// depends on all its settings.
+fn instance_name(dataset: &str, kind: &str, layout: &str, aged: Option<String>) -> String {
+    let name = match (layout, aged) {
+        (_, Some(aged)) => format!("{dataset}.{kind}.{}", short(&aged)),
+        ("", None) => format!("{dataset}.{kind}"),
+        (layout, None) => format!("{dataset}.{kind}.{layout}"),
     };
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     name.chars()
@@ -287,12 +297,19 @@ fn instance_name(dataset: &str, kind: &str, layout: &str) -> String {
         .collect()
 }
 
+/// A text in 16 digits: names of files have an end.
+fn short(text: &str) -> String {
+    let letters: Vec<u64> = text.bytes().map(u64::from).collect();
+    let age = text.rsplit('.').next().unwrap_or_default();
+    format!("{:016x}.{age}", scatter_all(&letters))
+}
+
 /// Why this cell cannot run, if it cannot.
 fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String> {
     let can = &cell.capabilities;
     let workload = &cell.workload;
     let store = &cell.store;
-    if !can.operations.contains(&workload.operation) {
+    if !can.can(workload.operation) {
         return Some(format!("{store} has no {} workload", workload.operation));
     }
     if !workload.operation.writes() && !can.deliveries.contains(&workload.delivery) {
@@ -306,6 +323,11 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     if workload.cache == CacheState::Cold && !(can.evictable && can.persistent) {
         return Some(format!(
             "{store} has no cold state: its data is not in files of its own"
+        ));
+    }
+    if workload.age > 0 && !can.persistent {
+        return Some(format!(
+            "{store} does not grow old: each worker loads it anew"
         ));
     }
     if workload.operation.writes()

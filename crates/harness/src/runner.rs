@@ -29,7 +29,7 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
     Extension, Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Settings, Warning, WarningKind,
+    SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -616,11 +616,11 @@ impl<'a> Runner<'a> {
         let mut sequences = Sequences(BTreeMap::new());
         let seed = sequence::seed(self.options.seed, &comparison.id, round);
         for cell in &comparison.cells {
-            let order = cell.workload.order;
-            let path = self.options.work.join(format!("sequence-{order}.bin"));
-            if sequences.0.insert(order.name(), path.clone()).is_none() {
+            let name = Sequences::name(&cell.workload);
+            let path = self.options.work.join(format!("sequence-{name}.bin"));
+            if sequences.0.insert(name, path.clone()).is_none() {
                 let dataset = self.instances.opened(&cell.dataset)?;
-                sequence::write(&path, dataset, order, seed)?;
+                sequence::write(&path, dataset, &cell.workload, seed)?;
             }
         }
         Ok(sequences)
@@ -718,13 +718,21 @@ impl<'a> Runner<'a> {
 }
 
 /// The sequences of a round, by the name of their order.
-struct Sequences(BTreeMap<&'static str, PathBuf>);
+struct Sequences(BTreeMap<String, PathBuf>);
 
 impl Sequences {
     fn of(&self, cell: &Cell) -> &Path {
         self.0
-            .get(cell.workload.order.name())
+            .get(&Self::name(&cell.workload))
             .map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The same for workloads that visit the same keys in the same way.
+    fn name(workload: &Workload) -> String {
+        match workload.write_percent {
+            None => workload.order.to_string(),
+            Some(percent) => format!("{}-{percent}", workload.order),
+        }
     }
 }
 

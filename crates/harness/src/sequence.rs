@@ -8,7 +8,7 @@
 //! offset  bytes  content
 //!      0      8  "STOWSEQ1"
 //!      8      8  number of records n, at least 1
-//!     16   16 n  records: key u64, size of its value in bytes u32, reserved u32 (0)
+//!     16   16 n  records: key u64, size of its value in bytes u32, u32: 1 if a mix overwrites it
 //! ```
 //!
 //! Integers are little-endian. The size stands beside the key so that a worker can check the
@@ -21,7 +21,7 @@ use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use stowplan_model::AccessOrder;
+use stowplan_model::{AccessOrder, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
@@ -36,6 +36,8 @@ pub struct Step {
     pub key: u64,
     /// Size of its value, in bytes.
     pub bytes: u32,
+    /// Whether a mix overwrites it; other operations do not look.
+    pub write: bool,
 }
 
 /// One step as it lies in the file.
@@ -46,10 +48,11 @@ impl Step {
     #[must_use]
     #[inline]
     pub fn decode(raw: &RawStep) -> Self {
-        let [k0, k1, k2, k3, k4, k5, k6, k7, b0, b1, b2, b3, ..] = *raw;
+        let [k0, k1, k2, k3, k4, k5, k6, k7, b0, b1, b2, b3, w, ..] = *raw;
         Self {
             key: u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]),
             bytes: u32::from_le_bytes([b0, b1, b2, b3]),
+            write: w != 0,
         }
     }
 
@@ -57,6 +60,7 @@ impl Step {
         let mut raw = [0; RECORD_BYTES];
         raw[..8].copy_from_slice(&self.key.to_le_bytes());
         raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        raw[12] = u8::from(self.write);
         raw
     }
 }
@@ -68,31 +72,36 @@ pub fn seed(run_seed: u64, comparison: &str, round: u32) -> u64 {
     scatter_all(&[run_seed, u64::from(round), scatter_all(&name)])
 }
 
-/// Writes the sequence of all keys of `dataset` to `path`: complete under its name, or not at
-/// all. `seed` decides a random order and nothing else.
+/// Writes the sequence of all keys of `dataset` to `path`, for a workload: complete under its name,
+/// or not at all. `seed` decides a random order and nothing else.
 ///
 /// # Errors
 /// A value of 4 GiB or more, or the file system refuses.
 pub fn write(
     path: &Path,
     dataset: &Dataset,
-    order: AccessOrder,
+    workload: &Workload,
     seed: u64,
 ) -> Result<(), HarnessError> {
-    write_steps(path, dataset.count(), order, seed, |key| dataset.size(key))
+    write_steps(path, dataset.count(), workload, seed, |key| {
+        dataset.size(key)
+    })
 }
 
 pub(crate) fn write_steps(
     path: &Path,
     count: u64,
-    order: AccessOrder,
+    workload: &Workload,
     seed: u64,
     size: impl Fn(u64) -> usize,
 ) -> Result<(), HarnessError> {
     write_visits(path, count, |put| {
-        visit_keys(count, order, seed, |key| {
+        let mut position = 0;
+        visit_keys(count, workload.order, seed, |key| {
+            let write = workload.writes_at(position);
+            position += 1;
             let bytes = step_bytes(key, size(key) as u64)?;
-            put(Step { key, bytes })
+            put(Step { key, bytes, write })
         })
     })
 }
@@ -270,10 +279,33 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn ordered(order: AccessOrder) -> Workload {
+        Workload {
+            order,
+            ..Workload::default()
+        }
+    }
+
+    #[test]
+    fn a_mix_marks_the_steps_that_it_overwrites() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let mix = Workload {
+            operation: stowplan_model::Operation::Mix,
+            write_percent: Some(25),
+            ..Workload::default()
+        };
+        write_steps(&path, 1_000, &mix, 3, |_| 1).unwrap();
+        let sequence = Sequence::open(&path).unwrap();
+        let writes = (0..1_000).filter(|i| sequence.get(*i).write).count();
+        assert_eq!(writes, 250);
+        assert!(!sequence.get(0).write && sequence.get(3).write);
+    }
+
     fn sequence(count: u64, order: AccessOrder, seed: u64) -> Sequence {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        write_steps(&path, count, order, seed, |key| key as usize * 3).unwrap();
+        write_steps(&path, count, &ordered(order), seed, |key| key as usize * 3).unwrap();
         assert_eq!(
             std::fs::read_dir(&directory).unwrap().count(),
             1,
@@ -341,7 +373,7 @@ mod tests {
     fn a_cut_sequence_is_reported_with_its_path() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        write_steps(&path, 4, AccessOrder::Ascending, 0, |_| 1).unwrap();
+        write_steps(&path, 4, &ordered(AccessOrder::Ascending), 0, |_| 1).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for length in [0, 7, 15, 16, 33, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).unwrap();

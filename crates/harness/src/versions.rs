@@ -5,9 +5,9 @@ use crate::HarnessError;
 use std::fs;
 use std::path::Path;
 
-/// All keys at version 0.
-pub(crate) fn reset(path: &Path, count: u64) -> Result<(), HarnessError> {
-    write(path, &vec![0; index(count)])
+/// All keys at one version.
+pub(crate) fn reset(path: &Path, count: u64, version: u32) -> Result<(), HarnessError> {
+    write(path, &vec![version; index(count)])
 }
 
 /// The versions of `count` keys.
@@ -76,7 +76,7 @@ mod tests {
     fn versions_are_kept_by_key() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("versions.bin");
-        reset(&path, 5).unwrap();
+        reset(&path, 5, 0).unwrap();
         update(&path, [2, 5].into_iter(), 7).unwrap();
         assert_eq!(read(&path, 5).unwrap(), [0, 7, 0, 0, 7]);
         assert!(

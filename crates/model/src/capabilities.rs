@@ -32,6 +32,18 @@ pub struct Capabilities {
     pub largest_value: Option<u64>,
 }
 
+impl Capabilities {
+    /// Whether it can run this operation as a workload.
+    #[must_use]
+    pub fn can(&self, operation: Operation) -> bool {
+        let has = |operation| self.operations.contains(&operation);
+        match operation {
+            Operation::Mix => has(Operation::Read) && has(Operation::Overwrite),
+            operation => has(operation),
+        }
+    }
+}
+
 /// Bytes on disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {

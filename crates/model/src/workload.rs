@@ -21,6 +21,8 @@ pub enum Operation {
     Read,
     /// Replace one value by another of the same size.
     Overwrite,
+    /// Read one value or overwrite it, in the proportion that the workload says.
+    Mix,
 }
 
 impl Operation {
@@ -30,6 +32,7 @@ impl Operation {
         match self {
             Self::Read => "read",
             Self::Overwrite => "overwrite",
+            Self::Mix => "mix",
         }
     }
 
@@ -38,7 +41,7 @@ impl Operation {
     pub fn writes(self) -> bool {
         match self {
             Self::Read => false,
-            Self::Overwrite => true,
+            Self::Overwrite | Self::Mix => true,
         }
     }
 }
@@ -188,6 +191,63 @@ pub struct Workload {
     pub cache: CacheState,
     /// Operations per block; none: as many as last about 25 ms (R4).
     pub operations: Option<u32>,
+    /// Of a mix, how many of a hundred operations overwrite; 1 to 99. They lie at equal distances,
+    /// so that blocks differ in nothing but their keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_percent: Option<u8>,
+    /// Storage age: how often each value has been replaced before anything is measured, half of
+    /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub age: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(age: &u32) -> bool {
+    *age == 0
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        WorkloadSpec::default().complete()
+    }
+}
+
+impl Workload {
+    /// What is wrong with it, if anything is.
+    ///
+    /// # Errors
+    /// A mix without its proportion, a proportion of something else, or one that is none; no
+    /// operations.
+    pub fn check(&self) -> Result<(), String> {
+        match (self.operation, self.write_percent) {
+            (Operation::Mix, None) => Err(
+                "a mix needs write_percent, how many of a hundred operations overwrite".to_owned(),
+            ),
+            (Operation::Mix, Some(percent)) if !(1..=99).contains(&percent) => {
+                Err(format!("write_percent must be from 1 to 99, not {percent}"))
+            }
+            (Operation::Read | Operation::Overwrite, Some(_)) => Err(format!(
+                "write_percent is for operation = \"mix\", and this one is \"{}\"",
+                self.operation
+            )),
+            _ if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the step at this position of a sequence overwrites.
+    #[must_use]
+    pub fn writes_at(&self, position: u64) -> bool {
+        match (self.operation, self.write_percent) {
+            (Operation::Read, _) => false,
+            (Operation::Overwrite, _) => true,
+            (Operation::Mix, percent) => {
+                let percent = u64::from(percent.unwrap_or(50));
+                let position = position % 100;
+                position * percent / 100 < (position + 1) * percent / 100
+            }
+        }
+    }
 }
 
 /// A workload as a study file gives it: what is left out is taken from the comparison, or from
@@ -207,6 +267,12 @@ pub struct WorkloadSpec {
     pub cache: Option<CacheState>,
     /// See [`Workload::operations`].
     pub operations: Option<u32>,
+    /// See [`Workload::write_percent`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_percent: Option<u8>,
+    /// See [`Workload::age`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age: Option<u32>,
 }
 
 impl WorkloadSpec {
@@ -220,6 +286,8 @@ impl WorkloadSpec {
             delivery: self.delivery.or(general.delivery),
             cache: self.cache.or(general.cache),
             operations: self.operations.or(general.operations),
+            write_percent: self.write_percent.or(general.write_percent),
+            age: self.age.or(general.age),
         }
     }
 
@@ -234,6 +302,49 @@ impl WorkloadSpec {
             delivery: self.delivery.unwrap_or_default(),
             cache: self.cache.unwrap_or_default(),
             operations: self.operations,
+            write_percent: self.write_percent,
+            age: self.age.unwrap_or(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mix(write_percent: Option<u8>) -> Workload {
+        Workload {
+            operation: Operation::Mix,
+            write_percent,
+            ..Workload::default()
+        }
+    }
+
+    #[test]
+    fn a_mix_overwrites_its_share_of_every_hundred_at_equal_distances() {
+        for percent in 1..=99 {
+            let mix = mix(Some(percent));
+            let writes: Vec<u64> = (300..400).filter(|n| mix.writes_at(*n)).collect();
+            assert_eq!(writes.len(), usize::from(percent));
+            let gaps: Vec<u64> = writes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let (least, most) = (gaps.iter().min(), gaps.iter().max());
+            if let (Some(least), Some(most)) = (least, most) {
+                assert!(most - least <= 1, "{percent}: {gaps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn proportions_belong_to_mixes_and_mixes_need_them() {
+        assert!(mix(Some(30)).check().is_ok());
+        assert!(Workload::default().check().is_ok());
+        for wrong in [mix(None), mix(Some(0)), mix(Some(100))] {
+            assert!(wrong.check().unwrap_err().contains("write_percent"));
+        }
+        let read = Workload {
+            write_percent: Some(10),
+            ..Workload::default()
+        };
+        assert!(read.check().unwrap_err().contains("\"read\""));
     }
 }

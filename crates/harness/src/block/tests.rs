@@ -28,7 +28,7 @@ impl Recorder {
     /// One that holds what these steps expect.
     fn holding(steps: &[RawStep]) -> Self {
         let size = |raw| {
-            let Step { key, bytes } = Step::decode(raw);
+            let Step { key, bytes, .. } = Step::decode(raw);
             (key, bytes as usize)
         };
         Self {
@@ -110,7 +110,7 @@ fn workload(operation: Operation, delivery: Delivery, per: PerTransaction) -> Wo
         per_transaction: per,
         delivery,
         cache: CacheState::Warm,
-        operations: None,
+        ..Workload::default()
     }
 }
 
@@ -139,7 +139,7 @@ fn run_on(
     let mut buffer = Buffer::with_capacity(1).unwrap();
     let mut payloads = match workload.operation {
         Operation::Read => Payloads::None,
-        Operation::Overwrite => Payloads::prepare(&generator(), window, 3).unwrap(),
+        operation => Payloads::prepare(&generator(), operation, window, 3).unwrap(),
     };
     let mut block = Block::new(session, workload, &mut buffer);
     block.part(window, &mut payloads, &mut timing)?;
@@ -372,7 +372,7 @@ fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
     let generator = generator();
     let steps = generated(&generator, 1..=12);
     let window = [&steps[8..], &steps[..8]];
-    let mut payloads = Payloads::prepare(&generator, &window, 9).unwrap();
+    let mut payloads = Payloads::prepare(&generator, Operation::Overwrite, &window, 9).unwrap();
     let keys: Vec<u64> = (9..=12).chain(1..=8).collect();
     assert_eq!(keys.len() as u64, len(&window));
     for ((index, key), step) in keys.into_iter().enumerate().zip(super::steps(&window)) {
@@ -413,13 +413,24 @@ fn overwrites_hand_each_key_its_own_payload() {
 
 #[test]
 fn payloads_of_nothing_can_be_prepared() {
-    assert!(Payloads::prepare(&generator(), &[&[], &[]], 1).is_ok());
+    assert!(Payloads::prepare(&generator(), Operation::Overwrite, &[&[], &[]], 1).is_ok());
 }
 
 #[test]
 fn payloads_drawn_within_the_time_have_their_size_and_differ() {
     let mut payloads = Payloads::Timed(Vec::new());
-    let mut draw = |bytes| payloads.get(0, &Step { key: 1, bytes }).to_vec();
+    let mut draw = |bytes| {
+        payloads
+            .get(
+                0,
+                &Step {
+                    key: 1,
+                    bytes,
+                    write: false,
+                },
+            )
+            .to_vec()
+    };
     let drawn = [draw(100), draw(50), draw(100)];
     assert_eq!(drawn.each_ref().map(Vec::len), [100, 50, 100]);
     assert_ne!(drawn[0], drawn[2]);
@@ -480,4 +491,31 @@ fn a_transaction_goes_over_the_ends_of_parts() {
         };
         assert_eq!(begun as u64, expected, "{per}");
     }
+}
+
+#[test]
+fn a_mix_overwrites_the_steps_that_are_marked_and_reads_the_others() {
+    let generator = generator();
+    let steps: Vec<RawStep> = generated(&generator, 1..=20)
+        .into_iter()
+        .enumerate()
+        .map(|(index, mut raw)| {
+            raw[12] = u8::from(index % 4 == 0);
+            raw
+        })
+        .collect();
+    let mut session = Recorder::holding(&steps);
+    let mut workload = workload(Operation::Mix, Delivery::Copy, PerTransaction::All);
+    workload.write_percent = Some(25);
+    let done = run_on(&mut session, &workload, &[&steps, &[]], Timing::Ends).unwrap();
+    let total: usize = (1..=20).map(|key| generator.size(key)).sum();
+    assert_eq!(done.bytes, total as u64);
+    let mut written = Vec::new();
+    for call in &session.calls {
+        if let Call::Overwrite(key, value) = call {
+            assert!(generator.matches(*key, 3, value), "key {key}");
+            written.push(*key);
+        }
+    }
+    assert_eq!(written, [1, 5, 9, 13, 17]);
 }

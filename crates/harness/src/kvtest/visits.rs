@@ -65,7 +65,13 @@ impl Keys {
         write_visits(file, survey.visited, |put| {
             inspect::values(place, held, &mut |key, bytes| {
                 if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
-                    failed = step_bytes(key, bytes).and_then(|bytes| put(Step { key, bytes }));
+                    failed = step_bytes(key, bytes).and_then(|bytes| {
+                        put(Step {
+                            key,
+                            bytes,
+                            write: false,
+                        })
+                    });
                 }
                 Ok(())
             })?;
@@ -262,7 +268,11 @@ mod tests {
         write_visits(&file, keys.len() as u64, |put| {
             keys.iter().try_for_each(|key| {
                 let bytes = step_bytes(*key, *key * 10)?;
-                put(Step { key: *key, bytes })
+                put(Step {
+                    key: *key,
+                    bytes,
+                    write: false,
+                })
             })
         })
         .unwrap();

@@ -6,9 +6,8 @@ use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_model::{
-    AccessOrder, BlockKind, BlockTask, CacheState, Cell, CellId, Delivery, FromWorker, HarnessCost,
-    Job, Measurement, Operation, PayloadSource, PerTransaction, Settings, StoreSpec, Task,
-    Verification, Workload, encode,
+    BlockKind, BlockTask, CacheState, Cell, CellId, FromWorker, HarnessCost, Job, Measurement,
+    PayloadSource, PerTransaction, Settings, StoreSpec, Task, Verification, Workload, encode,
 };
 
 /// How long a block should last, nanoseconds of corrected time (R4).
@@ -244,7 +243,7 @@ impl<'a> Blocks<'a> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
         let sequence = self.work.join("sequence.bin");
-        sequence::write_steps(&sequence, OPERATIONS, AccessOrder::Random, seed, |_| 1)?;
+        sequence::write_steps(&sequence, OPERATIONS, &Workload::default(), seed, |_| 1)?;
         let cost = |block| -> Result<f64, HarnessError> {
             let mut blocks = (0..BLOCKS)
                 .map(|round| self.null_block(&sequence, block, OPERATIONS, round))
@@ -276,14 +275,7 @@ impl<'a> Blocks<'a> {
                 kind: "null".to_owned(),
                 settings: Default::default(),
             },
-            workload: Workload {
-                operation: Operation::Read,
-                order: AccessOrder::Random,
-                per_transaction: PerTransaction::All,
-                delivery: Delivery::Copy,
-                cache: CacheState::Warm,
-                operations: None,
-            },
+            workload: Workload::default(),
             instance: nowhere,
             dataset: None,
             versions: None,
@@ -352,7 +344,7 @@ fn out_of_turn(message: &FromWorker) -> HarnessError {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use stowplan_model::Role;
+    use stowplan_model::{Operation, Role};
     use stowplan_stores::registry;
 
     const MANY: u64 = 100_000;
@@ -371,14 +363,7 @@ pub(super) mod tests {
             store,
             settings: resolved.settings,
             capabilities: resolved.capabilities,
-            workload: Workload {
-                operation: Operation::Read,
-                order: AccessOrder::Random,
-                per_transaction: PerTransaction::All,
-                delivery: Delivery::Copy,
-                cache: CacheState::Warm,
-                operations: None,
-            },
+            workload: Workload::default(),
             dataset: "blobs".to_owned(),
         }
     }

@@ -90,7 +90,7 @@ impl Instances {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
-        let (values, bytes) = blocks.build(cell, layout_only(cell)?, &place, progress)?;
+        let (values, bytes) = blocks.build(cell, built_as(cell)?, &place, progress)?;
         self.built.insert(cell.instance.clone());
         let footprint = if self.weighed.insert(cell.instance.clone()) {
             self.footprint(cell, false)?
@@ -129,7 +129,8 @@ impl Instances {
 
     /// The version that a writing cell gives next: no two blocks write the same bytes.
     pub(super) fn next_version(&mut self, cell: &Cell) -> u32 {
-        let version = self.versions.entry(cell.instance.clone()).or_insert(0);
+        let built = cell.workload.age;
+        let version = self.versions.entry(cell.instance.clone()).or_insert(built);
         *version += u32::from(cell.workload.operation.writes());
         *version
     }
@@ -194,6 +195,14 @@ fn materialise(
         work.join()
             .unwrap_or_else(|_| Err(HarnessError::invalid("generating the dataset panicked")))
     })
+}
+
+/// The store that is built for a cell. One that is to grow old does so by its own way of writing.
+fn built_as(cell: &Cell) -> Result<StoreSpec, HarnessError> {
+    if cell.workload.age > 0 {
+        return Ok(StoreSpec::spelled_out(&cell.store.kind, &cell.settings));
+    }
+    layout_only(cell)
 }
 
 /// The cell's store with the settings that shape its layout, and defaults for the others: what

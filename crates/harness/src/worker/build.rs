@@ -2,14 +2,17 @@
 
 use super::Wire;
 use crate::dataset::Dataset;
+use crate::sequence::visit_permuted;
 use crate::{HarnessError, disk, versions};
 use std::thread;
 use stowplan_model::{FromWorker, Job};
 use stowplan_stores::registry::Resolved;
-use stowplan_stores::{Access, Connection, Key, Store};
+use stowplan_stores::{Access, Connection, Found, Key, Session, Store};
 
 /// Values between two progress messages.
 pub(super) const PROGRESS_EVERY: u64 = 2_000;
+/// Groups in which the values of a store are replaced as it grows old.
+const GROUPS: u64 = 50;
 
 pub(super) fn build(
     job: &Job,
@@ -25,16 +28,83 @@ pub(super) fn build(
         1
     };
     load_in_parallel(&*store, &dataset, threads, wire)?;
+    let age = job.workload.age;
+    grow_old(&*store, &dataset, age, wire)?;
     store.checkpoint()?;
     drop(store);
     if let Some(versions) = &job.versions {
-        versions::reset(versions, dataset.count())?;
+        versions::reset(versions, dataset.count(), age)?;
     }
     disk::sync_filesystem(&job.instance)?;
     Ok(FromWorker::Built {
         values: dataset.count(),
         bytes: dataset.total_bytes(),
     })
+}
+
+/// Replaces every value `age` times, in random order and in groups: half of a group is deleted and
+/// inserted again in another order, which leaves holes of other sizes than what comes into them;
+/// the other half is overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
+fn grow_old(
+    store: &dyn Store,
+    dataset: &Dataset,
+    age: u32,
+    wire: &mut Wire<'_>,
+) -> Result<(), HarnessError> {
+    if age == 0 {
+        return Ok(());
+    }
+    let total = dataset.count();
+    let group = usize::try_from(total / GROUPS).unwrap_or(usize::MAX).max(2);
+    let mut connection = store.connect()?;
+    let mut session = connection.session()?;
+    for pass in 1..=age {
+        let mut keys = Vec::new();
+        visit_permuted(total, u64::from(pass), |key| {
+            keys.push(key);
+            Ok(())
+        })?;
+        let mut done = 0;
+        for group in keys.chunks(group) {
+            replace(&mut *session, dataset, group, pass)?;
+            done += group.len() as u64;
+            wire.say(&FromWorker::Progress { done, total })?;
+        }
+    }
+    drop(session);
+    Ok(connection.close()?)
+}
+
+/// Gives the values of a group a version, in one transaction.
+fn replace(
+    session: &mut dyn Session,
+    dataset: &Dataset,
+    group: &[u64],
+    version: u32,
+) -> Result<(), HarnessError> {
+    let fresh = |key: u64| {
+        let mut value = vec![0; dataset.size(key)];
+        dataset.generator().fill(key, version, &mut value);
+        value
+    };
+    let there = |key: u64, found: Found| match found {
+        Found::Bytes(_) => Ok(()),
+        Found::Missing => Err(HarnessError::invalid(format!(
+            "value {key} was gone while the store grew old"
+        ))),
+    };
+    let (removed, overwritten) = group.split_at(group.len() / 2);
+    session.begin(Access::Write)?;
+    for key in removed {
+        there(*key, session.delete(Key(*key))?)?;
+    }
+    for key in overwritten {
+        there(*key, session.overwrite(Key(*key), &fresh(*key))?)?;
+    }
+    for key in removed.iter().rev() {
+        session.insert(Key(*key), &fresh(*key))?;
+    }
+    Ok(session.commit()?)
 }
 
 fn cpus() -> u64 {

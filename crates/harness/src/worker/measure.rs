@@ -11,8 +11,8 @@ use crate::{HarnessError, disk, page_cache, platform, versions};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use stowplan_model::{
-    BlockKind, BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, PayloadSource,
-    Residency, WallBreakdown, Workload,
+    BlockKind, BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, Operation,
+    PayloadSource, Residency, WallBreakdown, Workload,
 };
 use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Buffer, Connection, Key, Session, Store};
@@ -73,7 +73,9 @@ pub(super) fn measure(
     let lead_in_ns = nanoseconds(leading);
     let mut measurement = operator.time(task.block, &parts, first_payloads, &source)?;
 
-    if let Source::Prepared { values, version } = &source
+    if let Source::Prepared {
+        values, version, ..
+    } = &source
         && (needs_loading(resolved) || job.dataset.is_none())
     {
         // Nobody can look later at what this store holds, or knows what it should be.
@@ -86,8 +88,10 @@ pub(super) fn measure(
         && resolved.capabilities.persistent
     {
         let steps = lead_in.iter().chain(&timed).copied().flatten();
-        let keys = steps.map(|raw| Step::decode(raw).key);
-        versions::update(versions, keys, task.version)?;
+        let written = steps
+            .map(Step::decode)
+            .filter(|step| block::writes(job.workload.operation, step));
+        versions::update(versions, written.map(|step| step.key), task.version)?;
     }
     measurement.outside = WallBreakdown {
         open_ns,
@@ -110,7 +114,11 @@ enum Source {
     /// It reads.
     Nowhere,
     /// They are generated before the clock starts.
-    Prepared { values: Box<Values>, version: u32 },
+    Prepared {
+        values: Box<Values>,
+        operation: Operation,
+        version: u32,
+    },
     /// They are drawn while it runs.
     Timed,
 }
@@ -122,6 +130,7 @@ impl Source {
             PayloadSource::Timed => Ok(Self::Timed),
             PayloadSource::Prepared => Ok(Self::Prepared {
                 values: Box::new(Values::of(job)?),
+                operation: job.workload.operation,
                 version: task.version,
             }),
         }
@@ -140,9 +149,11 @@ impl Source {
         match self {
             Self::Nowhere => Ok(Payloads::None),
             Self::Timed => Ok(Payloads::Timed(Vec::new())),
-            Self::Prepared { values, version } => {
-                Payloads::prepare(values.generator(), window, *version)
-            }
+            Self::Prepared {
+                values,
+                operation,
+                version,
+            } => Payloads::prepare(values.generator(), *operation, window, *version),
         }
     }
 }
@@ -196,14 +207,10 @@ impl Operator<'_> {
             values,
             store: resolved.kind.name(),
         };
-        window.iter().copied().flatten().try_for_each(|raw| {
-            checker.check(
-                &mut *self.session,
-                Delivery::Copy,
-                Step::decode(raw),
-                version,
-            )
-        })
+        let steps = window.iter().copied().flatten().map(Step::decode);
+        steps
+            .filter(|step| block::writes(self.workload.operation, step))
+            .try_for_each(|step| checker.check(&mut *self.session, Delivery::Copy, step, version))
     }
 
     /// Times a window, given in parts; the clock runs within the parts only.

@@ -48,6 +48,13 @@ fn failure(job: Job) -> String {
     }
 }
 
+fn ordered(order: AccessOrder) -> Workload {
+    Workload {
+        order,
+        ..Workload::default()
+    }
+}
+
 /// A work directory with a dataset, a sequence in ascending order, and one store.
 struct Lab {
     work: tempfile::TempDir,
@@ -77,7 +84,7 @@ impl Lab {
         sequence::write(
             &work.path().join("sequence"),
             &dataset,
-            AccessOrder::Ascending,
+            &ordered(AccessOrder::Ascending),
             0,
         )
         .unwrap();
@@ -112,7 +119,7 @@ impl Lab {
                 per_transaction: PerTransaction::All,
                 delivery: Delivery::Copy,
                 cache: CacheState::Warm,
-                operations: None,
+                ..Workload::default()
             },
             instance: self.path("store"),
             dataset: Some(self.path("dataset")),
@@ -273,12 +280,12 @@ fn a_damaged_sequence_is_answered_and_never_ready() {
 fn a_sequence_with_a_wrong_size_or_an_unknown_key_fails_the_block() {
     let lab = Lab::built("flat");
     let path = lab.path("sequence");
-    sequence::write_steps(&path, COUNT, AccessOrder::Ascending, 0, |_| 3).unwrap();
+    sequence::write_steps(&path, COUNT, &ordered(AccessOrder::Ascending), 0, |_| 3).unwrap();
     let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
     assert!(message.contains("value 1 is damaged"), "{message}");
     assert!(message.contains("instead of 3"), "{message}");
     let size = |key| lab.dataset.size(u64::min(key, COUNT));
-    sequence::write_steps(&path, COUNT + 1, AccessOrder::Descending, 0, size).unwrap();
+    sequence::write_steps(&path, COUNT + 1, &ordered(AccessOrder::Descending), 0, size).unwrap();
     let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
     assert!(
         message.contains("value 41 is damaged: it is missing"),
@@ -403,9 +410,9 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
             message.contains("value 17 is damaged: its bytes are not those of version 2"),
             "a lost write: {message}"
         );
-        versions::reset(&versions, COUNT).unwrap();
+        versions::reset(&versions, COUNT, 0).unwrap();
         lab.measured(lab.writes(20, 0, 1));
-        versions::reset(&versions, COUNT).unwrap();
+        versions::reset(&versions, COUNT, 0).unwrap();
         let message = failure(job);
         assert!(
             message.contains("value 21 is damaged: its bytes are not those of version 0"),
@@ -417,7 +424,7 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
 #[test]
 fn verify_refuses_versions_of_another_dataset() {
     let lab = Lab::built("flat");
-    versions::reset(&lab.path("versions"), COUNT - 1).unwrap();
+    versions::reset(&lab.path("versions"), COUNT - 1, 0).unwrap();
     let message = failure(lab.job(Task::Verify));
     assert!(message.contains("versions is damaged"), "{message}");
 }
@@ -467,7 +474,7 @@ fn several_threads_load_every_value_once_and_tell_how_far_they_are() {
     assert!(reports.is_sorted() && reports.len() > 2, "{reports:?}");
     assert_eq!(reports.last(), Some(&MANY));
 
-    versions::reset(&lab.path("versions"), MANY).unwrap();
+    versions::reset(&lab.path("versions"), MANY, 0).unwrap();
     let said = after_hello(&[ToWorker::Prepare(lab.job(Task::Verify)), ToWorker::Go]);
     let progress = |done| FromWorker::Progress { done, total: MANY };
     assert_eq!(said[1..3], [progress(2_000), progress(4_000)]);
@@ -481,7 +488,7 @@ fn the_store_that_does_nothing_is_timed_without_a_dataset() {
         kind: "null".to_owned(),
         settings: BTreeMap::new(),
     };
-    sequence::write_steps(&lab.path("sequence"), 100, AccessOrder::Random, 1, |_| 1).unwrap();
+    sequence::write_steps(&lab.path("sequence"), 100, &Workload::default(), 1, |_| 1).unwrap();
     let mut job = lab.reads(BlockKind::Ratio, 0, 10, 90);
     job.dataset = None;
     let measurement = lab.measured(job);
@@ -525,4 +532,33 @@ fn bytes_drawn_within_the_time_are_written_and_not_checked() {
         message.contains("its bytes are not those of version 0"),
         "{message}"
     );
+}
+
+#[test]
+fn a_store_that_grew_old_holds_every_value_at_the_version_of_its_age() {
+    for spec in ["files:write=rename", "sqlite", "files-indexed:layout=tree"] {
+        let lab = Lab::new(spec);
+        let aged = |task| {
+            let mut job = lab.job(task);
+            job.workload.age = 3;
+            job
+        };
+        let built = answer(aged(Task::Build));
+        assert!(matches!(built, FromWorker::Built { .. }), "{built:?}");
+        assert_eq!(lab.overwritten(), COUNT, "{spec}");
+        let versions = versions::read(&lab.path("versions"), COUNT).unwrap();
+        assert!(versions.iter().all(|version| *version == 3));
+    }
+}
+
+#[test]
+fn a_mix_raises_the_versions_of_what_it_overwrote_only() {
+    let lab = Lab::built("sqlite:journal=wal,synchronous=off");
+    let mut job = lab.writes(0, 0, 40);
+    job.workload.operation = Operation::Mix;
+    job.workload.write_percent = Some(25);
+    sequence::write(&lab.path("sequence"), &lab.dataset, &job.workload, 0).unwrap();
+    let measured = lab.measured(job);
+    assert_eq!((measured.operations, measured.commits), (40, 1));
+    assert_eq!(lab.overwritten(), 10);
 }

@@ -40,7 +40,11 @@ pub(super) fn verify(
     let mut overwritten = 0;
     for (key, version) in (1..=count).zip(&versions) {
         let bytes = u32::try_from(dataset.size(key)).unwrap_or(u32::MAX);
-        let step = Step { key, bytes };
+        let step = Step {
+            key,
+            bytes,
+            write: false,
+        };
         checker.check(&mut *session, job.workload.delivery, step, *version)?;
         overwritten += u64::from(*version > 0);
         if key % PROGRESS_EVERY == 0 {
@@ -77,7 +81,7 @@ impl Checker<'_> {
         step: Step,
         version: u32,
     ) -> Result<(), HarnessError> {
-        let Step { key, bytes } = step;
+        let Step { key, bytes, .. } = step;
         let values = self.values;
         let mut good = false;
         let found = match delivery {

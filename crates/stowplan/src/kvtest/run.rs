@@ -194,7 +194,7 @@ fn workload(
             Delivery::Copy
         },
         cache,
-        operations: None,
+        ..Workload::default()
     }
 }
 
