@@ -12,8 +12,8 @@ use crate::{HarnessError, disk};
 use rustix::io::Errno;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use stowplan_model::StoreSpec;
 use stowplan_stores::inspect::{self, Database, Held};
 use stowplan_stores::registry;
@@ -322,7 +322,7 @@ impl Job<'_> {
         };
         while let Some((from, to)) = self.next_piece(&database)? {
             let mut values = 0;
-            database.scan(from, to, &mut |key, value| {
+            database.scan(from, to, |key, value| {
                 if self.interrupt.raised() || self.failed.load(Relaxed) {
                     return Err(HarnessError::Interrupted);
                 }
@@ -337,7 +337,7 @@ impl Job<'_> {
     /// The first and last key of the next piece. A directory of a tree lies in one piece, so that
     /// no two threads wait for each other at it.
     fn next_piece(&self, database: &Database) -> Result<Option<(i64, i64)>, HarnessError> {
-        let mut next = self.next.lock().unwrap_or_else(|e| e.into_inner());
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(from) = *next else {
             return Ok(None);
         };

@@ -216,7 +216,7 @@ impl Database {
         &self,
         from: i64,
         to: i64,
-        visit: &mut dyn FnMut(u64, &[u8]) -> std::result::Result<(), E>,
+        mut visit: impl FnMut(u64, &[u8]) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let told =
             |e: rusqlite::Error| failed(format!("read the values of {}", self.path.display()), &e);
@@ -546,7 +546,7 @@ mod tests {
         let mut from = i64::MIN;
         while let Some(to) = database.last_of_next(from, 2).unwrap() {
             database
-                .scan(from, to, &mut |key, value| {
+                .scan(from, to, |key, value| {
                     found.push((key, value.to_vec()));
                     Ok::<_, StoreError>(())
                 })
@@ -567,7 +567,7 @@ mod tests {
         for row in ["(5,NULL)", "(6,1.5)", "(6,7)", "(-3,x'00')"] {
             let place = Place::with(&format!("INSERT INTO kv VALUES{row}"));
             let database = Database::open(&place.path()).unwrap();
-            let scanned = database.scan(i64::MIN, i64::MAX, &mut |_, _| Ok::<_, StoreError>(()));
+            let scanned = database.scan(i64::MIN, i64::MAX, |_, _| Ok::<_, StoreError>(()));
             let told = scanned.unwrap_err().to_string();
             assert_eq!(told, place.values().unwrap_err().to_string());
         }
