@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
 mod bench;
+mod crossover;
 mod ending;
 mod input;
 mod kvtest;

@@ -1,0 +1,122 @@
+//! `stowplan crossover`, on stores of known cost.
+
+use crate::bench::{Bench, Finished};
+use serde_json::Value;
+
+/// What the one sweep found.
+fn finding(finished: &Finished) -> Value {
+    finished.exits(0);
+    let document: Value = serde_json::from_str(&finished.stdout()).unwrap();
+    document["sweeps"][0]["finding"].clone()
+}
+
+#[test]
+fn the_zone_holds_the_known_crossing_and_is_narrow_where_the_difference_is_steep() {
+    let bench = Bench::new();
+    // 1,000 ns + 2 ns a byte against 33,000 ns: both take as long for 16,000 bytes.
+    let found = finding(&bench.run(&[
+        "crossover",
+        "spin:base=1000,per_kib=2048",
+        "spin:base=33000",
+        "--from",
+        "4KiB",
+        "--to",
+        "64KiB",
+        "--bytes",
+        "2MB",
+        "--rounds",
+        "10",
+        "--json",
+    ]));
+    assert_eq!(
+        (&found["kind"], &found["smaller"]),
+        (&"zone".into(), &"a".into()),
+        "{found}"
+    );
+    let (low, high) = (
+        found["low"].as_u64().unwrap(),
+        found["high"].as_u64().unwrap(),
+    );
+    assert!(low < 16_000 && 16_000 < high, "{found}");
+    assert!(high <= 2 * low, "{found}");
+}
+
+#[test]
+fn where_there_is_no_crossing_none_is_found() {
+    let bench = Bench::new();
+    let sweep = |a: &str, b: &str| {
+        finding(&bench.run(&[
+            "crossover",
+            a,
+            b,
+            "--from",
+            "2KiB",
+            "--to",
+            "8KiB",
+            "--bytes",
+            "1MB",
+            "--rounds",
+            "10",
+            "--json",
+        ]))
+    };
+    let slower = sweep("spin:base=20000", "spin:base=30000");
+    assert_eq!(
+        (&slower["kind"], &slower["winner"]),
+        (&"throughout".into(), &"a".into())
+    );
+    let alike = sweep("spin:base=20000", "spin:base=20000");
+    assert_ne!(alike["kind"], "zone", "{alike}");
+}
+
+#[test]
+fn what_cannot_be_swept_is_refused_before_anything_is_built() {
+    let bench = Bench::new();
+    let refused: [(&[&str], &str); 10] = [
+        (&["--from", "4096", "--to", "4096"], "give a larger end"),
+        (&["--from", "9k", "--to", "1k"], "swap the two ends"),
+        (&["--from", "0", "--to", "1k"], "begin at 1 byte"),
+        (&["--to", "2GB"], "sqlite keeps values of up to"),
+        (
+            &["files", "files-indexed", "--to", "100TB"],
+            "choose a smaller range",
+        ),
+        (&["--operation", "overwrite"], "promise the same"),
+        (&["sqlte", "files"], "did you mean 'sqlite'?"),
+        (
+            &["files", "files", "--page-size", "4096"],
+            "has a page_size",
+        ),
+        (
+            &["sqlite:page_size=512", "files", "--page-size", "4096"],
+            "give one of them",
+        ),
+        (&["--page-size", "4095"], "page_size"),
+    ];
+    for (arguments, text) in refused {
+        let arguments = [&["crossover", "--output", "out"], arguments].concat();
+        bench.run(&arguments).refuses(text);
+        assert!(!bench.path("out").exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn several_page_sizes_are_several_sweeps_of_one_run() {
+    let bench = Bench::new();
+    let plan = bench.run(&[
+        "crossover",
+        "--page-size",
+        "4096",
+        "--page-size",
+        "16384",
+        "--from",
+        "1k",
+        "--to",
+        "2k",
+        "--dry-run",
+    ]);
+    plan.exits(0)
+        .prints("page4096-1000")
+        .prints("page16384-2000")
+        .prints("sqlite:page_size=16384");
+}
