@@ -408,7 +408,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<(), HarnessError> {
-        const FEW: u64 = 100;
+        const FEW: u64 = 30;
         let fewest = sizes.values().map(|size| size.operations).min();
         let Some(operations) = fewest.filter(|operations| *operations < FEW) else {
             return Ok(());
@@ -416,7 +416,7 @@ impl<'a> Runner<'a> {
         self.warn(Warning {
             kind: WarningKind::Other,
             message: format!(
-                "comparison {}: its blocks hold only {operations} operations, too few for what one of them costs",
+                "Comparison {}: its blocks hold only {operations} operations, too few for what one of them costs.",
                 comparison.id
             ),
             advice: "Give the dataset more values, or the workload more operations.".to_owned(),
