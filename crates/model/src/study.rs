@@ -1,7 +1,9 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
+mod fault;
 mod matrix;
 
+use fault::Fault;
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
 use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, suggestion};
@@ -221,6 +223,9 @@ impl Study {
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
         let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
         study.check(file).map_err(|error| error.located_in(text))?;
+        study
+            .check_matrices()
+            .map_err(|fault| fault.located_in(text, file))?;
         Ok(study)
     }
 
@@ -236,8 +241,7 @@ impl Study {
             .chain(cells.map(|name| ("cell", name)))
             .chain(charts)
             .chain(scales);
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        match names.find(|(_, name)| name.is_empty() || !name.chars().all(plain)) {
+        match names.find(|(_, name)| !is_plain(name)) {
             None => Ok(()),
             Some((what, name)) => Err(StudyError::Invalid {
                 file: file.to_owned(),
@@ -254,6 +258,13 @@ impl Study {
             place,
             message,
         };
+        if self.comparisons.is_empty() && self.matrices.is_empty() {
+            let message = "it compares nothing: give it a [[comparison]] or a [[matrix]]";
+            return Err(invalid(
+                format!("study '{}'", self.name),
+                message.to_owned(),
+            ));
+        }
         for (name, dataset) in &self.datasets {
             let place = format!("datasets.{name}");
             dataset
@@ -313,8 +324,16 @@ impl Study {
                 self.known(file, &place, "dataset", dataset, self.datasets.keys())?;
             }
             let ids = || self.comparisons.iter().map(|c| &c.id);
-            for comparison in scale.operations.keys().chain(&scale.skip) {
+            let matrices = || self.matrices.iter().map(|matrix| &matrix.id);
+            for comparison in scale.operations.keys() {
                 self.known(file, &place, "comparison", comparison, ids())?;
+            }
+            for skipped in &scale.skip {
+                let all = ids().chain(matrices());
+                self.known(file, &place, "comparison or matrix", skipped, all)?;
+            }
+            for matrix in scale.matrix.keys() {
+                self.known(file, &place, "matrix", matrix, matrices())?;
             }
         }
         Ok(())
@@ -340,6 +359,12 @@ impl Study {
             suggestion: suggestion(name, known.map(String::as_str)),
         })
     }
+}
+
+/// Whether a name is fit for names of files and cells.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    !name.is_empty() && name.chars().all(plain)
 }
 
 fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {

@@ -1,6 +1,8 @@
 //! Matrices of a study: one store at several values of a setting, at several sizes of values,
 //! against one other store. A matrix is a short way to write datasets and comparisons.
 
+mod check;
+
 use super::{CellSpec, ComparisonSpec, Study};
 use crate::{CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec};
 use serde::{Deserialize, Serialize};
@@ -225,6 +227,17 @@ impl Study {
     }
 }
 
+impl Study {
+    /// Whether a comparison is one that a matrix stands for.
+    #[must_use]
+    pub fn is_of_matrix(&self, comparison: &ComparisonSpec) -> bool {
+        self.matrices.iter().any(|matrix| {
+            let mut sizes = matrix.sizes.iter();
+            sizes.any(|size| matrix.comparison_id(*size) == comparison.id)
+        })
+    }
+}
+
 /// What a cell is called: by its label, or by its store spec.
 fn label(cell: &CellSpec) -> String {
     let spec = || cell.store.to_string();
@@ -240,3 +253,6 @@ fn short(bytes: u64) -> String {
         _ => bytes.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;
