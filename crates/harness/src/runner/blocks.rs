@@ -64,7 +64,11 @@ impl BlockSize {
             (CacheState::Warm, false) => LEAD_IN,
         };
         Some(Self {
-            lead_in: lead_in.min(count.saturating_sub(operations)),
+            // No longer than two blocks: of large values few make one, and 500 would take more
+            // of the disk's time than the block itself.
+            lead_in: lead_in
+                .min((2 * operations).max(20))
+                .min(count.saturating_sub(operations)),
             operations: operations.min(count),
             writes: cell.workload.operation.writes(),
         })
@@ -504,7 +508,8 @@ pub(super) mod tests {
             (size.lead_in, size.operations)
         };
         assert_eq!(given(cell("files"), 30_000, MANY), (500, 30_000));
-        assert_eq!(given(cell("files"), 3, MANY), (500, 3));
+        assert_eq!(given(cell("files"), 100, MANY), (200, 100), "two blocks");
+        assert_eq!(given(cell("files"), 3, MANY), (20, 3), "but 20 at least");
         assert_eq!(given(syncing(), 100, MANY), (20, 100));
         assert_eq!(given(cold(), 300, MANY), (0, 300));
         assert_eq!(given(cell("files"), 300, 300), (0, 300));
