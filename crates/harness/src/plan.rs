@@ -1,6 +1,10 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
+mod uses;
+
+pub(crate) use uses::Uses;
+
 use crate::random::scatter_all;
 use crate::{HarnessError, disk, environment};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +12,7 @@ use std::path::Path;
 use stowplan_analysis::LOOKS;
 use stowplan_model::{
     CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec,
-    Durability, PerTransaction, Plan, Role, Study, Workload, format_bytes, suggestion,
+    Durability, PerTransaction, Plan, Role, ScaleSpec, Study, Workload, format_bytes, suggestion,
 };
 use stowplan_stores::registry;
 
@@ -20,7 +24,7 @@ pub const SEED_SCALE: &str = "seed";
 pub struct PlanOptions {
     /// The scale; [`SEED_SCALE`] unless given.
     pub scale: Option<String>,
-    /// Only these comparisons (`read`) and cells (`read/sql`); all if empty. The baseline of a
+    /// Only these matrices and comparisons (`read`) and cells (`read/sql`); all if empty. The baseline of a
     /// comparison always comes along.
     pub only: Vec<String>,
     /// Only comparisons in this state of the page cache.
@@ -52,6 +56,10 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
         .clone()
         .unwrap_or_else(|| SEED_SCALE.to_owned());
     let study = at_scale(study, &scale)?;
+    let options = &PlanOptions {
+        only: without_matrices(&study, &options.only),
+        ..options.clone()
+    };
     check_only(&study, &options.only)?;
     let mut comparisons = Vec::new();
     for spec in &study.comparisons {
@@ -83,20 +91,9 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
     })
 }
 
-/// The study with a scale's changes applied.
+/// The study with a scale's changes applied, and then its matrices expanded.
 fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
-    if scale == SEED_SCALE && !study.scales.contains_key(SEED_SCALE) {
-        return Ok(study);
-    }
-    let Some(changes) = study.scales.get(scale).cloned() else {
-        let known = || study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
-        return Err(HarnessError::invalid(format!(
-            "study '{}' has no scale '{scale}'{}; it has {}",
-            study.name,
-            suggestion(scale, known()),
-            known().collect::<Vec<_>>().join(", ")
-        )));
-    };
+    let changes = changes_of(&study, scale)?;
     for (name, count) in &changes.count {
         if let Some(dataset) = study.datasets.get_mut(name) {
             dataset.count = *count;
@@ -108,6 +105,15 @@ fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     study
         .charts
         .retain(|chart| !changes.skip.contains(&chart.comparison));
+    study
+        .matrices
+        .retain(|matrix| !changes.skip.contains(&matrix.id));
+    for matrix in &mut study.matrices {
+        if let Some(change) = changes.matrix.get(&matrix.id) {
+            *matrix = matrix.clone().changed(change);
+        }
+    }
+    let mut study = study.expanded();
     for comparison in &mut study.comparisons {
         if let Some(operations) = changes.operations.get(&comparison.id) {
             comparison.workload.operations = Some(*operations);
@@ -122,26 +128,61 @@ fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     Ok(study)
 }
 
-fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
-    let known: Vec<String> = study
-        .comparisons
-        .iter()
-        .flat_map(|c| {
-            let cells = c.cells.keys().map(|cell| format!("{}/{cell}", c.id));
-            [c.id.clone()].into_iter().chain(cells).collect::<Vec<_>>()
-        })
-        .collect();
-    for name in only {
-        if !known.contains(name) {
-            return Err(HarnessError::invalid(format!(
-                "--only '{name}' names no comparison or cell of study '{}'{}; known: {}",
-                study.name,
-                suggestion(name, known.iter().map(String::as_str)),
-                known.join(", ")
-            )));
-        }
+/// What a scale changes; the seed's changes nothing unless the study says so.
+fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec, HarnessError> {
+    if let Some(changes) = study.scales.get(scale) {
+        return Ok(changes.clone());
     }
-    Ok(())
+    if scale == SEED_SCALE {
+        return Ok(ScaleSpec::default());
+    }
+    let known = || study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
+    Err(HarnessError::invalid(format!(
+        "study '{}' has no scale '{scale}'{}; it has {}",
+        study.name,
+        suggestion(scale, known()),
+        known().collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// The names that `--only` gives, with those of a matrix's comparisons in place of the matrix.
+fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
+    let comparisons = |name: &String| match study.matrices.iter().find(|m| m.id == *name) {
+        Some(matrix) => matrix
+            .sizes
+            .iter()
+            .map(|size| matrix.comparison_id(*size))
+            .collect(),
+        None => vec![name.clone()],
+    };
+    only.iter().flat_map(comparisons).collect()
+}
+
+fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
+    let cells = |spec: &ComparisonSpec| -> Vec<String> {
+        let names = spec.cells.keys();
+        names.map(|cell| format!("{}/{cell}", spec.id)).collect()
+    };
+    let ids = study.comparisons.iter().map(|c| c.id.clone());
+    let known: Vec<String> = ids
+        .chain(study.comparisons.iter().flat_map(cells))
+        .collect();
+    let Some(name) = only.iter().find(|name| !known.contains(name)) else {
+        return Ok(());
+    };
+    // The cells of a matrix are too many to list; its comparisons show how they are called.
+    let listed = |spec: &&ComparisonSpec| !study.is_of_matrix(spec);
+    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
+    let known_briefly: Vec<String> = matrices
+        .chain(study.comparisons.iter().map(|c| c.id.clone()))
+        .chain(study.comparisons.iter().filter(listed).flat_map(cells))
+        .collect();
+    Err(HarnessError::invalid(format!(
+        "--only '{name}' names no comparison or cell of study '{}'{}; known: {}",
+        study.name,
+        suggestion(name, known.iter().chain(&known_briefly).map(String::as_str)),
+        known_briefly.join(", ")
+    )))
 }
 
 /// One comparison with its cells; nothing if the options exclude it.
@@ -384,28 +425,52 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
         .collect()
 }
 
-/// What the plan needs of the machine.
+/// What the plan needs of the machine; `keep`: nothing is removed before the end.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub fn needs(plan: &Plan) -> Needs {
-    // Room for the dataset and each built store: a file of 10 KB takes 12 KB on disk, a
-    // write-ahead log the size of what one block writes.
-    let instances: BTreeMap<&str, u64> = plan
-        .cells()
-        .filter(|cell| cell.capabilities.persistent)
-        .map(|cell| (cell.instance.as_str(), dataset_bytes(plan, &cell.dataset)))
-        .collect();
-    let datasets = plan.datasets.keys().map(|name| dataset_bytes(plan, name));
-    let built = instances
-        .values()
-        .map(|bytes| bytes.saturating_add(bytes / 4 + (64 << 20)));
-    let disk_bytes = datasets.chain(built).fold(0, u64::saturating_add);
-    let preparing = disk_bytes as f64 / 250e6;
+pub fn needs(plan: &Plan, keep: bool) -> Needs {
+    let uses = Uses::of(&plan.comparisons);
+    let everything = room(plan, |_| true, |_| true);
+    let during = |index| {
+        room(
+            plan,
+            |name| uses.dataset_exists(name, index),
+            |cell| uses.instance_exists(cell, index),
+        )
+    };
+    let most_at_a_time = (0..plan.comparisons.len()).map(during).max();
+    let preparing = everything as f64 / 250e6;
     Needs {
-        disk_bytes,
+        disk_bytes: if keep {
+            everything
+        } else {
+            most_at_a_time.unwrap_or(0)
+        },
         least_seconds: preparing + rounds_seconds(&plan.comparisons, LOOKS[0]),
         most_seconds: preparing + rounds_seconds(&plan.comparisons, u32::MAX),
     }
+}
+
+/// Room for the datasets and built stores that exist: a file of 10 KB takes 12 KB on disk, a
+/// write-ahead log the size of what one block writes.
+fn room(
+    plan: &Plan,
+    dataset_exists: impl Fn(&str) -> bool,
+    instance_exists: impl Fn(&Cell) -> bool,
+) -> u64 {
+    let instances: BTreeMap<&str, u64> = plan
+        .cells()
+        .filter(|cell| cell.capabilities.persistent && instance_exists(cell))
+        .map(|cell| (cell.instance.as_str(), dataset_bytes(plan, &cell.dataset)))
+        .collect();
+    let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
+    let built = instances
+        .values()
+        .map(|bytes| bytes.saturating_add(bytes / 4 + (64 << 20)));
+    datasets
+        .map(|name| dataset_bytes(plan, name))
+        .chain(built)
+        .fold(0, u64::saturating_add)
 }
 
 /// Expected bytes of the values of a dataset.
@@ -414,13 +479,14 @@ pub(crate) fn dataset_bytes(plan: &Plan, dataset: &str) -> u64 {
     plan.datasets.get(dataset).map_or(0, bytes)
 }
 
-/// Refuses a plan that needs more disk than there is at a place, which need not exist yet.
+/// Refuses a plan that needs more disk than there is at a place, which need not exist yet;
+/// `keep` as for [`needs`].
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
-pub fn require_space(plan: &Plan, place: &Path) -> Result<(), HarnessError> {
+pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
     let existing = environment::nearest_existing(place);
-    disk::require_free(existing, needs(plan).disk_bytes).map_err(|error| match error {
+    disk::require_free(existing, needs(plan, keep).disk_bytes).map_err(|error| match error {
         // The place that was asked for says more than the directory above it that exists.
         HarnessError::Space {
             needed,
@@ -472,10 +538,10 @@ fn block_seconds(cell: &Cell) -> f64 {
     timed + around
 }
 
-/// The plan in words, for `--dry-run`.
+/// The plan in words, for `--dry-run`; `keep` as for [`needs`].
 #[must_use]
-pub fn describe(plan: &Plan) -> String {
-    let needs = needs(plan);
+pub fn describe(plan: &Plan, keep: bool) -> String {
+    let needs = needs(plan, keep);
     let mut text = format!(
         "{} (study '{}', scale '{}')\n",
         plan.study.title, plan.study.name, plan.scale

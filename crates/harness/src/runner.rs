@@ -15,6 +15,7 @@ pub use event::{Event, Observer};
 use crate::HarnessError;
 use crate::environment;
 use crate::interrupt::Interrupt;
+use crate::plan::Uses;
 use crate::random::Random;
 use crate::sequence;
 use crate::worker_process::WorkerCommand;
@@ -53,6 +54,8 @@ pub struct RunOptions {
     pub workers: WorkerCommand,
     /// Ctrl-C.
     pub interrupt: Interrupt,
+    /// Whether datasets and built stores stay when no later comparison uses them.
+    pub keep: bool,
 }
 
 /// Decides what is measured once a plan is done.
@@ -205,7 +208,9 @@ impl<'a> Runner<'a> {
             index,
             total,
         });
-        self.compare(comparison, index)
+        let ended = self.compare(comparison, index)?;
+        self.release_unused(comparison, index)?;
+        Ok(ended)
     }
 
     /// The harness itself, through the whole worker path, with a store that does nothing.
@@ -350,6 +355,32 @@ impl<'a> Runner<'a> {
             if cell.workload.cache == CacheState::Cold {
                 self.instances.forget(cell)?;
                 self.verified.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what this comparison used and no later one does, so that a study of many sizes
+    /// needs no more room than its largest one.
+    fn release_unused(
+        &mut self,
+        comparison: &Comparison,
+        index: usize,
+    ) -> Result<(), HarnessError> {
+        if self.options.keep {
+            return Ok(());
+        }
+        let later = self.plan.comparisons.get(index + 1..);
+        let later = Uses::of(later.unwrap_or_default());
+        for cell in &comparison.cells {
+            if !later.instance(cell) {
+                self.instances.release(cell)?;
+                // Should it be built again after all, it is another one.
+                self.verified
+                    .retain(|what| !what.starts_with(&cell.instance));
+            }
+            if !later.dataset(&cell.dataset) {
+                self.instances.release_dataset(&cell.dataset)?;
             }
         }
         Ok(())

@@ -34,7 +34,7 @@ pub(crate) fn carry_out<S: Steer>(
     steer: impl FnOnce(&Path) -> S,
 ) -> Result<Exit, CliError> {
     if options.dry_run {
-        print(&plan::describe(plan));
+        print(&plan::describe(plan, options.keep));
         return Ok(Exit::Done);
     }
     let place = options
@@ -42,7 +42,7 @@ pub(crate) fn carry_out<S: Steer>(
         .as_deref()
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
-    plan::require_space(plan, place)?;
+    plan::require_space(plan, options.keep, place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
     let end = measure(plan, options, &output, &mut steer(&output.result()))?;
     let analysis = show(&output.result(), &options.print)?;
@@ -106,6 +106,7 @@ fn measure(
         },
         workers: WorkerCommand::this_executable()?,
         interrupt,
+        keep: options.keep,
     };
     let mut progress = Progress::new(options.print.quiet);
     let ended = runner::run(plan, &run, &mut progress, steer);

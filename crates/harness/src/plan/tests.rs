@@ -472,8 +472,8 @@ fn a_cell_without_a_label_is_called_by_its_store() {
 #[test]
 fn needs_grow_with_the_number_of_values_and_of_rounds() {
     let more = STUDY.replace("count = 1_000", "count = 100_000");
-    let small = needs(&planned(&PlanOptions::default()));
-    let large = needs(&plan(study(&more), &PlanOptions::default()).unwrap());
+    let small = needs(&planned(&PlanOptions::default()), true);
+    let large = needs(&plan(study(&more), &PlanOptions::default()).unwrap(), true);
     let values = 99_000 * 10_000;
     assert!(
         large.disk_bytes >= small.disk_bytes + 5 * values,
@@ -485,14 +485,14 @@ fn needs_grow_with_the_number_of_values_and_of_rounds() {
         rounds: Some(10),
         ..PlanOptions::default()
     };
-    let few = needs(&planned(&few));
+    let few = needs(&planned(&few), true);
     assert_eq!(few.disk_bytes, small.disk_bytes);
     assert!(few.most_seconds < small.most_seconds);
 }
 
 #[test]
 fn a_shared_store_needs_room_once_and_one_in_memory_none() {
-    let room = |names: &[&str]| needs(&planned(&only(names))).disk_bytes;
+    let room = |names: &[&str]| needs(&planned(&only(names)), true).disk_bytes;
     assert_eq!(room(&["read/dir"]), room(&["read/stdio"]));
     assert!(room(&["read/tree"]) >= room(&["read/dir"]) + 10_000_000);
     let text = STUDY.replace("cache = \"cold\", ", "");
@@ -500,8 +500,8 @@ fn a_shared_store_needs_room_once_and_one_in_memory_none() {
     let with_memory = plan(&["cold/memory"]);
     assert_eq!(comparison(&with_memory, "cold").cells.len(), 3);
     assert_eq!(
-        needs(&with_memory).disk_bytes,
-        needs(&plan(&["cold/dir"])).disk_bytes
+        needs(&with_memory, true).disk_bytes,
+        needs(&plan(&["cold/dir"]), true).disk_bytes
     );
 }
 
@@ -511,7 +511,7 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
     let place = directory.path().join("not/yet");
     let huge = STUDY.replace("count = 1_000\n", "count = 1_000_000_000_000_000\n");
     let huge = plan(study(&huge), &PlanOptions::default()).unwrap();
-    let error = require_space(&huge, &place).unwrap_err();
+    let error = require_space(&huge, false, &place).unwrap_err();
     let HarnessError::Space { path, .. } = error else {
         panic!("{error}");
     };
@@ -521,7 +521,7 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
 
 #[test]
 fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
-    let text = describe(&planned(&PlanOptions::default()));
+    let text = describe(&planned(&PlanOptions::default()), false);
     for expected in [
         "Places for blobs (study 'places', scale 'seed')\n",
         "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",

@@ -118,6 +118,29 @@ impl Instances {
         Ok(self.built.remove(&cell.instance))
     }
 
+    /// Removes a cell's store, if it is there, and the list of its versions: nothing uses them
+    /// any more.
+    pub(super) fn release(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        self.forget(cell)?;
+        self.versions.remove(&cell.instance);
+        match self.place(cell).versions {
+            Some(versions) if versions.exists() => {
+                fs::remove_file(&versions).map_err(HarnessError::io("remove", &versions))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes a dataset, if it is there: no store is built from it or checked against it any
+    /// more.
+    pub(super) fn release_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
+        match self.datasets.remove(name) {
+            Some(dataset) => fs::remove_dir_all(dataset.directory())
+                .map_err(HarnessError::io("remove", dataset.directory())),
+            None => Ok(()),
+        }
+    }
+
     /// Where a cell's data lies.
     pub(super) fn place(&self, cell: &Cell) -> Place {
         Place {
