@@ -5,10 +5,16 @@ use std::path::Path;
 use stowplan_model::{Study, suggestion};
 
 /// Name and text of each built-in study.
-const BUILT_IN: &[(&str, &str)] = &[(
-    "fasterthanfs",
-    include_str!("../../../studies/fasterthanfs.toml"),
-)];
+const BUILT_IN: &[(&str, &str)] = &[
+    (
+        "fasterthanfs",
+        include_str!("../../../studies/fasterthanfs.toml"),
+    ),
+    (
+        "intern-v-extern",
+        include_str!("../../../studies/intern-v-extern.toml"),
+    ),
+];
 
 /// Every built-in study.
 pub(crate) fn built_in() -> Result<Vec<Study>, CliError> {
