@@ -13,7 +13,9 @@ use rustix::io::Errno;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use stowplan_model::StoreSpec;
 use stowplan_stores::inspect::{self, Database, Held};
 use stowplan_stores::registry;
@@ -26,6 +28,8 @@ const PIECE_VALUES: u32 = 256;
 const KEYS_PER_DIRECTORY: i64 = 100;
 /// What a file takes beside its blocks: its inode and its name, in bytes, at most.
 const BYTES_PER_FILE: u64 = 4096 + 512;
+/// How long dirty files gather before the disk is made to write them.
+const FLUSH_EVERY: Duration = Duration::from_millis(200);
 /// So many keys are named in a report.
 const KEYS_NAMED: usize = 10;
 
@@ -172,12 +176,15 @@ impl Export {
             interrupt,
             progress,
         };
+        let directory = self.temporary.path();
+        let (working, ended) = mpsc::channel::<()>();
         let parts = std::thread::scope(|scope| {
+            scope.spawn(move || flush_meanwhile(directory, &ended));
             let threads: Vec<_> = (0..self.spec.threads.get())
                 .map(|_| scope.spawn(|| job.work()))
                 .collect();
             // All are waited for before the temporary directory may go.
-            let ended: Vec<_> = threads
+            let parts: Vec<_> = threads
                 .into_iter()
                 .map(|thread| {
                     thread
@@ -185,7 +192,8 @@ impl Export {
                         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 })
                 .collect();
-            ended
+            drop(working);
+            parts
         });
         if interrupt.raised() {
             return Err(HarnessError::Interrupted);
@@ -396,6 +404,14 @@ impl Writer<'_> {
         if exported.differing_keys.len() < KEYS_NAMED {
             exported.differing_keys.push(key);
         }
+    }
+}
+
+/// Has the disk write while files are still being made, so that little is left for the sync that
+/// counts. That one also tells what failed here. Ends when the other end of the channel does.
+fn flush_meanwhile(directory: &Path, ended: &Receiver<()>) {
+    while ended.recv_timeout(FLUSH_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let _ = disk::sync_filesystem(directory);
     }
 }
 
