@@ -97,6 +97,29 @@ pub(crate) fn bytes(mean: f64) -> String {
     stowplan_model::format_bytes(mean.round() as u64)
 }
 
+/// A size in bytes, always exact, in the unit in which it is shortest: `10 kB`, `23.5 KiB`,
+/// `1,184 B`. Where both fit, a round decimal number is what the study asked for.
+pub(crate) fn size(bytes: u64) -> String {
+    const DECIMAL: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    const BINARY: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let whole = |(unit, name): (u64, &str)| {
+        let fits = bytes > 0 && bytes.is_multiple_of(unit);
+        fits.then(|| format!("{} {name}", bytes / unit))
+    };
+    let quarters = |(unit, name): (u64, &str)| {
+        let (whole, quarters) = (bytes / unit, bytes % unit / (unit / 4));
+        let fits = whole > 0 && bytes.is_multiple_of(unit / 4);
+        let decimals = ["", ".25", ".5", ".75"].get(usize::try_from(quarters).ok()?)?;
+        fits.then(|| format!("{whole}{decimals} {name}"))
+    };
+    let mut decimal = DECIMAL.into_iter().filter_map(whole);
+    let mut binary = BINARY.into_iter().filter_map(quarters);
+    decimal
+        .next()
+        .or_else(|| binary.next())
+        .unwrap_or_else(|| format!("{} B", count(bytes)))
+}
+
 /// Three significant digits, never in exponent form.
 fn significant(value: f64) -> String {
     if !value.is_finite() {
@@ -144,6 +167,25 @@ mod tests {
         assert_eq!(ratio(9.996), "10.0");
         assert_eq!(ratio(13.75), "13.8");
         assert_eq!(interval(2.051, 2.158), "[2.05, 2.16]");
+    }
+
+    #[test]
+    fn sizes_are_exact_and_short() {
+        let shown = [
+            (10_000, "10 kB"),
+            (1_000_000, "1 MB"),
+            (1_500_000, "1500 kB"),
+            (24_064, "23.5 KiB"),
+            (1 << 20, "1 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (65_536, "64 KiB"),
+            (1_184, "1,184 B"),
+            (512, "512 B"),
+            (0, "0 B"),
+        ];
+        for (bytes, text) in shown {
+            assert_eq!(size(bytes), text);
+        }
     }
 
     #[test]

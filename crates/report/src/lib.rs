@@ -5,6 +5,7 @@
 //! what it can do (width, colour and Unicode are parameters).
 
 mod chart;
+mod crossover;
 pub mod csv;
 mod facts;
 mod format;
@@ -12,10 +13,15 @@ pub mod html;
 pub mod json;
 pub mod kvtest;
 pub mod markdown;
+mod matrix;
 mod method;
 mod overview;
+mod parts;
 mod scale;
+mod shade;
+mod sign;
 pub mod stat;
+mod sweep;
 mod table;
 pub mod terminal;
 pub mod wording;

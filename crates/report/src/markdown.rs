@@ -1,8 +1,10 @@
 //! The report as Markdown: `summary.md`.
 
 use crate::chart::{Bar, Chart, charts};
+use crate::matrix::{Field, Matrix};
+use crate::sign::Sign;
 use crate::table::{self, Table};
-use crate::{facts, method, overview, wording};
+use crate::{facts, matrix, method, overview, parts, sweep, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -17,6 +19,8 @@ pub fn render(analysis: &Analysis) -> String {
         page.paragraph(&format!("Published: {}", escape(source)));
     }
     page.overview(analysis);
+    page.matrices(analysis);
+    page.sweeps(analysis);
     page.verdicts(analysis);
     page.charts(analysis);
     page.comparisons(analysis);
@@ -99,13 +103,84 @@ impl Page {
 
     fn verdicts(&mut self, analysis: &Analysis) {
         self.heading(2, "Findings");
-        for findings in wording::findings(analysis) {
+        for comparison in parts::singles(analysis) {
+            let findings = wording::findings_of(analysis, comparison);
             self.heading(3, &findings.title);
             self.paragraph(&format!("**{}**", escape(&findings.headline)));
             self.paragraph(&escape(&findings.advice));
             self.list(findings.statements.iter().map(|s| escape(&s.text)));
             self.paragraph(&escape(&findings.noise));
         }
+        let parts = parts::parts(analysis).len();
+        if parts > 0 {
+            self.paragraph(&format!(
+                "The {} that matrices and sweeps are made of are left out here; the page and the \
+                 other formats have them.",
+                wording::comparisons(parts)
+            ));
+        }
+    }
+
+    fn matrices(&mut self, analysis: &Analysis) {
+        for matrix in matrix::matrices(analysis) {
+            self.heading(2, matrix.title);
+            self.paragraph(&escape(&matrix.subtitle));
+            self.notes(&matrix.notes);
+            self.heat_map(&matrix, &matrix.ours);
+            self.legend(&matrix.legend);
+            if let Some((label, fields)) = &matrix.published {
+                self.paragraph(&format!("Published: {}", escape(label)));
+                self.heat_map(&matrix, fields);
+            }
+            self.heading(3, "Rules of thumb on this machine");
+            self.list(matrix.rules.iter().map(|rule| escape(rule)));
+            self.paragraph(&escape(&matrix.evidence));
+        }
+    }
+
+    fn heat_map(&mut self, matrix: &Matrix<'_>, rows: &[Vec<Field>]) {
+        let heads = std::iter::once(&matrix.row_title).chain(&matrix.columns);
+        let heads: Vec<String> = heads.map(|head| escape(head)).collect();
+        self.line("");
+        self.row(heads.clone());
+        self.row(heads.iter().map(|_| "---:".to_owned()));
+        for (head, fields) in matrix.rows.iter().zip(rows) {
+            let fields = fields.iter().map(|field| match field.sign {
+                Some(sign) => format!("{} {}", field.text, sign.glyph()),
+                None => field.text.clone(),
+            });
+            self.row(std::iter::once(escape(head)).chain(fields));
+        }
+    }
+
+    fn sweeps(&mut self, analysis: &Analysis) {
+        for group in sweep::groups(analysis) {
+            self.heading(2, &group.title);
+            self.paragraph(&escape(&group.subtitle));
+            for sweep in &group.sweeps {
+                if let Some(setting) = &sweep.setting {
+                    self.heading(3, &format!("With {setting}"));
+                }
+                self.paragraph(&format!("**{}**", escape(&sweep.headline)));
+                self.notes(&sweep.notes);
+                self.table(&sweep.table);
+                self.paragraph(&escape(&sweep.evidence));
+            }
+        }
+    }
+
+    fn notes(&mut self, notes: &[String]) {
+        for note in notes {
+            self.paragraph(&format!("**{}**", escape(note)));
+        }
+    }
+
+    fn legend(&mut self, legend: &[(Sign, String)]) {
+        let items = legend
+            .iter()
+            .map(|(sign, words)| format!("{} {}", sign.glyph(), escape(words)));
+        let text = items.collect::<Vec<_>>().join("; ");
+        self.paragraph(&format!("{text}."));
     }
 
     fn charts(&mut self, analysis: &Analysis) {
@@ -156,7 +231,7 @@ impl Page {
     }
 
     fn comparisons(&mut self, analysis: &Analysis) {
-        for comparison in &analysis.comparisons {
+        for comparison in parts::singles(analysis) {
             self.heading(2, &format!("All numbers: {}", comparison.title));
             let metric = wording::metric(comparison.metric);
             self.paragraph(&format!("Ratios are of {metric}."));
@@ -182,9 +257,10 @@ impl Page {
     }
 
     fn space(&mut self, analysis: &Analysis) {
-        if !analysis.space.is_empty() {
+        let (shown, _) = parts::space(analysis);
+        if !shown.is_empty() {
             self.heading(2, "Disk space");
-            self.table(&table::space(analysis));
+            self.table(&table::space(&shown));
         }
     }
 
@@ -207,7 +283,7 @@ impl Page {
 
     fn settings(&mut self, analysis: &Analysis) {
         self.heading(2, "Settings");
-        for comparison in &analysis.comparisons {
+        for comparison in parts::singles(analysis) {
             self.heading(3, &comparison.title);
             self.table(&table::settings(comparison));
         }

@@ -1,10 +1,12 @@
-//! The whole run at a glance: a row per comparison and one for disk space, with what to do and why. Everything in it is
-//! derived from verdicts of the analysis; a choice that it did not make is called open.
+//! The whole run at a glance: a row per matrix, sweep or comparison and one for disk space, with
+//! what to do and why. Everything in it is derived from verdicts of the analysis; a choice that it
+//! did not make is called open.
 
 use crate::wording::Preference;
-use crate::{format, wording};
+use crate::{crossover, format, matrix, parts, sweep, wording};
 use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict,
+    Analysis, CellSummary, ComparisonOutcome, Crossover, MatrixOutcome, RatioEstimate, Side,
+    SizeRange, SpaceRow, SweepOutcome, Verdict,
 };
 use stowplan_model::format_bytes;
 
@@ -37,6 +39,8 @@ pub(crate) enum Kind {
     Even,
     /// Takes the least space.
     Smallest,
+    /// It depends on the size of the values.
+    BySize,
     /// Nothing can be said.
     Open,
 }
@@ -50,28 +54,129 @@ impl Kind {
             Self::Kept => "none faster",
             Self::Even => "equivalent",
             Self::Smallest => "smallest",
+            Self::BySize => "by size",
             Self::Open => "no verdict",
         }
     }
 }
 
-/// A row per comparison, in running order, and one for disk space.
+/// A row per matrix, per sweep and per comparison that is a part of neither, in running order, and
+/// one for disk space.
 pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
-    let comparisons = analysis.comparisons.iter();
-    comparisons
-        .map(|comparison| {
-            let (kind, answer, reason) = answer(analysis, comparison);
-            Row {
-                target: format!("finding-{}", comparison.id),
-                title: comparison.title.clone(),
-                answer,
-                reason,
-                noise: Some(noise(comparison)),
-                kind,
-            }
-        })
+    let matrices = analysis.matrices.iter();
+    let sweeps = analysis.sweeps.iter();
+    let singles = parts::singles(analysis).into_iter();
+    matrices
+        .map(|outcome| matrix_row(analysis, outcome))
+        .chain(sweeps.map(|outcome| sweep_row(analysis, outcome)))
+        .chain(singles.map(|comparison| row(analysis, comparison)))
         .chain(space(analysis))
         .collect()
+}
+
+fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
+    let (kind, answer, reason) = answer(analysis, comparison);
+    Row {
+        target: format!("finding-{}", comparison.id),
+        title: comparison.title.clone(),
+        answer,
+        reason,
+        noise: Some(noise(comparison)),
+        kind,
+    }
+}
+
+/// What holds at every row of a matrix.
+fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
+    let setting = outcome.row_setting.replace(['-', '_'], " ");
+    let (kind, answer) = matrix_answer(outcome, &setting);
+    let ends = outcome.rows.first().zip(outcome.rows.last());
+    let reason = ends.map_or_else(String::new, |(first, last)| {
+        let [first, last] =
+            [first, last].map(|row| crossover::setting(&outcome.row_setting, &[&row.to_string()]));
+        format!(
+            "{} × {} ratios, from {first} to {last}; a rule for each {setting} below",
+            outcome.rows.len(),
+            outcome.columns.len()
+        )
+    });
+    Row {
+        target: format!("matrix-{}", outcome.id),
+        title: outcome.title.clone(),
+        answer,
+        reason,
+        noise: parts::noise(&parts::of_matrix(analysis, outcome)),
+        kind,
+    }
+}
+
+/// `inside at 10 kB, outside at 200 kB to 1 MB; between, it depends on the page size`
+fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
+    if !matrix::claims_anything(outcome) {
+        return (Kind::Open, "no rule by size".to_owned());
+    }
+    let mut found = Vec::new();
+    let mut sizes = 0;
+    for (side, place) in [(Side::A, "inside"), (Side::B, "outside")] {
+        let ranges = matrix::common(outcome, side);
+        let within = |size: &&u64| ranges.iter().any(|r| (r.from..=r.to).contains(size));
+        sizes += outcome.columns.iter().filter(within).count();
+        let texts: Vec<String> = ranges.into_iter().map(crossover::span).collect();
+        if !texts.is_empty() {
+            found.push(format!("values of {} {place}", wording::list(&texts)));
+        }
+    }
+    if found.is_empty() {
+        let answer = format!("it depends on the {setting}: see the rules");
+        return (Kind::BySize, answer);
+    }
+    let rest = if sizes < outcome.columns.len() {
+        format!("; other sizes depend on the {setting} or are open")
+    } else {
+        String::new()
+    };
+    let found = wording::list(&found);
+    (Kind::BySize, format!("keep {found}{rest}"))
+}
+
+fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
+    let ends = outcome.points.first().zip(outcome.points.last());
+    let reason = ends.map_or_else(String::new, |(first, last)| {
+        let range = crossover::span(SizeRange {
+            from: first.size,
+            to: last.size,
+        });
+        let sizes = outcome.points.len();
+        let s = if sizes == 1 { "" } else { "s" };
+        format!("measured: {sizes} size{s}, {range}")
+    });
+    let notes = if outcome.same_durability {
+        ""
+    } else {
+        "; they do not keep written data alike"
+    };
+    Row {
+        target: format!("sweep-{}", outcome.sweep.id),
+        title: sweep::title(outcome),
+        answer: sweep::in_short(analysis, outcome),
+        reason: format!("{reason}{notes}"),
+        noise: parts::noise(&parts::of_sweep(analysis, outcome)),
+        kind: kind_of(&outcome.finding),
+    }
+}
+
+fn kind_of(finding: &Crossover) -> Kind {
+    match finding {
+        Crossover::Zone { .. }
+        | Crossover::BothEnds { .. }
+        | Crossover::WinsBelow { .. }
+        | Crossover::WinsAbove { .. } => Kind::BySize,
+        Crossover::Throughout { .. } => Kind::Winner,
+        Crossover::NeverSlower { wins, .. } if !wins.is_empty() => Kind::Faster,
+        Crossover::NeverSlower { .. } | Crossover::NobodyWins { .. } => Kind::Kept,
+        Crossover::Equivalent { .. } => Kind::Even,
+        Crossover::NoOrder { .. } => Kind::Open,
+    }
 }
 
 /// Which of the stores that the study asks about takes the least space, and how much more the

@@ -88,6 +88,44 @@ impl Scale {
             .collect()
     }
 
+    /// Values to mark on a logarithmic axis of ratios that may span little: at least four, if
+    /// steps of a tenth are enough for that.
+    pub(crate) fn fine_ticks(&self) -> Vec<f64> {
+        const DIGITS: [&[f64]; 4] = [
+            &[1.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[
+                1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0,
+            ],
+        ];
+        let ticks = DIGITS.map(|digits| self.multiples(digits));
+        let [.., finest] = &ticks;
+        let enough = ticks.iter().find(|ticks| ticks.len() >= 4);
+        enough.unwrap_or(finest).clone()
+    }
+
+    /// At most six sizes in bytes to mark, a power of two apart, such as 1, 4, 16 … KiB.
+    pub(crate) fn size_ticks(&self) -> Vec<f64> {
+        let doublings = (0..63).map(|power| 2f64.powi(power));
+        let within: Vec<f64> = doublings.filter(|tick| self.contains(*tick)).collect();
+        let step = within.len().div_ceil(6).max(1);
+        within.into_iter().step_by(step).collect()
+    }
+
+    fn contains(&self, value: f64) -> bool {
+        value >= self.low && value <= self.high
+    }
+
+    /// The digits times powers of ten that lie on the axis.
+    fn multiples(&self, digits: &[f64]) -> Vec<f64> {
+        (-12..=12)
+            .map(|exponent| 10f64.powi(exponent))
+            .flat_map(|decade| digits.iter().map(move |digit| digit * decade))
+            .filter(|tick| self.contains(*tick))
+            .collect()
+    }
+
     fn logarithmic_ticks(&self) -> Vec<f64> {
         let decades = (self.high / self.low).log10();
         let digits: &[f64] = if decades > 3.0 {
@@ -97,11 +135,7 @@ impl Scale {
         } else {
             &[1.0, 2.0, 5.0]
         };
-        (-12..=12)
-            .map(|exponent| 10f64.powi(exponent))
-            .flat_map(|decade| digits.iter().map(move |digit| digit * decade))
-            .filter(|tick| *tick >= self.low && *tick <= self.high)
-            .collect()
+        self.multiples(digits)
     }
 }
 
@@ -133,6 +167,21 @@ mod tests {
         let scale = Scale::for_bars(&[1.0, 13.75], &[]);
         assert_eq!(scale.ticks(), [1.0, 2.0, 5.0, 10.0]);
         assert_eq!(scale.origin(), 1.0);
+    }
+
+    #[test]
+    fn ratios_and_sizes_are_marked_however_little_they_span() {
+        let narrow = Scale::logarithmic(0.9, 1.1);
+        assert_eq!(narrow.fine_ticks(), [0.8, 0.9, 1.0, 1.1, 1.2]);
+        assert_eq!(
+            Scale::logarithmic(0.2, 3.0).fine_ticks(),
+            [0.2, 0.5, 1.0, 2.0]
+        );
+        let sizes = Scale::logarithmic(1024.0, 1_048_576.0).size_ticks();
+        assert_eq!(
+            sizes,
+            [10, 12, 14, 16, 18, 20].map(|power| 2f64.powi(power))
+        );
     }
 
     #[test]

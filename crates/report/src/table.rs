@@ -2,7 +2,7 @@
 //! Markdown and HTML draw the same tables; the terminal has narrower ones of its own.
 
 use crate::{format, wording};
-use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, LatencySummary, SpaceRow};
+use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, SpaceRow};
 use stowplan_model::{Role, format_bytes};
 
 /// A table.
@@ -308,6 +308,55 @@ fn evidence_columns<'a>() -> Vec<CellMaker<'a>> {
     ]
 }
 
+/// One ratio of a matrix or of a sweep.
+pub(crate) struct Ratio {
+    /// The row of the matrix; empty for a sweep.
+    pub(crate) setting: String,
+    /// Bytes of a value.
+    pub(crate) size: u64,
+    pub(crate) estimate: Option<RatioEstimate>,
+    /// The verdict in words.
+    pub(crate) verdict: String,
+    /// The published ratio, as it was published.
+    pub(crate) published: Option<String>,
+}
+
+/// Every ratio of a matrix or of a sweep.
+#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
+pub(crate) fn ratios(ratios: &[Ratio]) -> Table {
+    let estimated = |make: fn(&RatioEstimate) -> Entry| {
+        move |ratio: &Ratio| ratio.estimate.as_ref().map_or_else(Entry::default, make)
+    };
+    let makers = vec![
+        textual("setting", "the row of the matrix", |ratio: &Ratio| {
+            Entry::text(&ratio.setting)
+        }),
+        numeric("size", "size of a value", |ratio: &Ratio| {
+            Entry::number(ratio.size as f64, format::size(ratio.size))
+        }),
+        numeric(
+            "ratio",
+            "see above the drawing",
+            estimated(|e| Entry::number(e.ratio, format::ratio(e.ratio))),
+        ),
+        numeric(
+            "interval",
+            "interval of the ratio, widened by the noise floor",
+            estimated(|e| Entry::number(e.low, format::interval(e.low, e.high))),
+        ),
+        numeric(
+            "rounds",
+            "rounds that the ratio rests on",
+            estimated(|e| Entry::number(e.rounds as f64, e.rounds.to_string())),
+        ),
+        textual("verdict", "", |ratio: &Ratio| Entry::text(&ratio.verdict)),
+        numeric("published", "the published ratio", |ratio: &Ratio| {
+            Entry::text(ratio.published.clone().unwrap_or_default())
+        }),
+    ];
+    build(makers, ratios)
+}
+
 /// A cell's label with its part in the comparison, where that is not to be compared.
 pub(crate) fn label(cell: &CellSummary) -> String {
     let label = &cell.cell.label;
@@ -319,7 +368,7 @@ pub(crate) fn label(cell: &CellSummary) -> String {
 }
 
 /// What the built stores take on disk.
-pub(crate) fn space(analysis: &Analysis) -> Table {
+pub(crate) fn space(rows: &[&SpaceRow]) -> Table {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     fn bytes(bytes: u64) -> Entry {
         Entry::number(bytes as f64, format_bytes(bytes))
@@ -329,39 +378,39 @@ pub(crate) fn space(analysis: &Analysis) -> Table {
         Entry::number(count as f64, format::count(count))
     }
     let makers = vec![
-        textual("store", "", |row: &SpaceRow| Entry::text(&row.label)),
-        numeric("values", "bytes of the values in it", |row: &SpaceRow| {
+        textual("store", "", |row: &&SpaceRow| Entry::text(&row.label)),
+        numeric("values", "bytes of the values in it", |row: &&SpaceRow| {
             bytes(row.value_bytes)
         }),
         numeric(
             "allocated",
             "bytes of allocated blocks, as du counts",
-            |row: &SpaceRow| bytes(row.footprint.allocated_bytes),
+            |row: &&SpaceRow| bytes(row.footprint.allocated_bytes),
         ),
         numeric(
             "relative",
             "allocated bytes beside those of the first store that the study names",
-            |row: &SpaceRow| Entry::maybe(row.ratio, relative),
+            |row: &&SpaceRow| Entry::maybe(row.ratio, relative),
         ),
         textual(
             "published",
             "the figure of the published study, and how it relates to its first one",
-            |row: &SpaceRow| Entry::text(published(row)),
+            |row: &&SpaceRow| Entry::text(published(row)),
         ),
-        numeric("apparent", "sum of the file lengths", |row: &SpaceRow| {
+        numeric("apparent", "sum of the file lengths", |row: &&SpaceRow| {
             bytes(row.footprint.apparent_bytes)
         }),
         numeric(
             "allocated/value byte",
             "allocated bytes per byte of the values",
-            |row: &SpaceRow| Entry::maybe(overhead(row), |ratio| format!("{ratio:.3}")),
+            |row: &&SpaceRow| Entry::maybe(overhead(row), |ratio| format!("{ratio:.3}")),
         ),
-        numeric("files", "", |row: &SpaceRow| count(row.footprint.files)),
-        numeric("directories", "", |row: &SpaceRow| {
+        numeric("files", "", |row: &&SpaceRow| count(row.footprint.files)),
+        numeric("directories", "", |row: &&SpaceRow| {
             count(row.footprint.directories)
         }),
     ];
-    build(makers, &analysis.space)
+    build(makers, rows)
 }
 
 /// Allocated bytes per byte of values.

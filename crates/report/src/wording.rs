@@ -1,11 +1,12 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::format;
+use crate::{crossover, format};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
 };
 use stowplan_model::{
     CacheState, Delivery, DurabilityClaim, Operation, PerTransaction, Role, RunOutcome, Warning,
+    Workload,
 };
 
 /// What one comparison found, in sentences.
@@ -42,15 +43,26 @@ pub struct Statement {
 pub fn findings(analysis: &Analysis) -> Vec<Findings> {
     let comparisons = analysis.comparisons.iter();
     comparisons
-        .map(|comparison| Findings {
-            id: comparison.id.clone(),
-            title: comparison.title.clone(),
-            headline: headline(analysis, comparison),
-            advice: advice(analysis, comparison),
-            statements: statements(analysis, comparison),
-            noise: noise(comparison),
-        })
+        .map(|comparison| findings_of(analysis, comparison))
         .collect()
+}
+
+/// The findings of one comparison.
+pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
+    Findings {
+        id: comparison.id.clone(),
+        title: comparison.title.clone(),
+        headline: headline(analysis, comparison),
+        advice: advice(analysis, comparison),
+        statements: statements(analysis, comparison),
+        noise: noise(comparison),
+    }
+}
+
+/// `7 comparisons`
+pub(crate) fn comparisons(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} comparison{s}")
 }
 
 /// How the run ended, if that qualifies what it found.
@@ -365,26 +377,27 @@ fn weaker_choice(
 
 /// `to read values of about 10.0 kB that are in the page cache in random order`
 fn work(analysis: &Analysis, cell: &CellSummary) -> String {
-    let workload = &cell.cell.workload;
+    let datasets = &analysis.run.plan.datasets;
+    let size = datasets.get(&cell.cell.dataset).map(|dataset| {
+        let mean = stowplan_model::format_bytes(dataset.size.mean());
+        format!(" of about {mean}")
+    });
+    task(&cell.cell.workload, &size.unwrap_or_default())
+}
+
+/// The same of any workload; `size` says how large the values are, with a space before it.
+pub(crate) fn task(workload: &Workload, size: &str) -> String {
     let verb = match workload.operation {
-        Operation::Read => "read",
         Operation::Overwrite => "overwrite",
+        Operation::Mix => "read and overwrite",
+        other if other.writes() => "read and overwrite",
+        _ => "read",
     };
-    let size = analysis
-        .run
-        .plan
-        .datasets
-        .get(&cell.cell.dataset)
-        .map(|dataset| {
-            let mean = stowplan_model::format_bytes(dataset.size.mean());
-            format!(" of about {mean}")
-        })
-        .unwrap_or_default();
-    let cache = match (workload.operation, workload.cache) {
-        (Operation::Read, CacheState::Warm) => " that are in the page cache",
-        (Operation::Read, CacheState::AsFound) => " with the page cache as it was found",
-        (Operation::Read, CacheState::Cold) => " that are not in the page cache",
-        (Operation::Overwrite, _) => "",
+    let cache = match workload.cache {
+        _ if workload.operation.writes() => "",
+        CacheState::Warm => " that are in the page cache",
+        CacheState::AsFound => " with the page cache as it was found",
+        CacheState::Cold => " that are not in the page cache",
     };
     let transactions = match workload.per_transaction {
         PerTransaction::All => String::new(),
@@ -594,6 +607,33 @@ pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> O
         .map(|(claim, labels)| format!("{claim}: {}", labels.join(", ")))
         .collect();
     (!groups.is_empty()).then(|| format!("Durability: {}.", groups.join("; ")))
+}
+
+/// Two sides that keep different promises for what they write, each with its name.
+pub(crate) fn different_promises(
+    (a, ours): (&str, Option<&CellSummary>),
+    (b, theirs): (&str, Option<&CellSummary>),
+) -> String {
+    let promises = match (ours.and_then(claim), theirs.and_then(claim)) {
+        (Some(ours), Some(theirs)) => format!(": {a}: {ours}; {b}: {theirs}"),
+        _ => String::new(),
+    };
+    format!(
+        "Different durability{promises}. The ratios compare stores that do not keep written data \
+         alike."
+    )
+}
+
+/// That nothing is claimed at these sizes, if there are any; `measured` are all sizes.
+pub(crate) fn unreliable_sizes(sizes: &[u64], measured: &[u64]) -> Option<String> {
+    let ranges = crossover::runs(sizes, measured).into_iter();
+    let ranges: Vec<String> = ranges.map(crossover::span).collect();
+    (!ranges.is_empty()).then(|| {
+        format!(
+            "Session unreliable at {}: nothing is claimed there.",
+            list(&ranges)
+        )
+    })
 }
 
 /// Where cells do not do quite the same as the baseline, a sentence each.

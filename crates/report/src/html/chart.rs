@@ -120,7 +120,7 @@ impl Grid<'_> {
     }
 }
 
-fn ratio_tick(tick: f64) -> String {
+pub(super) fn ratio_tick(tick: f64) -> String {
     let text = format!("{tick:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -163,11 +163,9 @@ fn bar_row(bar: &Bar, grid: &Grid<'_>, class: &str) -> String {
 
 /// Latency of single operations, one chart per comparison that has it.
 pub(super) fn latency(analysis: &Analysis) -> String {
-    let figures: String = analysis
-        .comparisons
-        .iter()
-        .filter_map(latency_chart)
-        .collect();
+    let figures = super::for_each_comparison(analysis, "Latency in", |comparison| {
+        latency_chart(comparison).unwrap_or_default()
+    });
     if figures.is_empty() {
         return figures;
     }
@@ -246,8 +244,9 @@ fn short_time(nanoseconds: f64) -> String {
     clippy::cast_precision_loss,
     reason = "drawn, and shown with three digits"
 )]
-pub(super) fn space(analysis: &Analysis) -> String {
-    let ratios: Vec<f64> = analysis.space.iter().filter_map(table::overhead).collect();
+pub(super) fn space(analysis: &Analysis, rows: &[&SpaceRow]) -> String {
+    let overhead = |row: &&SpaceRow| table::overhead(row);
+    let ratios: Vec<f64> = rows.iter().filter_map(overhead).collect();
     let published = |row: &SpaceRow| {
         // Published bytes can only be drawn beside ours if they are of as many values.
         let (what, bytes, values) = row.published.as_ref()?;
@@ -261,11 +260,7 @@ pub(super) fn space(analysis: &Analysis) -> String {
         let comparable = stored.abs_diff(dataset.size.mean() * dataset.count) < stored / 50;
         (comparable && stored > 0).then(|| (what.clone(), *bytes as f64 / stored as f64))
     };
-    let others: Vec<f64> = analysis
-        .space
-        .iter()
-        .filter_map(|r| Some(published(r)?.1))
-        .collect();
+    let others: Vec<f64> = rows.iter().filter_map(|r| Some(published(r)?.1)).collect();
     let scale = Scale::for_bars(
         &[ratios.as_slice(), others.as_slice(), &[1.0]].concat(),
         &[],
@@ -275,15 +270,15 @@ pub(super) fn space(analysis: &Analysis) -> String {
         reference: Some(1.0),
         floor: None,
     };
-    let mut rows = String::new();
+    let mut drawn = String::new();
     let mut draw = |label: &str, ratio: f64, class: &str, detail: Option<&str>| {
         let mut drawing = grid.row(&format!("{label}: {ratio:.3} bytes per byte of values"));
         drawing.bar(scale.position(scale.origin()), scale.position(ratio), class);
         grid.overlay(&mut drawing);
         let value = format!("<b>{ratio:.3}</b>");
-        rows.push_str(&row(label, detail, &drawing.finish(), &value));
+        drawn.push_str(&row(label, detail, &drawing.finish(), &value));
     };
-    for space in &analysis.space {
+    for space in rows {
         if let Some(ratio) = table::overhead(space) {
             draw(&space.label, ratio, "ours", None);
         }
@@ -291,9 +286,9 @@ pub(super) fn space(analysis: &Analysis) -> String {
             draw(&what, ratio, "published", Some("published"));
         }
     }
-    rows.push_str(&grid.axis(ratio_tick));
+    drawn.push_str(&grid.axis(ratio_tick));
     format!(
         "<figure class=\"chart\"><figcaption><p>Bytes allocated on disk per byte of the values; \
-         1.0 would be the values alone.</p></figcaption><div class=\"rows\">{rows}</div></figure>\n"
+         1.0 would be the values alone.</p></figcaption><div class=\"rows\">{drawn}</div></figure>\n"
     )
 }

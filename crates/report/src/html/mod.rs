@@ -8,16 +8,20 @@
 mod chart;
 mod element;
 mod embed;
+mod matrix;
 mod overview;
+mod plot;
 mod svg;
+mod sweep;
 mod table;
 
 use crate::facts::{Facts, environment, harness_cost};
+use crate::sign::Sign;
 use crate::table::{settings, space};
 use crate::wording::{self, Findings, Statement};
-use crate::{method, table as tables};
+use crate::{method, parts, table as tables};
 use element::{anchor, escape};
-use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
+use stowplan_analysis::{Analysis, ComparisonOutcome, SpaceRow, Verdict};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -40,6 +44,7 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
             ("byline", &byline(analysis)),
             ("warnings-notice", &warnings_notice(analysis)),
             ("overview", &overview::overview(analysis)),
+            ("by-size", &by_size(analysis)),
             ("verdicts", &verdicts(analysis)),
             ("charts", &chart::charts(analysis)),
             ("latency", &chart::latency(analysis)),
@@ -128,11 +133,71 @@ fn warnings_notice(analysis: &Analysis) -> String {
     notice
 }
 
-fn verdicts(analysis: &Analysis) -> String {
-    wording::findings(analysis)
-        .iter()
-        .map(verdict_card)
+/// What depends on the size of the values: matrices, then sweeps; nothing if the run has neither.
+fn by_size(analysis: &Analysis) -> String {
+    let matrices = matrix::matrices(analysis);
+    let sweeps = sweep::sweeps(analysis);
+    if matrices.is_empty() && sweeps.is_empty() {
+        return String::new();
+    }
+    format!("<section id=\"by-size\"><h2>By size of the values</h2>{matrices}{sweeps}</section>\n")
+}
+
+/// Signs and what they say.
+fn sign_legend(legend: &[(Sign, String)]) -> String {
+    let items = legend.iter().map(|(sign, words)| {
+        format!(
+            "<span><b class=\"sign\" aria-hidden=\"true\">{}</b> {}</span>",
+            sign.glyph(),
+            escape(words)
+        )
+    });
+    items.collect()
+}
+
+/// Paragraphs that must not be overlooked.
+fn notices(notes: &[String]) -> String {
+    let notes = notes.iter();
+    notes
+        .map(|note| format!("<p class=\"notice\">{}</p>", escape(note)))
         .collect()
+}
+
+/// Content that shows when asked for; nothing without content.
+fn folded(summary: &str, content: &str) -> String {
+    if content.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<details class=\"folded\"><summary>{}</summary>{content}</details>\n",
+        escape(summary)
+    )
+}
+
+/// Something for every comparison: those that are parts of a matrix or a sweep are folded.
+fn for_each_comparison(
+    analysis: &Analysis,
+    what: &str,
+    draw: impl Fn(&ComparisonOutcome) -> String,
+) -> String {
+    let parts = parts::parts(analysis);
+    let (folded_ones, shown): (Vec<_>, Vec<_>) = analysis
+        .comparisons
+        .iter()
+        .partition(|comparison| parts.contains(&comparison.id));
+    let summary = format!(
+        "{what} the {} that matrices and sweeps are made of",
+        wording::comparisons(folded_ones.len())
+    );
+    let shown: String = shown.into_iter().map(&draw).collect();
+    let content: String = folded_ones.into_iter().map(&draw).collect();
+    format!("{shown}{}", folded(&summary, &content))
+}
+
+fn verdicts(analysis: &Analysis) -> String {
+    for_each_comparison(analysis, "Findings of", |comparison| {
+        verdict_card(&wording::findings_of(analysis, comparison))
+    })
 }
 
 fn verdict_card(findings: &Findings) -> String {
@@ -190,7 +255,7 @@ fn badge(verdict: Verdict) -> String {
 }
 
 fn comparison_tables(analysis: &Analysis) -> String {
-    analysis.comparisons.iter().map(comparison_table).collect()
+    for_each_comparison(analysis, "Numbers of", comparison_table)
 }
 
 fn comparison_table(comparison: &ComparisonOutcome) -> String {
@@ -226,10 +291,22 @@ fn space_section(analysis: &Analysis) -> String {
     if analysis.space.is_empty() {
         return String::new();
     }
+    let (shown, of_parts) = parts::space(analysis);
+    let draw = |rows: &[&SpaceRow]| {
+        if rows.is_empty() {
+            return String::new();
+        }
+        let chart = chart::space(analysis, rows);
+        format!("{chart}{}", table::table("Disk space", &space(rows)))
+    };
+    let summary = format!(
+        "Disk space of the {} stores of matrices and sweeps",
+        of_parts.len()
+    );
     format!(
         "<section id=\"space\"><h2>Disk space</h2>{}{}</section>\n",
-        chart::space(analysis),
-        table::table("Disk space", &space(analysis))
+        draw(&shown),
+        folded(&summary, &draw(&of_parts))
     )
 }
 
@@ -260,15 +337,14 @@ fn warnings(analysis: &Analysis) -> String {
 }
 
 fn settings_section(analysis: &Analysis) -> String {
-    let tables = analysis.comparisons.iter().map(|comparison| {
+    for_each_comparison(analysis, "Settings of", |comparison| {
         let caption = format!("Settings: {}", comparison.title);
         format!(
             "<h3>{}</h3>{}",
             escape(&comparison.title),
             table::table(&caption, &settings(comparison))
         )
-    });
-    tables.collect()
+    })
 }
 
 fn environment_section(analysis: &Analysis) -> String {

@@ -24,7 +24,7 @@ pub(super) fn overview(analysis: &Analysis) -> String {
 
 fn row(row: &Row) -> String {
     let class = match row.kind {
-        Kind::Winner | Kind::Faster | Kind::Smallest => "faster",
+        Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => "faster",
         Kind::Kept | Kind::Even => "same",
         Kind::Open => "open",
     };

@@ -2,7 +2,7 @@
 
 // Sorting: each column title becomes a button. Numbers sort by value, texts by alphabet, and
 // what is empty goes last in either direction.
-for (const table of document.querySelectorAll("table")) {
+for (const table of document.querySelectorAll("table:not(.heat)")) {
   const body = table.tBodies[0];
   const heads = Array.from(table.tHead.rows[0].cells);
   heads.forEach((head, column) => {
@@ -30,6 +30,17 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+
+// A link to something folded unfolds it, also where the browser does not do so by itself.
+const unfold = () => {
+  const target = document.getElementById(location.hash.slice(1));
+  for (let at = target; at; at = at.parentElement) {
+    if (at.tagName === "DETAILS") at.open = true;
+  }
+  if (target) target.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+if (location.hash) unfold();
 
 // Download: the embedded file is compressed; browsers that can decompress offer it as it was.
 const link = document.getElementById("raw-result");

@@ -141,6 +141,13 @@ impl Canvas {
             '├' => '[',
             '┤' => ']',
             '•' => '*',
+            '●' => 'o',
+            '▲' => '+',
+            '▼' => '-',
+            '△' => '>',
+            '▽' => '<',
+            '≈' => '=',
+            '·' => '.',
             '“' | '”' => '"',
             other => other,
         };
@@ -194,6 +201,18 @@ pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
     } else {
         format!("{text}{missing}")
     }
+}
+
+/// Neighbours of one tone as one span.
+pub(super) fn merge(cells: &[(char, Tone)]) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (sign, tone) in cells {
+        match spans.last_mut() {
+            Some(last) if last.tone == *tone => last.text.push(*sign),
+            _ => spans.push(span(*sign, *tone)),
+        }
+    }
+    spans
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Bar charts for terminals.
 
-use super::canvas::{Canvas, Span, Tone, cut, pad, span};
+use super::canvas::{Canvas, Span, Tone, cut, merge, pad, span};
 use crate::chart::{Bar, Chart};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -137,16 +137,4 @@ impl Frame<'_> {
             canvas.paragraph(promises, 0, Tone::Plain);
         }
     }
-}
-
-/// Neighbours of one tone as one span.
-fn merge(cells: &[(char, Tone)]) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
-    for (sign, tone) in cells {
-        match spans.last_mut() {
-            Some(last) if last.tone == *tone => last.text.push(*sign),
-            _ => spans.push(span(*sign, *tone)),
-        }
-    }
-    spans
 }

@@ -4,18 +4,22 @@
 
 pub(crate) mod canvas;
 mod chart;
+mod matrix;
+mod sweep;
 mod table;
 
 use crate::chart::charts;
 use crate::facts::{environment, harness_cost, harness_cost_in_short};
 use crate::overview::{self, Kind};
+use crate::sign::Sign;
 use crate::table::{label, overhead, published_in_short, relative};
 use crate::wording::Findings;
-use crate::{format, wording};
+use crate::{format, parts, wording};
 use canvas::{Canvas, Span, Tone, span};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Role, format_bytes};
 use table::{Column, Row};
+use unicode_width::UnicodeWidthStr as _;
 
 /// What the terminal can do and how much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +40,17 @@ pub struct TerminalOptions {
 pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut canvas = open(analysis, options);
     overview(&mut canvas, analysis);
-    let comparisons = analysis.comparisons.iter();
-    for (findings, comparison) in wording::findings(analysis).iter().zip(comparisons) {
-        finding(&mut canvas, findings, comparison, options.verbose);
+    for matrix in crate::matrix::matrices(analysis) {
+        matrix::draw(&mut canvas, &matrix, options.verbose);
     }
+    for group in crate::sweep::groups(analysis) {
+        sweep::draw(&mut canvas, &group, options.verbose);
+    }
+    for comparison in shown_comparisons(analysis, options.verbose) {
+        let findings = wording::findings_of(analysis, comparison);
+        finding(&mut canvas, &findings, comparison, options.verbose);
+    }
+    parts_left_out(&mut canvas, analysis, options.verbose);
     let charts = charts(analysis);
     if !charts.is_empty() {
         canvas.heading("Charts");
@@ -48,7 +59,7 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
             .iter()
             .for_each(|chart| chart::draw(&mut canvas, chart));
     }
-    space(&mut canvas, analysis);
+    space(&mut canvas, analysis, options.verbose);
     if options.verbose {
         settings(&mut canvas, analysis);
         facts(&mut canvas, analysis);
@@ -61,12 +72,73 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
 #[must_use]
 pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
     let mut canvas = open(analysis, options);
-    for findings in wording::findings(analysis) {
+    for matrix in crate::matrix::matrices(analysis) {
+        canvas.heading(matrix.title);
+        for rule in &matrix.rules {
+            canvas.hanging(&[span("•", Tone::Faint)], 2, rule, Tone::Plain);
+        }
+    }
+    let groups = crate::sweep::groups(analysis);
+    for sweep in groups.iter().flat_map(|group| &group.sweeps) {
+        canvas.heading(&sweep.title);
+        canvas.paragraph(&sweep.headline, 0, Tone::Strong);
+        for note in &sweep.notes {
+            canvas.paragraph(note, 0, Tone::Warning);
+        }
+    }
+    for comparison in parts::singles(analysis) {
+        let findings = wording::findings_of(analysis, comparison);
         canvas.heading(&findings.title);
         canvas.paragraph(&findings.headline, 0, Tone::Strong);
         canvas.paragraph(&findings.advice, 0, Tone::Plain);
     }
     canvas.finish()
+}
+
+/// All comparisons, or only those that are parts of nothing.
+fn shown_comparisons(analysis: &Analysis, verbose: bool) -> Vec<&ComparisonOutcome> {
+    if verbose {
+        analysis.comparisons.iter().collect()
+    } else {
+        parts::singles(analysis)
+    }
+}
+
+/// How to see the comparisons that are not shown.
+fn parts_left_out(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
+    let parts = parts::parts(analysis).len();
+    if parts > 0 && !verbose {
+        canvas.blank();
+        let parts = wording::comparisons(parts);
+        let text = format!("The {parts} that this is made of are shown with --verbose.");
+        canvas.paragraph(&text, 0, Tone::Faint);
+    }
+}
+
+/// The tone of who is ahead: one colour for each side.
+fn sign_tone(sign: Sign) -> Tone {
+    match sign {
+        Sign::Above | Sign::JustAbove => Tone::Ours,
+        Sign::Below | Sign::JustBelow => Tone::Published,
+        Sign::Even => Tone::Plain,
+        Sign::Open | Sign::Unreliable | Sign::Nothing => Tone::Faint,
+    }
+}
+
+/// The signs that occur, and what they say.
+fn sign_legend(canvas: &mut Canvas, legend: &[(Sign, String)]) {
+    let items = legend
+        .iter()
+        .map(|(sign, words)| format!("{} {words}", sign.glyph()));
+    let mut line = String::new();
+    for item in items {
+        if !line.is_empty() && line.width() + item.width() + 3 > canvas.width {
+            canvas.line(&[span(std::mem::take(&mut line), Tone::Faint)]);
+        }
+        let gap = if line.is_empty() { "" } else { "   " };
+        line.push_str(&format!("{gap}{item}"));
+    }
+    canvas.line(&[span(line, Tone::Faint)]);
 }
 
 /// A report with what stands on top of it: its title, and whether it is cut short.
@@ -98,7 +170,7 @@ fn overview(canvas: &mut Canvas, analysis: &Analysis) {
 
 fn kind_tone(kind: Kind) -> Tone {
     match kind {
-        Kind::Winner | Kind::Faster | Kind::Smallest => Tone::Good,
+        Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => Tone::Good,
         Kind::Kept | Kind::Even => Tone::Plain,
         Kind::Open => Tone::Warning,
     }
@@ -218,8 +290,12 @@ fn verdict_text(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
     }
 }
 
-fn space(canvas: &mut Canvas, analysis: &Analysis) {
-    if analysis.space.is_empty() {
+fn space(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
+    let (mut shown, of_parts) = parts::space(analysis);
+    if verbose {
+        shown.extend(of_parts);
+    }
+    if shown.is_empty() {
         return;
     }
     canvas.heading("Disk space");
@@ -234,7 +310,7 @@ fn space(canvas: &mut Canvas, analysis: &Analysis) {
         weight,
         right: true,
     });
-    let rows = analysis.space.iter().map(|row| {
+    let rows = shown.into_iter().map(|row| {
         let per_byte = overhead(row).map(|ratio| format!("{ratio:.3}"));
         let fields = [
             format_bytes(row.footprint.allocated_bytes),

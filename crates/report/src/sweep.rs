@@ -1,0 +1,264 @@
+//! A sweep before it is drawn: its sentence, its points with finished texts, and the axes.
+//! Terminal, Markdown and HTML draw the same.
+
+use crate::crossover::{self, Context};
+use crate::scale::Scale;
+use crate::sign::{self, Sign};
+use crate::table::{Ratio, Table};
+use crate::{format, parts, table, wording};
+use stowplan_analysis::{Analysis, ComparisonOutcome, SweepOutcome, SweepPoint, Verdict};
+use stowplan_model::Role;
+
+/// Sweeps of the same stores under different settings, which share their axes.
+pub(crate) struct Group<'a> {
+    /// What is compared.
+    pub(crate) title: String,
+    /// What was done, and what the ratios are.
+    pub(crate) subtitle: String,
+    /// Store A: ahead above 1.
+    pub(crate) a: String,
+    /// Store B: ahead below 1.
+    pub(crate) b: String,
+    /// The axis of sizes.
+    pub(crate) sizes: Scale,
+    /// The axis of ratios.
+    pub(crate) ratios: Scale,
+    /// The equivalence zone around 1.
+    pub(crate) band: (f64, f64),
+    /// The signs that occur, and what they say.
+    pub(crate) legend: Vec<(Sign, String)>,
+    /// Its sweeps.
+    pub(crate) sweeps: Vec<Sweep<'a>>,
+}
+
+/// One sweep.
+pub(crate) struct Sweep<'a> {
+    /// Name, unique in the run.
+    pub(crate) id: &'a str,
+    /// What tells it from the others of its group.
+    pub(crate) setting: Option<String>,
+    /// What it compares and what tells it from others.
+    pub(crate) title: String,
+    /// What it found.
+    pub(crate) headline: String,
+    /// The sizes that were measured, rising.
+    pub(crate) points: Vec<Point>,
+    /// Where the finding leaves the order open.
+    pub(crate) open: Option<(f64, f64)>,
+    /// Where the line between the points crosses 1; nothing is claimed of it.
+    pub(crate) roots: &'a [f64],
+    /// What must be said about it.
+    pub(crate) notes: Vec<String>,
+    /// What the numbers rest on.
+    pub(crate) evidence: String,
+    /// Every ratio with its interval.
+    pub(crate) table: Table,
+}
+
+/// One size.
+pub(crate) struct Point {
+    /// Bytes.
+    pub(crate) size: f64,
+    /// The same for people.
+    pub(crate) label: String,
+    /// The ratio and the ends of its interval, if there is a figure.
+    pub(crate) ratio: Option<(f64, f64, f64)>,
+    /// The same for people.
+    pub(crate) text: String,
+    /// Who is ahead.
+    pub(crate) sign: Sign,
+    /// Everything about it in a sentence.
+    pub(crate) tooltip: String,
+}
+
+/// Every sweep, those of the same stores and workload together where they follow each other.
+pub(crate) fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let alike = |x: &SweepOutcome, y: &SweepOutcome| {
+        (&x.sweep.a, &x.sweep.b, &x.workload) == (&y.sweep.a, &y.sweep.b, &y.workload)
+    };
+    let groups = analysis.sweeps.chunk_by(alike);
+    groups.map(|outcomes| group(analysis, outcomes)).collect()
+}
+
+fn group<'a>(analysis: &'a Analysis, outcomes: &'a [SweepOutcome]) -> Group<'a> {
+    let (a, b) = names(&outcomes[0]);
+    let points: Vec<&SweepPoint> = outcomes.iter().flat_map(|o| &o.points).collect();
+    let signs: Vec<Sign> = points.iter().map(|point| sign_of(point)).collect();
+    let factor = 1.0 + analysis.run.equivalence;
+    let band = (1.0 / factor, factor);
+    Group {
+        title: format!("{a} or {b}, by size of the values"),
+        subtitle: format!(
+            "Which is faster {}? Each number is the time of {b} over that of {a}: above 1, {a} \
+             faster.",
+            wording::task(&outcomes[0].workload, "")
+        ),
+        sizes: size_axis(&points),
+        ratios: ratio_axis(&points, band),
+        band,
+        legend: sign::legend(&signs, &a, &b, &wording::zone(analysis)),
+        sweeps: outcomes.iter().map(|o| sweep(analysis, o)).collect(),
+        a,
+        b,
+    }
+}
+
+fn sweep<'a>(analysis: &'a Analysis, outcome: &'a SweepOutcome) -> Sweep<'a> {
+    let zone = wording::zone(analysis);
+    let (a, b) = names(outcome);
+    let parts = parts::of_sweep(analysis, outcome);
+    let rounds = outcome.points.iter().filter_map(|p| p.estimate);
+    let rounds: Vec<usize> = rounds.map(|estimate| estimate.rounds).collect();
+    let point = |point: &SweepPoint| self::point(point, &a, &b, &zone);
+    let open = crossover::open_range(&outcome.finding);
+    Sweep {
+        id: &outcome.sweep.id,
+        setting: outcome.sweep.setting.as_deref().map(crossover::settings),
+        title: title(outcome),
+        headline: headline(analysis, outcome),
+        points: outcome.points.iter().map(point).collect(),
+        open: open.map(|range| (bytes(range.from), bytes(range.to))),
+        roots: &outcome.roots,
+        notes: notes(outcome, &parts),
+        evidence: parts::evidence(&parts, &rounds),
+        table: table::ratios(&ratios(outcome, &a, &b, &zone)),
+    }
+}
+
+/// What tells the sweep from others, and what it compares: `A or B: pages of 4 KiB`.
+pub(crate) fn title(outcome: &SweepOutcome) -> String {
+    let (a, b) = names(outcome);
+    match &outcome.sweep.setting {
+        Some(setting) => format!("{a} or {b}: {}", crossover::settings(setting)),
+        None => format!("{a} or {b}, by size of the values"),
+    }
+}
+
+/// What the sweep found, in a sentence or two.
+pub(crate) fn headline(analysis: &Analysis, outcome: &SweepOutcome) -> String {
+    worded(analysis, outcome, crossover::sentence)
+}
+
+/// The same in a few words.
+pub(crate) fn in_short(analysis: &Analysis, outcome: &SweepOutcome) -> String {
+    worded(analysis, outcome, crossover::in_short)
+}
+
+fn worded(
+    analysis: &Analysis,
+    outcome: &SweepOutcome,
+    word: fn(&stowplan_analysis::Crossover, &Context<'_>) -> String,
+) -> String {
+    let (a, b) = names(outcome);
+    let sizes: Vec<u64> = outcome.points.iter().map(|point| point.size).collect();
+    let context = Context {
+        a: &a,
+        b: &b,
+        sizes: &sizes,
+        zone: &wording::zone(analysis),
+    };
+    word(&outcome.finding, &context)
+}
+
+fn names(outcome: &SweepOutcome) -> (String, String) {
+    let sweep = &outcome.sweep;
+    (wording::quoted(&sweep.a), wording::quoted(&sweep.b))
+}
+
+fn sign_of(point: &SweepPoint) -> Sign {
+    Sign::of(point.verdict, point.estimate.as_ref())
+}
+
+fn point(point: &SweepPoint, a: &str, b: &str, zone: &str) -> Point {
+    let sign = sign_of(point);
+    let label = format::size(point.size);
+    let words = sign.words(a, b, zone);
+    let (text, figures) = match point.estimate {
+        Some(e) => (
+            format!(
+                "{} {}",
+                format::ratio(e.ratio),
+                format::interval(e.low, e.high)
+            ),
+            format!(
+                "{}, interval {} to {}, {} rounds: ",
+                format::ratio(e.ratio),
+                format::ratio(e.low),
+                format::ratio(e.high),
+                e.rounds
+            ),
+        ),
+        None => ("no data".to_owned(), String::new()),
+    };
+    Point {
+        size: bytes(point.size),
+        tooltip: format!("{label}: {figures}{words}"),
+        label,
+        ratio: point.estimate.map(|e| (e.ratio, e.low, e.high)),
+        text,
+        sign,
+    }
+}
+
+fn ratios(outcome: &SweepOutcome, a: &str, b: &str, zone: &str) -> Vec<Ratio> {
+    let points = outcome.points.iter();
+    points
+        .map(|point| Ratio {
+            setting: String::new(),
+            size: point.size,
+            estimate: point.estimate,
+            verdict: sign_of(point).words(a, b, zone),
+            published: None,
+        })
+        .collect()
+}
+
+fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
+    let sizes: Vec<u64> = outcome.points.iter().map(|point| point.size).collect();
+    let unreliable = outcome.points.iter();
+    let unreliable = unreliable.filter(|point| point.verdict == Verdict::Unreliable);
+    let unreliable: Vec<u64> = unreliable.map(|point| point.size).collect();
+    let mut notes = Vec::new();
+    notes.extend(wording::unreliable_sizes(&unreliable, &sizes));
+    if !outcome.same_durability {
+        let (a, b) = names(outcome);
+        let with_role = |role: Role| {
+            let mut cells = parts.first()?.cells.iter();
+            cells.find(|cell| cell.cell.role == role)
+        };
+        notes.push(wording::different_promises(
+            (&a, with_role(Role::Baseline)),
+            (&b, with_role(Role::Candidate)),
+        ));
+    }
+    notes
+}
+
+fn size_axis(points: &[&SweepPoint]) -> Scale {
+    let sizes = || points.iter().map(|point| bytes(point.size));
+    let (low, high) = (
+        sizes().fold(f64::INFINITY, f64::min),
+        sizes().fold(0.0, f64::max),
+    );
+    Scale::logarithmic(low, high)
+}
+
+fn ratio_axis(points: &[&SweepPoint], band: (f64, f64)) -> Scale {
+    let usable = |value: &f64| value.is_finite() && *value > 0.0;
+    let estimates = points.iter().filter_map(|point| point.estimate);
+    let ends: Vec<f64> = estimates
+        .flat_map(|e| [e.low, e.ratio, e.high])
+        .chain([band.0, band.1])
+        .filter(usable)
+        .collect();
+    let ends = || ends.iter().copied();
+    Scale::logarithmic(
+        ends().fold(f64::INFINITY, f64::min),
+        ends().fold(0.0, f64::max),
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "drawn")]
+fn bytes(size: u64) -> f64 {
+    size as f64
+}
