@@ -30,6 +30,8 @@ pub struct MatrixOutcome {
     pub cells: Vec<Vec<MatrixCell>>,
     /// What the published ratios are of; nothing without any.
     pub published_label: Option<String>,
+    /// What the study says about it.
+    pub note: Option<String>,
     /// One per row, in their order; side A is the internal store.
     pub rules: Vec<Rule>,
 }
@@ -79,6 +81,7 @@ pub(crate) fn matrix(
         external_label: spec.external_label(),
         cells: cells.collect(),
         published_label: spec.published.as_ref().map(|found| found.label.clone()),
+        note: spec.note.clone(),
         rules: rules_of_thumb(&sweeps(spec, &columns)),
     })
 }

@@ -14,6 +14,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         "intern-v-extern",
         include_str!("../../../studies/intern-v-extern.toml"),
     ),
+    (
+        "blob-or-not",
+        include_str!("../../../studies/blob-or-not.toml"),
+    ),
 ];
 
 /// Every built-in study.

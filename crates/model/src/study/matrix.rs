@@ -26,6 +26,13 @@ pub struct MatrixSpec {
     pub sizes: Vec<u64>,
     /// Bytes of values in the dataset of each column; the number of values follows.
     pub bytes: u64,
+    /// How far a value's size may lie from its column's, percent: each size within that is equally
+    /// likely. 0 unless given: all of one size.
+    #[serde(default)]
+    pub spread_percent: u8,
+    /// What should stand below the matrix, a sentence or two.
+    #[serde(default)]
+    pub note: Option<String>,
     /// Bytes that one block reads or writes, as near as whole values allow; by default a block
     /// holds as many operations as last about 25 ms.
     #[serde(default)]
@@ -142,15 +149,30 @@ impl MatrixSpec {
     /// The dataset of a column: its name tells the number and the size of its values, so that
     /// matrices which agree in both share it.
     fn dataset_name(&self, size: u64) -> String {
-        format!("{}x{}", self.count(size), short(size))
+        let name = format!("{}x{}", self.count(size), short(size));
+        match self.spread_percent {
+            0 => name,
+            percent => format!("{name}-spread{percent}"),
+        }
     }
 
     fn dataset(&self, size: u64) -> DatasetSpec {
         DatasetSpec {
             count: self.count(size),
-            size: SizeDistribution::Fixed { bytes: size },
+            size: self.distribution(size),
             content: Default::default(),
             seed: 1,
+        }
+    }
+
+    fn distribution(&self, size: u64) -> SizeDistribution {
+        let spread = size / 100 * u64::from(self.spread_percent);
+        match spread {
+            0 => SizeDistribution::Fixed { bytes: size },
+            spread => SizeDistribution::Uniform {
+                min: size - spread,
+                max: size + spread,
+            },
         }
     }
 
@@ -244,12 +266,14 @@ fn label(cell: &CellSpec) -> String {
     cell.label.clone().unwrap_or_else(spec)
 }
 
-/// A size in bytes as part of a name: `10k`, `1m`, `4096`.
+/// A size in bytes as part of a name: `10k`, `1m`, `64Ki`, `100`.
 fn short(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),
         _ if bytes.is_multiple_of(1_000_000) => format!("{}m", bytes / 1_000_000),
         _ if bytes.is_multiple_of(1_000) => format!("{}k", bytes / 1_000),
+        _ if bytes.is_multiple_of(1 << 20) => format!("{}Mi", bytes >> 20),
+        _ if bytes.is_multiple_of(1 << 10) => format!("{}Ki", bytes >> 10),
         _ => bytes.to_string(),
     }
 }

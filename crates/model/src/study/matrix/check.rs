@@ -100,6 +100,12 @@ impl MatrixSpec {
 
     /// What a scale can change.
     fn check_grid(&self) -> Result<(), Wrong> {
+        if self.spread_percent > 90 {
+            return Err((
+                "spread_percent",
+                format!("must be from 0 to 90, not {}", self.spread_percent),
+            ));
+        }
         rising("sizes", &self.sizes)?;
         rising("rows", &self.rows)?;
         if self.sizes.first() == Some(&0) {
