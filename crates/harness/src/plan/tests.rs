@@ -1,5 +1,7 @@
 use super::*;
 
+mod matrix;
+
 const STUDY: &str = r#"
 name = "places"
 title = "Places for blobs"

@@ -356,6 +356,31 @@ mod tests {
     }
 
     #[test]
+    fn what_nothing_uses_any_more_is_removed_and_can_be_made_again() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path());
+        let cell = writing("files", PerTransaction::All);
+        instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
+        let place = instances.place(&cell);
+        fs::create_dir(&place.instance).unwrap();
+        fs::write(place.versions.as_ref().unwrap(), "").unwrap();
+        instances.built.insert(cell.instance.clone());
+        assert_eq!(instances.next_version(&cell), 1);
+
+        instances.release(&cell).unwrap();
+        instances.release_dataset("blobs").unwrap();
+        assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0);
+        assert!(instances.opened("blobs").is_err());
+        assert!(!instances.built.contains(&cell.instance));
+        assert_eq!(instances.next_version(&cell), 1, "it begins anew");
+
+        instances.release(&cell).unwrap();
+        instances.release_dataset("blobs").unwrap();
+        let again = instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
+        assert!(again.is_some());
+    }
+
+    #[test]
     fn what_a_store_takes_is_told_beside_the_bytes_of_its_values() {
         let work = tempfile::tempdir().unwrap();
         let mut instances = Instances::new(work.path());

@@ -1,0 +1,174 @@
+//! Matrices in a plan, and the room of what they build.
+
+use super::*;
+
+const MATRIX: &str = r#"
+name = "m"
+title = "M"
+question = "?"
+
+[scales.quick]
+skip = ["write"]
+max_rounds = 10
+[scales.quick.matrix.read]
+sizes = [20_000]
+rows = [4_096]
+bytes = 1_000_000
+
+[[matrix]]
+id = "read"
+title = "Reads"
+sizes = [10_000, 20_000, 50_000]
+bytes = 400_000_000
+internal = { store = "sqlite" }
+row_setting = "page_size"
+rows = [1_024, 16_384, 40_960]
+external = { store = "files-indexed" }
+
+[[matrix]]
+id = "write"
+title = "Writes"
+workload = { operation = "overwrite" }
+sizes = [20_000]
+bytes = 400_000_000
+block_bytes = 10_000_000
+max_rounds = 20
+internal = { store = "sqlite:journal=off" }
+row_setting = "page_size"
+rows = [1_024]
+external = { store = "files-indexed:write=in-place" }
+"#;
+
+fn text() -> String {
+    MATRIX.replace("40_960", "65_536")
+}
+
+fn matrix(options: &PlanOptions) -> Plan {
+    plan(study(&text()), options).unwrap()
+}
+
+#[test]
+fn the_comparisons_of_matrices_are_planned_size_by_size() {
+    let plan = matrix(&PlanOptions::default());
+    let expected = ["read-10k", "read-20k", "write-20k", "read-50k"];
+    assert_eq!(comparison_ids(&plan), expected);
+    assert_eq!(
+        ids(comparison(&plan, "write-20k")),
+        [
+            "write-20k/external",
+            "write-20k/external#2",
+            "write-20k/1024"
+        ]
+    );
+    assert_eq!(comparison(&plan, "write-20k").max_rounds, 20);
+    let operations = cell(&plan, "write-20k/1024").workload.operations;
+    assert_eq!(operations, Some(500));
+    let datasets: Vec<&String> = plan.datasets.keys().collect();
+    assert_eq!(datasets, ["20000x20k", "40000x10k", "8000x50k"]);
+}
+
+#[test]
+fn matrices_share_what_is_built_where_they_agree() {
+    let plan = matrix(&PlanOptions::default());
+    let instance = |id| cell(&plan, id).instance.as_str();
+    assert_eq!(instance("read-20k/1024"), instance("write-20k/1024"));
+    assert_eq!(
+        instance("read-20k/external"),
+        instance("write-20k/external")
+    );
+    assert_ne!(instance("read-20k/1024"), instance("read-20k/16384"));
+    assert_ne!(instance("read-20k/1024"), instance("read-50k/1024"));
+}
+
+#[test]
+fn a_value_that_the_setting_does_not_take_is_refused_with_its_cell() {
+    let message = refusal(MATRIX, &PlanOptions::default());
+    assert!(
+        message.contains("comparison 'read-10k', cell '40960'") && message.contains("power of two"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_scale_changes_and_skips_matrices() {
+    let plan = matrix(&at("quick"));
+    assert_eq!(comparison_ids(&plan), ["read-20k"]);
+    let read = comparison(&plan, "read-20k");
+    assert_eq!(
+        ids(read),
+        ["read-20k/external", "read-20k/external#2", "read-20k/4096"]
+    );
+    assert_eq!(read.max_rounds, 10);
+    assert_eq!(plan.datasets["50x20k"].count, 50);
+    assert_eq!(plan.study.matrices[0].rows, [4_096], "as it is analysed");
+}
+
+#[test]
+fn only_takes_a_matrix_by_its_name_or_one_of_its_comparisons_or_cells() {
+    let ids_of = |names: &[&str]| {
+        let plan = matrix(&only(names));
+        let ids = comparison_ids(&plan);
+        ids.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ids_of(&["read"]), ["read-10k", "read-20k", "read-50k"]);
+    assert_eq!(ids_of(&["read-50k", "write"]), ["write-20k", "read-50k"]);
+    assert_eq!(ids_of(&["read-10k/1024"]), ["read-10k"]);
+    let message = refusal(&text(), &only(&["raed"]));
+    assert!(message.contains("did you mean 'read'?"), "{message}");
+    assert!(
+        !message.contains("read-10k/1024"),
+        "the cells of a matrix are too many to list: {message}"
+    );
+    let message = refusal(&text(), &only(&["read-10k/1042"]));
+    assert!(
+        message.contains("did you mean 'read-10k/1024'?"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_disk_must_hold_one_size_of_a_matrix_unless_everything_is_kept() {
+    let whole = matrix(&PlanOptions::default());
+    let column = |name: &str| needs(&matrix(&only(&[name])), false).disk_bytes;
+    let at_a_time = needs(&whole, false).disk_bytes;
+    assert_eq!(
+        at_a_time,
+        column("read-20k"),
+        "reads and overwrites share it"
+    );
+    let kept = needs(&whole, true).disk_bytes;
+    assert_eq!(kept, 3 * at_a_time);
+    assert!(at_a_time > 5 * 400_000_000, "the dataset and four stores");
+    assert!(
+        needs(&whole, false).least_seconds >= needs(&whole, true).least_seconds,
+        "everything is built either way"
+    );
+}
+
+#[test]
+fn what_is_used_again_later_needs_its_room_in_between() {
+    // The other tests' study: `blobs` in the first three comparisons, `spare` in the last.
+    let plan = planned(&PlanOptions::default());
+    let read = &plan.comparisons[0];
+    assert_eq!(
+        comparison_ids(&plan),
+        ["read", "cold", "write", "lax-first"]
+    );
+    let later = Uses::of(&plan.comparisons[1..]);
+    let unused: Vec<&str> = read
+        .cells
+        .iter()
+        .filter(|cell| !later.instance(cell))
+        .map(|cell| cell.key.as_str())
+        .collect();
+    assert_eq!(unused, ["sql", "tree"], "files are overwritten later");
+    assert!(later.dataset("blobs") && later.dataset("spare"));
+    assert!(!Uses::of(&plan.comparisons[3..]).dataset("blobs"));
+    assert!(Uses::of(&[]) == Uses::default());
+    let all = Uses::of(&plan.comparisons);
+    let files = cell(&plan, "read/dir");
+    let exists: Vec<bool> = (0..4).map(|i| all.instance_exists(files, i)).collect();
+    assert_eq!(exists, [true, true, true, false]);
+    let spare: Vec<bool> = (0..4).map(|i| all.dataset_exists("spare", i)).collect();
+    assert_eq!(spare, [false, false, false, true]);
+}
