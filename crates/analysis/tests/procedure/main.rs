@@ -8,6 +8,8 @@ mod findings;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
 mod simulated_drift;

@@ -1,0 +1,255 @@
+//! Matrices of made-up runs.
+
+use crate::support::{RULE, block, cell, id};
+use std::collections::BTreeMap;
+use stowplan_analysis::{Analysis, Crossover, MatrixOutcome, Side, Verdict, analyse};
+use stowplan_model::{
+    Cell, CellId, Comparison, Contrast, Environment, Measurement, Operation, Plan, Record, Role,
+    RunHeader, SCHEMA_VERSION, Study,
+};
+
+const STUDY: &str = r#"
+name = "t"
+title = "T"
+question = "?"
+[[matrix]]
+id = "read"
+title = "Reads"
+sizes = [10_000, 100_000, 1_000_000]
+bytes = 10_000_000
+internal = { store = "sqlite", label = "SQLite" }
+row_setting = "page_size"
+rows = [1_024, 8_192]
+external = { store = "files-indexed", label = "files" }
+[matrix.published]
+label = "2011"
+sizes = [10_000, 1_000_000]
+ratios = { 8192 = [2.24, 0.72] }
+"#;
+
+/// The time of each cell, in microseconds a block: external, then each row.
+type Column = [f64; 3];
+
+fn study() -> Study {
+    Study::parse(STUDY, "t.toml").unwrap().expanded()
+}
+
+fn member(comparison: &str, key: &str, role: Role) -> Cell {
+    Cell {
+        id: CellId(format!("{comparison}/{key}")),
+        ..cell(key, role)
+    }
+}
+
+/// A column of the plan, as the harness plans it.
+fn column(id: &str) -> Comparison {
+    let cells = vec![
+        member(id, "external", Role::Baseline),
+        member(id, "external#2", Role::Control),
+        member(id, "1024", Role::Candidate),
+        member(id, "8192", Role::Candidate),
+    ];
+    Comparison {
+        id: id.to_owned(),
+        title: id.to_owned(),
+        contrasts: cells[2..]
+            .iter()
+            .map(|cell| Contrast {
+                cell: cell.id.clone(),
+                reference: cells[0].id.clone(),
+            })
+            .collect(),
+        cells,
+        not_applicable: BTreeMap::new(),
+        max_rounds: 40,
+    }
+}
+
+/// Ten rounds of a column; the control takes `control` times as long as the baseline.
+fn measured(id_of: &str, times: Column, control: f64) -> Vec<Measurement> {
+    let [external, row_1024, row_8192] = times;
+    let cells = [
+        ("external", external),
+        ("external#2", external * control),
+        ("1024", row_1024),
+        ("8192", row_8192),
+    ];
+    (0..10)
+        .flat_map(|round| {
+            cells.map(|(key, micros)| {
+                let jitter = 1.0 + f64::from((round * 7 + key.len() as u32) % 5) / 1_000.0;
+                Measurement {
+                    cell: CellId(format!("{id_of}/{key}")),
+                    ..block(&id(key).0, round, (micros * 1_000.0 * jitter) as u64)
+                }
+            })
+        })
+        .collect()
+}
+
+fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
+    let study = study();
+    let header = Record::Run(RunHeader {
+        schema: SCHEMA_VERSION,
+        started: "2026-01-01T00:00:00Z".to_owned(),
+        seed: 1,
+        plan: Plan {
+            datasets: study.datasets.clone(),
+            study,
+            scale: "seed".to_owned(),
+            comparisons: columns.iter().map(|id| column(id)).collect(),
+            sweeps: Vec::new(),
+        },
+        environment: Environment::default(),
+        equivalence: RULE.equivalence,
+        max_rounds: RULE.max_rounds,
+        precision: RULE.precision,
+    });
+    let records: Vec<Record> = [header]
+        .into_iter()
+        .chain(blocks.into_iter().map(Record::Measurement))
+        .collect();
+    analyse(&records, None).unwrap()
+}
+
+/// 1024: as fast as files at 10k and slower above. 8192: twice as fast at 10k, half at 1m.
+fn blocks() -> Vec<Measurement> {
+    [
+        measured("read-10k", [10.0, 10.0, 5.0], 1.0),
+        measured("read-100k", [20.0, 40.0, 20.0], 1.0),
+        measured("read-1m", [100.0, 400.0, 200.0], 1.0),
+    ]
+    .concat()
+}
+
+fn matrix(columns: &[&str], blocks: Vec<Measurement>) -> MatrixOutcome {
+    let mut matrices = analysed(columns, blocks).matrices;
+    assert_eq!(matrices.len(), 1);
+    matrices.remove(0)
+}
+
+const ALL: [&str; 3] = ["read-10k", "read-100k", "read-1m"];
+
+#[test]
+fn a_matrix_shows_external_over_internal_by_row_and_column() {
+    let matrix = matrix(&ALL, blocks());
+    assert_eq!(
+        (matrix.id.as_str(), matrix.title.as_str()),
+        ("read", "Reads")
+    );
+    assert_eq!(matrix.operation, Operation::Read);
+    assert_eq!(matrix.row_setting, "page_size");
+    assert_eq!(matrix.rows, [1_024, 8_192]);
+    assert_eq!(matrix.columns, [10_000, 100_000, 1_000_000]);
+    assert_eq!(matrix.row_labels[1], "SQLite, page_size 8192");
+    assert_eq!(matrix.external_label, "files");
+    let ratios: Vec<Vec<f64>> = matrix
+        .cells
+        .iter()
+        .map(|row| row.iter().map(|c| c.estimate.unwrap().ratio).collect())
+        .collect();
+    for (row, expected) in ratios.iter().zip([[1.0, 0.5, 0.25], [2.0, 1.0, 0.5]]) {
+        for (ratio, expected) in row.iter().zip(expected) {
+            assert!((ratio / expected - 1.0).abs() < 0.01, "{ratios:?}");
+        }
+    }
+}
+
+#[test]
+fn the_verdict_and_the_interval_are_those_of_the_external_store() {
+    let matrix = matrix(&ALL, blocks());
+    let verdicts: Vec<Vec<Verdict>> = matrix
+        .cells
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.verdict).collect())
+        .collect();
+    use Verdict::{Equivalent, Faster, Slower};
+    assert_eq!(
+        verdicts,
+        [[Equivalent, Faster, Faster], [Slower, Equivalent, Faster]]
+    );
+    for cell in matrix.cells.iter().flatten() {
+        let estimate = cell.estimate.unwrap();
+        assert!(
+            estimate.low < estimate.ratio && estimate.ratio < estimate.high,
+            "{estimate:?}"
+        );
+    }
+    assert_eq!(matrix.cells[1][2].cell.0, "read-1m/8192");
+}
+
+#[test]
+fn published_ratios_stand_in_their_cells_and_nowhere_else() {
+    let matrix = matrix(&ALL, blocks());
+    let published: Vec<Vec<Option<f64>>> = matrix
+        .cells
+        .iter()
+        .map(|row| row.iter().map(|cell| cell.published).collect())
+        .collect();
+    assert_eq!(
+        published,
+        [vec![None; 3], vec![Some(2.24), None, Some(0.72)]]
+    );
+    assert_eq!(matrix.published_label.as_deref(), Some("2011"));
+}
+
+#[test]
+fn each_row_has_a_rule_whose_side_a_is_the_internal_store() {
+    let matrix = matrix(&ALL, blocks());
+    let settings: Vec<&str> = matrix.rules.iter().map(|r| r.setting.as_str()).collect();
+    assert_eq!(settings, ["1024", "8192"]);
+    let Crossover::Zone {
+        smaller, low, high, ..
+    } = matrix.rules[1].crossover
+    else {
+        panic!("{:?}", matrix.rules[1]);
+    };
+    assert_eq!((smaller, low, high), (Side::A, 10_000, 1_000_000));
+    assert!(
+        matches!(
+            matrix.rules[0].crossover,
+            Crossover::NeverSlower { side: Side::B, .. }
+        ),
+        "{:?}",
+        matrix.rules[0]
+    );
+}
+
+#[test]
+fn a_column_that_failed_its_gate_claims_nothing_and_spoils_no_other() {
+    let blocks = [
+        measured("read-10k", [10.0, 10.0, 5.0], 1.0),
+        measured("read-100k", [20.0, 40.0, 20.0], 1.5),
+        measured("read-1m", [100.0, 400.0, 200.0], 1.0),
+    ];
+    let matrix = matrix(&ALL, blocks.concat());
+    for row in &matrix.cells {
+        let reliable: Vec<bool> = row.iter().map(|cell| cell.reliable).collect();
+        assert_eq!(reliable, [true, false, true]);
+        assert_eq!(row[1].verdict, Verdict::Unreliable);
+        assert_ne!(row[2].verdict, Verdict::Unreliable);
+    }
+}
+
+#[test]
+fn a_column_that_was_not_planned_is_a_gap_of_which_the_rules_say_nothing() {
+    let blocks = measured("read-10k", [10.0, 10.0, 5.0], 1.0);
+    let matrix = matrix(&["read-10k"], blocks);
+    let cell = &matrix.cells[1][1];
+    assert_eq!((cell.estimate, cell.verdict), (None, Verdict::NoData));
+    assert!(cell.reliable);
+    assert_eq!(
+        matrix.rules[1].crossover,
+        Crossover::Throughout {
+            winner: Side::A,
+            from: 10_000,
+            to: 10_000
+        }
+    );
+}
+
+#[test]
+fn a_matrix_without_a_single_measurement_is_not_shown() {
+    assert!(analysed(&ALL, Vec::new()).matrices.is_empty());
+    assert!(analysed(&[], Vec::new()).matrices.is_empty());
+}
