@@ -12,5 +12,6 @@ mod ending;
 mod input;
 mod kvtest;
 mod kvtest_run;
+mod matrix;
 mod report;
 mod run;

@@ -1,0 +1,183 @@
+//! Matrices of settings and sizes, from their file to what remains of them.
+
+use crate::bench::{Bench, entries};
+use std::collections::BTreeSet;
+use std::thread;
+use std::time::Duration;
+use stowplan_model::Record;
+
+/// Three sizes by two page sizes, which take about two seconds.
+const MATRIX: &str = r#"
+name = "places"
+title = "Places"
+question = "Inside or outside?"
+[[matrix]]
+id = "read"
+title = "Reads"
+sizes = [1_000, 2_000, 4_000]
+bytes = 400_000
+block_bytes = 200_000
+max_rounds = 10
+internal = { store = "sqlite", label = "SQLite" }
+row_setting = "page_size"
+rows = [1_024, 4_096]
+external = { store = "files-indexed", label = "files" }
+[matrix.published]
+label = "long ago"
+sizes = [1_000, 4_000]
+ratios = { 4096 = [2.5, 0.5] }
+[[matrix]]
+id = "write"
+title = "Overwrites"
+workload = { operation = "overwrite" }
+sizes = [2_000]
+bytes = 400_000
+block_bytes = 200_000
+max_rounds = 10
+internal = { store = "sqlite:journal=off,synchronous=off" }
+row_setting = "page_size"
+rows = [1_024]
+external = { store = "files-indexed:write=in-place" }
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("places.toml", MATRIX);
+    bench
+}
+
+const RUN: [&str; 4] = ["study", "places.toml", "--output", "out"];
+
+#[test]
+fn a_matrix_is_measured_and_analysed_cell_by_cell() {
+    let bench = bench();
+    let run = bench.run(&[&RUN[..], &["--json"]].concat());
+    run.exits(0);
+    let document: serde_json::Value = serde_json::from_str(&run.stdout()).unwrap();
+    let matrices = document["matrices"].as_array().unwrap();
+    assert_eq!(matrices.len(), 2);
+    let read = &matrices[0];
+    assert_eq!(read["columns"], serde_json::json!([1_000, 2_000, 4_000]));
+    for (row, setting) in [(0, 1_024), (1, 4_096)] {
+        for (column, size) in [(0, "1k"), (1, "2k"), (2, "4k")] {
+            let cell = &read["cells"][row][column];
+            assert_eq!(cell["cell"], format!("read-{size}/{setting}"));
+            let ratio = |what: &str| cell["estimate"][what].as_f64().unwrap();
+            assert!(
+                0.0 < ratio("low") && ratio("low") <= ratio("ratio"),
+                "{cell}"
+            );
+        }
+    }
+    assert_eq!(read["cells"][1][2]["published"], 0.5);
+    assert_eq!(read["cells"][0][2]["published"], serde_json::Value::Null);
+    assert_eq!(read["rules"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_size_is_built_once_for_all_matrices_and_everything_is_gone_at_the_end() {
+    let bench = bench();
+    bench.run(&RUN).exits(0);
+    assert_eq!(
+        entries(&bench.path("out")),
+        ["report.html", "result.jsonl", "summary.md"]
+    );
+    let records = bench.records("out");
+    let built: Vec<String> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Preparation(made) => Some(made.what.clone()),
+            _ => None,
+        })
+        .collect();
+    let distinct: BTreeSet<&String> = built.iter().collect();
+    assert_eq!(built.len(), distinct.len(), "{built:?}");
+    // Three sizes, each with its dataset, two databases, and files.
+    assert_eq!(built.len(), 3 * 4, "{built:?}");
+    let weighed = records.iter().filter_map(|record| match record {
+        Record::Footprint(f) if !f.after_workloads => Some(f.instance.clone()),
+        _ => None,
+    });
+    assert_eq!(weighed.collect::<BTreeSet<_>>().len(), 3 * 3);
+}
+
+/// The sizes of which something lies in the work directory, each time that it is looked at.
+fn sizes_seen(bench: &Bench, arguments: &[&str]) -> BTreeSet<Vec<&'static str>> {
+    let mut run = bench.command(arguments).spawn().unwrap();
+    let work = bench.path("out/work");
+    let mut seen = BTreeSet::new();
+    while run.try_wait().unwrap().is_none() {
+        let names: Vec<String> = std::fs::read_dir(&work)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        let sizes = ["400x1k", "200x2k", "100x4k"];
+        let there = |size: &&str| names.iter().any(|name| name.contains(*size));
+        seen.insert(sizes.into_iter().filter(there).collect());
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert!(run.wait().unwrap().success());
+    seen
+}
+
+#[test]
+fn the_disk_never_holds_more_than_one_size() {
+    let bench = bench();
+    let seen = sizes_seen(&bench, &RUN);
+    for size in ["400x1k", "200x2k", "100x4k"] {
+        assert!(seen.contains(&vec![size]), "{size} in {seen:?}");
+    }
+    assert!(seen.iter().all(|sizes| sizes.len() <= 1), "{seen:?}");
+}
+
+#[test]
+fn with_keep_every_size_stays() {
+    let bench = bench();
+    let seen = sizes_seen(&bench, &[&RUN[..], &["--keep"]].concat());
+    assert!(
+        seen.contains(&vec!["400x1k", "200x2k", "100x4k"]),
+        "{seen:?}"
+    );
+    let left = entries(&bench.path("out/work"));
+    let stores = left.iter().filter(|name| name.starts_with("store-"));
+    assert_eq!(stores.count(), 3 * 3, "{left:?}");
+}
+
+#[test]
+fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
+    let bench = Bench::new();
+    let room = |more: &[&str]| {
+        let run = bench.run(&[&["study", "intern-v-extern", "--dry-run"], more].concat());
+        run.exits(0).prints("read-10k").prints("overwrite-1m");
+        let text = run.stdout();
+        let line = text.lines().find(|line| line.starts_with("needs about"));
+        line.unwrap().split(" of disk").next().unwrap().to_owned()
+    };
+    assert_eq!(room(&[]), "needs about 1.83 GB");
+    assert_eq!(room(&["--keep"]), "needs about 12.8 GB");
+}
+
+#[test]
+fn a_mistake_in_a_matrix_is_refused_where_it_stands() {
+    let bench = bench();
+    bench.write(
+        "bad.toml",
+        &MATRIX.replace("[1_024, 4_096]", "[4_096, 1_024]"),
+    );
+    bench
+        .run(&["study", "bad.toml"])
+        .refuses("bad.toml:14:8: matrix 'read', rows: give each once, by rising number");
+    bench.write("bad.toml", &MATRIX.replace("[1_024, 4_096]", "[1_000]"));
+    bench
+        .run(&["study", "bad.toml"])
+        .refuses("matrix 'read', published: there is no row '4096'");
+    bench.write(
+        "bad.toml",
+        &MATRIX.replace("rows = [1_024]\n", "rows = [1_000]\n"),
+    );
+    bench
+        .run(&["study", "bad.toml"])
+        .refuses("comparison 'write-2k', cell '1000'");
+}
