@@ -73,7 +73,7 @@ fn a_matrix_becomes_one_comparison_per_size_all_of_one_size_after_each_other() {
         "read-10k",
         "read-20k",
         "write-20k",
-        "write-20480",
+        "write-20Ki",
         "read-1m",
     ];
     assert_eq!(ids, expected);
@@ -120,13 +120,13 @@ fn matrices_that_agree_in_number_and_size_of_values_share_a_dataset() {
     };
     assert_eq!(of("read-20k"), "100x20k");
     assert_eq!(of("read-20k"), of("write-20k"));
-    assert_eq!(of("write-20480"), "97x20480");
-    let dataset = &study.datasets["97x20480"];
+    assert_eq!(of("write-20Ki"), "97x20Ki");
+    let dataset = &study.datasets["97x20Ki"];
     assert_eq!((dataset.count, dataset.size.mean()), (97, 20_480));
     let names: Vec<&String> = study.datasets.keys().collect();
     assert_eq!(
         names,
-        ["100x20k", "200x10k", "2x1m", "97x20480", "few"],
+        ["100x20k", "200x10k", "2x1m", "97x20Ki", "few"],
         "and nothing else"
     );
 }
@@ -139,7 +139,7 @@ fn a_block_of_given_bytes_holds_fewer_operations_the_larger_the_values() {
         found.unwrap().workload.operations
     };
     assert_eq!(operations("write-20k"), Some(5));
-    assert_eq!(operations("write-20480"), Some(4));
+    assert_eq!(operations("write-20Ki"), Some(4));
     assert_eq!(operations("read-20k"), None, "about 25 ms");
 }
 
