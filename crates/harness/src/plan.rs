@@ -204,7 +204,10 @@ fn expand(
     }
     let mut cells = Vec::new();
     let mut not_applicable = BTreeMap::new();
-    for (key, cell) in spec.cells.iter().filter(|(key, _)| wanted(key)) {
+    let mut specs: Vec<_> = spec.cells.iter().filter(|(key, _)| wanted(key)).collect();
+    // The rows of a matrix are called by numbers: by value they are easier to read.
+    specs.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
+    for (key, cell) in specs {
         let cell = build_cell(study, spec, key, cell)?;
         match objection(&cell, study, options) {
             Some(reason) => {
