@@ -83,7 +83,12 @@ fn everywhere(from: u64, to: u64) -> String {
     format!("at every size measured from {from} to {to}")
 }
 
-/// Whether anything at all was decided.
+/// `at any size measured from 1 KiB to 16 KiB`, where something is denied.
+fn anywhere(from: u64, to: u64) -> String {
+    everywhere(from, to).replacen("every", "any", 1)
+}
+
+/// Whether nothing at all was decided.
 fn undecided(evidence: &[Finding]) -> bool {
     let mut evidence = evidence.iter();
     evidence.all(|finding| finding.standing == Standing::Undecided)
@@ -119,8 +124,8 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             to,
             wins,
         } => format!(
-            "Not slower by more than {zone}, {}: {}; {}.",
-            everywhere(*from, *to),
+            "Not slower by more than {zone} {}: {}; {}.",
+            anywhere(*from, *to),
             name(*side),
             faster_at(wins, context)
         ),
@@ -131,7 +136,7 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
         Crossover::NobodyWins { from, to, except } => format!(
             "Between {a} and {b}, no difference above {zone} is shown {}; {}, equivalence is not \
              shown either.",
-            everywhere(*from, *to),
+            anywhere(*from, *to),
             context.at_findings(except)
         ),
         Crossover::BothEnds {
@@ -188,8 +193,8 @@ fn no_order(evidence: &[Finding]) -> String {
     let (Some(first), Some(last)) = (evidence.first(), evidence.last()) else {
         return "No verdict: no size was measured.".to_owned();
     };
-    let range = everywhere(first.size, last.size);
     if undecided(evidence) {
+        let range = anywhere(first.size, last.size);
         return format!("No verdict: nothing is decided {range}.");
     }
     let why = match (first.standing, last.standing) {
@@ -309,7 +314,7 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
         } => format!(
             "{} is not slower by more than {zone} {}, and {}",
             place(*side),
-            everywhere(*from, *to),
+            anywhere(*from, *to),
             faster_at(wins, context)
         ),
         Crossover::Equivalent { from, to } => format!(
