@@ -134,6 +134,9 @@ impl Page {
             }
             self.heading(3, "Rules of thumb on this machine");
             self.list(matrix.rules.iter().map(|rule| escape(rule)));
+            if let Some(remark) = matrix.remark {
+                self.paragraph(&escape(remark));
+            }
             self.paragraph(&escape(&matrix.evidence));
         }
     }

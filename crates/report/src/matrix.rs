@@ -29,6 +29,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) published: Option<(String, Vec<Vec<Field>>)>,
     /// A sentence per row: where to keep values of which size.
     pub(crate) rules: Vec<String>,
+    /// What the study says about it.
+    pub(crate) remark: Option<&'a str>,
     /// What must be said about it, such as that nothing is claimed of a column.
     pub(crate) notes: Vec<String>,
     /// What the numbers rest on.
@@ -70,7 +72,7 @@ fn matrix<'a>(analysis: &'a Analysis, outcome: &'a MatrixOutcome) -> Matrix<'a> 
     Matrix {
         id: &outcome.id,
         title: &outcome.title,
-        subtitle: subtitle(outcome),
+        subtitle: format!("{}{}", subtitle(outcome), spread(analysis, outcome)),
         row_title: outcome.row_setting.replace(['-', '_'], " "),
         rows: outcome.rows.iter().map(|r| row(outcome, *r)).collect(),
         columns: outcome.columns.iter().map(|s| format::size(*s)).collect(),
@@ -80,6 +82,7 @@ fn matrix<'a>(analysis: &'a Analysis, outcome: &'a MatrixOutcome) -> Matrix<'a> 
             .clone()
             .map(|label| (label, fields(outcome, published))),
         rules: rules(outcome, &zone),
+        remark: outcome.note.as_deref(),
         notes: notes(outcome, &parts),
         evidence: parts::evidence(&parts, &rounds),
         legend: sign::legend(&signs, "inside", "outside", &zone),
@@ -102,6 +105,16 @@ fn subtitle(outcome: &MatrixOutcome) -> String {
         internal_label(outcome),
         outcome.external_label
     )
+}
+
+/// How far sizes lie from those of their columns, if they do.
+fn spread(analysis: &Analysis, outcome: &MatrixOutcome) -> String {
+    let mut specs = analysis.run.plan.study.matrices.iter();
+    let spec = specs.find(|spec| spec.id == outcome.id);
+    match spec.map_or(0, |spec| spec.spread_percent) {
+        0 => String::new(),
+        percent => format!(" Sizes lie up to {percent}% from that of their column."),
+    }
 }
 
 /// The internal store without the setting of the rows.

@@ -388,11 +388,12 @@ fn work(analysis: &Analysis, cell: &CellSummary) -> String {
 /// The same of any workload; `size` says how large the values are, with a space before it.
 pub(crate) fn task(workload: &Workload, size: &str) -> String {
     let verb = match workload.operation {
+        Operation::Read => "read",
         Operation::Overwrite => "overwrite",
-        Operation::Mix => "read and overwrite",
-        other if other.writes() => "read and overwrite",
-        _ => "read",
+        Operation::Mix => "read or overwrite",
     };
+    let share = workload.write_percent;
+    let share = share.map_or_else(String::new, |share| format!(" ({share}% overwrites)"));
     let cache = match workload.cache {
         _ if workload.operation.writes() => "",
         CacheState::Warm => " that are in the page cache",
@@ -403,8 +404,13 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         PerTransaction::All => String::new(),
         per => format!(", {per}"),
     };
+    let age = match workload.age {
+        0 => String::new(),
+        1 => ", after every value was replaced once".to_owned(),
+        age => format!(", after every value was replaced {age} times"),
+    };
     format!(
-        "to {verb} values{size}{cache} in {} order{transactions}",
+        "to {verb} values{size}{share}{cache} in {} order{transactions}{age}",
         workload.order.name()
     )
 }

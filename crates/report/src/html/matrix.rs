@@ -26,7 +26,7 @@ fn figure(matrix: &Matrix<'_>) -> String {
     format!(
         "<figure class=\"chart matrix\" id=\"matrix-{}\"><figcaption><h3>{}</h3><p>{}</p>\
          </figcaption>{}<div class=\"maps\">{}{published}</div><p class=\"legend\">{}</p>\
-         <p class=\"legend shades\">{}</p>{}<p class=\"noise\">{}</p>{}</figure>\n",
+         <p class=\"legend shades\">{}</p>{}{}<p class=\"noise\">{}</p>{}</figure>\n",
         anchor(matrix.id),
         escape(matrix.title),
         escape(&matrix.subtitle),
@@ -35,6 +35,9 @@ fn figure(matrix: &Matrix<'_>) -> String {
         sign_legend(&matrix.legend),
         shade_legend(),
         rules(matrix),
+        matrix
+            .remark
+            .map_or_else(String::new, |remark| format!("<p>{}</p>", escape(remark))),
         escape(&format!("{} {}", matrix.evidence, put_together(matrix))),
         folded(&format!("All {ratios} ratios with their intervals"), &all)
     )

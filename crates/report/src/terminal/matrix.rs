@@ -28,6 +28,9 @@ pub(super) fn draw(canvas: &mut Canvas, matrix: &Matrix<'_>, verbose: bool) {
     for rule in &matrix.rules {
         canvas.hanging(&[span("•", Tone::Faint)], 2, rule, Tone::Plain);
     }
+    if let Some(remark) = matrix.remark {
+        canvas.paragraph(remark, 0, Tone::Plain);
+    }
     canvas.paragraph(&matrix.evidence, 0, Tone::Faint);
 }
 
