@@ -166,19 +166,24 @@ const SYSTEMS: [(&str, &str); 5] = [
 ];
 
 /// A cell in short.
-struct Draft {
-    comparison: &'static str,
-    key: &'static str,
-    label: &'static str,
-    role: Role,
-    store: &'static str,
-    nanoseconds: f64,
-    claim: (Durability, bool),
-    workload: WorkloadSpec,
+pub(crate) struct Draft {
+    pub(crate) comparison: &'static str,
+    pub(crate) key: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) role: Role,
+    pub(crate) store: &'static str,
+    pub(crate) nanoseconds: f64,
+    pub(crate) claim: (Durability, bool),
+    pub(crate) workload: WorkloadSpec,
 }
 
 impl Draft {
-    fn read(key: &'static str, label: &'static str, store: &'static str, ns: f64) -> Self {
+    pub(crate) fn read(
+        key: &'static str,
+        label: &'static str,
+        store: &'static str,
+        ns: f64,
+    ) -> Self {
         Self {
             comparison: "reads",
             key,
@@ -191,7 +196,7 @@ impl Draft {
         }
     }
 
-    fn overwrite(
+    pub(crate) fn overwrite(
         key: &'static str,
         label: &'static str,
         store: &'static str,
@@ -210,7 +215,7 @@ impl Draft {
         }
     }
 
-    fn role(self, role: Role) -> Self {
+    pub(crate) fn role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 
@@ -302,7 +307,7 @@ impl Draft {
     }
 }
 
-fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
+pub(crate) fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
     RatioEstimate {
         ratio,
         raw_low: ratio * (1.0 - half_width),
@@ -313,7 +318,7 @@ fn estimate(ratio: f64, half_width: f64) -> RatioEstimate {
     }
 }
 
-fn judge(estimate: &RatioEstimate) -> Verdict {
+pub(crate) fn judge(estimate: &RatioEstimate) -> Verdict {
     let (low, high) = (1.0 / 1.05, 1.05);
     if estimate.high < low {
         Verdict::Faster
@@ -328,7 +333,7 @@ fn judge(estimate: &RatioEstimate) -> Verdict {
     }
 }
 
-fn comparison(
+pub(crate) fn comparison(
     id: &str,
     title: &str,
     drafts: &[Draft],
@@ -734,7 +739,7 @@ fn environment() -> Environment {
     }
 }
 
-fn header() -> RunHeader {
+pub(crate) fn header() -> RunHeader {
     let mut study = Study::parse(STUDY, "fixture.toml").unwrap();
     study.charts = CHARTS
         .iter()

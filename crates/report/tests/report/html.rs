@@ -1,6 +1,6 @@
 //! The page: well formed, complete, and without a word to the network.
 
-use crate::fixture;
+use crate::{by_size, fixture};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -8,6 +8,13 @@ use stowplan_report::html::render;
 
 fn page() -> String {
     render(&fixture::analysis(), &fixture::raw_result())
+}
+
+/// One page of each kind.
+fn pages() -> [String; 3] {
+    let by_size = [by_size::with_matrix(), by_size::with_page_sizes()];
+    let [matrix, sweeps] = by_size.map(|analysis| render(&analysis, ""));
+    [page(), matrix, sweeps]
 }
 
 /// The page without what stands in `script` and `style`: there, `<` is no tag.
@@ -36,7 +43,7 @@ fn tags(page: &str) -> Vec<String> {
 fn tags_are_balanced() {
     const VOID: [&str; 3] = ["meta", "link", "br"];
     let mut open: Vec<String> = Vec::new();
-    for tag in tags(&page()) {
+    for tag in pages().iter().flat_map(|page| tags(page)) {
         let name: String = tag.chars().take_while(|c| c.is_alphanumeric()).collect();
         if let Some(closed) = tag.strip_prefix('/') {
             assert_eq!(open.pop().as_deref(), Some(closed));
@@ -135,18 +142,19 @@ fn every_drawing_has_a_title_for_screen_readers() {
 
 #[test]
 fn ids_are_unique_and_links_within_the_page_lead_somewhere() {
-    let page = page();
-    let values = |attribute: &str| -> Vec<String> {
-        let parts = page.split(attribute).skip(1);
-        parts
-            .map(|part| part.split('"').next().unwrap().to_owned())
-            .collect()
-    };
-    let ids = values(" id=\"");
-    let unique: BTreeSet<_> = ids.iter().cloned().collect();
-    assert_eq!(ids.len(), unique.len(), "{ids:?}");
-    for target in values("href=\"#") {
-        assert!(unique.contains(&target), "#{target}");
+    for page in pages() {
+        let values = |attribute: &str| -> Vec<String> {
+            let parts = page.split(attribute).skip(1);
+            parts
+                .map(|part| part.split('"').next().unwrap().to_owned())
+                .collect()
+        };
+        let ids = values(" id=\"");
+        let unique: BTreeSet<_> = ids.iter().cloned().collect();
+        assert_eq!(ids.len(), unique.len(), "{ids:?}");
+        for target in values("href=\"#") {
+            assert!(unique.contains(&target), "#{target}");
+        }
     }
 }
 

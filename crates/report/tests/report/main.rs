@@ -7,9 +7,12 @@
     reason = "helpers of tests may fail loudly"
 )]
 
+mod by_size;
 mod export;
 mod fixture;
 mod html;
 mod markdown;
+mod matrix;
+mod sweep;
 mod terminal;
 mod wording;

@@ -1,6 +1,6 @@
 //! What the terminal shows, and that it never exceeds its width.
 
-use crate::fixture;
+use crate::{by_size, fixture};
 use proptest::prelude::*;
 use stowplan_report::terminal::{TerminalOptions, brief, render};
 use unicode_width::UnicodeWidthStr as _;
@@ -123,10 +123,17 @@ proptest! {
             chart.bars[0].label.clone_from(&label);
         }
         analysis.space[0].label.clone_from(&label);
-        let text = render(&analysis, &TerminalOptions { width, colour, unicode, verbose });
-        let plain = if colour { without_sequences(&text) } else { text };
-        for line in plain.lines() {
-            prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+        let mut by_size = by_size::with_matrix();
+        by_size.sweeps = by_size::with_page_sizes().sweeps;
+        by_size.sweeps[0].sweep.a.clone_from(&label);
+        by_size.sweeps[1].sweep.setting = Some(label.clone());
+        by_size.matrices[0].row_setting.clone_from(&label);
+        for analysis in [analysis, by_size] {
+            let text = render(&analysis, &TerminalOptions { width, colour, unicode, verbose });
+            let plain = if colour { without_sequences(&text) } else { text };
+            for line in plain.lines() {
+                prop_assert!(line.width() <= width, "{} > {width}: {line}", line.width());
+            }
         }
     }
 
@@ -144,6 +151,14 @@ proptest! {
             comparison.cells[0].wall_ns = ns;
             comparison.contrasts[0].estimate.as_mut().unwrap().ratio = ratio;
         }
+        let mut by_size = by_size::with_matrix();
+        let estimate = by_size.matrices[0].cells[0][0].estimate.as_mut().unwrap();
+        (estimate.ratio, estimate.high) = (ratio, ns);
+        by_size.sweeps = by_size::with_page_sizes().sweeps;
+        let estimate = by_size.sweeps[0].points[0].estimate.as_mut().unwrap();
+        (estimate.ratio, estimate.low) = (ratio, ns);
+        analysis.matrices = by_size.matrices;
+        analysis.sweeps = by_size.sweeps;
         let _ = render(&analysis, &PLAIN);
         let _ = stowplan_report::html::render(&analysis, "");
         let _ = stowplan_report::markdown::render(&analysis);

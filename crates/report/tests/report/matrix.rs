@@ -1,0 +1,401 @@
+//! How a matrix is shown: as a heat map, as a table of the terminal, and in rules of thumb.
+
+use crate::by_size::{PUBLISHED, sweep_points, with_matrix};
+use stowplan_analysis::{
+    Analysis, ContrastOutcome, MatrixCell, SettingSweep, Verdict, rules_of_thumb,
+};
+use stowplan_report::terminal::{TerminalOptions, brief, render};
+use stowplan_report::{html, markdown};
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+#[test]
+fn shows_the_matrix_and_its_rules_in_80_columns() {
+    insta::assert_snapshot!(render(&with_matrix(), &PLAIN));
+}
+
+#[test]
+fn shows_the_same_in_ascii() {
+    let options = TerminalOptions {
+        unicode: false,
+        ..PLAIN
+    };
+    let text = render(&with_matrix(), &options);
+    assert!(text.is_ascii(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn in_brief_only_rules() {
+    insta::assert_snapshot!(brief(&with_matrix(), &PLAIN));
+}
+
+#[test]
+fn columns_that_do_not_fit_follow_below() {
+    let options = TerminalOptions { width: 40, ..PLAIN };
+    let text = render(&with_matrix(), &options);
+    assert_eq!(text.matches("page size  ").count(), 3, "{text}");
+}
+
+#[test]
+fn the_terminal_shows_the_published_matrix_if_asked_to() {
+    let options = TerminalOptions {
+        verbose: true,
+        ..PLAIN
+    };
+    let text = render(&with_matrix(), &options);
+    for ratio in PUBLISHED.iter().flatten() {
+        assert!(text.contains(&format!("{ratio:.3}")), "{ratio}");
+    }
+    assert!(!render(&with_matrix(), &PLAIN).contains("2.439"));
+}
+
+/// Class, title and text of each cell of the heat maps: ours, then the published ones.
+fn cells_of(page: &str) -> Vec<(String, String, String)> {
+    let cells = page.split("<td class=\"").skip(1);
+    let cells = cells.filter_map(|cell| {
+        let (class, rest) = cell.split_once("\" title=\"")?;
+        let (title, rest) = rest.split_once("\">")?;
+        let (text, _) = rest.split_once("</td>")?;
+        let is_of_map = !class.contains('"');
+        is_of_map.then(|| (class.to_owned(), title.to_owned(), text.to_owned()))
+    });
+    cells.collect()
+}
+
+fn page() -> String {
+    html::render(&with_matrix(), "")
+}
+
+fn cells(analysis: &Analysis) -> Vec<MatrixCell> {
+    let rows = analysis.matrices[0].cells.iter().flatten();
+    rows.cloned().collect()
+}
+
+/// Three digits, as the reports show ratios from 0.1 to 10.
+fn three_digits(ratio: f64) -> String {
+    if ratio < 1.0 {
+        format!("{ratio:.3}")
+    } else {
+        format!("{ratio:.2}")
+    }
+}
+
+#[test]
+fn every_cell_has_its_ratio_interval_rounds_verdict_and_published_ratio() {
+    let drawn = cells_of(&page());
+    assert_eq!(drawn.len(), 2 * 49);
+    for (cell, (_, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
+        let published = format!("; published {:.3}", cell.published.unwrap());
+        assert!(title.ends_with(&published), "{title}");
+        let Some(estimate) = cell.estimate else {
+            assert!(title.starts_with("no data"), "{title}");
+            continue;
+        };
+        let ratio = three_digits(estimate.ratio);
+        let (low, high) = (three_digits(estimate.low), three_digits(estimate.high));
+        assert!(text.starts_with(&ratio), "{text}");
+        assert!(title.starts_with(&format!("{ratio}: ")), "{title}");
+        let interval = format!("; interval {low} to {high}, 20 rounds; ");
+        assert!(title.contains(&interval), "{title}");
+        // What the title says is there for those who cannot point at it, too.
+        let (_, detail) = title.split_once(": ").unwrap();
+        assert!(text.contains(detail), "{text}");
+    }
+    for (ratio, (_, _, text)) in PUBLISHED.iter().flatten().zip(&drawn[49..]) {
+        assert!(text.starts_with(&format!("{ratio:.3}")), "{text}");
+    }
+}
+
+#[test]
+fn colours_and_signs_follow_the_side_that_is_claimed() {
+    let drawn = cells_of(&page());
+    let mut seen = std::collections::BTreeSet::new();
+    for (cell, (class, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
+        let ratio = cell.estimate.map_or(1.0, |estimate| estimate.ratio);
+        let (side, sign, words) = match cell.verdict {
+            Verdict::Slower => ("above-", "▲", "inside faster"),
+            Verdict::Faster => ("below-", "▼", "outside faster"),
+            Verdict::SmallDifference if ratio > 1.05 => ("above-", "△", "inside faster, perhaps"),
+            Verdict::SmallDifference if ratio < 1.0 / 1.05 => {
+                ("below-", "▽", "outside faster, perhaps")
+            }
+            Verdict::SmallDifference => ("even", "▽", "outside faster, perhaps"),
+            Verdict::Equivalent => ("even", "≈", "equivalent within 5%"),
+            Verdict::Unresolved => ("open", "?", "unresolved"),
+            Verdict::Unreliable => ("open", "!", "session unreliable, nothing claimed"),
+            Verdict::NoData => ("open", "·", "no data"),
+        };
+        assert!(class.starts_with(side), "{class}: {title}");
+        assert!(text.contains(sign), "{text}");
+        assert!(title.contains(words), "{title}");
+        seen.insert(sign);
+    }
+    assert_eq!(
+        seen.len(),
+        8,
+        "the fixture has every kind of cell: {seen:?}"
+    );
+    for (ratio, (class, ..)) in PUBLISHED.iter().flatten().zip(&drawn[49..]) {
+        let side = match *ratio {
+            ratio if ratio >= 1.05 => "above-",
+            ratio if ratio <= 1.0 / 1.05 => "below-",
+            _ => "even",
+        };
+        assert!(class.starts_with(side), "{ratio}: {class}");
+    }
+}
+
+#[test]
+fn every_number_can_be_read_on_its_colour() {
+    let page = page();
+    let (_, light) = page.split_once(":root {").unwrap();
+    let (_, dark) = light.split_once(":root {").unwrap();
+    for scheme in [light, dark] {
+        let colour = |name: &str| luminance(value(scheme, name));
+        for side in ["above", "below"] {
+            for depth in 1..=5 {
+                let ink = match depth {
+                    5 => "deepest-ink",
+                    4 => "strong-ink",
+                    _ => "ink",
+                };
+                let back = colour(&format!("{side}-{depth}"));
+                let contrast = contrast(back, colour(ink));
+                assert!(contrast >= 4.5, "{side}-{depth}: {contrast}");
+            }
+        }
+        assert!(contrast(colour("even"), colour("ink")) >= 4.5);
+    }
+}
+
+/// The value of a custom property where it is next defined.
+fn value<'a>(css: &'a str, name: &str) -> &'a str {
+    let (_, rest) = css.split_once(&format!("--{name}: #")).unwrap();
+    rest.split(';').next().unwrap()
+}
+
+/// The relative luminance of a colour, by WCAG 2.
+fn luminance(hex: &str) -> f64 {
+    let channel = |at: usize| {
+        let value = u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        let value = f64::from(value) / 255.0;
+        if value <= 0.04045 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * channel(0) + 0.7152 * channel(2) + 0.0722 * channel(4)
+}
+
+fn contrast(a: f64, b: f64) -> f64 {
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn the_comparisons_of_a_matrix_are_folded() {
+    let analysis = with_matrix();
+    let page = page();
+    for comparison in &analysis.comparisons {
+        let card = format!(
+            "<article class=\"verdict\" id=\"finding-{}\">",
+            comparison.id
+        );
+        let (before, _) = page.split_once(&card).unwrap();
+        let (opened, closed) = (before.matches("<details"), before.matches("</details>"));
+        assert_eq!(opened.count(), closed.count() + 1, "{}", comparison.id);
+    }
+    let (short, document) = (render(&analysis, &PLAIN), markdown::render(&analysis));
+    let verbose = TerminalOptions {
+        verbose: true,
+        ..PLAIN
+    };
+    let all = render(&analysis, &verbose);
+    for comparison in &analysis.comparisons {
+        assert!(!short.contains(&comparison.title));
+        assert!(!document.contains(&comparison.title));
+        assert!(all.contains(&comparison.title));
+    }
+    assert!(short.contains("The 7 comparisons that this is made of are shown with --verbose."));
+    assert!(document.contains("The 7 comparisons that matrices and sweeps are made of are left"));
+}
+
+#[test]
+fn stores_that_only_a_matrix_uses_are_folded() {
+    let mut analysis = with_matrix();
+    let instance = &analysis.comparisons[0].cells[2].cell.instance;
+    let mut row = crate::fixture::analysis().space.swap_remove(2);
+    row.instance.clone_from(instance);
+    row.label = "a store of the matrix".to_owned();
+    analysis.space.push(row);
+    assert!(!render(&analysis, &PLAIN).contains("a store of the matrix"));
+    assert!(!markdown::render(&analysis).contains("a store of the matrix"));
+    let page = html::render(&analysis, "");
+    assert!(page.contains("Disk space of the 1 stores of matrices and sweeps"));
+}
+
+#[test]
+fn the_document_has_both_matrices_and_the_rules() {
+    let text = markdown::render(&with_matrix());
+    assert!(
+        text.contains("| 4 KiB | 1.76 ▲ | 1.43 ▲ | 1.06 △ |"),
+        "{text}"
+    );
+    assert!(text.contains("| 4 KiB | 2.261 | 1.886 | 1.173 |"), "{text}");
+    assert!(text.contains("- With pages of 1 KiB, keep values of 10 kB inside"));
+    assert!(text.contains("The cache holds 2 MB of pages"));
+}
+
+/// The rules of a matrix with these rows at 1 KiB, 2 KiB … .
+fn rules(rows: &[(&str, &str)]) -> Vec<String> {
+    let mut analysis = with_matrix();
+    let matrix = &mut analysis.matrices[0];
+    matrix.columns = sweep_points(rows[0].1).iter().map(|p| p.size).collect();
+    let sweeps: Vec<SettingSweep> = rows
+        .iter()
+        .map(|(row, letters)| SettingSweep {
+            setting: (*row).to_owned(),
+            points: sweep_points(letters),
+        })
+        .collect();
+    let cell = matrix.cells[0][0].clone();
+    matrix.cells = vec![vec![cell; matrix.columns.len()]; rows.len()];
+    matrix.rows = rows.iter().map(|(row, _)| row.parse().unwrap()).collect();
+    matrix.rules = rules_of_thumb(&sweeps);
+    let text = brief(
+        &analysis,
+        &TerminalOptions {
+            width: 1000,
+            ..PLAIN
+        },
+    );
+    let rules = text.lines().filter_map(|line| line.strip_prefix("• "));
+    rules.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_kind_of_rule_says_what_was_found_and_no_more() {
+    let cases = [
+        (
+            "AA?B",
+            "keep values of 1 KiB to 2 KiB inside and those of 8 KiB outside; between, neither can \
+             be said.",
+        ),
+        (
+            "BBA",
+            "keep values of 1 KiB to 2 KiB outside and those of 4 KiB inside; between, neither can \
+             be said.",
+        ),
+        (
+            "AAA",
+            "keep values inside: that is faster at every size measured from 1 KiB to 4 KiB.",
+        ),
+        (
+            "A=A",
+            "inside is not slower by more than 5% at any size measured from 1 KiB to 4 KiB, and \
+             faster at 1 KiB and at 4 KiB.",
+        ),
+        (
+            "=b",
+            "outside is not slower by more than 5% at any size measured from 1 KiB to 2 KiB, and \
+             at some of them faster, though at none is that shown to exceed 5%.",
+        ),
+        (
+            "==",
+            "it does not matter for values of 1 KiB to 2 KiB: inside and outside are equivalent \
+             within 5%.",
+        ),
+        (
+            "=?=",
+            "neither inside nor outside is shown to be faster by more than 5% for values of 1 KiB \
+             to 4 KiB; at 2 KiB, equivalence is not shown either.",
+        ),
+        (
+            "B?!B",
+            "outside is faster at the smallest and at the largest sizes of 1 KiB to 8 KiB, and \
+             inside nowhere; at 2 KiB to 4 KiB, it is not shown to be faster.",
+        ),
+        (
+            "A?",
+            "keep values of 1 KiB inside; above, up to 2 KiB, no order is shown.",
+        ),
+        (
+            "?.BB",
+            "keep values of 4 KiB to 8 KiB outside; below, down to 1 KiB, no order is shown.",
+        ),
+        (
+            "ABA",
+            "there is no rule by size: neither place wins from an end of the range on.",
+        ),
+        ("?!.", "nothing is decided at any size."),
+    ];
+    for (letters, expected) in cases {
+        let found = rules(&[("8192", letters)]);
+        assert_eq!(
+            found,
+            [format!("With pages of 8 KiB, {expected}")],
+            "{letters}"
+        );
+    }
+}
+
+#[test]
+fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
+    let found = rules(&[("4096", "AAB"), ("8192", "aaB"), ("16384", "aaB")]);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[1].starts_with("With pages of 8 KiB and 16 KiB, keep values of 4 KiB outside"));
+    assert_eq!(
+        found[2],
+        "Being inside pays most, or costs least, with pages of 4 KiB for values of 1 KiB to 2 KiB."
+    );
+}
+
+#[test]
+fn the_overview_says_what_holds_for_every_row() {
+    let row = |analysis: &Analysis| {
+        let text = render(
+            analysis,
+            &TerminalOptions {
+                width: 200,
+                ..PLAIN
+            },
+        );
+        text.lines().nth(4).unwrap().trim().to_owned()
+    };
+    let mut analysis = with_matrix();
+    assert_eq!(row(&analysis), "it depends on the page size: see the rules");
+    analysis.matrices[0].rules.truncate(4);
+    assert_eq!(
+        row(&analysis),
+        "keep values of 10 kB inside; other sizes depend on the page size or are open"
+    );
+    analysis.matrices[0].rules.remove(0);
+    assert_eq!(
+        row(&analysis),
+        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+         depend on the page size or are open"
+    );
+    analysis.matrices[0].rules.clear();
+    assert_eq!(row(&analysis), "no rule by size");
+}
+
+#[test]
+fn promises_that_differ_stand_beside_the_ratios() {
+    let mut analysis = with_matrix();
+    let column = &mut analysis.comparisons[0];
+    for cell in &mut column.cells {
+        cell.cell.workload.operation = stowplan_model::Operation::Overwrite;
+    }
+    let unlike = |contrast: &mut ContrastOutcome| contrast.same_durability = false;
+    column.contrasts.iter_mut().for_each(unlike);
+    let expected = "Different durability: inside: none; outside: none. The ratios compare";
+    for text in [render(&analysis, &PLAIN), html::render(&analysis, "")] {
+        assert!(text.contains(expected), "{text}");
+    }
+}

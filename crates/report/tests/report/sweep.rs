@@ -1,0 +1,236 @@
+//! How a sweep is shown, and what is said of it.
+
+use crate::by_size::{sweep, sweep_points, with_page_sizes, with_sweeps};
+use proptest::prelude::*;
+use stowplan_model::Operation;
+use stowplan_report::terminal::{TerminalOptions, brief, render};
+use stowplan_report::{html, markdown};
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+const WIDE: TerminalOptions = TerminalOptions {
+    width: 1000,
+    ..PLAIN
+};
+
+#[test]
+fn shows_points_on_an_axis_in_80_columns() {
+    insta::assert_snapshot!(render(&with_page_sizes(), &PLAIN));
+}
+
+#[test]
+fn shows_the_same_in_ascii() {
+    let options = TerminalOptions {
+        unicode: false,
+        ..PLAIN
+    };
+    let text = render(&with_page_sizes(), &options);
+    assert!(text.is_ascii(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn in_brief_only_what_was_found() {
+    insta::assert_snapshot!(brief(&with_page_sizes(), &PLAIN));
+}
+
+/// What is said of a sweep with these points.
+fn headline(letters: &str) -> String {
+    let analysis = with_sweeps(vec![sweep("s", None, sweep_points(letters))]);
+    brief(&analysis, &WIDE).lines().nth(3).unwrap().to_owned()
+}
+
+/// Store A and store B, as sentences name them.
+const A: &str = "files in a tree";
+const B: &str = "“SQLite, prepared SELECT”";
+
+#[test]
+fn every_kind_of_finding_has_a_sentence() {
+    let cases = [
+        (
+            "AA?B",
+            format!(
+                "Faster at every size measured from 1 KiB to 2 KiB: {A}; at 8 KiB: {B}. Between, \
+                 neither can be said."
+            ),
+        ),
+        (
+            "BBB",
+            format!("Faster at every size measured from 1 KiB to 4 KiB: {B}."),
+        ),
+        (
+            "AA=A",
+            format!(
+                "Not slower by more than 5% at any size measured from 1 KiB to 8 KiB: {A}; \
+                 faster at 1 KiB to 2 KiB and at 8 KiB."
+            ),
+        ),
+        (
+            "b=",
+            format!(
+                "Not slower by more than 5% at any size measured from 1 KiB to 2 KiB: {B}; at \
+                 some of them faster, though at none is that shown to exceed 5%."
+            ),
+        ),
+        (
+            "==",
+            format!(
+                "{A} and {B} are equivalent within 5% at every size measured from 1 KiB to 2 KiB."
+            ),
+        ),
+        (
+            "=?=",
+            format!(
+                "Between {A} and {B}, no difference above 5% is shown at any size measured from \
+                 1 KiB to 4 KiB; at 2 KiB, equivalence is not shown either."
+            ),
+        ),
+        (
+            "A?A",
+            format!(
+                "Faster at the smallest and at the largest sizes measured from 1 KiB to 4 KiB: \
+                 {A}. This is not shown at 2 KiB, and nowhere the opposite."
+            ),
+        ),
+        (
+            "B?",
+            format!("Faster at 1 KiB: {B}. Above, up to 2 KiB, no order is shown."),
+        ),
+        (
+            "?BB",
+            format!(
+                "Faster at every size measured from 2 KiB to 4 KiB: {B}. Below, down to 1 KiB, no \
+                 order is shown."
+            ),
+        ),
+        (
+            "ABA",
+            "No order from small to large values (1 KiB to 4 KiB): which is faster changes with \
+             the size, and changes back."
+                .to_owned(),
+        ),
+        (
+            "?A?",
+            "No order from small to large values (1 KiB to 4 KiB): neither end of the range is won."
+                .to_owned(),
+        ),
+        (
+            "?!",
+            "No verdict: nothing is decided at any size measured from 1 KiB to 2 KiB.".to_owned(),
+        ),
+        ("", "No verdict: no size was measured.".to_owned()),
+    ];
+    for (letters, expected) in cases {
+        assert_eq!(headline(letters), expected, "{letters}");
+    }
+}
+
+#[test]
+fn overview_answers_are_no_stronger_than_the_sentence() {
+    let cases = [
+        ("AB", format!("{A} up to 1 KiB, {B} from 2 KiB on")),
+        ("BB", format!("{B} throughout")),
+        ("A=", format!("{A}: never slower")),
+        ("==", "choose by something else".to_owned()),
+        ("=?=", "no reason for either".to_owned()),
+        ("A?A", format!("{A}, except for some sizes between")),
+        ("A?", format!("{A} up to 1 KiB; above, no order")),
+        ("?A", format!("{A} from 2 KiB on; below, no order")),
+        ("ABA", "no order by size".to_owned()),
+        ("??", "no verdict".to_owned()),
+    ];
+    for (letters, expected) in cases {
+        let analysis = with_sweeps(vec![sweep("s", None, sweep_points(letters))]);
+        let text = render(&analysis, &WIDE);
+        assert_eq!(text.lines().nth(4).unwrap().trim(), expected, "{letters}");
+    }
+}
+
+#[test]
+fn every_point_is_drawn_with_its_interval_and_listed() {
+    let analysis = with_page_sizes();
+    let page = html::render(&analysis, "");
+    let document = markdown::render(&analysis);
+    let points = analysis.sweeps.iter().flat_map(|sweep| &sweep.points);
+    for point in points {
+        let estimate = point.estimate.unwrap();
+        let digits = |ratio: f64| {
+            let decimals = if ratio < 1.0 { 3 } else { 2 };
+            format!("{ratio:.decimals$}")
+        };
+        let [ratio, low, high] = [estimate.ratio, estimate.low, estimate.high].map(digits);
+        let tooltip = format!("{ratio}, interval {low} to {high}, 20 rounds: ");
+        assert!(page.contains(&tooltip), "{tooltip}");
+        assert!(page.contains(&format!("[{low}, {high}]")), "{low}");
+        let row = format!("| {ratio} | \\[{low}, {high}\\] | 20 |");
+        assert!(document.contains(&row), "{row}");
+    }
+    assert_eq!(page.matches("class=\"unclaimed\"").count(), 2);
+    let legend = "where the line between points crosses 1; nothing is claimed of it";
+    assert_eq!(page.matches(legend).count(), 1);
+}
+
+#[test]
+fn stores_that_promise_unlike_things_are_not_compared_in_silence() {
+    let mut outcome = sweep("s", None, sweep_points("AAB"));
+    outcome.workload.operation = Operation::Overwrite;
+    outcome.same_durability = false;
+    let analysis = with_sweeps(vec![outcome]);
+    let note = format!(
+        "Different durability: {A}: none; {B}: durable, atomic. The ratios compare stores that do \
+         not keep written data alike."
+    );
+    for text in [
+        render(&analysis, &WIDE),
+        brief(&analysis, &WIDE),
+        html::render(&analysis, ""),
+        markdown::render(&analysis),
+    ] {
+        assert!(text.contains(&note), "{text}");
+    }
+    assert!(render(&analysis, &WIDE).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
+}
+
+#[test]
+fn an_unreliable_session_is_said_to_be_one() {
+    let analysis = with_sweeps(vec![sweep("s", None, sweep_points("A!!B!"))]);
+    let text = render(&analysis, &WIDE);
+    let note = "Session unreliable at 2 KiB to 4 KiB and 16 KiB: nothing is claimed there.";
+    assert!(text.contains(note), "{text}");
+}
+
+/// All sizes that a text names: `2 KiB`.
+fn sizes_in(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text
+        .split([' ', ';', ':', ',', '.', '(', ')'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let pairs = words.windows(2);
+    pairs
+        .filter(|pair| pair[0].parse::<u64>().is_ok())
+        .map(|pair| pair.join(" "))
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn a_sentence_names_measured_sizes_and_no_other_number(letters in "[ABab=?!.]{0,9}") {
+        let said = headline(&letters);
+        let measured: Vec<String> = (0..letters.len())
+            .map(|power| format!("{} KiB", 1 << power))
+            .collect();
+        for size in sizes_in(&said) {
+            prop_assert!(measured.contains(&size), "{size}: {said}");
+        }
+        let numbers = said.split(|c: char| !c.is_ascii_digit() && c != '.');
+        let numbers = numbers.filter(|number| number.parse::<f64>().is_ok());
+        let sizes = sizes_in(&said).len();
+        let zones = said.matches("5%").count();
+        prop_assert_eq!(numbers.count(), sizes + zones, "{}", said);
+    }
+}
