@@ -144,10 +144,11 @@ pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
         } else {
             from.saturating_mul(2).max(1)
         };
-        rows.push(row(from, next - 1));
         if next == u64::MAX {
+            rows.push(row(from, next));
             break;
         }
+        rows.push(row(from, next - 1));
         from = next;
     }
     rows
