@@ -9,12 +9,20 @@ pub(crate) struct Note {
     pub(crate) text: String,
 }
 
+const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or slower. A range of \
+                       sizes is claimed for it only if it wins at every size measured in the range; \
+                       what lies between two such ranges or beyond one stays open. A size whose \
+                       session is unreliable or has no figure is won by nobody. Many sizes are many \
+                       chances to err; that every one of a range must be won is the correction for \
+                       it. The line between the points of a drawing, and where it crosses 1, are \
+                       claims of nothing.";
+
 /// What was done and computed, with the formulas.
 pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
     let zone = wording::zone(analysis);
     let factor = format::ratio(1.0 + analysis.run.equivalence);
     let note = |heading, text: String| Note { heading, text };
-    vec![
+    let mut notes = vec![
         note(
             "Rounds",
             "Every cell runs once per round, in fresh random order, in a process of its own; the \
@@ -60,8 +68,7 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
         note(
             "Control",
             "The second copy of the baseline must show a ratio of 1. If its interval, widened by \
-             the base floor only, excludes 1, or its estimate is off by more than half the zone, \
-             the session is unreliable and nothing is claimed."
+             the base floor only, excludes 1, the session is unreliable and nothing is claimed."
                 .to_owned(),
         ),
         note(
@@ -86,5 +93,9 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
              transaction holds more than one operation, its commit is in none of them."
                 .to_owned(),
         ),
-    ]
+    ];
+    if !(analysis.matrices.is_empty() && analysis.sweeps.is_empty()) {
+        notes.push(note("Order by size", BY_SIZE.to_owned()));
+    }
+    notes
 }
