@@ -210,7 +210,8 @@ fn no_order(evidence: &[Finding]) -> String {
     format!("No order from small to large values ({sizes}): {why}.")
 }
 
-/// The same in a few words, for a list of answers.
+/// The same in a few words, for a list of answers. Names come last: some must not begin with a
+/// capital letter, as answers do.
 pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
     let name = |side: Side| context.name(side);
     let size = |bytes: &u64| format::size(*bytes);
@@ -218,24 +219,24 @@ pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
         Crossover::Zone {
             smaller, low, high, ..
         } => format!(
-            "{} up to {}, {} from {} on",
-            name(*smaller),
+            "up to {}: {}; from {} on: {}",
             size(low),
-            name(smaller.other()),
-            size(high)
+            name(*smaller),
+            size(high),
+            name(smaller.other())
         ),
-        Crossover::Throughout { winner, .. } => format!("{} throughout", name(*winner)),
-        Crossover::NeverSlower { side, .. } => format!("{}: never slower", name(*side)),
+        Crossover::Throughout { winner, .. } => format!("throughout: {}", name(*winner)),
+        Crossover::NeverSlower { side, .. } => format!("never slower: {}", name(*side)),
         Crossover::Equivalent { .. } => "choose by something else".to_owned(),
         Crossover::NobodyWins { .. } => "no reason for either".to_owned(),
         Crossover::BothEnds { winner, .. } => {
-            format!("{}, except for some sizes between", name(*winner))
+            format!("at both ends: {}; between, not shown", name(*winner))
         }
         Crossover::WinsBelow { winner, low, .. } => {
-            format!("{} up to {}; above, no order", name(*winner), size(low))
+            format!("up to {}: {}; above, no order", size(low), name(*winner))
         }
         Crossover::WinsAbove { winner, high, .. } => {
-            format!("{} from {} on; below, no order", name(*winner), size(high))
+            format!("from {} on: {}; below, no order", size(high), name(*winner))
         }
         Crossover::NoOrder { evidence } if undecided(evidence) => "no verdict".to_owned(),
         Crossover::NoOrder { .. } => "no order by size".to_owned(),

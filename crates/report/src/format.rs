@@ -106,14 +106,15 @@ pub(crate) fn size(bytes: u64) -> String {
         let fits = bytes > 0 && bytes.is_multiple_of(unit);
         fits.then(|| format!("{} {name}", bytes / unit))
     };
-    let quarters = |(unit, name): (u64, &str)| {
-        let (whole, quarters) = (bytes / unit, bytes % unit / (unit / 4));
-        let fits = whole > 0 && bytes.is_multiple_of(unit / 4);
-        let decimals = ["", ".25", ".5", ".75"].get(usize::try_from(quarters).ok()?)?;
+    let eighths = |(unit, name): (u64, &str)| {
+        const DECIMALS: [&str; 8] = ["", ".125", ".25", ".375", ".5", ".625", ".75", ".875"];
+        let (whole, eighths) = (bytes / unit, bytes % unit / (unit / 8));
+        let fits = whole > 0 && bytes.is_multiple_of(unit / 8);
+        let decimals = DECIMALS.get(usize::try_from(eighths).ok()?)?;
         fits.then(|| format!("{whole}{decimals} {name}"))
     };
     let mut decimal = DECIMAL.into_iter().filter_map(whole);
-    let mut binary = BINARY.into_iter().filter_map(quarters);
+    let mut binary = BINARY.into_iter().filter_map(eighths);
     decimal
         .next()
         .or_else(|| binary.next())
@@ -176,6 +177,7 @@ mod tests {
             (1_000_000, "1 MB"),
             (1_500_000, "1500 kB"),
             (24_064, "23.5 KiB"),
+            (7_552, "7.375 KiB"),
             (1 << 20, "1 MiB"),
             (3 << 19, "1.5 MiB"),
             (65_536, "64 KiB"),

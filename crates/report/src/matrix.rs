@@ -94,10 +94,9 @@ fn matrix<'a>(analysis: &'a Analysis, outcome: &'a MatrixOutcome) -> Matrix<'a> 
 /// `Inside: SQLite; outside: files. Each number is …`
 fn subtitle(outcome: &MatrixOutcome) -> String {
     let doing = match outcome.operation {
+        Operation::Read => "reading",
         Operation::Overwrite => "overwriting",
-        Operation::Mix => "reading and overwriting",
-        other if other.writes() => "reading or overwriting",
-        _ => "reading",
+        Operation::Mix => "reading or overwriting",
     };
     format!(
         "Inside the database ({}) or outside ({})? Each number is the time of {doing} a value \

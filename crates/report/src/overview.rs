@@ -90,16 +90,17 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
 fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
     let setting = outcome.row_setting.replace(['-', '_'], " ");
     let (kind, answer) = matrix_answer(outcome, &setting);
-    let ends = outcome.rows.first().zip(outcome.rows.last());
-    let reason = ends.map_or_else(String::new, |(first, last)| {
-        let [first, last] =
-            [first, last].map(|row| crossover::setting(&outcome.row_setting, &[&row.to_string()]));
-        format!(
-            "{} × {} ratios, from {first} to {last}; a rule for each {setting} below",
-            outcome.rows.len(),
-            outcome.columns.len()
-        )
-    });
+    let cells = outcome.rows.len() * outcome.columns.len();
+    let s = if cells == 1 { "" } else { "s" };
+    let reason = match &*outcome.rows {
+        [] => String::new(),
+        [only] => format!("{cells} ratio{s}, with {}", row_of(outcome, *only)),
+        [first, .., last] => format!(
+            "{cells} ratios, {} to {}; below is a rule for each",
+            row_of(outcome, *first),
+            row_of(outcome, *last)
+        ),
+    };
     Row {
         target: format!("matrix-{}", outcome.id),
         title: outcome.title.clone(),
@@ -110,7 +111,12 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
     }
 }
 
-/// `inside at 10 kB, outside at 200 kB to 1 MB; between, it depends on the page size`
+/// `pages of 8 KiB`
+fn row_of(outcome: &MatrixOutcome, row: u64) -> String {
+    crossover::setting(&outcome.row_setting, &[&row.to_string()])
+}
+
+/// `keep values of 10 kB inside and values of 1 MB outside; other sizes depend on …`
 fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
     if !matrix::claims_anything(outcome) {
         return (Kind::Open, "no rule by size".to_owned());
@@ -130,13 +136,16 @@ fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
         let answer = format!("it depends on the {setting}: see the rules");
         return (Kind::BySize, answer);
     }
-    let rest = if sizes < outcome.columns.len() {
-        format!("; other sizes depend on the {setting} or are open")
-    } else {
-        String::new()
+    let rest = match (sizes < outcome.columns.len(), outcome.rows.len()) {
+        (false, _) => String::new(),
+        (true, 1) => "; other sizes are open".to_owned(),
+        (true, _) => format!("; other sizes depend on the {setting} or are open"),
     };
-    let found = wording::list(&found);
-    (Kind::BySize, format!("keep {found}{rest}"))
+    let kind = match (found.len(), rest.as_str()) {
+        (1, "") => Kind::Faster,
+        _ => Kind::BySize,
+    };
+    (kind, format!("keep {}{rest}", wording::list(&found)))
 }
 
 fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {

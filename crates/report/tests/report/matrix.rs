@@ -381,8 +381,21 @@ fn the_overview_says_what_holds_for_every_row() {
         "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
          depend on the page size or are open"
     );
+    analysis.matrices[0].rows.truncate(1);
+    assert_eq!(
+        row(&analysis),
+        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+         are open"
+    );
     analysis.matrices[0].rules.clear();
     assert_eq!(row(&analysis), "no rule by size");
+}
+
+#[test]
+fn the_method_says_how_many_sizes_become_one_claim() {
+    assert!(page().contains("<dt>Order by size</dt>"));
+    let other = html::render(&crate::fixture::analysis(), "");
+    assert!(!other.contains("Order by size"));
 }
 
 #[test]

@@ -133,14 +133,14 @@ fn every_kind_of_finding_has_a_sentence() {
 #[test]
 fn overview_answers_are_no_stronger_than_the_sentence() {
     let cases = [
-        ("AB", format!("{A} up to 1 KiB, {B} from 2 KiB on")),
-        ("BB", format!("{B} throughout")),
-        ("A=", format!("{A}: never slower")),
+        ("AB", format!("up to 1 KiB: {A}; from 2 KiB on: {B}")),
+        ("BB", format!("throughout: {B}")),
+        ("A=", format!("never slower: {A}")),
         ("==", "choose by something else".to_owned()),
         ("=?=", "no reason for either".to_owned()),
-        ("A?A", format!("{A}, except for some sizes between")),
-        ("A?", format!("{A} up to 1 KiB; above, no order")),
-        ("?A", format!("{A} from 2 KiB on; below, no order")),
+        ("A?A", format!("at both ends: {A}; between, not shown")),
+        ("A?", format!("up to 1 KiB: {A}; above, no order")),
+        ("?A", format!("from 2 KiB on: {A}; below, no order")),
         ("ABA", "no order by size".to_owned()),
         ("??", "no verdict".to_owned()),
     ];
