@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, entries};
 use std::collections::BTreeSet;
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 use stowplan_model::Record;
@@ -103,7 +104,12 @@ fn a_size_is_built_once_for_all_matrices_and_everything_is_gone_at_the_end() {
 
 /// The sizes of which something lies in the work directory, each time that it is looked at.
 fn sizes_seen(bench: &Bench, arguments: &[&str]) -> BTreeSet<Vec<&'static str>> {
-    let mut run = bench.command(arguments).spawn().unwrap();
+    let mut run = bench
+        .command(arguments)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let work = bench.path("out/work");
     let mut seen = BTreeSet::new();
     while run.try_wait().unwrap().is_none() {
