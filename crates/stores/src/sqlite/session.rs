@@ -2,11 +2,10 @@
 
 use super::blob::BlobHandle;
 use super::options::{Api, Options};
-use super::statement::{Sql, Transaction, is_key_taken, key_failed, row_id};
+use super::statement::{Sql, Transaction, is_key_taken, key_failed, row_id, value};
 use super::{STORE, counters, failed};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement};
+use rusqlite::{Connection, Statement};
 
 pub(super) struct SqliteSession<'c> {
     connection: &'c Connection,
@@ -102,18 +101,6 @@ impl<'c> SqliteSession<'c> {
 fn bind(statement: &mut Statement<'_>, key: i64, value: &[u8]) -> rusqlite::Result<()> {
     statement.raw_bind_parameter(1, key)?;
     statement.raw_bind_parameter(2, value)
-}
-
-/// The value in the first column of a row.
-fn value<'r>(row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
-    match row.get_ref(0) {
-        Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
-        Ok(other) => {
-            let detail = format!("it is of type {}, not a blob", other.data_type());
-            Err(StoreError::damaged(STORE, key, detail))
-        }
-        Err(error) => Err(key_failed("read", key, &error)),
-    }
 }
 
 impl Session for SqliteSession<'_> {

@@ -1,9 +1,10 @@
 //! Statements, and what goes with every one of them.
 
-use super::failed;
 use super::options::Statements;
+use super::{STORE, failed};
 use crate::{Access, Key, Result, StoreError};
-use rusqlite::{Connection, Statement};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row, Statement};
 
 /// A statement: prepared once and kept, or made anew for each use.
 pub(crate) struct Sql<'c> {
@@ -107,4 +108,16 @@ pub(crate) fn is_key_taken(error: &rusqlite::Error) -> bool {
 
 pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
     failed(format!("{action} key {key}"), error)
+}
+
+/// The value in the first column of a row.
+pub(crate) fn value<'r>(row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
+    match row.get_ref(0) {
+        Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
+        Ok(other) => {
+            let detail = format!("it is of type {}, not a blob", other.data_type());
+            Err(StoreError::damaged(STORE, key, detail))
+        }
+        Err(error) => Err(key_failed("read", key, &error)),
+    }
 }
