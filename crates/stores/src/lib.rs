@@ -19,6 +19,7 @@ mod null;
 pub mod registry;
 mod spin;
 mod sqlite;
+mod sqlite_buffered;
 mod store;
 mod syncs;
 

@@ -12,6 +12,7 @@ static VISIBLE: &[&dyn StoreKind] = &[
     &crate::files::Files,
     &crate::files_indexed::FilesIndexed,
     &crate::sqlite::Sqlite,
+    &crate::sqlite_buffered::SqliteBuffered,
     &crate::flat::Flat,
 ];
 

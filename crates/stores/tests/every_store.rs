@@ -60,6 +60,7 @@ fn every_store_conforms_with_every_setting() {
     assert_conform(files_indexed_by_each_journal());
     assert_conform(sqlite_journals());
     assert_conform(sqlite_blobs());
+    assert_conform(sqlite_buffered());
     assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
 }
 
@@ -116,4 +117,19 @@ fn sqlite_blobs() -> Vec<String> {
     ]
     .map(|settings| format!("sqlite:api=blob,{settings}"))
     .to_vec()
+}
+
+/// Every journal with a window of a change, and with one that only closing ends.
+fn sqlite_buffered() -> Vec<String> {
+    let mut specs = Vec::new();
+    for journal in ["delete", "truncate", "persist", "wal"] {
+        for window in ["window_rows=1", "window_ms=1", "window_ms=86400000"] {
+            for synchronous in ["off", "full"] {
+                specs.push(format!(
+                    "sqlite-buffered:journal={journal},{window},synchronous={synchronous}"
+                ));
+            }
+        }
+    }
+    specs
 }

@@ -1,0 +1,214 @@
+//! Two databases in memory that take the writes in turn, and one on disk.
+//!
+//! The pattern that "SQLite性能 - inmemory模式" ends with: a write commits into a database in
+//! memory at once; a background thread carries what has gathered there to the database on disk,
+//! in one transaction; meanwhile a second database in memory takes the writes.
+//!
+//! ```text
+//!   insert, overwrite, delete                      read, scan
+//!            │                                 (from the top down)
+//!            ▼                                          │
+//!   ┌─────────────────┐  full, or window_ms old         │
+//!   │ layer in memory │ ─────────────┐                  │
+//!   └─────────────────┘   the two    ▼                  │
+//!                       change ┌─────────────────┐      │
+//!                       places │ layer in memory │      │
+//!                              └─────────────────┘      │
+//!                  one transaction │ carrier thread     │
+//!                                  ▼                    ▼
+//!                              ┌───────────────────────────┐
+//!                              │     database on disk      │
+//!                              └───────────────────────────┘
+//! ```
+//!
+//! A layer holds changes: a deleted key is a row without a value, which hides what lies below. A
+//! layer is emptied only after its rows were committed on disk, so whoever looks from the top
+//! down misses nothing.
+//!
+//! **The window.** A commit is acknowledged before anything is on disk. A process kill loses what
+//! the two layers hold: each holds at most `window_rows` changes or `window_bytes` bytes, beyond
+//! which only the transaction that reached the limit may go. While both are full, writers wait.
+//! In time, what is lost is younger than `window_ms` and the two carry-overs that may come before
+//! it on disk. What remains is always a prefix of the committed transactions, as the layers
+//! change places only between two transactions and each is carried over as a whole. The journals
+//! that cannot undo a half-written transaction after a kill are not offered. After a power loss
+//! the same is true where the database on disk is durable by itself (journal=wal and
+//! synchronous=full, the defaults); with synchronous=normal more than the window may be missing.
+//!
+//! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again, less and
+//! less often. Meanwhile every write is refused with what the disk said, so that the window does
+//! not grow; reads go on. Closing and checkpointing try again at once and say how many changes
+//! are in memory only.
+//!
+//! **Threads.** Writers take turns: one that finds another's transaction open waits, and so does
+//! a reader once that transaction has changed something. A read transaction saves the locking of
+//! the database on disk; it is no snapshot, and each read shows what was committed last. So does
+//! each row of a scan. With journals other than wal, a read transaction keeps carry-overs waiting.
+
+mod carrier;
+mod hub;
+mod layer;
+mod reader;
+mod session;
+mod store;
+
+use crate::sqlite::{self, inspect, options as database};
+use crate::{Result, Store, StoreError, StoreKind};
+use database::Options as DatabaseOptions;
+use std::path::Path;
+use std::time::Duration;
+use store::BufferedStore;
+use stowplan_model::{
+    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
+};
+
+const STORE: &str = "sqlite-buffered";
+
+/// The name of the database below a store's directory.
+const DATABASE_FILE: &str = "kv.db";
+
+/// The table on disk, as the store `sqlite` has it.
+const TABLE: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
+
+/// How long a connection waits for a lock on the database on disk. This store's own threads may
+/// hold it, with journals other than wal, so waiting is part of what an operation costs here.
+const BUSY_WAIT: Duration = Duration::from_secs(1);
+
+/// An SQLite database behind two others in memory. See the module.
+pub(crate) struct SqliteBuffered;
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "window_rows",
+        kind: SettingKind::Integer {
+            min: 1,
+            max: 1_000_000_000,
+        },
+        default: "10000",
+        help: "changes in memory at which they are carried over; a kill loses up to twice as many, as writers wait then",
+        shapes_layout: false,
+    },
+    Setting {
+        name: "window_ms",
+        kind: SettingKind::Integer {
+            min: 1,
+            max: 86_400_000,
+        },
+        default: "200",
+        help: "milliseconds after which changes are carried over; a kill loses up to so much, and the time two carry-overs take",
+        shapes_layout: false,
+    },
+    Setting {
+        name: "window_bytes",
+        kind: SettingKind::Bytes {
+            min: 1,
+            max: i64::MAX as u64,
+            power_of_two: false,
+        },
+        default: "64MiB",
+        help: "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
+        shapes_layout: false,
+    },
+    database::PAGE_SIZE,
+    database::CACHE,
+    database::MMAP,
+    Setting {
+        kind: SettingKind::Choice(&["delete", "truncate", "persist", "wal"]),
+        default: "wal",
+        help: "PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal",
+        ..database::JOURNAL
+    },
+    Setting {
+        help: "PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full",
+        ..database::SYNCHRONOUS
+    },
+    database::STATEMENT,
+];
+
+/// How much may be in one layer before it is carried over, and for how long.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    changes: u64,
+    bytes: u64,
+    age: Duration,
+}
+
+/// The settings, typed.
+struct Options {
+    window: Window,
+    /// Whether readers of the database on disk leave its writer alone, and it them.
+    readers_apart: bool,
+    database: DatabaseOptions,
+}
+
+impl Options {
+    fn from_settings(settings: &Settings) -> Result<Self> {
+        Ok(Self {
+            window: Window {
+                changes: settings.number("window_rows"),
+                bytes: settings.number("window_bytes"),
+                age: Duration::from_millis(settings.number("window_ms")),
+            },
+            readers_apart: settings.word("journal") == "wal",
+            database: DatabaseOptions::of_part(settings, TABLE).map_err(ours)?,
+        })
+    }
+
+    /// The classes ask what becomes of an acknowledged write when the process is killed, and
+    /// here it may vanish; so whatever the database on disk promises, this promises none. A
+    /// value is nevertheless the old or the new one, if the database on disk sees to that.
+    fn durability(&self) -> DurabilityClaim {
+        DurabilityClaim {
+            class: Durability::None,
+            atomic: self.database.durability().atomic,
+        }
+    }
+}
+
+/// An error of the database on disk or in memory, under this store's name.
+fn ours(error: StoreError) -> StoreError {
+    error.of(STORE)
+}
+
+impl StoreKind for SqliteBuffered {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "one table in an SQLite database, written in memory first: a kill loses a window of commits"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        Some(sqlite::engine())
+    }
+
+    /// `parallel_writers` is false: any number of connections may write, but they take turns.
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let options = Options::from_settings(settings)?;
+        Ok(Capabilities {
+            operations: vec![Operation::Read, Operation::Overwrite],
+            deliveries: vec![Delivery::Copy, Delivery::InPlace],
+            transactions: true,
+            resizes: true,
+            durability: options.durability(),
+            parallel_writers: false,
+            persistent: true,
+            evictable: true,
+            syncs_per_commit: 0,
+            largest_value: Some(inspect::largest_value()),
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        Ok(Box::new(BufferedStore::create(directory, settings)?))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        Ok(Box::new(BufferedStore::open(directory, settings)?))
+    }
+}

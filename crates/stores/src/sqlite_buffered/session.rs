@@ -1,0 +1,281 @@
+//! Operations: the layers first, then the disk.
+
+use super::hub::{Hub, Turn};
+use super::layer::Held;
+use super::reader::DiskReader;
+use super::{STORE, ours};
+use crate::sqlite::counters;
+use crate::sqlite::statement::row_id;
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+/// Changes that a scan copies from a layer at once.
+const PIECE: usize = 256;
+
+pub(super) struct BufferedSession<'c> {
+    hub: &'c Hub,
+    /// The number of its connection.
+    number: u64,
+    connection: &'c Connection,
+    disk: DiskReader<'c>,
+    open: Option<Open<'c>>,
+}
+
+/// The transaction between `begin` and its end.
+enum Open<'c> {
+    Reading,
+    Writing(Turn<'c>),
+}
+
+/// Changes of both layers from one key to another.
+struct Overlay {
+    changes: BTreeMap<i64, Option<Vec<u8>>>,
+    /// The last key for which `changes` are complete.
+    upto: i64,
+}
+
+impl<'c> BufferedSession<'c> {
+    pub(super) fn new(hub: &'c Hub, number: u64, connection: &'c Connection) -> Result<Self> {
+        Ok(Self {
+            hub,
+            number,
+            connection,
+            disk: DiskReader::new(connection, hub.statements)?,
+            open: None,
+        })
+    }
+
+    /// Whether the layers have to be asked. A connection that writes may have changes in them
+    /// that do not count yet.
+    fn is_layered(&self) -> bool {
+        self.hub.buffered() > 0 || matches!(self.open, Some(Open::Writing(_)))
+    }
+
+    fn visit(&mut self, key: Key, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Found> {
+        let Some(k) = row_id(key) else {
+            return Ok(Found::Missing);
+        };
+        if self.is_layered() {
+            match self.hub.visit(self.number, k, visit)? {
+                Held::Value(bytes) => return Ok(Found::Bytes(bytes)),
+                Held::Deleted => return Ok(Found::Missing),
+                Held::Nothing => {}
+            }
+        }
+        self.disk.renew(self.hub.generation())?;
+        self.disk.visit(key, k, visit)
+    }
+
+    /// Whether a key is there, and how large its value is.
+    fn size(&mut self, key: Key, k: i64) -> Result<Found> {
+        if self.is_layered() {
+            match self.hub.size(self.number, k)? {
+                Held::Value(bytes) => return Ok(Found::Bytes(bytes)),
+                Held::Deleted => return Ok(Found::Missing),
+                Held::Nothing => {}
+            }
+        }
+        self.disk.renew(self.hub.generation())?;
+        self.disk.size(key, k)
+    }
+
+    /// Sets the value of a key, or deletes it, if what is there now is as `wanted`; returns what
+    /// was there. Nobody else writes between the look and the change.
+    fn change(
+        &mut self,
+        key: Key,
+        k: i64,
+        value: Option<&[u8]>,
+        wanted: fn(Found) -> bool,
+    ) -> Result<Found> {
+        let turn = match self.open {
+            Some(Open::Writing(_)) => None,
+            Some(Open::Reading) => return Err(misused("write in a transaction that only reads")),
+            None => Some(self.hub.take_turn(self.number, false)?),
+        };
+        let found = self.size(key, k)?;
+        if !wanted(found) {
+            return Ok(found);
+        }
+        match (turn, &self.open) {
+            (Some(turn), _) => turn.put_alone(k, value)?,
+            (None, Some(Open::Writing(turn))) => turn.put(k, value)?,
+            (None, _) => {}
+        }
+        Ok(found)
+    }
+
+    /// Changes of both layers from `from` on; `limit` is how many rows are wanted.
+    fn overlay(&self, from: i64, limit: usize) -> Result<Overlay> {
+        let mut overlay = Overlay {
+            changes: BTreeMap::new(),
+            upto: i64::MAX,
+        };
+        if !self.is_layered() {
+            return Ok(overlay);
+        }
+        let [active, other] = self.hub.pieces(self.number, from, limit.clamp(1, PIECE))?;
+        // What was changed later comes later, and replaces.
+        for piece in [other, active] {
+            if let Some((last, _)) = piece.changes.last().filter(|_| piece.more) {
+                overlay.upto = overlay.upto.min(*last);
+            }
+            overlay.changes.extend(piece.changes);
+        }
+        overlay.changes.retain(|k, _| *k <= overlay.upto);
+        Ok(overlay)
+    }
+}
+
+impl Overlay {
+    /// Shows the rows from `from` to `upto` by rising key: those of the disk, unless they were
+    /// changed, and those that were set.
+    fn merge(self, disk: &mut DiskReader<'_>, from: i64, rows: &mut Rows<'_>) -> Result<()> {
+        let mut changes = self.changes.into_iter().peekable();
+        disk.scan(from, self.upto, &mut |k, value| {
+            while let Some((changed, set)) = changes.next_if(|(changed, _)| *changed < k) {
+                rows.show_if_set(changed, set);
+            }
+            match changes.next_if(|(changed, _)| *changed == k) {
+                Some((_, set)) => rows.show_if_set(k, set),
+                None => rows.show(k, value),
+            }
+            rows.left > 0
+        })?;
+        for (changed, set) in changes {
+            rows.show_if_set(changed, set);
+        }
+        Ok(())
+    }
+}
+
+/// Where the rows of a scan go.
+struct Rows<'v> {
+    left: usize,
+    visit: &'v mut dyn FnMut(Key, &[u8]),
+}
+
+impl Rows<'_> {
+    fn show(&mut self, k: i64, value: &[u8]) {
+        if self.left > 0 {
+            self.left -= 1;
+            (self.visit)(Key(k.unsigned_abs()), value);
+        }
+    }
+
+    fn show_if_set(&mut self, k: i64, set: Option<Vec<u8>>) {
+        if let Some(value) = set {
+            self.show(k, &value);
+        }
+    }
+}
+
+fn misused(what: &str) -> StoreError {
+    StoreError::unsupported(STORE, what, "begin and end transactions in pairs")
+}
+
+impl Session for BufferedSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        if self.open.is_some() {
+            return Err(misused("begin a transaction within another"));
+        }
+        let open = match access {
+            Access::Read => Open::Reading,
+            Access::Write => Open::Writing(self.hub.take_turn(self.number, true)?),
+        };
+        // With other journals, a long transaction that writes would keep the carrier waiting,
+        // and the carrier's failure would undo it.
+        if access == Access::Read || self.hub.readers_apart {
+            self.disk.begin(self.hub.generation())?;
+        }
+        self.open = Some(open);
+        Ok(())
+    }
+
+    /// After an error the transaction is undone.
+    fn commit(&mut self) -> Result<()> {
+        let committed = match self.open.take() {
+            Some(Open::Writing(turn)) => turn.commit(),
+            Some(Open::Reading) => Ok(()),
+            None => return Err(misused("commit without a transaction")),
+        };
+        committed.and(self.disk.end())
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        let undone = match self.open.take() {
+            Some(Open::Writing(turn)) => turn.roll_back(),
+            Some(Open::Reading) => Ok(()),
+            None => return Err(misused("roll back without a transaction")),
+        };
+        undone.and(self.disk.end())
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        self.visit(key, &mut |value| buffer.copy_from(value))
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.visit(key, &mut |value| {
+            visit(value);
+            Ok(())
+        })
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let Some(k) = row_id(key) else {
+            return Err(StoreError::unsupported(
+                STORE,
+                format!("insert key {key}"),
+                "its keys are signed 64-bit numbers",
+            ));
+        };
+        match self.change(key, k, Some(value), |found| found == Found::Missing)? {
+            Found::Missing => Ok(()),
+            Found::Bytes(_) => Err(StoreError::key_exists(STORE, key)),
+        }
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        let Some(k) = row_id(key) else {
+            return Ok(Found::Missing);
+        };
+        let found = self.change(key, k, Some(value), |found| found != Found::Missing)?;
+        Ok(match found {
+            Found::Missing => Found::Missing,
+            Found::Bytes(_) => Found::Bytes(value.len()),
+        })
+    }
+
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        let Some(k) = row_id(key) else {
+            return Ok(Found::Missing);
+        };
+        self.change(key, k, None, |found| found != Found::Missing)
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let mut next = row_id(from);
+        let mut rows = Rows { left: limit, visit };
+        while let Some(from) = next.filter(|_| rows.left > 0) {
+            let overlay = self.overlay(from, rows.left)?;
+            next = overlay.upto.checked_add(1);
+            self.disk.renew(self.hub.generation())?;
+            overlay.merge(&mut self.disk, from, &mut rows)?;
+        }
+        Ok(limit - rows.left)
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        let mut counters = counters::of(self.connection).map_err(ours)?;
+        counters.insert("Carry-overs".to_owned(), self.hub.generation());
+        counters.insert("Changes in memory only".to_owned(), self.hub.buffered());
+        Ok(counters)
+    }
+}
