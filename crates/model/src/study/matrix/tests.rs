@@ -200,6 +200,11 @@ fn mistakes_are_reported_with_line_and_column_of_the_value() {
             "m.toml:8:9: scales.quick.matrix.read, bytes: 10000 bytes hold no value of 20000",
         ),
         (
+            "bytes = 40_000\n",
+            "bytes = 40_000\n[scales.quick.matrix.write]\nsizes = [200_000]\n",
+            "m.toml:9:1: scales.quick.matrix.write, block_bytes: 100000 bytes make no block",
+        ),
+        (
             "block_bytes = 100_000",
             "block_bytes = 20_000",
             "m.toml:42:15: matrix 'write', block_bytes: 20000 bytes make no block: give from 20480, the largest value, to 2000000, all values of a column",
