@@ -2,7 +2,7 @@
 
 use crate::by_size::{sweep, sweep_points, with_page_sizes, with_sweeps};
 use proptest::prelude::*;
-use stowplan_model::Operation;
+use stowplan_model::{Operation, WorkloadSpec};
 use stowplan_report::terminal::{TerminalOptions, brief, render};
 use stowplan_report::{html, markdown};
 
@@ -194,6 +194,22 @@ fn stores_that_promise_unlike_things_are_not_compared_in_silence() {
         assert!(text.contains(&note), "{text}");
     }
     assert!(render(&analysis, &WIDE).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
+}
+
+#[test]
+fn mixes_and_old_stores_are_said_to_be_that() {
+    let mut outcome = sweep("s", None, sweep_points("AB"));
+    outcome.workload = WorkloadSpec {
+        operation: Some(Operation::Mix),
+        write_percent: Some(10),
+        age: Some(4),
+        ..WorkloadSpec::default()
+    }
+    .complete();
+    let text = render(&with_sweeps(vec![outcome]), &WIDE);
+    let asked = "Which is faster to read or overwrite values (10% overwrites) in random order, \
+                 after every value was replaced 4 times?";
+    assert!(text.contains(asked), "{text}");
 }
 
 #[test]
