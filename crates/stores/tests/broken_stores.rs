@@ -282,6 +282,9 @@ fn assert_caught(fault: Fault, spec: &str, expected: &str) {
 
 const FAST: &str = "sqlite:journal=memory,synchronous=off";
 
+/// Carries every commit over, while the next one is made.
+const BUFFERED: &str = "sqlite-buffered:window_rows=1,synchronous=off";
+
 #[test]
 fn a_dropped_key_is_caught() {
     assert_caught(Fault::DropsAKey, FAST, "round-trip");
@@ -300,11 +303,13 @@ fn a_stale_version_is_caught() {
     assert_caught(Fault::KeepsTheOldVersion, "files", "overwrite");
     assert_caught(Fault::KeepsTheOldVersion, "files", "reopen");
     assert_caught(Fault::KeepsTheOldVersion, "files-indexed", "reopen");
+    assert_caught(Fault::KeepsTheOldVersion, BUFFERED, "reopen");
 }
 
 #[test]
 fn an_ignored_rollback_is_caught() {
     assert_caught(Fault::CommitsInsteadOfRollingBack, FAST, "rollback");
+    assert_caught(Fault::CommitsInsteadOfRollingBack, BUFFERED, "rollback");
 }
 
 #[test]
@@ -379,4 +384,5 @@ fn a_hidden_footprint_is_caught() {
 #[test]
 fn a_key_that_outlives_its_deletion_is_caught() {
     assert_caught(Fault::KeepsDeletedKeys, FAST, "delete");
+    assert_caught(Fault::KeepsDeletedKeys, BUFFERED, "reopen");
 }
