@@ -46,6 +46,9 @@ pub struct ExportSpec {
     pub force: bool,
     /// Threads that write.
     pub threads: NonZeroUsize,
+    /// Whether the files are on the disk when they get their names; otherwise the system writes
+    /// them later, as kvtest leaves it.
+    pub sync: bool,
 }
 
 /// An export that can be begun, as far as that can be told before.
@@ -135,7 +138,9 @@ impl Export {
     ) -> Result<Exported, HarnessError> {
         let mut exported = self.write_temporary(interrupt, progress)?;
         self.check_complete(&exported)?;
-        disk::sync_filesystem(self.temporary.path())?;
+        if self.spec.sync {
+            disk::sync_filesystem(self.temporary.path())?;
+        }
         if interrupt.raised() {
             return Err(HarnessError::Interrupted);
         }
@@ -145,11 +150,15 @@ impl Export {
                 // It has another name now: nothing is left to remove.
                 let directory = place::directory_of(directory);
                 let _ = self.temporary.keep();
-                disk::sync_directory(&directory)?;
+                if self.spec.sync {
+                    disk::sync_directory(&directory)?;
+                }
             }
             Target::Into(directory) => {
                 self.move_files(directory, &mut exported)?;
-                disk::sync_filesystem(directory)?;
+                if self.spec.sync {
+                    disk::sync_filesystem(directory)?;
+                }
                 exported.strangers = self.strangers(directory, &exported)?;
             }
         }
@@ -179,7 +188,9 @@ impl Export {
         let directory = self.temporary.path();
         let (working, ended) = mpsc::channel::<()>();
         let parts = std::thread::scope(|scope| {
-            scope.spawn(move || flush_meanwhile(directory, &ended));
+            if self.spec.sync {
+                scope.spawn(move || flush_meanwhile(directory, &ended));
+            }
             let threads: Vec<_> = (0..self.spec.threads.get())
                 .map(|_| scope.spawn(|| job.work()))
                 .collect();

@@ -27,6 +27,7 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
         tree: options.tree,
         force: options.force,
         threads: threads(options.threads),
+        sync: !options.nosync,
     })?;
     let values = export.values();
     let steps = Steps::new(options.quiet, "files");

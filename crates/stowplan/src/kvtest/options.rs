@@ -69,6 +69,9 @@ pub(crate) struct ExportOptions {
     /// Add to a directory that is not empty; what is there already is never changed.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Leave the files to the system to write later, as kvtest does.
+    #[arg(long)]
+    pub(crate) nosync: bool,
     /// Threads that write.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) threads: Option<u32>,
