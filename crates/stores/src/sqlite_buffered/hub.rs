@@ -1,7 +1,7 @@
-//! What the connections of a store and its carrier share: the two layers, whose turn it is to
-//! write, and how far the disk has got.
+//! What the connections of a store and its carrier share, and how they wait for each other.
 
 use super::layer::{Held, Layer, Piece, Tally};
+use super::state::{Fault, Holder, State, Step};
 use super::{Options, STORE, Window};
 use crate::sqlite::base::Base;
 use crate::sqlite::options::Statements;
@@ -33,57 +33,6 @@ pub(super) struct Hub {
     generation: AtomicU64,
     /// The connections that were ever made: each has a number of its own.
     connections: AtomicU64,
-}
-
-/// What the lock protects.
-struct State {
-    /// Takes the writes.
-    active: Layer,
-    /// Is empty, or is being carried over.
-    other: Layer,
-    /// Whether `other` is to be carried over.
-    carrying: bool,
-    /// Whether an attempt to do so is going on.
-    running: bool,
-    /// Whose turn it is to write.
-    turn: Option<Holder>,
-    /// Changes that were ever committed, and those of them that are on disk.
-    accepted: u64,
-    carried: u64,
-    /// Attempts to carry a layer over, counted when they begin.
-    attempts: u64,
-    /// Why the last attempt failed, if it did.
-    fault: Option<Fault>,
-    /// Whether someone waits for what is in memory to be on disk.
-    pressed: bool,
-    /// Whether the carrier waits for the end of a turn.
-    held_up: bool,
-    /// Threads that wait for `freed`.
-    waiting: usize,
-    stopping: bool,
-}
-
-/// The connection whose turn it is to write.
-struct Holder {
-    connection: u64,
-    since: Instant,
-    /// Whether it is between `begin` and `commit`.
-    explicit: bool,
-    /// What it has changed so far, not yet committed.
-    tally: Tally,
-}
-
-/// Why an attempt to carry a layer over failed.
-struct Fault {
-    attempt: u64,
-    reason: String,
-}
-
-/// What the carrier does next.
-enum Step {
-    CarryOver,
-    Wait(Option<Duration>),
-    End,
 }
 
 impl Hub {
@@ -278,9 +227,8 @@ impl Hub {
         self.lock().stopping
     }
 
-    /// Waits until a layer is to be carried over, and counts the attempt; false when the carrier
-    /// is to end. After a failed attempt, the next one is not before `retry` unless someone
-    /// waits for it.
+    /// Waits until a layer is to be carried over (see [`State::step`]), and counts the attempt;
+    /// false when the carrier is to end.
     pub(super) fn next_attempt(&self, retry: Option<Instant>) -> bool {
         let mut state = self.lock();
         loop {
@@ -338,133 +286,6 @@ impl Hub {
         if state.waiting > 0 {
             self.freed.notify_all();
         }
-    }
-}
-
-impl Layer {
-    fn is_full(&self, window: &Window) -> bool {
-        self.tally.changes >= window.changes || self.tally.bytes >= window.bytes
-    }
-}
-
-impl State {
-    fn new(statements: Statements) -> Result<Self> {
-        Ok(Self {
-            active: Layer::new(statements)?,
-            other: Layer::new(statements)?,
-            carrying: false,
-            running: false,
-            turn: None,
-            accepted: 0,
-            carried: 0,
-            attempts: 0,
-            fault: None,
-            pressed: false,
-            held_up: false,
-            waiting: 0,
-            stopping: false,
-        })
-    }
-
-    fn in_memory(&self) -> u64 {
-        self.accepted - self.carried
-    }
-
-    fn in_memory_only(&self, fault: &Fault) -> String {
-        let changes = match self.in_memory() {
-            1 => "1 change is".to_owned(),
-            n => format!("{n} changes are"),
-        };
-        format!("{changes} in memory only, as {}", fault.reason)
-    }
-
-    /// While the disk refuses, nothing more is acknowledged.
-    fn refuse_after_fault(&self) -> Result<()> {
-        match &self.fault {
-            None => Ok(()),
-            Some(fault) => Err(StoreError::Engine {
-                store: STORE,
-                action: "write".to_owned(),
-                detail: self.in_memory_only(fault),
-            }),
-        }
-    }
-
-    fn hides_changes_from(&self, connection: u64) -> bool {
-        self.turn
-            .as_ref()
-            .is_some_and(|holder| holder.connection != connection && holder.tally.changes > 0)
-    }
-
-    /// Asks the layers from the top down, until one knows.
-    fn look_up(&self, mut ask: impl FnMut(&Layer) -> Result<Held>) -> Result<Held> {
-        match ask(&self.active)? {
-            Held::Nothing if self.carrying => ask(&self.other),
-            held => Ok(held),
-        }
-    }
-
-    /// Has the layers change places, if there is something to carry over and the other one is
-    /// free. Only between two turns.
-    fn swap(&mut self) -> bool {
-        if self.carrying || self.active.is_empty() {
-            return false;
-        }
-        mem::swap(&mut self.active, &mut self.other);
-        self.carrying = true;
-        true
-    }
-
-    fn step(&mut self, window: &Window, retry: Option<Instant>) -> Step {
-        let pressed = self.pressed || self.stopping;
-        let until = |then: Instant| then.saturating_duration_since(Instant::now());
-        if self.carrying {
-            return match retry.map(until) {
-                Some(left) if !pressed && left > Duration::ZERO => Step::Wait(Some(left)),
-                _ => Step::CarryOver,
-            };
-        }
-        let Some(since) = self.active.since else {
-            return if self.stopping {
-                Step::End
-            } else {
-                Step::Wait(None)
-            };
-        };
-        let left = until(since + window.age);
-        if !pressed && left > Duration::ZERO && !self.active.is_full(window) {
-            return Step::Wait(Some(left));
-        }
-        if self.turn.is_some() {
-            self.held_up = true;
-            return Step::Wait(None);
-        }
-        self.swap();
-        Step::CarryOver
-    }
-
-    /// Counts what the turn has changed as committed.
-    fn accept(&mut self) {
-        let Some(tally) = self.turn.as_ref().map(|holder| holder.tally) else {
-            return;
-        };
-        if tally.changes == 0 {
-            return;
-        }
-        self.active.tally += tally;
-        self.active.since.get_or_insert_with(Instant::now);
-        self.accepted += tally.changes;
-    }
-
-    fn put(&mut self, key: i64, value: Option<&[u8]>) -> Result<()> {
-        self.active.put(key, value)?;
-        if let Some(holder) = &mut self.turn {
-            holder.tally += Tally {
-                changes: 1,
-                bytes: value.map_or(0, |value| value.len() as u64),
-            };
-        }
-        Ok(())
     }
 }
 

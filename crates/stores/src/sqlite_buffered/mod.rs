@@ -35,6 +35,10 @@
 //! the same is true where the database on disk is durable by itself (journal=wal and
 //! synchronous=full, the defaults); with synchronous=normal more than the window may be missing.
 //!
+//! **Memory.** Both layers together hold up to twice the limits above, and what SQLite needs
+//! around each row. Beside them the carrier and each connection have a page cache of `cache`
+//! bytes for the database on disk.
+//!
 //! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again, less and
 //! less often. Meanwhile every write is refused with what the disk said, so that the window does
 //! not grow; reads go on. Closing and checkpointing try again at once and say how many changes
@@ -50,6 +54,7 @@ mod hub;
 mod layer;
 mod reader;
 mod session;
+mod state;
 mod store;
 
 use crate::sqlite::{self, inspect, options as database};
