@@ -4,7 +4,7 @@
 //! a ratio block holds nothing but the operations and a latency block one clock reading each.
 
 use crate::HarnessError;
-use crate::dataset::Generator;
+use crate::dataset::{Dataset, Generator};
 use crate::sequence::{RawStep, Step};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
@@ -155,6 +155,16 @@ impl<'a> Block<'a> {
                     expect(step, session.overwrite(Key(step.key), value)?)
                 })
             }
+            (Operation::Insert, _) if workload.rows_per_statement.is_some_and(|rows| rows > 1) => {
+                run.statements(window, workload, payloads, clock)
+            }
+            (Operation::Insert, _) => {
+                run.over(window, Access::Write, clock, |session, index, step| {
+                    let value = payloads.get(index, step);
+                    session.insert(Key(step.key), value)?;
+                    Ok(value.len() as u64)
+                })
+            }
             (Operation::Mix, _) => {
                 run.over(window, Access::Write, clock, |session, index, step| {
                     let found = if step.write {
@@ -178,6 +188,47 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
+    /// Inserts several rows by each statement.
+    fn statements<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        workload: &Workload,
+        payloads: &Payloads,
+        clock: &mut C,
+    ) -> Result<(), HarnessError> {
+        let Payloads::Stored(dataset) = payloads else {
+            return Err(HarnessError::invalid("rows are inserted from a dataset"));
+        };
+        let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
+        let group = match self.per {
+            PerTransaction::All => u64::MAX,
+            PerTransaction::Operations(n) => u64::from(n),
+        };
+        for part in window {
+            for chunk in part.chunks(rows) {
+                if group > 1 && *self.open == 0 {
+                    self.session.begin(Access::Write)?;
+                    clock.resume();
+                }
+                let keys = chunk.iter().map(|raw| Step::decode(raw).key);
+                let values: Vec<(Key, &[u8])> =
+                    keys.map(|key| (Key(key), dataset.value(key))).collect();
+                self.session.insert_many(&values)?;
+                self.done.bytes += values.iter().map(|(_, v)| v.len() as u64).sum::<u64>();
+                clock.operation();
+                *self.open += chunk.len() as u64;
+                if group > 1 && *self.open >= group {
+                    self.session.commit()?;
+                }
+                if *self.open >= group {
+                    self.done.commits += 1;
+                    *self.open = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn over<C: Clock>(
         &mut self,
@@ -316,6 +367,8 @@ pub(crate) enum Payloads {
     },
     /// Drawn one by one while the clock runs.
     Timed(Vec<u8>),
+    /// Those of a dataset, where they lie.
+    Stored(Dataset),
 }
 
 impl Payloads {
@@ -353,6 +406,7 @@ impl Payloads {
                 let (start, bytes) = ranges[index];
                 &memory[start..start + bytes]
             }
+            Self::Stored(dataset) => dataset.value(step.key),
             Self::Timed(buffer) => {
                 let bytes = step.bytes as usize;
                 if buffer.len() < bytes {
@@ -378,7 +432,7 @@ fn payload_bytes(operation: Operation, step: &Step) -> usize {
 pub(crate) fn writes(operation: Operation, step: &Step) -> bool {
     match operation {
         Operation::Read => false,
-        Operation::Overwrite => true,
+        Operation::Overwrite | Operation::Insert => true,
         Operation::Mix => step.write,
     }
 }

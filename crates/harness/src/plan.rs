@@ -12,7 +12,8 @@ use std::path::Path;
 use stowplan_analysis::LOOKS;
 use stowplan_model::{
     CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec,
-    Durability, PerTransaction, Plan, Role, ScaleSpec, Study, Workload, format_bytes, suggestion,
+    Durability, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings, Study, Workload,
+    format_bytes, suggestion,
 };
 use stowplan_stores::registry;
 
@@ -300,8 +301,12 @@ fn build_cell(
     };
     let resolved = registry::resolve(&spec.store, study.memory_budget)
         .map_err(|error| place(error.to_string()))?;
-    let workload = spec.workload.over(&comparison.workload).complete();
+    let mut workload = spec.workload.over(&comparison.workload).complete();
     workload.check().map_err(place)?;
+    if workload.operation == Operation::Insert && workload.operations.is_none() {
+        let dataset = study.datasets.get(&comparison.dataset);
+        workload.operations = dataset.and_then(|dataset| u32::try_from(dataset.count).ok());
+    }
     let role = match () {
         () if key == comparison.baseline => Role::Baseline,
         () if spec.floor => Role::Floor,
@@ -318,7 +323,7 @@ fn build_cell(
             &comparison.dataset,
             &spec.store.kind,
             &layout.to_string(),
-            (workload.age > 0).then(|| format!("{}.age{}", resolved.settings, workload.age)),
+            apart(&workload, &resolved.settings),
         ),
         settings: resolved.settings,
         capabilities: resolved.capabilities,
@@ -327,11 +332,20 @@ fn build_cell(
     })
 }
 
-/// A directory name that is the same for cells which can share a built store. How a store aged
-/// depends on all its settings.
-fn instance_name(dataset: &str, kind: &str, layout: &str, aged: Option<String>) -> String {
-    let name = match (layout, aged) {
-        (_, Some(aged)) => format!("{dataset}.{kind}.{}", short(&aged)),
+/// What tells a store from those built alike: how a store aged depends on all its settings, and
+/// inserts begin with nothing.
+fn apart(workload: &Workload, settings: &Settings) -> Option<String> {
+    match workload.operation {
+        Operation::Insert => Some("inserts".to_owned()),
+        _ if workload.age > 0 => Some(short(&format!("{settings}.age{}", workload.age))),
+        _ => None,
+    }
+}
+
+/// A directory name that is the same for cells which can share a built store.
+fn instance_name(dataset: &str, kind: &str, layout: &str, apart: Option<String>) -> String {
+    let name = match (layout, apart) {
+        (_, Some(apart)) => format!("{dataset}.{kind}.{apart}"),
         ("", None) => format!("{dataset}.{kind}"),
         (layout, None) => format!("{dataset}.{kind}.{layout}"),
     };

@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Extension, Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
+    Extension, Measurement, Operation, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
+    RunOutcome, SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -614,6 +614,7 @@ impl<'a> Runner<'a> {
             .iter()
             .filter(|cell| {
                 cell.workload.operation.writes()
+                    && cell.workload.operation != Operation::Insert
                     && cell.role != Role::Control
                     // Others are checked by the worker that wrote.
                     && cell.capabilities.persistent

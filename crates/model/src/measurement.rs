@@ -1,6 +1,6 @@
 //! What one worker reports for one block.
 
-use crate::CellId;
+use crate::{CellId, Footprint};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -73,6 +73,12 @@ pub struct Measurement {
     /// What the engine itself counted on the block's connection since it was opened, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+    /// What the store took on disk after a block of inserts, and its checkpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<Footprint>,
+    /// Share of the bytes of the engine's leaf pages that were in use after a block of inserts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_fill: Option<f64>,
     /// Pages found in the page cache before a cold block.
     pub residency: Option<Residency>,
     /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.

@@ -21,6 +21,8 @@ pub enum Operation {
     Read,
     /// Replace one value by another of the same size.
     Overwrite,
+    /// Add one value to a store that is empty before the block, and thrown away after it.
+    Insert,
     /// Read one value or overwrite it, in the proportion that the workload says.
     Mix,
 }
@@ -32,6 +34,7 @@ impl Operation {
         match self {
             Self::Read => "read",
             Self::Overwrite => "overwrite",
+            Self::Insert => "insert",
             Self::Mix => "mix",
         }
     }
@@ -41,7 +44,7 @@ impl Operation {
     pub fn writes(self) -> bool {
         match self {
             Self::Read => false,
-            Self::Overwrite | Self::Mix => true,
+            Self::Overwrite | Self::Insert | Self::Mix => true,
         }
     }
 }
@@ -195,6 +198,9 @@ pub struct Workload {
     /// so that blocks differ in nothing but their keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_percent: Option<u8>,
+    /// Of inserts, how many rows one statement adds; 1 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_per_statement: Option<u32>,
     /// Storage age: how often each value has been replaced before anything is measured, half of
     /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -226,10 +232,23 @@ impl Workload {
             (Operation::Mix, Some(percent)) if !(1..=99).contains(&percent) => {
                 Err(format!("write_percent must be from 1 to 99, not {percent}"))
             }
-            (Operation::Read | Operation::Overwrite, Some(_)) => Err(format!(
+            (Operation::Read | Operation::Overwrite | Operation::Insert, Some(_)) => Err(format!(
                 "write_percent is for operation = \"mix\", and this one is \"{}\"",
                 self.operation
             )),
+            (operation, _)
+                if operation != Operation::Insert && self.rows_per_statement.is_some() =>
+            {
+                Err(format!(
+                    "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\""
+                ))
+            }
+            (Operation::Insert, _) if self.rows_per_statement == Some(0) => {
+                Err("rows_per_statement must be at least 1".to_owned())
+            }
+            (Operation::Insert, _) if self.age > 0 || self.cache == CacheState::Cold => {
+                Err("inserts go into an empty store, which is neither old nor cold".to_owned())
+            }
             _ if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
             _ => Ok(()),
         }
@@ -240,7 +259,7 @@ impl Workload {
     pub fn writes_at(&self, position: u64) -> bool {
         match (self.operation, self.write_percent) {
             (Operation::Read, _) => false,
-            (Operation::Overwrite, _) => true,
+            (Operation::Overwrite | Operation::Insert, _) => true,
             (Operation::Mix, percent) => {
                 let percent = u64::from(percent.unwrap_or(50));
                 let position = position % 100;
@@ -270,6 +289,9 @@ pub struct WorkloadSpec {
     /// See [`Workload::write_percent`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_percent: Option<u8>,
+    /// See [`Workload::rows_per_statement`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_per_statement: Option<u32>,
     /// See [`Workload::age`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<u32>,
@@ -287,6 +309,7 @@ impl WorkloadSpec {
             cache: self.cache.or(general.cache),
             operations: self.operations.or(general.operations),
             write_percent: self.write_percent.or(general.write_percent),
+            rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
             age: self.age.or(general.age),
         }
     }
@@ -303,6 +326,7 @@ impl WorkloadSpec {
             cache: self.cache.unwrap_or_default(),
             operations: self.operations,
             write_percent: self.write_percent,
+            rows_per_statement: self.rows_per_statement,
             age: self.age.unwrap_or(0),
         }
     }

@@ -97,6 +97,7 @@ fn subtitle(outcome: &MatrixOutcome) -> String {
         Operation::Read => "reading",
         Operation::Overwrite => "overwriting",
         Operation::Mix => "reading or overwriting",
+        Operation::Insert => "inserting",
     };
     format!(
         "Inside the database ({}) or outside ({})? Each number is the time of {doing} a value \

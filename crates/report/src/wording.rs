@@ -390,6 +390,7 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
     let verb = match workload.operation {
         Operation::Read => "read",
         Operation::Overwrite => "overwrite",
+        Operation::Insert => "insert",
         Operation::Mix => "read or overwrite",
     };
     let share = workload.write_percent;

@@ -26,7 +26,7 @@ mod syncs;
 pub use buffer::Buffer;
 pub use error::StoreError;
 pub use key::Key;
-pub use sqlite::{DATABASE_FILE, randomness};
+pub use sqlite::{COMMITS_COUNTED, DATABASE_FILE, randomness};
 pub use store::{Access, Connection, Counters, Found, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 

@@ -39,7 +39,7 @@ impl StoreKind for Null {
 
     fn capabilities(&self, _: &Settings) -> Result<Capabilities> {
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite],
+            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: false,
             resizes: true,

@@ -151,6 +151,24 @@ pub trait Session {
     /// The key exists, or the engine or the file system refuses.
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()>;
 
+    /// Adds several values, by one statement where the store has such a thing.
+    ///
+    /// # Errors
+    /// As [`Self::insert`]; then some of the values may be there.
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        rows.iter()
+            .try_for_each(|(key, value)| self.insert(*key, value))
+    }
+
+    /// Share of the bytes of leaf pages that are in use, 0 to 1; nothing where the engine does not
+    /// tell. Reads the whole store.
+    ///
+    /// # Errors
+    /// The engine refuses.
+    fn page_fill(&mut self) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// Replaces a value; a missing key stays missing.
     ///
     /// # Errors

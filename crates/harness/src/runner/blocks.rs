@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_model::{
     BlockKind, BlockTask, CacheState, Cell, CellId, FromWorker, HarnessCost, Job, Measurement,
-    PayloadSource, PerTransaction, Settings, StoreSpec, Task, Verification, Workload, encode,
+    Operation, PayloadSource, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
+    encode,
 };
 
 /// How long a block should last, nanoseconds of corrected time (R4).
@@ -59,6 +60,8 @@ impl BlockSize {
     pub(crate) fn given(cell: &Cell, count: u64) -> Option<Self> {
         let operations = u64::from(cell.workload.operations?);
         let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
+            // The store is empty before the block.
+            _ if cell.workload.operation == Operation::Insert => 0,
             (CacheState::Cold | CacheState::AsFound, _) => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
@@ -348,7 +351,7 @@ fn out_of_turn(message: &FromWorker) -> HarnessError {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use stowplan_model::{Operation, Role};
+    use stowplan_model::Role;
     use stowplan_stores::registry;
 
     const MANY: u64 = 100_000;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
-    Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, StoreSpec,
+    Cell, Comparison, DatasetSpec, FootprintRecord, Operation, PreparationRecord, StoreSpec,
 };
 use stowplan_stores::registry;
 
@@ -86,7 +86,8 @@ impl Instances {
         let place = self.place(cell);
         fs::create_dir(&place.instance)
             .map_err(HarnessError::io("create directory", &place.instance))?;
-        if !cell.capabilities.persistent {
+        // Inserts make a store of their own for each block, within the directory.
+        if !cell.capabilities.persistent || cell.workload.operation == Operation::Insert {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }

@@ -110,7 +110,7 @@ pub(super) fn measure(
 }
 
 /// Where the values come from that a block writes.
-enum Source {
+pub(super) enum Source {
     /// It reads.
     Nowhere,
     /// They are generated before the clock starts.
@@ -159,10 +159,10 @@ impl Source {
 }
 
 /// A session with what its operations need.
-struct Operator<'a> {
-    session: Box<dyn Session + 'a>,
-    workload: &'a Workload,
-    buffer: Buffer,
+pub(super) struct Operator<'a> {
+    pub(super) session: Box<dyn Session + 'a>,
+    pub(super) workload: &'a Workload,
+    pub(super) buffer: Buffer,
 }
 
 impl Operator<'_> {
@@ -214,7 +214,7 @@ impl Operator<'_> {
     }
 
     /// Times a window, given in parts; the clock runs within the parts only.
-    fn time(
+    pub(super) fn time(
         &mut self,
         kind: BlockKind,
         parts: &[Window<'_>],
@@ -275,7 +275,7 @@ impl Operator<'_> {
 }
 
 /// Closes a store; after writes brings its data to rest and tells how long that took.
-fn end(
+pub(super) fn end(
     job: &Job,
     store: &dyn Store,
     connection: Box<dyn Connection + '_>,
@@ -355,7 +355,7 @@ fn drain(
     Ok(nanoseconds(draining))
 }
 
-fn nanoseconds(since: Instant) -> u64 {
+pub(super) fn nanoseconds(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 

@@ -562,3 +562,70 @@ fn a_mix_raises_the_versions_of_what_it_overwrote_only() {
     assert_eq!((measured.operations, measured.commits), (40, 1));
     assert_eq!(lab.overwritten(), 10);
 }
+
+/// Inserts 40 values, so many by each statement and transaction.
+fn inserted(lab: &Lab, per: PerTransaction, rows: Option<u32>) -> Measurement {
+    let mut job = lab.writes(0, 0, 40);
+    job.workload.operation = Operation::Insert;
+    job.workload.per_transaction = per;
+    job.workload.rows_per_statement = rows;
+    lab.measured(job)
+}
+
+#[test]
+fn inserts_fill_an_empty_store_that_is_gone_afterwards() {
+    for spec in [
+        "sqlite",
+        "sqlite:location=memory,journal=memory",
+        "sqlite:location=shared,journal=memory",
+        "sqlite:location=temp,journal=memory,statement=each",
+        "files:layout=tree",
+        "files-indexed",
+        "flat",
+    ] {
+        let lab = Lab::new(spec);
+        for _ in 0..2 {
+            let block = inserted(&lab, PerTransaction::All, None);
+            assert_eq!(
+                (block.operations, block.bytes),
+                (40, lab.bytes(1..=40)),
+                "{spec}"
+            );
+            assert_eq!(
+                fs::read_dir(lab.path("store")).unwrap().count(),
+                0,
+                "{spec}"
+            );
+            let on_disk = block
+                .footprint
+                .is_some_and(|f| f.apparent_bytes >= lab.bytes(1..=40));
+            assert_eq!(
+                on_disk,
+                !spec.contains("location"),
+                "{spec}: {:?}",
+                block.footprint
+            );
+            if spec.starts_with("sqlite") {
+                let fill = block.page_fill.unwrap();
+                assert!(fill > 0.1 && fill <= 1.0, "{spec}: {fill}");
+            }
+        }
+    }
+}
+
+#[test]
+fn commits_of_inserts_are_those_that_the_engine_counts() {
+    let lab = Lab::new("sqlite:synchronous=off");
+    for (per, rows, commits) in [
+        (PerTransaction::All, None, 1),
+        (PerTransaction::Operations(1), None, 40),
+        (PerTransaction::Operations(16), None, 3),
+        (PerTransaction::All, Some(7), 1),
+        (PerTransaction::Operations(1), Some(7), 6),
+        (PerTransaction::Operations(14), Some(7), 3),
+    ] {
+        let block = inserted(&lab, per, rows);
+        assert_eq!(block.commits, commits, "{per}, {rows:?}");
+        assert_eq!(block.counters["Commits"], commits, "{per}, {rows:?}");
+    }
+}

@@ -97,7 +97,7 @@ impl StoreKind for FilesIndexed {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite],
+            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,

@@ -63,7 +63,7 @@ impl StoreKind for Flat {
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite],
+            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: match read_mode(settings) {
                 ReadMode::Pread => vec![Delivery::Copy],
                 ReadMode::Mmap => vec![Delivery::Copy, Delivery::InPlace],

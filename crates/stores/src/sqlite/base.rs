@@ -1,10 +1,11 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
 use super::options::{Location, Options};
-use super::{STORE, database, failed};
+use super::{STORE, counters, database, failed};
 use crate::{Result, StoreError};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use stowplan_model::Settings;
 
 /// A database of these options, at this path if it is on disk.
@@ -53,6 +54,9 @@ impl Base {
         let connection = match (self.options.location, earlier) {
             (Location::Disk, _) => database::open(&self.path, &self.options),
             (_, 0) => database::create(&self.path, &self.options),
+            (Location::Shared, _) if self.live.load(SeqCst) > 0 => {
+                database::join_shared(&self.path, &self.options)
+            }
             _ => Err(self.not_on_disk("have a second connection")),
         }?;
         self.live.fetch_add(1, SeqCst);
@@ -140,6 +144,11 @@ impl Link<'_> {
                 .map_err(|e| failed("roll back an abandoned transaction", &e))?;
         }
         Ok((&self.connection, self.options))
+    }
+
+    /// Counts the transactions that change something and are committed, from now on.
+    pub(super) fn count_commits(&mut self) -> Result<Arc<AtomicU64>> {
+        counters::count_commits(&mut self.connection)
     }
 
     pub(crate) fn effective_settings(&self) -> Result<Settings> {

@@ -4,6 +4,8 @@ use super::failed;
 use crate::{Counters, Result};
 use rusqlite::{Connection, ffi};
 use std::ffi::c_int;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Of one connection, since it was opened: code and label.
 const OF_CONNECTION: &[(c_int, &str)] = &[
@@ -45,6 +47,30 @@ const OF_PROCESS: &[(c_int, Option<&str>, &str)] = &[
         "Largest Pcache Allocation",
     ),
 ];
+
+/// Has SQLite's commit hook count the transactions that change something.
+pub(crate) fn count_commits(connection: &mut Connection) -> Result<Arc<AtomicU64>> {
+    let commits = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&commits);
+    connection
+        .commit_hook(Some(move || {
+            counter.fetch_add(1, Ordering::Relaxed);
+            // The commit goes on.
+            false
+        }))
+        .map_err(|e| failed("set the commit hook", &e))?;
+    Ok(commits)
+}
+
+/// Share of the bytes of the table's leaf pages that are in use; reads them all.
+pub(crate) fn page_fill(connection: &Connection) -> Result<Option<f64>> {
+    const LEAVES: &str = "SELECT sum(pgsize), sum(pgsize - unused) FROM dbstat \
+                          WHERE name = 'kv' AND pagetype = 'leaf'";
+    let (bytes, used): (Option<f64>, Option<f64>) = connection
+        .query_row(LEAVES, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(|e| failed("look at the pages", &e))?;
+    Ok(bytes.zip(used).map(|(bytes, used)| used / bytes))
+}
 
 /// Everything that SQLite counts for `connection` or for the process. Resets nothing.
 pub(crate) fn of(connection: &Connection) -> Result<Counters> {

@@ -17,6 +17,7 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
             open_file(path, OpenFlags::SQLITE_OPEN_CREATE)
         }
         Location::Memory => Connection::open_in_memory_with_flags(flags()),
+        Location::Shared => open_shared(path),
         // An empty name is a temporary database, which SQLite unlinks as soon as it is open.
         Location::Temp => Connection::open_with_flags("", flags() | OpenFlags::SQLITE_OPEN_CREATE),
     }
@@ -31,6 +32,28 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
     }
     configure(&connection, options)?;
     run(&connection, &format!("CREATE TABLE {}", options.table))?;
+    Ok(connection)
+}
+
+/// A database in memory under the name of `path`, which the connections of this process share. It
+/// ends with the last of them.
+fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
+    let name: String = path
+        .to_string_lossy()
+        .bytes()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Connection::open_with_flags(
+        format!("file:{name}?mode=memory&cache=shared"),
+        flags() | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI,
+    )
+}
+
+/// A further connection to a database in memory that is shared.
+pub(super) fn join_shared(path: &Path, options: &Options) -> Result<Connection> {
+    let connection =
+        open_shared(path).map_err(|e| failed("open the shared database in memory", &e))?;
+    configure(&connection, options)?;
     Ok(connection)
 }
 

@@ -14,6 +14,7 @@ mod store;
 use crate::{Result, Store, StoreError, StoreKind};
 use options::{Api, Location, Options, SETTINGS};
 pub use randomness::randomness;
+pub use session::COMMITS_COUNTED;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
 use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings};
@@ -82,7 +83,7 @@ impl StoreKind for Sqlite {
         let options = Options::from_settings(settings)?;
         let on_disk = options.location == Location::Disk;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite],
+            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: match options.api {
                 Api::Sql => vec![Delivery::Copy, Delivery::InPlace],
                 Api::Blob => vec![Delivery::Copy],

@@ -34,9 +34,9 @@ pub(super) const SETTINGS: &[Setting] = &[
     STATEMENT,
     Setting {
         name: "location",
-        kind: SettingKind::Choice(&["disk", "memory", "temp"]),
+        kind: SettingKind::Choice(&["disk", "memory", "shared", "temp"]),
         default: "disk",
-        help: "a file, memory (:memory:), or a temporary database that ends with its connection",
+        help: "a file, memory (:memory:), memory that connections share (cache=shared), or a temporary database that ends with its connection",
         shapes_layout: true,
     },
     Setting {
@@ -130,6 +130,8 @@ pub(crate) enum Statements {
 pub(super) enum Location {
     Disk,
     Memory,
+    /// In memory, under a name that further connections of the process open as well.
+    Shared,
     Temp,
 }
 
@@ -158,6 +160,7 @@ impl Options {
             },
             location: match settings.word("location") {
                 "memory" => Location::Memory,
+                "shared" => Location::Shared,
                 "temp" => Location::Temp,
                 _ => Location::Disk,
             },

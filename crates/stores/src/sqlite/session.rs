@@ -1,14 +1,22 @@
 //! Operations on the table.
 
 use super::blob::BlobHandle;
-use super::options::{Api, Options};
+use super::options::{Api, Options, Statements};
 use super::statement::{Sql, Transaction, is_key_taken, key_failed, row_id, value};
 use super::{STORE, counters, failed};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::{Connection, Statement};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The counter of transactions that changed something and were committed, as SQLite's commit hook
+/// counts them.
+pub const COMMITS_COUNTED: &str = "Commits";
 
 pub(super) struct SqliteSession<'c> {
     connection: &'c Connection,
+    /// Transactions that changed something, as the commit hook counts them.
+    commits: Arc<AtomicU64>,
     api: Api,
     /// Whether the journal can undo anything.
     undoes: bool,
@@ -16,26 +24,46 @@ pub(super) struct SqliteSession<'c> {
     transaction: Transaction<'c>,
     read: Sql<'c>,
     insert: Sql<'c>,
+    statements: Statements,
+    /// A statement that adds so many rows.
+    insert_many: Option<(usize, Statement<'c>)>,
     overwrite: Sql<'c>,
     delete: Sql<'c>,
     scan: Sql<'c>,
 }
 
 impl<'c> SqliteSession<'c> {
-    pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
+    pub(super) fn new(
+        connection: &'c Connection,
+        options: &Options,
+        commits: Arc<AtomicU64>,
+    ) -> Result<Self> {
         let data = |text| Sql::of(connection, text, options.statements);
         Ok(Self {
             connection,
+            commits,
             api: options.api,
             undoes: options.journal() != "off",
             blob: BlobHandle::new(connection, options.statements),
             transaction: Transaction::new(connection)?,
             read: data("SELECT v FROM kv WHERE k=?1")?,
             insert: data("INSERT INTO kv(k,v) VALUES(?1,?2)")?,
+            statements: options.statements,
+            insert_many: None,
             overwrite: data("UPDATE kv SET v=?2 WHERE k=?1")?,
             delete: data("DELETE FROM kv WHERE k=?1 RETURNING length(CAST(v AS BLOB))")?,
             scan: data("SELECT v,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")?,
         })
+    }
+
+    fn prepare_many(&self, rows: usize) -> Result<Statement<'c>> {
+        let text = format!(
+            "INSERT INTO kv(k,v) VALUES(?,?){}",
+            ",(?,?)".repeat(rows - 1)
+        );
+        self.connection
+            .prepare(&text)
+            .map_err(|e| failed(format!("prepare an INSERT of {rows} rows"), &e))
     }
 
     /// Shows the value of `key` where it lies in SQLite's memory, before the statement is reset.
@@ -103,6 +131,14 @@ fn bind(statement: &mut Statement<'_>, key: i64, value: &[u8]) -> rusqlite::Resu
     statement.raw_bind_parameter(2, value)
 }
 
+fn no_row_id(key: Key) -> StoreError {
+    StoreError::unsupported(
+        STORE,
+        format!("insert key {key}"),
+        "its keys are signed 64-bit numbers",
+    )
+}
+
 impl Session for SqliteSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.transaction.begin(access)
@@ -150,13 +186,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let Some(k) = row_id(key) else {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!("insert key {key}"),
-                "its keys are signed 64-bit numbers",
-            ));
-        };
+        let k = row_id(key).ok_or_else(|| no_row_id(key))?;
         self.insert_row(key, k, value)
     }
 
@@ -205,6 +235,47 @@ impl Session for SqliteSession<'_> {
     }
 
     fn counters(&mut self) -> Result<Counters> {
-        counters::of(self.connection)
+        let mut counters = counters::of(self.connection)?;
+        counters.insert(
+            COMMITS_COUNTED.to_owned(),
+            self.commits.load(Ordering::Relaxed),
+        );
+        Ok(counters)
+    }
+
+    fn page_fill(&mut self) -> Result<Option<f64>> {
+        counters::page_fill(self.connection)
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        if rows.len() < 2 {
+            return rows
+                .iter()
+                .try_for_each(|(key, value)| self.insert(*key, value));
+        }
+        let kept = self.insert_many.take();
+        let mut statement = match kept.filter(|(count, _)| *count == rows.len()) {
+            Some((_, statement)) => statement,
+            None => self.prepare_many(rows.len())?,
+        };
+        let many_failed = |error: rusqlite::Error| {
+            let (first, _) = rows[0];
+            failed(
+                format!("insert {} rows from key {first} on", rows.len()),
+                &error,
+            )
+        };
+        for (index, (key, value)) in rows.iter().enumerate() {
+            let k = row_id(*key).ok_or_else(|| no_row_id(*key))?;
+            statement
+                .raw_bind_parameter(2 * index + 1, k)
+                .and_then(|()| statement.raw_bind_parameter(2 * index + 2, *value))
+                .map_err(many_failed)?;
+        }
+        statement.raw_execute().map_err(many_failed)?;
+        if self.statements == Statements::Once {
+            self.insert_many = Some((rows.len(), statement));
+        }
+        Ok(())
     }
 }

@@ -6,6 +6,8 @@ use super::options::{Location, Options};
 use super::session::SqliteSession;
 use crate::{Connection, Key, Result, Session, Store, disk};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct SqliteStore {
@@ -34,9 +36,9 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        Ok(Box::new(SqliteConnection {
-            link: self.base.connect()?,
-        }))
+        let mut link = self.base.connect()?;
+        let commits = link.count_commits()?;
+        Ok(Box::new(SqliteConnection { link, commits }))
     }
 
     /// Nothing for databases that are not on disk: a temporary one has no name to look at.
@@ -60,12 +62,18 @@ impl Store for SqliteStore {
 
 struct SqliteConnection<'s> {
     link: Link<'s>,
+    /// Transactions that changed something and were committed.
+    commits: Arc<AtomicU64>,
 }
 
 impl Connection for SqliteConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let (connection, options) = self.link.begin_session()?;
-        Ok(Box::new(SqliteSession::new(connection, options)?))
+        Ok(Box::new(SqliteSession::new(
+            connection,
+            options,
+            Arc::clone(&self.commits),
+        )?))
     }
 
     fn effective_settings(&self) -> Result<Settings> {

@@ -196,7 +196,7 @@ impl StoreKind for SqliteBuffered {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite],
+            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
             resizes: true,
