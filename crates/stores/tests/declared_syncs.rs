@@ -36,7 +36,12 @@ fn the_fewest_syncs_of_a_commit_are_those_declared() {
 }
 
 fn specs() -> Vec<String> {
-    let mut specs = vec!["null".to_owned(), "flat".to_owned(), "spin".to_owned()];
+    let mut specs = vec![
+        "null".to_owned(),
+        "flat".to_owned(),
+        "flat:sync=commit".to_owned(),
+        "spin".to_owned(),
+    ];
     for layout in ["dir", "tree"] {
         for write in ["truncate", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {

@@ -26,13 +26,26 @@ const INDEX_FILE: &str = "index.bin";
 /// One flat file. See the module.
 pub(crate) struct Flat;
 
-const SETTINGS: &[Setting] = &[Setting {
-    name: "read",
-    kind: SettingKind::Choice(&["pread", "mmap"]),
-    default: "pread",
-    help: "pread from the open file, or a mapping of it into memory",
-    shapes_layout: false,
-}];
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "read",
+        kind: SettingKind::Choice(&["pread", "mmap"]),
+        default: "pread",
+        help: "pread from the open file, or a mapping of it into memory",
+        shapes_layout: false,
+    },
+    Setting {
+        name: "sync",
+        kind: SettingKind::Choice(&["off", "commit"]),
+        default: "off",
+        help: "fdatasync: never, or after each transaction that wrote",
+        shapes_layout: false,
+    },
+];
+
+fn syncs(settings: &Settings) -> bool {
+    settings.word("sync") == "commit"
+}
 
 /// How values are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +90,7 @@ impl StoreKind for Flat {
             parallel_writers: true,
             persistent: true,
             evictable: true,
-            syncs_per_commit: 0,
+            syncs_per_commit: u32::from(syncs(settings)),
             largest_value: None,
         })
     }
@@ -180,7 +193,8 @@ struct FlatConnection<'s> {
 impl Connection for FlatConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let mode = read_mode(&self.store.settings);
-        Ok(Box::new(FlatSession::new(self.store, mode)?))
+        let syncs = syncs(&self.store.settings);
+        Ok(Box::new(FlatSession::new(self.store, mode, syncs)?))
     }
 
     /// All settings are this program's own doing, so they are as asked.

@@ -10,6 +10,10 @@ use std::os::unix::fs::FileExt;
 pub(super) struct FlatSession<'s> {
     store: &'s FlatStore,
     mode: ReadMode,
+    /// Whether each transaction that wrote is synced.
+    syncs: bool,
+    /// Whether a transaction is open: a store without transactions has a use for that only here.
+    open: bool,
     /// The file as it was when it was last mapped; values behind its end make it map again.
     map: Option<Mmap>,
     /// Holds the value that a scan shows.
@@ -17,10 +21,12 @@ pub(super) struct FlatSession<'s> {
 }
 
 impl<'s> FlatSession<'s> {
-    pub(super) fn new(store: &'s FlatStore, mode: ReadMode) -> Result<Self> {
+    pub(super) fn new(store: &'s FlatStore, mode: ReadMode, syncs: bool) -> Result<Self> {
         let mut session = Self {
             store,
             mode,
+            syncs,
+            open: false,
             map: None,
             scanned: Buffer::with_capacity(0)?,
         };
@@ -78,7 +84,21 @@ impl<'s> FlatSession<'s> {
         self.store
             .values
             .write_all_at(value, span.offset)
-            .map_err(|e| StoreError::io("write", &self.store.path())(e))
+            .map_err(|e| StoreError::io("write", &self.store.path())(e))?;
+        if self.open {
+            return Ok(());
+        }
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<()> {
+        if !self.syncs {
+            return Ok(());
+        }
+        self.store
+            .values
+            .sync_data()
+            .map_err(StoreError::io("sync", &self.store.path()))
     }
 
     fn span(&self, key: Key) -> Option<Span> {
@@ -96,11 +116,15 @@ fn found(span: Span) -> Found {
 }
 
 impl Session for FlatSession<'_> {
-    fn begin(&mut self, _: Access) -> Result<()> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.open = access == Access::Write;
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
+        if std::mem::take(&mut self.open) {
+            self.sync()?;
+        }
         Ok(())
     }
 
