@@ -42,7 +42,7 @@
 //! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again, less and
 //! less often. Meanwhile every write is refused with what the disk said, so that the window does
 //! not grow; reads go on. Closing and checkpointing try again at once and say how many changes
-//! are in memory only.
+//! are in memory only. They are not given up before the store itself goes, after a last attempt.
 //!
 //! **Threads.** Writers take turns: one that finds another's transaction open waits, and so does
 //! a reader once that transaction has changed something. A read transaction saves the locking of

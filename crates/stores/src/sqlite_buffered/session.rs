@@ -106,6 +106,17 @@ impl<'c> BufferedSession<'c> {
         Ok(found)
     }
 
+    /// Ends the part of the transaction that is on disk, and returns the other. It comes first:
+    /// where it fails, the other is dropped, and nothing is committed.
+    fn end(&mut self, action: &str) -> Result<Open<'c>> {
+        let open = self
+            .open
+            .take()
+            .ok_or_else(|| misused(&format!("{action} without a transaction")))?;
+        self.disk.end()?;
+        Ok(open)
+    }
+
     /// Changes of both layers from `from` on; `limit` is how many rows are wanted.
     fn overlay(&self, from: i64, limit: usize) -> Result<Overlay> {
         let mut overlay = Overlay {
@@ -195,21 +206,17 @@ impl Session for BufferedSession<'_> {
 
     /// After an error the transaction is undone.
     fn commit(&mut self) -> Result<()> {
-        let committed = match self.open.take() {
-            Some(Open::Writing(turn)) => turn.commit(),
-            Some(Open::Reading) => Ok(()),
-            None => return Err(misused("commit without a transaction")),
-        };
-        committed.and(self.disk.end())
+        match self.end("commit")? {
+            Open::Writing(turn) => turn.commit(),
+            Open::Reading => Ok(()),
+        }
     }
 
     fn rollback(&mut self) -> Result<()> {
-        let undone = match self.open.take() {
-            Some(Open::Writing(turn)) => turn.roll_back(),
-            Some(Open::Reading) => Ok(()),
-            None => return Err(misused("roll back without a transaction")),
-        };
-        undone.and(self.disk.end())
+        match self.end("roll back")? {
+            Open::Writing(turn) => turn.roll_back(),
+            Open::Reading => Ok(()),
+        }
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {

@@ -2,7 +2,7 @@
 
 use crate::{ENDLESS, on_disk, read, scan, store, wait_until, with_session};
 use std::time::{Duration, Instant};
-use stowplan_stores::{Access, Found, Key, Session, StoreError};
+use stowplan_stores::{Access, Found, Key, Session, StoreError, registry};
 
 /// Puts key 1 on disk only, 2 in memory only, 3 on disk and overwritten in memory, 4 on disk and
 /// deleted in memory, 5 deleted and inserted again.
@@ -30,9 +30,12 @@ fn a_commit_is_in_memory_at_first_and_on_disk_after_a_checkpoint() {
         session.insert(Key(1), b"one").unwrap();
         assert_eq!(on_disk(directory).len(), 0);
         assert_eq!(read(session, 1).unwrap(), b"one");
+        assert_eq!(session.counters().unwrap()["Changes in memory only"], 1);
         store.checkpoint().unwrap();
         assert_eq!(on_disk(directory)[&1], b"one");
         assert_eq!(read(session, 1).unwrap(), b"one");
+        assert_eq!(session.counters().unwrap()["Changes in memory only"], 0);
+        assert_eq!(session.counters().unwrap()["Carry-overs"], 1);
     });
 }
 
@@ -247,4 +250,28 @@ fn the_thread_and_its_connection_end_with_the_store() {
     assert!(open_files() > 0);
     drop(store);
     assert_eq!(open_files(), 0);
+}
+
+#[test]
+fn no_class_is_claimed_whatever_the_disk_promises_and_journals_that_undo_nothing_are_not_offered() {
+    let resolved = |settings: &str| {
+        let spec = format!("sqlite-buffered:{settings}").parse().unwrap();
+        registry::resolve(&spec, 1 << 20)
+    };
+    for journal in ["delete", "truncate", "persist", "wal"] {
+        for synchronous in ["off", "normal", "full", "extra"] {
+            let settings = format!("journal={journal},synchronous={synchronous}");
+            let can = resolved(&settings).unwrap().capabilities;
+            assert_eq!(can.durability.to_string(), "none, atomic");
+            assert_eq!(can.syncs_per_commit, 0);
+        }
+    }
+    for journal in ["memory", "off"] {
+        let message = resolved(&format!("journal={journal}")).unwrap_err();
+        assert!(
+            message
+                .to_string()
+                .contains("delete, truncate, persist, wal")
+        );
+    }
 }
