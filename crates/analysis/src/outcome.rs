@@ -246,6 +246,15 @@ pub struct CellSummary {
     pub syncs_per_commit: f64,
     /// Largest resident set of a worker, bytes.
     pub peak_memory_bytes: Option<u64>,
+    /// Of writes: nanoseconds of the commit that ends a block of one transaction, median of
+    /// blocks; part of the time.
+    pub last_commit_ns: Option<f64>,
+    /// Transactions committed in a block, median; 0 for reads that no transaction goes around.
+    pub commits: f64,
+    /// Of inserts: what a block's store took on disk, median by allocated bytes.
+    pub block_footprint: Option<Footprint>,
+    /// Of inserts: share of the bytes of leaf pages that were in use, median of blocks.
+    pub page_fill: Option<f64>,
     /// Latency of single operations.
     pub latency: Option<LatencySummary>,
     /// Settings as the engine reports them.

@@ -6,7 +6,7 @@ use crate::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
-use stowplan_model::{BlockKind, Cell, IoCounters, Measurement};
+use stowplan_model::{BlockKind, Cell, Footprint, IoCounters, Measurement};
 
 /// A cell's time is described by a plain 95% interval: nothing is decided on it.
 const ALPHA_OF_TIMES: f64 = 0.05;
@@ -50,6 +50,12 @@ pub(crate) fn summarise(
         faults: described.mean(|m| m.minor_faults + m.major_faults),
         syncs_per_commit: described.syncs_per_commit_or_none_made(),
         peak_memory_bytes: described.peak_memory(),
+        last_commit_ns: described.last_commit(),
+        commits: described
+            .median_of(|m| Some(m.commits as f64))
+            .unwrap_or(f64::NAN),
+        block_footprint: described.footprint(),
+        page_fill: described.median_of(|m| m.page_fill),
         latency: latency(gathered.measurements(&cell.id), problems),
         effective: gathered.effective.get(&cell.id).map(|s| (*s).clone()),
         verification: gathered.verifications.get(&cell.id).map(|v| (*v).clone()),
@@ -151,6 +157,25 @@ impl<'a> Described<'a> {
         let system: u64 = self.blocks.iter().map(|m| m.system_ns).sum();
         let user: u64 = self.blocks.iter().map(|m| m.user_ns).sum();
         system as f64 / (system + user).max(1) as f64
+    }
+
+    /// Over the blocks that know; nothing if none does.
+    fn median_of(&self, of: impl Fn(&Measurement) -> Option<f64>) -> Option<f64> {
+        median(self.blocks.iter().filter_map(|m| of(m)).collect())
+    }
+
+    /// Only where the block was one transaction of writes.
+    fn last_commit(&self) -> Option<f64> {
+        self.median_of(|m| {
+            (m.commits == 1 && m.outside.last_commit_ns > 0)
+                .then_some(m.outside.last_commit_ns as f64)
+        })
+    }
+
+    fn footprint(&self) -> Option<Footprint> {
+        let mut all: Vec<Footprint> = self.blocks.iter().filter_map(|m| m.footprint).collect();
+        all.sort_by_key(|footprint| footprint.allocated_bytes);
+        all.get(all.len() / 2).copied()
     }
 
     fn peak_memory(&self) -> Option<u64> {

@@ -168,6 +168,7 @@ impl Question {
             label: Some(spec.to_string()),
             floor: false,
             workload: WorkloadSpec::default(),
+            published_seconds: None,
         };
         let title = format!("Values of {}", format_bytes(spot.size));
         ComparisonSpec {
@@ -181,6 +182,7 @@ impl Question {
             workload: self.workload.clone(),
             baseline: "a".to_owned(),
             max_rounds: None,
+            published_label: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.a)),
                 ("b".to_owned(), cell(&self.b)),

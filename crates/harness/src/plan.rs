@@ -262,6 +262,7 @@ fn expand(
         contrasts,
         cells,
         not_applicable,
+        published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
 }
@@ -329,6 +330,7 @@ fn build_cell(
         capabilities: resolved.capabilities,
         workload,
         dataset: comparison.dataset.clone(),
+        published_seconds: spec.published_seconds,
     })
 }
 
@@ -529,22 +531,33 @@ pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
     comparisons.iter().map(seconds).sum()
 }
 
-/// Typical seconds for one cell in one round, its fresh process included.
-fn block_seconds(cell: &Cell) -> f64 {
+/// Typical seconds for one operation.
+fn operation_seconds(cell: &Cell) -> f64 {
     let Workload {
-        operations,
         cache,
         operation,
         per_transaction,
         ..
     } = &cell.workload;
     let syncs = cell.capabilities.syncs_per_commit > 0;
-    let each = match (operation.writes(), cache, per_transaction) {
-        (true, _, PerTransaction::Operations(_)) if syncs => 2e-3,
-        (true, ..) => 120e-6,
-        (false, CacheState::Cold, _) => 300e-6,
-        (false, CacheState::Warm | CacheState::AsFound, _) => 5e-6,
-    };
+    match (operation, cache, per_transaction) {
+        (Operation::Read, CacheState::Cold, _) => 300e-6,
+        (Operation::Read, CacheState::Warm | CacheState::AsFound, _) => 5e-6,
+        (_, _, PerTransaction::Operations(_)) if syncs => 2e-3,
+        (Operation::Insert, ..) => 3e-6,
+        _ => 120e-6,
+    }
+}
+
+/// Typical seconds for one cell in one round, its fresh process included.
+fn block_seconds(cell: &Cell) -> f64 {
+    let Workload {
+        operations,
+        cache,
+        operation,
+        ..
+    } = &cell.workload;
+    let each = operation_seconds(cell);
     let timed = operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.
     let around = if operation.writes() || *cache == CacheState::Cold {
@@ -606,8 +619,22 @@ fn describe_cell(cell: &Cell) -> String {
         String::new()
     };
     format!(
-        "{}; {}{durability}",
-        cell.store, cell.workload.per_transaction
+        "{}; {}{durability}{}",
+        cell.store,
+        cell.workload.per_transaction,
+        describe_sample(cell)
+    )
+}
+
+/// What all operations of a sample would take, before anybody waits for them.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn describe_sample(cell: &Cell) -> String {
+    let Some((measured, all)) = cell.workload.operations.zip(cell.workload.sample_of) else {
+        return String::new();
+    };
+    format!(
+        "; a sample of {measured} operations, for all {all} would take about {}",
+        minutes(all as f64 * operation_seconds(cell))
     )
 }
 

@@ -51,6 +51,9 @@ pub struct Cell {
     pub workload: Workload,
     /// The name of the dataset.
     pub dataset: String,
+    /// Seconds that others published for as many operations as a block has, or stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_seconds: Option<f64>,
     /// Where the built store lies below the work directory; cells that agree in kind, dataset
     /// and layout settings share one.
     pub instance: String,
@@ -78,6 +81,9 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Cells that a store cannot do, with the reason: shown as "not applicable".
     pub not_applicable: BTreeMap<String, String>,
+    /// Where the published seconds of its cells come from, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_label: Option<String>,
     /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
     pub max_rounds: u32,
 }

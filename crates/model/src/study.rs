@@ -96,6 +96,9 @@ pub struct ComparisonSpec {
     /// The most rounds; 40 unless given.
     #[serde(default)]
     pub max_rounds: Option<u32>,
+    /// Where the published seconds of its cells come from, in words.
+    #[serde(default)]
+    pub published_label: Option<String>,
     /// Cells by name.
     pub cells: BTreeMap<String, CellSpec>,
 }
@@ -115,6 +118,9 @@ pub struct CellSpec {
     /// Where its workload differs.
     #[serde(default)]
     pub workload: WorkloadSpec,
+    /// Seconds that others published for as many operations as a block has, or stands for.
+    #[serde(default)]
+    pub published_seconds: Option<f64>,
 }
 
 /// One chart: bars of ratios to a reference, beside published ones.

@@ -201,6 +201,10 @@ pub struct Workload {
     /// Of inserts, how many rows one statement adds; 1 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_statement: Option<u32>,
+    /// How many operations a block stands for of which it measures only [`Self::operations`]: what
+    /// all would take is extrapolated, and said to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_of: Option<u64>,
     /// Storage age: how often each value has been replaced before anything is measured, half of
     /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -249,6 +253,13 @@ impl Workload {
             (Operation::Insert, _) if self.age > 0 || self.cache == CacheState::Cold => {
                 Err("inserts go into an empty store, which is neither old nor cold".to_owned())
             }
+            _ if self.sample_of.is_some_and(|all| {
+                self.operations
+                    .is_none_or(|measured| u64::from(measured) >= all)
+            }) =>
+            {
+                Err("sample_of needs operations, and fewer of them".to_owned())
+            }
             _ if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
             _ => Ok(()),
         }
@@ -292,6 +303,9 @@ pub struct WorkloadSpec {
     /// See [`Workload::rows_per_statement`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_statement: Option<u32>,
+    /// See [`Workload::sample_of`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_of: Option<u64>,
     /// See [`Workload::age`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<u32>,
@@ -310,6 +324,7 @@ impl WorkloadSpec {
             operations: self.operations.or(general.operations),
             write_percent: self.write_percent.or(general.write_percent),
             rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
+            sample_of: self.sample_of.or(general.sample_of),
             age: self.age.or(general.age),
         }
     }
@@ -327,6 +342,7 @@ impl WorkloadSpec {
             operations: self.operations,
             write_percent: self.write_percent,
             rows_per_statement: self.rows_per_statement,
+            sample_of: self.sample_of,
             age: self.age.unwrap_or(0),
         }
     }

@@ -713,7 +713,32 @@ fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
             per_transaction(theirs.per_transaction)
         ));
     }
+    if ours.order != theirs.order {
+        differences.push(format!("{} order against {}", ours.order, theirs.order));
+    }
+    let rows = |workload: &Workload| workload.rows_per_statement.unwrap_or(1);
+    if rows(ours) != rows(theirs) {
+        differences.push(format!(
+            "{} rows by each statement against {}",
+            format::count(rows(ours).into()),
+            format::count(rows(theirs).into())
+        ));
+    }
+    differences.extend(sample(cell));
     differences.join("; ")
+}
+
+/// What all operations would take of which a cell measured some.
+#[expect(clippy::cast_precision_loss, reason = "an extrapolation")]
+fn sample(cell: &CellSummary) -> Option<String> {
+    let all = cell.cell.workload.sample_of?;
+    let measured = format::count(cell.cell.workload.operations?.into());
+    let time = cell.time_ns.map_or(f64::NAN, |time| time.estimate);
+    Some(format!(
+        "a sample of {measured} operations, extrapolated: all {} would take {}",
+        format::count(all),
+        format::seconds(time * all as f64 / 1e9)
+    ))
 }
 
 fn per_transaction(per: PerTransaction) -> String {

@@ -55,6 +55,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
         role,
         store: "files".parse().unwrap(),
         settings: Settings::default(),
+        published_seconds: None,
         capabilities: Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite],
             deliveries: Vec::new(),
@@ -86,6 +87,7 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
         contrasts: candidates.iter().map(|key| contrast(key, "base")).collect(),
         cells,
         not_applicable: BTreeMap::new(),
+        published_label: None,
         max_rounds: 40,
     }
 }
@@ -126,6 +128,8 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         outside: WallBreakdown::default(),
         peak_memory_bytes: None,
         counters: BTreeMap::new(),
+        footprint: None,
+        page_fill: None,
         residency: None,
         latency: None,
         started_unix_ms: 0,

@@ -372,6 +372,7 @@ pub(super) mod tests {
             capabilities: resolved.capabilities,
             workload: Workload::default(),
             dataset: "blobs".to_owned(),
+            published_seconds: None,
         }
     }
 

@@ -427,6 +427,7 @@ mod tests {
             cells: vec![built.clone(), missing],
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
+            published_label: None,
             max_rounds: 10,
         };
         instances.warm(&comparison).unwrap();

@@ -191,6 +191,7 @@ impl MatrixSpec {
             workload: self.workload_of(size),
             baseline: EXTERNAL.to_owned(),
             max_rounds: self.max_rounds,
+            published_label: None,
             cells: cells.collect(),
         }
     }

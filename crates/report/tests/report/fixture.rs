@@ -244,6 +244,7 @@ impl Draft {
                 role: self.role,
                 store: self.store.parse::<StoreSpec>().unwrap(),
                 settings,
+                published_seconds: None,
                 capabilities: Capabilities {
                     operations: vec![Operation::Read, Operation::Overwrite],
                     deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -283,6 +284,10 @@ impl Draft {
             faults: 0.013,
             syncs_per_commit: if self.key == "safe" { 1.0 } else { 0.0 },
             peak_memory_bytes: Some(18_743_296),
+            last_commit_ns: None,
+            commits: 1.0,
+            block_footprint: None,
+            page_fill: None,
             latency: Some(LatencySummary {
                 count: 200_000,
                 mean_ns: ns * 1.05,
