@@ -118,6 +118,7 @@ impl Task {
             capabilities: resolved.capabilities,
             workload: self.workload.clone(),
             dataset: String::new(),
+            published_seconds: None,
             instance: String::new(),
         })
     }
