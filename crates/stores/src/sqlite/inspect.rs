@@ -33,7 +33,10 @@ const WRITE_VERSION_OFFSET: u64 = 18;
 /// A database, open for reading.
 #[derive(Debug)]
 pub struct Database {
+    /// As it was named, for messages.
     path: PathBuf,
+    /// The same behind any link: SQLite keeps its other files beside this one.
+    file: PathBuf,
     connection: Connection,
 }
 
@@ -66,9 +69,11 @@ impl Database {
     /// # Errors
     /// It is not there, is no database, or an interrupted write must be rolled back first.
     pub fn open(path: &Path) -> Result<Self> {
-        let connection = open_to_read(path).map_err(|e| cannot_open(path, &e))?;
+        let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
+        let connection = open_to_read(&file).map_err(|e| cannot_open(path, &file, &e))?;
         Ok(Self {
             path: path.to_owned(),
+            file,
             connection,
         })
     }
@@ -102,7 +107,7 @@ impl Database {
     /// # Errors
     /// The file cannot be read.
     pub fn journal_mode(&self) -> Result<String> {
-        let log = is_write_ahead(&self.path).map_err(StoreError::io("read", &self.path))?;
+        let log = is_write_ahead(&self.file).map_err(StoreError::io("read", &self.path))?;
         Ok(if log { "wal" } else { "delete" }.to_owned())
     }
 
@@ -238,7 +243,7 @@ impl Database {
     /// # Errors
     /// No room: it needs up to twice the size of the database beside it. Or SQLite refuses.
     pub fn vacuum(&mut self) -> Result<()> {
-        let directory = directory_of(&self.path);
+        let directory = directory_of(&self.file).to_owned();
         self.write("vacuum", |connection| {
             // On the same disk, not in the system's temporary directory, which may be small.
             connection.pragma_update(None, "temp_store_directory", directory.to_string_lossy())?;
@@ -274,14 +279,15 @@ impl Database {
     ) -> Result<T> {
         let told = |e: rusqlite::Error| failed(format!("{action} {}", self.path.display()), &e);
         self.connection = Connection::open_in_memory().map_err(told)?;
-        let done = open_with(&self.path, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let done = open_with(&self.file, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
             .and_then(|connection| {
                 let done = work(&connection)?;
                 connection.close().map_err(|(_, error)| error)?;
                 Ok(done)
             })
             .map_err(told);
-        self.connection = open_to_read(&self.path).map_err(|e| cannot_open(&self.path, &e))?;
+        self.connection =
+            open_to_read(&self.file).map_err(|e| cannot_open(&self.path, &self.file, &e))?;
         done
     }
 
@@ -340,7 +346,7 @@ pub(crate) fn check_table(path: &Path) -> Result<()> {
             found = true;
             Ok(())
         })
-        .map_err(|e| cannot_open(path, &e))?;
+        .map_err(|e| cannot_open(path, &database.file, &e))?;
     if found {
         return Ok(());
     }
@@ -350,9 +356,10 @@ pub(crate) fn check_table(path: &Path) -> Result<()> {
     ))
 }
 
-/// A database and the files that SQLite may put beside it.
+/// A database, behind any link, and the files that SQLite may put beside it.
 pub(crate) fn files(path: &Path) -> [PathBuf; 4] {
-    ["", "-wal", "-journal", "-shm"].map(|suffix| beside(path, suffix))
+    let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    ["", "-wal", "-journal", "-shm"].map(|suffix| beside(&file, suffix))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -361,11 +368,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    }
+/// The directory of a file whose path is absolute.
+fn directory_of(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("/"))
 }
 
 /// Without its log, nobody has a database in WAL mode open and nothing is missing from it. SQLite
@@ -415,12 +420,13 @@ fn is_corrupt(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn cannot_open(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let readable = File::open(path);
+/// `path` is the name that the file goes by in messages.
+fn cannot_open(path: &Path, file: &Path, error: &rusqlite::Error) -> StoreError {
+    let readable = File::open(file);
     match (error.sqlite_error_code(), readable) {
         (_, Err(reason)) => StoreError::io("open", path)(reason),
         (Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen), _)
-            if beside(path, "-journal").exists() =>
+            if beside(file, "-journal").exists() =>
         {
             refused(
                 path,
@@ -594,6 +600,29 @@ mod tests {
             .execute("INSERT INTO kv VALUES(1,zeroblob(10))", [])
             .unwrap();
         assert_eq!(place.values().unwrap(), [(1, 10)]);
+    }
+
+    #[test]
+    fn behind_a_link_the_write_ahead_log_is_that_of_the_database() {
+        let place = Place::with("PRAGMA journal_mode=wal");
+        let writer = Connection::open(place.path()).unwrap();
+        writer
+            .execute("INSERT INTO kv VALUES(1,zeroblob(10))", [])
+            .unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let link = elsewhere.path().join("link.db");
+        std::os::unix::fs::symlink(place.path(), &link).unwrap();
+        assert_eq!(inspect::recognise(&link).unwrap(), Held::Database);
+        let mut keys = Vec::new();
+        inspect::values(&link, Held::Database, &mut |key, _| {
+            keys.push(key);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(keys, [1]);
+        let footprint = |path: &Path| inspect::footprint(path, Held::Database).unwrap();
+        assert_eq!(footprint(&link), footprint(&place.path()));
+        assert_eq!(footprint(&link).files, 3, "with the log and its index");
     }
 
     #[test]
