@@ -36,8 +36,8 @@
 //! synchronous=full, the defaults); with synchronous=normal more than the window may be missing.
 //!
 //! **Memory.** Both layers together hold up to twice the limits above, and what SQLite needs
-//! around each row. Beside them the carrier and each connection have a page cache of `cache`
-//! bytes for the database on disk.
+//! around each row; but a transaction is in memory as a whole, however large it is. Beside them
+//! the carrier and each connection have a page cache of `cache` bytes for the database on disk.
 //!
 //! **Failures.** If the disk refuses a carry-over, its layer is kept and tried again, less and
 //! less often. Meanwhile every write is refused with what the disk said, so that the window does
