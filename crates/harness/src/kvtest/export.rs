@@ -1,7 +1,7 @@
 //! The values of a database as files, one each, under kvtest's names.
 //!
-//! Threads take pieces of the key range in turn, each with a connection of its own, and write
-//! below a temporary directory. Only when every value is on the disk does the directory get its
+//! Threads take pieces of the key range in turn, each with a connection of its own to one state of
+//! the database, and write below a temporary directory. Only when every value is on the disk does the directory get its
 //! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
 //! the directory that is there, one by one, and replace none.
 
@@ -17,7 +17,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_model::StoreSpec;
-use stowplan_stores::inspect::{self, Database, Held};
+use stowplan_stores::inspect::{self, Database, Held, Snapshot};
 use stowplan_stores::registry;
 use stowplan_stores::{Buffer, Found, Key, Session, Store};
 use tempfile::TempDir;
@@ -55,8 +55,8 @@ pub struct ExportSpec {
 #[derive(Debug)]
 pub struct Export {
     spec: ExportSpec,
-    /// Holds the content as it is while threads open connections of their own.
-    _held: Database,
+    /// The content as it is now, whatever others write; one connection for each thread.
+    snapshot: Snapshot,
     values: u64,
     target: Target,
     temporary: TempDir,
@@ -97,8 +97,8 @@ impl Export {
     /// There is no such database, the directory is in use, or the file system has surely too
     /// little room.
     pub fn check(spec: ExportSpec) -> Result<Self, HarnessError> {
-        let database = open(&spec.database)?;
-        let values = database.count()?;
+        let snapshot = open(&spec)?;
+        let values = snapshot.database().count()?;
         let target = target(&spec)?;
         let parent = match &target {
             Target::Whole(name) => place::directory_of(name),
@@ -109,10 +109,10 @@ impl Export {
         if let Target::Whole(directory) = &target {
             take_permissions(directory, temporary.path())?;
         }
-        require_room(&spec, &database, values, &parent)?;
+        require_room(&spec, snapshot.database(), values, &parent)?;
         Ok(Self {
             spec,
-            _held: database,
+            snapshot,
             values,
             target,
             temporary,
@@ -132,7 +132,7 @@ impl Export {
     /// The disk is full or fails, a value cannot be a file, the database changed meanwhile, or
     /// `interrupt` was raised. Nothing is left behind.
     pub fn write(
-        self,
+        mut self,
         interrupt: &Interrupt,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Exported, HarnessError> {
@@ -141,6 +141,7 @@ impl Export {
         if self.spec.sync {
             disk::sync_filesystem(self.temporary.path())?;
         }
+        self.snapshot.check_unchanged()?;
         if interrupt.raised() {
             return Err(HarnessError::Interrupted);
         }
@@ -166,7 +167,7 @@ impl Export {
     }
 
     fn write_temporary(
-        &self,
+        &mut self,
         interrupt: &Interrupt,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Exported, HarnessError> {
@@ -185,14 +186,16 @@ impl Export {
             interrupt,
             progress,
         };
+        let job = &job;
+        let readers = self.snapshot.readers();
         let directory = self.temporary.path();
         let (working, ended) = mpsc::channel::<()>();
         let parts = std::thread::scope(|scope| {
             if self.spec.sync {
                 scope.spawn(move || flush_meanwhile(directory, &ended));
             }
-            let threads: Vec<_> = (0..self.spec.threads.get())
-                .map(|_| scope.spawn(|| job.work()))
+            let threads: Vec<_> = readers
+                .map(|reader| scope.spawn(move || job.work(reader)))
                 .collect();
             // All are waited for before the temporary directory may go.
             let parts: Vec<_> = threads
@@ -314,8 +317,8 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Takes pieces until none are left.
-    fn work(&self) -> Result<Exported, HarnessError> {
-        self.take_pieces().map_err(|error| {
+    fn work(&self, database: &mut Database) -> Result<Exported, HarnessError> {
+        self.take_pieces(database).map_err(|error| {
             self.failed.store(true, Relaxed);
             match error {
                 HarnessError::Interrupted => error,
@@ -324,9 +327,7 @@ impl Job<'_> {
         })
     }
 
-    fn take_pieces(&self) -> Result<Exported, HarnessError> {
-        let database = Database::open(&self.spec.database)?;
-        database.hold()?;
+    fn take_pieces(&self, database: &Database) -> Result<Exported, HarnessError> {
         let mut written = self.written.connect()?;
         let mut existing = self
             .existing
@@ -339,7 +340,7 @@ impl Job<'_> {
             buffer: Buffer::with_capacity(0)?,
             exported: Exported::default(),
         };
-        while let Some((from, to)) = self.next_piece(&database)? {
+        while let Some((from, to)) = self.next_piece(database)? {
             let mut values = 0;
             database.scan(from, to, |key, value| {
                 if self.interrupt.raised() || self.failed.load(Relaxed) {
@@ -427,16 +428,15 @@ fn flush_meanwhile(directory: &Path, ended: &Receiver<()>) {
 }
 
 /// The database, with its content held as it is.
-fn open(path: &Path) -> Result<Database, HarnessError> {
+fn open(spec: &ExportSpec) -> Result<Snapshot, HarnessError> {
+    let path = &spec.database;
     if inspect::recognise(path)? != Held::Database {
         return Err(HarnessError::invalid(format!(
             "{} is a directory; export reads a database",
             path.display()
         )));
     }
-    let database = Database::open(path)?;
-    database.hold()?;
-    Ok(database)
+    Ok(Snapshot::take(path, spec.threads)?)
 }
 
 fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, HarnessError> {

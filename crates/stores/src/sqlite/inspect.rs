@@ -6,10 +6,12 @@ use crate::inspect::refused;
 use crate::{Key, Result, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::ffi::OsString;
 use std::fs::File;
+use std::num::NonZeroUsize;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +32,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// a write-ahead log (<https://sqlite.org/fileformat2.html>, section 1.3.3).
 const WRITE_VERSION_OFFSET: u64 = 18;
 
+/// Where the header counts the transactions that wrote the file itself (same place, section 1.3.7).
+const CHANGE_COUNTER_OFFSET: u64 = 24;
+
+/// So often connections are brought to the same state, before it is given up.
+const SNAPSHOT_ATTEMPTS: u32 = 100;
+
 /// A database, open for reading.
 #[derive(Debug)]
 pub struct Database {
@@ -37,7 +45,51 @@ pub struct Database {
     path: PathBuf,
     /// The same behind any link: SQLite keeps its other files beside this one.
     file: PathBuf,
+    /// Whether the file is written by way of a write-ahead log. Asked when it is opened: the file
+    /// is not looked at while SQLite has it, see [`Unlocked`].
+    write_ahead: bool,
     connection: Connection,
+}
+
+/// Connections that see a database in one and the same state, whatever others write meanwhile.
+///
+/// Fields are dropped in this order: the connections, then what must outlive their locks.
+#[derive(Debug)]
+pub struct Snapshot {
+    readers: Vec<Database>,
+    _tidy: Tidy,
+    unlocked: Unlocked,
+}
+
+/// The file of a database, open beside SQLite. A process that closes a file loses all its locks on
+/// it (POSIX, `fcntl`), those of SQLite as well: so this is opened before the first connection and
+/// closed after the last.
+#[derive(Debug)]
+struct Unlocked {
+    path: PathBuf,
+    file: PathBuf,
+    open: File,
+    /// What it was when the connections saw it first, unless they may miss changes rightly: beside
+    /// a write-ahead log they go on seeing what they saw.
+    was: Option<Mark>,
+}
+
+/// What a change of a database leaves on its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mark {
+    /// SQLite counts transactions here, unless there is a log.
+    change_counter: [u8; 4],
+    length: u64,
+    modified: (i64, i64),
+    has_log: bool,
+}
+
+/// Removes the empty log and its index that reading a database in WAL mode leaves beside it.
+#[derive(Debug)]
+struct Tidy {
+    file: PathBuf,
+    /// Whether there was no log before.
+    wanted: bool,
 }
 
 /// How the pages of all b-trees of a database are used.
@@ -70,10 +122,13 @@ impl Database {
     /// It is not there, is no database, or an interrupted write must be rolled back first.
     pub fn open(path: &Path) -> Result<Self> {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
-        let connection = open_to_read(&file).map_err(|e| cannot_open(path, &file, &e))?;
+        let write_ahead = is_write_ahead(&file).unwrap_or(false);
+        let connection =
+            open_to_look(&file, write_ahead).map_err(|e| cannot_open(path, &file, &e))?;
         Ok(Self {
             path: path.to_owned(),
             file,
+            write_ahead,
             connection,
         })
     }
@@ -105,10 +160,9 @@ impl Database {
     /// `delete` or `wal`, the modes that a file remembers.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// None that is known: it was asked when the database was opened.
     pub fn journal_mode(&self) -> Result<String> {
-        let log = is_write_ahead(&self.file).map_err(StoreError::io("read", &self.path))?;
-        Ok(if log { "wal" } else { "delete" }.to_owned())
+        Ok(if self.write_ahead { "wal" } else { "delete" }.to_owned())
     }
 
     /// Up to `limit` faults, or the single line `ok`.
@@ -180,13 +234,16 @@ impl Database {
     }
 
     /// Keeps what is seen from now on as it is, whatever others write.
-    ///
-    /// # Errors
-    /// As [`Self::page_size`].
-    pub fn hold(&self) -> Result<()> {
+    fn hold(&self) -> Result<()> {
         // Only the first read takes the lock, or settles on a state of the log.
         self.connection
             .execute_batch("BEGIN; SELECT 1 FROM kv LIMIT 1")
+            .map_err(|e| failed(format!("read {}", self.path.display()), &e))
+    }
+
+    fn release(&self) -> Result<()> {
+        self.connection
+            .execute_batch("COMMIT")
             .map_err(|e| failed(format!("read {}", self.path.display()), &e))
     }
 
@@ -286,8 +343,9 @@ impl Database {
                 Ok(done)
             })
             .map_err(told);
-        self.connection =
-            open_to_read(&self.file).map_err(|e| cannot_open(&self.path, &self.file, &e))?;
+        self.write_ahead = is_write_ahead(&self.file).unwrap_or(false);
+        self.connection = open_to_look(&self.file, self.write_ahead)
+            .map_err(|e| cannot_open(&self.path, &self.file, &e))?;
         done
     }
 
@@ -315,6 +373,143 @@ impl Database {
         self.connection
             .pragma_query_value(None, pragma, |row| row.get(0))
             .map_err(|e| failed(format!("read PRAGMA {pragma}"), &e))
+    }
+}
+
+impl Snapshot {
+    /// Opens so many connections, and has all of them hold what the first one sees.
+    ///
+    /// # Errors
+    /// As [`Database::open`]; or others write so often that no two connections see the same.
+    pub fn take(path: &Path, readers: NonZeroUsize) -> Result<Self> {
+        let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
+        // Where no log can be made there is none to share, and nothing else can be read.
+        let writable = accessat(CWD, directory_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
+        Self::take_from(path, file, readers, writable.is_ok())
+    }
+
+    fn take_from(
+        path: &Path,
+        file: PathBuf,
+        readers: NonZeroUsize,
+        writable: bool,
+    ) -> Result<Self> {
+        let open = File::open(&file).map_err(StoreError::io("open", path))?;
+        let write_ahead = read_write_ahead(&open).unwrap_or(false);
+        let rests = write_ahead && !beside(&file, "-wal").exists();
+        let unchanging = rests && !writable;
+        // The connection behind the last one sees whether anything was written meanwhile.
+        let count = readers.get() + 1;
+        let mut snapshot = Self {
+            readers: Vec::with_capacity(count),
+            _tidy: Tidy {
+                file: file.clone(),
+                wanted: rests && !unchanging,
+            },
+            unlocked: Unlocked {
+                path: path.to_owned(),
+                file: file.clone(),
+                open,
+                was: None,
+            },
+        };
+        if unchanging || !write_ahead {
+            snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
+        }
+        for _ in 0..count {
+            let connection =
+                open_to_read(&file, unchanging).map_err(|e| cannot_open(path, &file, &e))?;
+            snapshot.readers.push(Database {
+                path: path.to_owned(),
+                file: file.clone(),
+                write_ahead,
+                connection,
+            });
+        }
+        snapshot.hold()?;
+        Ok(snapshot)
+    }
+
+    /// Beside a write-ahead log a reader stops nobody from writing, so that two readers may come to
+    /// see two states, unless nothing was written between them.
+    fn hold(&mut self) -> Result<()> {
+        let Some(witness) = self.readers.pop() else {
+            return Ok(());
+        };
+        for _ in 0..SNAPSHOT_ATTEMPTS {
+            // Changes when another connection has written (https://sqlite.org/pragma.html).
+            let before = witness.number("data_version")?;
+            self.readers.iter().try_for_each(Database::hold)?;
+            if witness.number("data_version")? == before {
+                return Ok(());
+            }
+            self.readers.iter().try_for_each(Database::release)?;
+        }
+        Err(refused(
+            &self.unlocked.path,
+            "others write to it all the time; try again while they do not",
+        ))
+    }
+
+    /// The first of them, to ask for what is the same for all.
+    ///
+    /// # Panics
+    /// Never: there is one at least.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.readers[0]
+    }
+
+    /// All of them, each for one thread.
+    pub fn readers(&mut self) -> impl Iterator<Item = &mut Database> {
+        self.readers.iter_mut()
+    }
+
+    /// Whether the file is still the one that was read first. Locks see to that, but there are
+    /// programs that do not ask for them, and places where there are none.
+    ///
+    /// # Errors
+    /// It was changed, or cannot be looked at.
+    pub fn check_unchanged(&self) -> Result<()> {
+        match self.unlocked.was {
+            Some(was) if was != self.unlocked.mark()? => Err(StoreError::Engine {
+                store: STORE,
+                action: format!("read {}", self.unlocked.path.display()),
+                detail: "it was changed meanwhile; try again while nobody writes".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Unlocked {
+    fn mark(&self) -> Result<Mark> {
+        let told = |e: std::io::Error| StoreError::io("read", &self.path)(e);
+        let mut change_counter = [0; 4];
+        let read = self
+            .open
+            .read_exact_at(&mut change_counter, CHANGE_COUNTER_OFFSET);
+        read.map_err(told)?;
+        // By its name, for another file may have it by now.
+        let metadata = std::fs::metadata(&self.file).map_err(told)?;
+        Ok(Mark {
+            change_counter,
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            has_log: beside(&self.file, "-wal").exists(),
+        })
+    }
+}
+
+impl Drop for Tidy {
+    /// By way of SQLite, which removes a log only when it has the database for itself: nobody's
+    /// log is taken away. What cannot be removed stays, and harms nobody.
+    fn drop(&mut self) {
+        let log = beside(&self.file, "-wal");
+        if self.wanted && std::fs::metadata(log).is_ok_and(|log| log.len() == 0) {
+            let _ = open_with(&self.file, "", OpenFlags::SQLITE_OPEN_READ_WRITE)
+                .and_then(|connection| read_schema(&connection));
+        }
     }
 }
 
@@ -375,13 +570,21 @@ fn directory_of(file: &Path) -> &Path {
 
 /// Without its log, nobody has a database in WAL mode open and nothing is missing from it. SQLite
 /// would make an empty log and leave it; told that the file does not change, it makes none.
-fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
-    let rests = is_write_ahead(path).unwrap_or(false) && !beside(path, "-wal").exists();
-    let parameters = if rests { "?immutable=1" } else { "" };
-    let connection = open_with(path, parameters, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    // Nothing is read by opening alone: an unfinished write would only show later.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+fn open_to_look(file: &Path, write_ahead: bool) -> rusqlite::Result<Connection> {
+    open_to_read(file, write_ahead && !beside(file, "-wal").exists())
+}
+
+/// `unchanging` takes no locks, and nobody's changes are noticed.
+fn open_to_read(file: &Path, unchanging: bool) -> rusqlite::Result<Connection> {
+    let parameters = if unchanging { "?immutable=1" } else { "" };
+    let connection = open_with(file, parameters, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    read_schema(&connection)?;
     Ok(connection)
+}
+
+/// Nothing is read by opening alone: an unfinished write would only show later.
+fn read_schema(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
 fn open_with(path: &Path, parameters: &str, access: OpenFlags) -> rusqlite::Result<Connection> {
@@ -408,8 +611,12 @@ fn uri(path: &Path, parameters: &str) -> PathBuf {
 
 /// Whether the file says that it is written by way of a write-ahead log.
 fn is_write_ahead(path: &Path) -> std::io::Result<bool> {
+    read_write_ahead(&File::open(path)?)
+}
+
+fn read_write_ahead(file: &File) -> std::io::Result<bool> {
     let mut version = [0];
-    File::open(path)?.read_exact_at(&mut version, WRITE_VERSION_OFFSET)?;
+    file.read_exact_at(&mut version, WRITE_VERSION_OFFSET)?;
     Ok(version == [2])
 }
 
@@ -546,7 +753,6 @@ mod tests {
     fn values_are_scanned_in_pieces_that_leave_nothing_out() {
         let place = Place::with("INSERT INTO kv VALUES(2,x'02'),(3,'c'),(900,x''),(5000,x'05')");
         let database = Database::open(&place.path()).unwrap();
-        database.hold().unwrap();
         assert_eq!(database.count().unwrap(), 4);
         let mut found = Vec::new();
         let mut from = i64::MIN;
@@ -623,6 +829,72 @@ mod tests {
         let footprint = |path: &Path| inspect::footprint(path, Held::Database).unwrap();
         assert_eq!(footprint(&link), footprint(&place.path()));
         assert_eq!(footprint(&link).files, 3, "with the log and its index");
+    }
+
+    fn snapshot(place: &Place, writable: bool) -> Snapshot {
+        let file = std::fs::canonicalize(place.path()).unwrap();
+        let readers = NonZeroUsize::new(2).unwrap();
+        Snapshot::take_from(&place.path(), file, readers, writable).unwrap()
+    }
+
+    fn lengths(snapshot: &mut Snapshot) -> Vec<usize> {
+        let mut lengths = Vec::new();
+        for reader in snapshot.readers() {
+            reader
+                .scan(i64::MIN, i64::MAX, |_, value| {
+                    lengths.push(value.len());
+                    Ok::<_, StoreError>(())
+                })
+                .unwrap();
+        }
+        lengths
+    }
+
+    #[test]
+    fn a_database_in_wal_mode_at_rest_is_seen_as_it_was_by_all_and_left_without_a_log() {
+        let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
+        let mut snapshot = snapshot(&place, true);
+        let writer = Connection::open(place.path()).unwrap();
+        writer
+            .execute_batch("UPDATE kv SET v=zeroblob(20); PRAGMA wal_checkpoint(PASSIVE)")
+            .unwrap();
+        drop(writer);
+        assert_eq!(lengths(&mut snapshot), [10, 10]);
+        snapshot.check_unchanged().unwrap();
+        drop(snapshot);
+        let writer = Connection::open(place.path()).unwrap();
+        writer.execute("UPDATE kv SET v=zeroblob(30)", []).unwrap();
+        writer.close().unwrap();
+        assert_eq!((place.values().unwrap(), place.names()), (vec![(1, 30)], 1));
+        drop(Snapshot::take(&place.path(), NonZeroUsize::MIN).unwrap());
+        assert_eq!(place.names(), 1, "neither log nor index is left");
+    }
+
+    #[test]
+    fn a_log_that_lay_there_before_stays() {
+        let place = Place::with("PRAGMA journal_mode=wal");
+        let writer = Connection::open(place.path()).unwrap();
+        writer
+            .execute_batch("INSERT INTO kv VALUES(1,zeroblob(10)); PRAGMA wal_checkpoint(TRUNCATE)")
+            .unwrap();
+        drop(Snapshot::take(&place.path(), NonZeroUsize::MIN).unwrap());
+        assert_eq!(place.names(), 3);
+        writer.execute("UPDATE kv SET v=zeroblob(20)", []).unwrap();
+        assert_eq!(place.values().unwrap(), [(1, 20)]);
+    }
+
+    #[test]
+    fn a_change_of_what_was_taken_for_unchanging_is_told() {
+        let place = Place::with("PRAGMA journal_mode=wal; INSERT INTO kv VALUES(1,zeroblob(10))");
+        let snapshot = snapshot(&place, false);
+        assert_eq!(place.names(), 1, "without locks there is no log");
+        snapshot.check_unchanged().unwrap();
+        let writer = Connection::open(place.path()).unwrap();
+        writer.execute("UPDATE kv SET v=zeroblob(20)", []).unwrap();
+        let told = snapshot.check_unchanged().unwrap_err().to_string();
+        assert!(told.contains("changed meanwhile"), "{told}");
+        writer.close().unwrap();
+        assert!(snapshot.check_unchanged().is_err(), "the log is gone again");
     }
 
     #[test]

@@ -427,3 +427,60 @@ fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
     interrupted(&["export", "x.db", "out"]);
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
 }
+
+/// Waits until an export has begun to write files.
+fn wait_for_files(bench: &Bench) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let begun = || {
+        entries(&bench.path("")).iter().any(|name| {
+            let directory = bench.path(name);
+            name.starts_with(".stowplan-")
+                && fs::read_dir(directory).is_ok_and(|mut files| files.next().is_some())
+        })
+    };
+    while !begun() {
+        assert!(std::time::Instant::now() < deadline, "it never began");
+    }
+}
+
+#[test]
+fn what_is_written_during_an_export_is_not_in_it() {
+    for journal in ["wal", "delete"] {
+        let bench = Bench::new();
+        database(&bench, "x.db", &random(20_000, 500));
+        let writer = Connection::open(bench.path("x.db")).unwrap();
+        writer.pragma_update(None, "journal_mode", journal).unwrap();
+        writer.close().unwrap();
+        let before = values(&bench.path("x.db"));
+        let mut child = bench
+            .command(&["export", "x.db", "out", "--threads", "2", "-q"])
+            .spawn()
+            .unwrap();
+        wait_for_files(&bench);
+        let writer = Connection::open(bench.path("x.db")).unwrap();
+        writer.busy_timeout(std::time::Duration::ZERO).unwrap();
+        // It may be refused: without a log, a reader keeps others from writing.
+        let _ = writer.execute_batch(
+            "UPDATE kv SET v=x'00'; PRAGMA wal_checkpoint(PASSIVE);
+             PRAGMA wal_checkpoint(TRUNCATE)",
+        );
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{journal}");
+        let files = files(&bench.path("out"));
+        assert!(files.values().eq(before.values()), "{journal}");
+    }
+}
+
+#[test]
+fn looking_at_a_database_in_wal_mode_leaves_nothing_beside_it() {
+    let bench = Bench::new();
+    database(&bench, "x.db", &random(20, 500));
+    let writer = Connection::open(bench.path("x.db")).unwrap();
+    writer.pragma_update(None, "journal_mode", "wal").unwrap();
+    writer.close().unwrap();
+    let before = fs::read(bench.path("x.db")).unwrap();
+    bench.run(&["stat", "x.db"]).exits(0);
+    bench.run(&["export", "x.db", "out"]).exits(0);
+    bench.run(&["export", "x.db", "out"]).refuses("--force");
+    assert_eq!(entries(&bench.path("")), ["out", "small.toml", "x.db"]);
+    assert_eq!(fs::read(bench.path("x.db")).unwrap(), before);
+}
