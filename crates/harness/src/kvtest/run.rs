@@ -1,7 +1,7 @@
 //! `run`: the blobs of a database or a directory, read or overwritten in rounds, each in a worker
 //! process of its own.
 
-use super::visits::{Keys, Visits};
+use super::visits::{Course, Keys, Visits, Writing};
 use crate::interrupt::Interrupt;
 use crate::runner::{BlockSize, Blocks, Place, Spoiled, Spot, filling, spoiled};
 use crate::worker_process::WorkerCommand;
@@ -79,6 +79,9 @@ pub fn run(
             versions: None,
         },
         size: task.block_size(keys),
+        course: Course::default(),
+        begun: 0,
+        interrupt,
         outcome: Outcome {
             measurements: Vec::new(),
             effective: Settings::default(),
@@ -105,6 +108,15 @@ pub fn run(
 }
 
 impl Task {
+    /// Refuses before anything is done what cannot be done for want of room.
+    ///
+    /// # Errors
+    /// The list of visits does not fit into the work directory.
+    pub fn check(&self, keys: &Keys) -> Result<(), HarnessError> {
+        let lead_in = self.block_size(keys).lead_in;
+        self.visits.require_room(&self.work, lead_in)
+    }
+
     /// The one cell there is.
     fn cell(&self) -> Result<Cell, HarnessError> {
         let resolved = registry::resolve(&self.store, 0)?;
@@ -144,6 +156,11 @@ struct Rounds<'a> {
     blocks: Blocks<'a>,
     place: Place,
     size: BlockSize,
+    /// Where the next block goes on (R3).
+    course: Course,
+    /// Blocks that were begun.
+    begun: u64,
+    interrupt: &'a Interrupt,
     outcome: Outcome,
 }
 
@@ -166,17 +183,12 @@ impl Rounds<'_> {
             size = size.for_latency();
         }
         for repeats in 0..ATTEMPTS {
-            let sequence = self.task.work.join("sequence.bin");
-            // Fresh keys for each block (R3).
-            let turn =
-                u64::from((round * 2 + u32::from(kind == BlockKind::Latency)) * ATTEMPTS + repeats);
-            self.task
-                .visits
-                .write(&sequence, self.keys, turn, size.lead_in, size.operations)?;
+            let sequence = self.write_visits(size)?;
+            self.begun += 1;
             let spot = Spot {
                 sequence: &sequence,
                 first: 0,
-                version: version(turn),
+                version: version(self.begun),
                 payloads: self.task.payloads,
                 round,
                 position: 0,
@@ -202,6 +214,21 @@ impl Rounds<'_> {
         Ok(())
     }
 
+    /// The visits of the next block: fresh keys for each (R3).
+    fn write_visits(&mut self, size: BlockSize) -> Result<PathBuf, HarnessError> {
+        let path = self.task.work.join("sequence.bin");
+        // There is room for one list, not for the last one beside the next.
+        let _ = std::fs::remove_file(&path);
+        let to = Writing {
+            path: &path,
+            keys: self.keys,
+            interrupt: self.interrupt,
+        };
+        let visits = &self.task.visits;
+        self.course = visits.write(&to, self.course, size.lead_in, size.operations)?;
+        Ok(path)
+    }
+
     fn warm(&self) -> Result<(), HarnessError> {
         page_cache::warm(&[&self.place.instance]).map(|_| ())
     }
@@ -220,8 +247,8 @@ impl Rounds<'_> {
 
 /// A version that no block before wrote: an overwrite by the same bytes would be none.
 #[expect(clippy::cast_possible_truncation, reason = "any number will do")]
-fn version(turn: u64) -> u32 {
+fn version(block: u64) -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let milliseconds = now.unwrap_or_default().as_millis() as u32;
-    (milliseconds.wrapping_add(turn as u32)) | 1
+    (milliseconds.wrapping_add(block as u32)) | 1
 }

@@ -1,10 +1,17 @@
 //! Which keys a run visits, in which order.
 
+use crate::interrupt::Interrupt;
 use crate::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
-use crate::{HarnessError, random};
+use crate::{HarnessError, disk, random};
 use std::path::Path;
-use stowplan_model::AccessOrder;
+use stowplan_model::{AccessOrder, format_bytes};
 use stowplan_stores::inspect::{self, Held};
+
+/// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
+/// numbers up to the largest key are keys.
+const MOST_MISSES: u32 = 1 << 22;
+/// Bytes of a visit in the list of them, and of what stands before it.
+const VISIT_BYTES: u64 = 16;
 
 /// What there is to visit, mapped from a file: its memory does not grow with the data.
 #[derive(Debug)]
@@ -96,6 +103,12 @@ impl Keys {
         self.sequence.count()
     }
 
+    /// The smallest key that is visited.
+    #[must_use]
+    pub fn smallest_key(&self) -> u64 {
+        self.sequence.get(0).key
+    }
+
     /// The first key that is missing, if one is.
     #[must_use]
     pub fn first_missing(&self) -> Option<u64> {
@@ -127,12 +140,10 @@ impl Keys {
         low
     }
 
-    /// The step of a key, if there is one.
-    fn find(&self, key: u64) -> Option<Step> {
+    /// Where a key stands, if it does.
+    fn find(&self, key: u64) -> Option<u64> {
         let index = self.below(key);
-        (index < self.visited())
-            .then(|| self.sequence.get(index))
-            .filter(|step| step.key == key)
+        (index < self.visited() && self.sequence.get(index).key == key).then_some(index)
     }
 }
 
@@ -179,54 +190,140 @@ pub struct Visits {
     pub as_kvtest: bool,
 }
 
+/// Which blocks there were: what comes next goes on behind them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Course {
+    /// Visits of the passes over all keys that were begun.
+    position: u64,
+    /// Passes that are complete.
+    pass: u64,
+}
+
+impl Course {
+    /// Behind a block of `operations` of `n` keys.
+    fn behind(self, operations: u64, n: u64) -> Self {
+        // At most 2^64: the position is below n, which is a number of records in a file.
+        let position = u128::from(self.position) + u128::from(operations);
+        let n = u128::from(n);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "below n, and a count of passes"
+        )]
+        Self {
+            position: (position % n) as u64,
+            pass: self.pass.wrapping_add((position / n) as u64),
+        }
+    }
+}
+
+/// What a block's visits are written with.
+pub(super) struct Writing<'a> {
+    pub(super) path: &'a Path,
+    pub(super) keys: &'a Keys,
+    pub(super) interrupt: &'a Interrupt,
+}
+
 impl Visits {
-    /// Writes the visits of a block to `path`: `lead_in` and then `operations` of them. Each
-    /// `turn` goes on where others would not be.
-    pub(super) fn write(
-        &self,
-        path: &Path,
-        keys: &Keys,
-        turn: u64,
-        lead_in: u64,
-        operations: u64,
-    ) -> Result<(), HarnessError> {
-        let total = lead_in + operations;
-        let n = keys.visited();
-        let turn = if self.as_kvtest { 0 } else { turn };
-        // Wrapping: a far turn is only another place.
-        let begin = (keys.below(self.start) % n).wrapping_add(turn.wrapping_mul(total)) % n;
-        let back = lead_in % n;
-        write_visits(path, total, |put| match self.order {
-            AccessOrder::Ascending => {
-                (0..total).try_for_each(|i| put(keys.sequence.get((begin + n - back + i) % n)))
-            }
-            AccessOrder::Descending => (0..total)
-                .try_for_each(|i| put(keys.sequence.get((begin + back + (n - i % n)) % n))),
-            AccessOrder::Random if self.as_kvtest => self.like_kvtest(keys, total, put),
-            AccessOrder::Random => self.shuffled(keys, turn, total, put),
+    /// Refuses what the list of visits has no room for below `work`.
+    pub(super) fn require_room(&self, work: &Path, lead_in: u64) -> Result<(), HarnessError> {
+        let visits = self.count.checked_add(lead_in);
+        let bytes = visits.and_then(|visits| visits.checked_add(1)?.checked_mul(VISIT_BYTES));
+        let refused = |why: String| {
+            HarnessError::invalid(format!(
+                "--count {} is too large: {why}; choose a smaller one",
+                self.count
+            ))
+        };
+        let Some(bytes) = bytes else {
+            return Err(refused("no disk holds the list of the visits".to_owned()));
+        };
+        disk::require_free(work, bytes).map_err(|error| match error {
+            HarnessError::Space { free, mount, .. } => refused(format!(
+                "the list of the visits takes {}, and {} has {} free",
+                format_bytes(bytes),
+                mount.display(),
+                format_bytes(free)
+            )),
+            other => other,
         })
     }
 
-    /// Each key once, in random order; then each once more in another, until there are enough.
+    /// Writes the visits of a block: `lead_in` and then `operations` of them. What is timed goes
+    /// on behind what was timed in the block before, until each key was visited; the lead-in
+    /// comes from before it. Returns where the next block goes on.
+    pub(super) fn write(
+        &self,
+        to: &Writing<'_>,
+        course: Course,
+        lead_in: u64,
+        operations: u64,
+    ) -> Result<Course, HarnessError> {
+        let total = lead_in.checked_add(operations).ok_or_else(|| {
+            HarnessError::invalid(format!("{operations} visits are too many for a block"))
+        })?;
+        let n = to.keys.visited();
+        let course = if self.as_kvtest {
+            Course::default()
+        } else {
+            course
+        };
+        let (start, back) = (to.keys.below(self.start) % n, lead_in % n);
+        write_visits(to.path, total, |put| {
+            let put = &mut |index: u64| {
+                to.go_on()?;
+                put(to.keys.sequence.get(index % n))
+            };
+            match self.order {
+                AccessOrder::Ascending => {
+                    let first = (start + course.position) % n + n - back;
+                    (0..total).try_for_each(|i| put(first % n + i % n))
+                }
+                AccessOrder::Descending => {
+                    let first = start + n - course.position + back;
+                    (0..total).try_for_each(|i| put(first % n + n - i % n))
+                }
+                AccessOrder::Random if self.as_kvtest => self.like_kvtest(to, total, put),
+                AccessOrder::Random => {
+                    let before = (course.position + n - back) % n;
+                    self.shuffled(to, course.pass, (before, lead_in), put)?;
+                    self.shuffled(to, course.pass, (course.position, operations), put)
+                }
+            }
+        })?;
+        Ok(course.behind(operations, n))
+    }
+
+    /// `total` keys in the random order of a pass, from `first` on and round; then all again in the
+    /// order of the next, until there are enough.
     fn shuffled(
         &self,
-        keys: &Keys,
-        turn: u64,
-        total: u64,
-        put: &mut dyn FnMut(Step) -> Result<(), HarnessError>,
+        to: &Writing<'_>,
+        mut pass: u64,
+        (first, total): (u64, u64),
+        put: &mut dyn FnMut(u64) -> Result<(), HarnessError>,
     ) -> Result<(), HarnessError> {
+        let n = to.keys.visited();
         let mut done = 0;
-        let mut pass = 0;
         while done < total {
-            let seed = random::scatter_all(&[self.seed, turn, pass]);
-            visit_permuted(keys.visited(), seed, |number| {
-                if done < total {
-                    done += 1;
-                    put(keys.sequence.get(number - 1))?;
+            let seed = random::scatter_all(&[self.seed, pass]);
+            let end = first + (total - done).min(n);
+            // The order is drawn from its beginning: what lies behind its end comes in another go.
+            for (from, to_here) in [(first, end.min(n)), (0, end.saturating_sub(n))] {
+                if from == to_here {
+                    continue;
                 }
-                Ok(())
-            })?;
-            pass += 1;
+                let mut position = 0;
+                visit_permuted(n, seed, |number| {
+                    to.go_on()?;
+                    if (from..to_here).contains(&position) {
+                        put(number - 1)?;
+                    }
+                    position += 1;
+                    Ok(())
+                })?;
+            }
+            done += end - first;
+            pass = pass.wrapping_add(1);
         }
         Ok(())
     }
@@ -235,17 +332,26 @@ impl Visits {
     /// it would count as fast reads, are left out.
     fn like_kvtest(
         &self,
-        keys: &Keys,
+        to: &Writing<'_>,
         total: u64,
-        put: &mut dyn FnMut(Step) -> Result<(), HarnessError>,
+        put: &mut dyn FnMut(u64) -> Result<(), HarnessError>,
     ) -> Result<(), HarnessError> {
+        let keys = to.keys;
         let (mut x, mut y) = (0x333a_13cd_u32, 0xecb2_adea_u32);
         let mut key = self.start;
         let mut done = 0;
+        let mut misses = 0;
         while done < total {
-            if let Some(step) = keys.find(key) {
-                put(step)?;
+            if let Some(index) = keys.find(key) {
+                put(index)?;
                 done += 1;
+                misses = 0;
+            } else {
+                to.go_on()?;
+                misses += 1;
+                if misses == MOST_MISSES {
+                    return Err(too_sparse(keys));
+                }
             }
             x = (x >> 1) ^ (0_u32.wrapping_sub(x & 1) & 0xd000_0001);
             y = y.wrapping_mul(1_103_515_245).wrapping_add(12_345);
@@ -253,6 +359,26 @@ impl Visits {
         }
         Ok(())
     }
+}
+
+impl Writing<'_> {
+    /// A list may take minutes to write.
+    fn go_on(&self) -> Result<(), HarnessError> {
+        if self.interrupt.raised() {
+            return Err(HarnessError::Interrupted);
+        }
+        Ok(())
+    }
+}
+
+fn too_sparse(keys: &Keys) -> HarnessError {
+    HarnessError::invalid(format!(
+        "kvtest's random keys met none of the {} values in {MOST_MISSES} draws from 1 to {}, where \
+         kvtest would draw for ever; leave --as-kvtest out, which visits only keys that are there, \
+         or draw from fewer keys with --max-id",
+        keys.visited(),
+        keys.max_id
+    ))
 }
 
 #[cfg(test)]
@@ -299,47 +425,79 @@ mod tests {
         }
     }
 
-    fn visited(visits: &Visits, keys: &Keys, turn: u64, lead_in: u64, operations: u64) -> Vec<u64> {
+    /// The keys of blocks in a row, each with its lead-in, given as (lead-in, operations).
+    fn blocks(visits: &Visits, keys: &Keys, blocks: &[(u64, u64)]) -> Vec<Vec<u64>> {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("visits");
-        visits
-            .write(&path, keys, turn, lead_in, operations)
-            .unwrap();
-        let sequence = Sequence::open(&path).unwrap();
-        (0..sequence.count())
-            .map(|i| sequence.get(i))
-            .inspect(|step| assert_eq!(u64::from(step.bytes), step.key * 10))
-            .map(|step| step.key)
-            .collect()
+        let interrupt = Interrupt::never();
+        let to = Writing {
+            path: &path,
+            keys,
+            interrupt: &interrupt,
+        };
+        let mut course = Course::default();
+        let mut block = |(lead_in, operations): &(u64, u64)| {
+            course = visits.write(&to, course, *lead_in, *operations).unwrap();
+            let sequence = Sequence::open(&path).unwrap();
+            (0..sequence.count())
+                .map(|i| sequence.get(i))
+                .inspect(|step| assert_eq!(u64::from(step.bytes), step.key * 10))
+                .map(|step| step.key)
+                .collect()
+        };
+        blocks.iter().map(&mut block).collect()
+    }
+
+    fn visited(visits: &Visits, keys: &Keys, lead_in: u64, operations: u64) -> Vec<u64> {
+        blocks(visits, keys, &[(lead_in, operations)]).remove(0)
+    }
+
+    fn refused(visits: &Visits, keys: &Keys, interrupt: &Interrupt, operations: u64) -> String {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("visits");
+        let to = Writing {
+            path: &path,
+            keys,
+            interrupt,
+        };
+        let error = visits.write(&to, Course::default(), 1, operations);
+        assert!(!path.exists());
+        error.unwrap_err().to_string()
     }
 
     #[test]
     fn rising_and_falling_visits_begin_where_told_and_go_round() {
         let keys = keys(&[1, 2, 3, 5, 8]);
         let rising = visits(AccessOrder::Ascending, 3, false);
-        assert_eq!(visited(&rising, &keys, 0, 0, 7), [3, 5, 8, 1, 2, 3, 5]);
+        assert_eq!(visited(&rising, &keys, 0, 7), [3, 5, 8, 1, 2, 3, 5]);
         let falling = visits(AccessOrder::Descending, 3, false);
-        assert_eq!(visited(&falling, &keys, 0, 0, 7), [3, 2, 1, 8, 5, 3, 2]);
+        assert_eq!(visited(&falling, &keys, 0, 7), [3, 2, 1, 8, 5, 3, 2]);
         let gap = visits(AccessOrder::Ascending, 4, false);
-        assert_eq!(visited(&gap, &keys, 0, 0, 2), [5, 8], "4 has no value");
+        assert_eq!(visited(&gap, &keys, 0, 2), [5, 8], "4 has no value");
     }
 
     #[test]
     fn a_lead_in_comes_from_behind_the_first_key() {
         let keys = keys(&[1, 2, 3, 4, 5, 6]);
         let rising = visits(AccessOrder::Ascending, 3, false);
-        assert_eq!(visited(&rising, &keys, 0, 2, 3), [1, 2, 3, 4, 5]);
+        assert_eq!(visited(&rising, &keys, 2, 3), [1, 2, 3, 4, 5]);
         let falling = visits(AccessOrder::Descending, 3, false);
-        assert_eq!(visited(&falling, &keys, 0, 2, 3), [5, 4, 3, 2, 1]);
+        assert_eq!(visited(&falling, &keys, 2, 3), [5, 4, 3, 2, 1]);
     }
 
     #[test]
     fn each_block_goes_on_behind_the_one_before_unless_kvtest_is_followed() {
         let keys = keys(&[1, 2, 3, 4, 5, 6, 7]);
-        let ours = visits(AccessOrder::Ascending, 1, false);
-        assert_eq!(visited(&ours, &keys, 1, 0, 3), [4, 5, 6]);
+        let three = [(0, 3), (2, 3)];
+        let rising = visits(AccessOrder::Ascending, 1, false);
+        let expected = [vec![1, 2, 3], vec![2, 3, 4, 5, 6]];
+        assert_eq!(blocks(&rising, &keys, &three), expected);
+        let falling = visits(AccessOrder::Descending, 7, false);
+        let expected = [vec![7, 6, 5], vec![6, 5, 4, 3, 2]];
+        assert_eq!(blocks(&falling, &keys, &three), expected);
         let theirs = visits(AccessOrder::Ascending, 1, true);
-        assert_eq!(visited(&theirs, &keys, 1, 0, 3), [1, 2, 3]);
+        let three = [(0, 3), (0, 3)];
+        assert_eq!(blocks(&theirs, &keys, &three), [[1, 2, 3], [1, 2, 3]]);
     }
 
     #[test]
@@ -349,16 +507,66 @@ mod tests {
         let random = visits(AccessOrder::Random, 1, true);
         // Printed by kvtest's randInt() itself.
         let expected = [1, 93, 47, 45, 72, 65, 35, 31, 65, 27, 42, 67];
-        assert_eq!(visited(&random, &keys, 5, 0, 12), expected);
+        assert_eq!(visited(&random, &keys, 0, 12), expected);
     }
 
     #[test]
     fn keys_without_a_value_are_left_out_of_kvtests_random_ones() {
         let keys = keys(&[1, 50, 100]);
         let random = visits(AccessOrder::Random, 2, true);
-        let visited = visited(&random, &keys, 0, 0, 20);
+        let visited = visited(&random, &keys, 0, 20);
         assert_eq!(visited.len(), 20);
         assert!(visited.iter().all(|key| [1, 50, 100].contains(key)));
+    }
+
+    #[test]
+    fn kvtests_random_keys_end_with_the_reason_where_they_meet_too_few_values() {
+        let keys = keys(&[1, 400_000_000]);
+        let random = visits(AccessOrder::Random, 400_000_000, true);
+        let message = refused(&random, &keys, &Interrupt::never(), 1_000);
+        assert!(message.contains("none of the 2 values"), "{message}");
+        assert!(message.contains("--max-id"), "{message}");
+    }
+
+    #[test]
+    fn writing_visits_ends_with_ctrl_c_whatever_the_order() {
+        let keys = keys(&[1, 400_000_000]);
+        let interrupt = Interrupt::never();
+        interrupt.raise();
+        let orders = [
+            AccessOrder::Ascending,
+            AccessOrder::Descending,
+            AccessOrder::Random,
+        ];
+        for (order, as_kvtest) in orders.into_iter().flat_map(|o| [(o, false), (o, true)]) {
+            let message = refused(&visits(order, 1, as_kvtest), &keys, &interrupt, 1 << 40);
+            assert!(message.contains("interrupted"), "{order:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn more_visits_than_have_room_are_refused_and_never_wrapped() {
+        let work = tempfile::tempdir().unwrap();
+        let refused = |count, lead_in| {
+            let visits = Visits {
+                count,
+                ..visits(AccessOrder::Ascending, 1, false)
+            };
+            visits.require_room(work.path(), lead_in)
+        };
+        refused(1_000, 500).unwrap();
+        for (count, lead_in) in [(u64::MAX, 1_250), (u64::MAX, 0), (1 << 60, 0), (1 << 50, 9)] {
+            let error = refused(count, lead_in).unwrap_err().to_string();
+            let named = format!("--count {count} is too large");
+            assert!(error.contains(&named), "{error}");
+        }
+        let message = super::tests::refused(
+            &visits(AccessOrder::Ascending, 1, false),
+            &keys(&[1]),
+            &Interrupt::never(),
+            u64::MAX,
+        );
+        assert!(message.contains("too many"), "{message}");
     }
 
     #[test]
@@ -373,28 +581,61 @@ mod tests {
 
         #[test]
         fn a_random_order_visits_each_key_once_before_any_again(
-            set in prop::collection::btree_set(1u64..5_000, 1..60), turn in 0u64..9, passes in 1u64..4
+            set in prop::collection::btree_set(1u64..5_000, 1..60), passes in 1u64..4,
+            before in 1u64..200,
         ) {
             let all: Vec<u64> = set.iter().copied().collect();
             let keys = keys(&all);
             let n = all.len() as u64;
             let random = visits(AccessOrder::Random, 1, false);
-            let visited = visited(&random, &keys, turn, 0, n * passes);
+            let visited = blocks(&random, &keys, &[(0, before), (0, n * passes)]).remove(1);
             for pass in visited.chunks(all.len()) {
                 prop_assert_eq!(&pass.iter().copied().collect::<BTreeSet<_>>(), &set);
             }
         }
 
         #[test]
-        fn every_order_from_any_start_visits_only_keys_that_are_there(
-            set in prop::collection::btree_set(1u64..500, 1..40),
-            start in 1u64..600, turn: u64, lead_in in 0u64..50, operations in 1u64..90,
+        fn successive_blocks_visit_fresh_keys_until_all_were_visited(
+            set in prop::collection::btree_set(1u64..500, 1..60), start in 1u64..600,
+            sizes in prop::collection::vec((0u64..70, 1u64..70), 1..40),
             order in prop::sample::select(vec![
                 AccessOrder::Ascending, AccessOrder::Descending, AccessOrder::Random,
             ]),
         ) {
             let all: Vec<u64> = set.iter().copied().collect();
-            let visited = visited(&visits(order, start, false), &keys(&all), turn, lead_in, operations);
+            let blocks = blocks(&visits(order, start, false), &keys(&all), &sizes);
+            let timed: Vec<u64> = blocks
+                .iter()
+                .zip(&sizes)
+                .flat_map(|(block, (lead_in, _))| block.iter().skip(*lead_in as usize))
+                .copied()
+                .take(all.len())
+                .collect();
+            let distinct: BTreeSet<u64> = timed.iter().copied().collect();
+            prop_assert_eq!(distinct.len(), timed.len());
+        }
+
+        #[test]
+        fn a_round_that_divides_the_keys_does_not_return_to_its_own(count in 1u64..20, parts in 2u64..9) {
+            let all: Vec<u64> = (1..=count * parts).collect();
+            let rounds = vec![(0, count); parts as usize];
+            for order in [AccessOrder::Ascending, AccessOrder::Descending] {
+                let blocks = blocks(&visits(order, 1, false), &keys(&all), &rounds);
+                let visited: BTreeSet<u64> = blocks.concat().into_iter().collect();
+                prop_assert_eq!(visited.len() as u64, count * parts);
+            }
+        }
+
+        #[test]
+        fn every_order_from_any_start_visits_only_keys_that_are_there(
+            set in prop::collection::btree_set(1u64..500, 1..40),
+            start in 1u64..600, lead_in in 0u64..50, operations in 1u64..90,
+            order in prop::sample::select(vec![
+                AccessOrder::Ascending, AccessOrder::Descending, AccessOrder::Random,
+            ]),
+        ) {
+            let all: Vec<u64> = set.iter().copied().collect();
+            let visited = visited(&visits(order, start, false), &keys(&all), lead_in, operations);
             prop_assert_eq!(visited.len() as u64, lead_in + operations);
             prop_assert!(visited.iter().all(|key| set.contains(key)));
         }
