@@ -55,19 +55,19 @@ pub struct Values {
 }
 
 impl Values {
-    /// Counts one more; keys rise.
+    /// Counts one more; keys rise. No number wraps, whatever a damaged file says.
     pub fn add(&mut self, key: u64, bytes: u64) {
         self.smallest = if self.count == 0 {
             bytes
         } else {
             self.smallest.min(bytes)
         };
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
         self.largest = self.largest.max(bytes);
         self.empty += u64::from(bytes == 0);
         self.max_key = key;
-        self.missing = key - self.count;
+        self.missing = key.saturating_sub(self.count);
     }
 
     /// The mean size in whole bytes, rounded down as kvtest does.
@@ -127,8 +127,8 @@ pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
         to,
         values: 0,
     };
-    if smallest == largest {
-        return vec![row(smallest, largest)];
+    if smallest >= largest {
+        return vec![row(smallest, smallest)];
     }
     let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
     let mut rows = Vec::new();
@@ -378,6 +378,16 @@ mod tests {
         }
         assert_eq!((values.missing, values.empty, values.average()), (7, 1, 10));
         assert_eq!((values.smallest, values.largest), (0, 20));
+    }
+
+    #[test]
+    fn keys_that_do_not_rise_wrap_no_number() {
+        let mut values = Values::default();
+        for key in [2, 2, 2, 0] {
+            values.add(key, u64::MAX);
+        }
+        assert_eq!((values.missing, values.bytes), (0, u64::MAX));
+        assert_eq!(bins(9, 5).len(), 1);
     }
 
     #[test]

@@ -140,6 +140,12 @@ mod tests {
             ("kv(k TEXT PRIMARY KEY, v BLOB)", false),
             ("kv(k INTEGER PRIMARY KEY, w BLOB)", false),
             ("kv(k INTEGER PRIMARY KEY, v BLOB) WITHOUT ROWID", false),
+            ("kv(k INTEGER PRIMARY KEY DESC, v BLOB)", false),
+            ("kv(k INTEGER, x INTEGER, v BLOB, PRIMARY KEY(k,x))", false),
+            ("kv(x INTEGER, k INTEGER, v BLOB, PRIMARY KEY(k,x))", false),
+            ("kv(k INT PRIMARY KEY, v BLOB)", false),
+            ("kv(k INTEGER, v BLOB, PRIMARY KEY(k))", true),
+            ("kv(k INTEGER PRIMARY KEY, v BLOB UNIQUE)", true),
             ("kv(k INTEGER PRIMARY KEY, v BLOB)", true),
         ] {
             let _ = fs::remove_file(&path);

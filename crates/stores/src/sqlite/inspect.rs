@@ -15,11 +15,15 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The table as kvtest makes it; what else it may have does not matter.
+/// The table as kvtest makes it; what else it may have does not matter. Its key is the rowid: the
+/// only column of the primary key, which has no index then, as `INTEGER PRIMARY KEY DESC` has
+/// (<https://sqlite.org/lang_createtable.html#rowid>).
 const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
     WHERE schema='main' AND type='table' AND wr=0 \
     AND EXISTS(SELECT 1 FROM pragma_table_info('kv') \
                WHERE name='k' COLLATE NOCASE AND upper(type)='INTEGER' AND pk=1) \
+    AND (SELECT count(*) FROM pragma_table_info('kv') WHERE pk>0)=1 \
+    AND NOT EXISTS(SELECT 1 FROM pragma_index_list('kv') WHERE origin='pk') \
     AND EXISTS(SELECT 1 FROM pragma_table_info('kv') WHERE name='v' COLLATE NOCASE)";
 
 /// `octet_length` and `typeof` look at a record's header only: no overflow page is read.
