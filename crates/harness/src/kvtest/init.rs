@@ -5,7 +5,7 @@ use crate::dataset::Generator;
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, DATABASE_FILE, Key, inspect};
@@ -54,12 +54,13 @@ impl Init {
     /// Checks everything that can be checked before anything is built.
     ///
     /// # Errors
-    /// The name is taken or cannot be made, a value could be larger than SQLite allows, the page
+    /// The name is taken or cannot be made, files of an earlier database lie beside it, a value could be larger than SQLite allows, the page
     /// size is none, or the file system has surely too little room.
     pub fn check(spec: InitSpec) -> Result<Self, HarnessError> {
         if std::fs::symlink_metadata(&spec.database).is_ok() {
             return Err(place::taken(&spec.database));
         }
+        refuse_leftovers(&spec.database)?;
         let store = store(spec.page_size)?;
         spec.dataset.size.check().map_err(HarnessError::invalid)?;
         check_largest(spec.dataset.size.largest())?;
@@ -92,6 +93,8 @@ impl Init {
         file.sync_all()
             .map_err(HarnessError::io("sync", &self.spec.database))?;
         let metadata = file.metadata().map_err(HarnessError::io("stat", &path))?;
+        // They may have come meanwhile.
+        refuse_leftovers(&self.spec.database)?;
         place::publish_file(&path, &self.spec.database)?;
         Ok(Made {
             file_bytes: metadata.len(),
@@ -168,6 +171,21 @@ fn store(page_size: u64) -> Result<Resolved, HarnessError> {
     Ok(registry::resolve(&spec, 8 << 20)?)
 }
 
+/// A log or a journal of a database that is gone would be applied to the new one.
+fn refuse_leftovers(database: &Path) -> Result<(), HarnessError> {
+    let left = inspect::companions(database)
+        .into_iter()
+        .find(|file| std::fs::symlink_metadata(file).is_ok());
+    match left {
+        None => Ok(()),
+        Some(file) => Err(HarnessError::invalid(format!(
+            "{} is left from another database, and SQLite would apply it to the new one; \
+             remove it, or choose another name",
+            file.display()
+        ))),
+    }
+}
+
 fn check_largest(largest: u64) -> Result<(), HarnessError> {
     let allowed = inspect::largest_value();
     if largest <= allowed {
@@ -185,4 +203,32 @@ fn least_bytes(spec: &InitSpec) -> u64 {
     let values = spec.dataset.count.saturating_mul(spec.dataset.size.mean());
     let pages = values / (spec.page_size - 4);
     pages.saturating_mul(spec.page_size).max(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::{Content, SizeDistribution};
+
+    #[test]
+    fn a_log_that_appears_during_the_work_keeps_the_name_from_being_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let init = Init::check(InitSpec {
+            database: at("new.db"),
+            dataset: DatasetSpec {
+                count: 3,
+                size: SizeDistribution::Fixed { bytes: 10 },
+                content: Content::Random,
+                seed: 1,
+            },
+            page_size: 4096,
+        })
+        .unwrap();
+        std::fs::write(at("new.db-wal"), "old").unwrap();
+        let told = init.build(&Interrupt::never(), &|_| {}).unwrap_err();
+        assert!(told.to_string().contains("new.db-wal is left"), "{told}");
+        assert!(!at("new.db").exists());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -558,7 +558,15 @@ pub(crate) fn check_table(path: &Path) -> Result<()> {
 /// A database, behind any link, and the files that SQLite may put beside it.
 pub(crate) fn files(path: &Path) -> [PathBuf; 4] {
     let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    ["", "-wal", "-journal", "-shm"].map(|suffix| beside(&file, suffix))
+    let [log, journal, index] = companions(&file);
+    [file, log, journal, index]
+}
+
+/// What SQLite may put beside a database: its write-ahead log, its journal, and the index of the
+/// log. SQLite applies the first two to whatever database lies beside them.
+#[must_use]
+pub fn companions(file: &Path) -> [PathBuf; 3] {
+    ["-wal", "-journal", "-shm"].map(|suffix| beside(file, suffix))
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

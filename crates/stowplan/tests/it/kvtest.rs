@@ -140,6 +140,17 @@ fn what_cannot_be_made_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn a_database_is_not_made_beside_what_is_left_of_another() {
+    for suffix in ["-wal", "-journal", "-shm"] {
+        let bench = Bench::new();
+        let left = format!("new.db{suffix}");
+        bench.write(&left, "old");
+        bench.run(&["init", "new.db"]).refuses(&left);
+        assert_eq!(entries(&bench.path("")), [left.as_str(), "small.toml"]);
+    }
+}
+
+#[test]
 fn every_value_becomes_a_file_of_its_name_in_both_layouts() {
     let bench = Bench::new();
     let gaps = "VALUES(1,x'01'),(99,x''),(100,x'64'),(101,x'65'),(12345,zeroblob(70000)),
