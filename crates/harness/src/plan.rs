@@ -262,6 +262,7 @@ fn expand(
         contrasts,
         cells,
         not_applicable,
+        rebuild: spec.rebuild,
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
@@ -522,10 +523,18 @@ pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), Harnes
     })
 }
 
+/// Typical seconds for building a store of 100 MB again.
+const REBUILD_SECONDS: f64 = 0.2;
+
 /// Seconds for this many rounds of each comparison, or its cap; an estimate.
 pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
     let seconds = |comparison: &Comparison| {
-        let round: f64 = comparison.cells.iter().map(block_seconds).sum();
+        let rebuild = |cell: &Cell| match comparison.rebuild {
+            true => REBUILD_SECONDS * f64::from(1 + cell.workload.age),
+            false => 0.0,
+        };
+        let cells = comparison.cells.iter();
+        let round: f64 = cells.map(|cell| block_seconds(cell) + rebuild(cell)).sum();
         round * f64::from(rounds.min(comparison.max_rounds))
     };
     comparisons.iter().map(seconds).sum()

@@ -281,7 +281,7 @@ impl<'a> Runner<'a> {
     /// settings and delivery.
     fn verify(&mut self, cell: &Cell) -> Result<(), HarnessError> {
         let what = format!(
-            "{}{}{}",
+            "{}\n{}{}",
             cell.instance, cell.settings, cell.workload.delivery
         );
         if !self.verified.insert(what) {
@@ -326,6 +326,10 @@ impl<'a> Runner<'a> {
                 ended = Ended::Budget;
                 break;
             }
+            let active = active(comparison, &open);
+            if comparison.rebuild {
+                self.rebuild(&active, round)?;
+            }
             let progress = RoundProgress {
                 round,
                 until: next_look(round, comparison.max_rounds),
@@ -333,17 +337,32 @@ impl<'a> Runner<'a> {
                 began,
                 index,
             };
-            self.round(
-                comparison,
-                &sizes,
-                &active(comparison, &open),
-                &progress,
-                &mut measured,
-            )?;
+            self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
         self.finish(comparison)?;
         self.discard_after_cold_reads(comparison)?;
         Ok(ended)
+    }
+
+    /// Builds the stores of a round anew, and warms them. Two builds of the same data can differ by
+    /// a third in what reading them costs, and a store that is written to ages: without this, both
+    /// would be taken for properties of the store. The first build serves reads of the first round.
+    fn rebuild(&mut self, active: &[&Cell], round: u32) -> Result<(), HarnessError> {
+        let mut done = BTreeSet::new();
+        for cell in active {
+            let fresh = round == 0 && !cell.workload.operation.writes();
+            if fresh || self.skipped(cell) || !done.insert(&cell.instance) {
+                continue;
+            }
+            let built = self.instances.forget(cell).and_then(|_| {
+                self.instances.build(cell, &self.blocks, &mut |_, _| ())?;
+                self.instances.warm_one(cell)
+            });
+            if let Err(error) = built {
+                self.cell_failed(cell, error)?;
+            }
+        }
+        Ok(())
     }
 
     /// Has stores built anew once they were evicted. How pages came into the page cache matters,
@@ -376,8 +395,8 @@ impl<'a> Runner<'a> {
             if !later.instance(cell) {
                 self.instances.release(cell)?;
                 // Should it be built again after all, it is another one.
-                self.verified
-                    .retain(|what| !what.starts_with(&cell.instance));
+                let prefix = format!("{}\n", cell.instance);
+                self.verified.retain(|what| !what.starts_with(&prefix));
             }
             if !later.dataset(&cell.dataset) {
                 self.instances.release_dataset(&cell.dataset)?;
@@ -692,6 +711,10 @@ impl<'a> Runner<'a> {
             HarnessError::Interrupted | HarnessError::Space { .. }
         ) {
             return Err(error);
+        }
+        // A worker that a signal to all took along is no failure of its cell.
+        if self.options.interrupt.raised() {
+            return Err(HarnessError::Interrupted);
         }
         let (message, stderr) = error.split();
         let failure = CellFailure {

@@ -96,6 +96,10 @@ pub struct ComparisonSpec {
     /// The most rounds; 40 unless given.
     #[serde(default)]
     pub max_rounds: Option<u32>,
+    /// Whether its stores are built anew for each round, so that what building leaves to chance
+    /// (where files lie, how they came into the page cache) is part of the noise that is seen.
+    #[serde(default)]
+    pub rebuild: bool,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default)]
     pub published_label: Option<String>,

@@ -25,6 +25,7 @@ pub(super) struct Instances {
 }
 
 /// What building a store gave.
+#[derive(Debug)]
 pub(super) struct Built {
     pub(super) preparation: PreparationRecord,
     /// Nothing where the store is not on disk, or was built before.
@@ -91,7 +92,14 @@ impl Instances {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
-        let (values, bytes) = blocks.build(cell, built_as(cell)?, &place, progress)?;
+        let (values, bytes) = match blocks.build(cell, built_as(cell)?, &place, progress) {
+            Ok(built) => built,
+            Err(error) => {
+                // Others share the place; what is half built there would be their fault, too.
+                self.forget(cell)?;
+                return Err(error);
+            }
+        };
         self.built.insert(cell.instance.clone());
         let footprint = if self.weighed.insert(cell.instance.clone()) {
             self.footprint(cell, false)?
@@ -344,15 +352,15 @@ mod tests {
     }
 
     #[test]
-    fn a_store_whose_building_failed_does_not_count_as_built_and_can_be_removed() {
+    fn a_store_whose_building_failed_is_gone_and_can_be_tried_again() {
         let work = tempfile::tempdir().unwrap();
         let mut instances = Instances::new(work.path());
         let cell = cell("files");
         for _ in 0..2 {
-            assert!(build(&mut instances, &cell).is_err());
-            assert!(instances.place(&cell).instance.is_dir());
-            assert!(!instances.forget(&cell).unwrap());
+            let message = build(&mut instances, &cell).unwrap_err().to_string();
+            assert!(message.contains("/nowhere/worker"), "{message}");
             assert!(!instances.place(&cell).instance.exists());
+            assert!(!instances.forget(&cell).unwrap());
         }
     }
 
@@ -427,6 +435,7 @@ mod tests {
             cells: vec![built.clone(), missing],
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
+            rebuild: false,
             published_label: None,
             max_rounds: 10,
         };
