@@ -187,11 +187,57 @@ fn parse_cache(text: &str) -> Result<Cache, String> {
     }
 }
 
+/// A count as kvtest's integerValue() reads it: a sign, hexadecimal and any suffix, in any case,
+/// but in 64 bits, and nothing unknown.
 fn count(text: &str) -> Result<u64, String> {
-    match parse_count(text).map_err(|error| error.to_string())? {
+    let typed = text.trim();
+    let unsigned = typed.strip_prefix('+').unwrap_or(typed);
+    let (number, suffix) = unsigned.split_at(digits(unsigned));
+    let refused = |error: stowplan_model::ParseSizeError| error.to_string();
+    let unit = match suffix.trim().to_ascii_lowercase().as_str() {
+        "" => None,
+        known @ ("k" | "kb" | "kib" | "m" | "mb" | "mib" | "g" | "gb" | "gib") => {
+            Some(known.to_owned())
+        }
+        _ if number.is_empty() => return parse_count(text).map_err(refused),
+        unknown => {
+            return Err(format!(
+                "'{text}' has the unknown suffix '{unknown}'; known are k or kB, M or MB, G or GB \
+                 (powers of 1,000) and KiB, MiB, GiB (powers of 1,024)"
+            ));
+        }
+    };
+    let value = match unit {
+        None => parse_count(number).map_err(refused)?,
+        // The size parser has no suffixes behind hexadecimal digits.
+        Some(unit) if is_hexadecimal(number) => {
+            let factor = parse_size(&format!("1{unit}")).map_err(refused)?;
+            let value = parse_count(number).map_err(refused)?;
+            value
+                .checked_mul(factor)
+                .ok_or_else(|| format!("'{text}' is not a whole number below 2^64"))?
+        }
+        Some(unit) => parse_size(&format!("{number}{unit}")).map_err(refused)?,
+    };
+    match value {
         0 => Err("it must be at least 1".to_owned()),
         count => Ok(count),
     }
+}
+
+/// Where the digits end.
+fn digits(text: &str) -> usize {
+    let (from, is_digit): (usize, fn(char) -> bool) = if is_hexadecimal(text) {
+        (2, |c| c.is_ascii_hexdigit())
+    } else {
+        (0, |c| c.is_ascii_digit() || matches!(c, '.' | '_' | ','))
+    };
+    let rest = &text[from..];
+    from + rest.find(|c| !is_digit(c)).unwrap_or(rest.len())
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.starts_with("0x") || text.starts_with("0X")
 }
 
 fn blob_size(text: &str) -> Result<u64, String> {
@@ -217,23 +263,46 @@ fn size(text: &str) -> Result<u64, String> {
 /// kvtest takes its options with one dash or two; clap knows two. Only behind kvtest's verbs, and
 /// only what is no number and no known short option.
 pub(crate) fn with_double_dashes(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut kvtest = false;
+    let mut verb = Verb::Awaited;
     let mut literal = false;
-    arguments
-        .enumerate()
-        .map(|(index, argument)| {
-            let text = argument.to_str().unwrap_or_default();
-            if index > 0 && !kvtest {
-                kvtest = matches!(text, "init" | "stat" | "export" | "run");
-                return argument;
-            }
-            literal |= text == "--";
-            match text.strip_prefix('-') {
-                Some(name) if !literal && is_long_name(name) => format!("--{name}").into(),
-                _ => argument,
-            }
-        })
-        .collect()
+    let mut arguments = arguments;
+    let program = arguments.next();
+    let dashed = arguments.map(|argument| {
+        let text = argument.to_str().unwrap_or_default();
+        if !matches!(verb, Verb::OfKvtest) {
+            verb = verb.behind(text);
+            return argument;
+        }
+        literal |= text == "--";
+        match text.strip_prefix('-') {
+            Some(name) if !literal && is_long_name(name) => format!("--{name}").into(),
+            _ => argument,
+        }
+    });
+    program.into_iter().chain(dashed).collect()
+}
+
+/// What is known of the verb: the first argument that is neither an option nor the value of one.
+#[derive(Debug, Clone, Copy)]
+enum Verb {
+    Awaited,
+    /// The next argument says when to use colour.
+    BehindColour,
+    OfKvtest,
+    Another,
+}
+
+impl Verb {
+    fn behind(self, text: &str) -> Self {
+        match (self, text) {
+            (Self::BehindColour, _) => Self::Awaited,
+            (Self::Awaited, "--color") => Self::BehindColour,
+            (Self::Awaited, "init" | "stat" | "export" | "run") => Self::OfKvtest,
+            (Self::Awaited, option) if option.starts_with('-') => Self::Awaited,
+            (Self::Awaited, _) => Self::Another,
+            (known, _) => known,
+        }
+    }
 }
 
 /// Whether this can only be a long option: two letters or more.
@@ -319,8 +388,59 @@ mod tests {
             ),
             ("stowplan run -- -x", "stowplan run -- -x"),
             ("stowplan study -output run", "stowplan study -output run"),
+            ("stowplan report run -qh", "stowplan report run -qh"),
+            ("stowplan --color run -qh", "stowplan --color run -qh"),
+            ("run run x -asc", "run run x --asc"),
+            (
+                "stowplan --color=never stat x -json",
+                "stowplan --color=never stat x --json",
+            ),
         ] {
             assert_eq!(dashed(typed), read);
+        }
+    }
+
+    #[test]
+    fn a_count_is_read_as_kvtest_reads_it_and_never_wraps() {
+        for (typed, read) in [
+            ("1000", 1_000),
+            ("+5", 5),
+            ("0x64", 100),
+            ("+0X64", 100),
+            ("10k", 10_000),
+            ("10K", 10_000),
+            ("1KB", 1_000),
+            ("1kib", 1_024),
+            ("2mB", 2_000_000),
+            ("2MiB", 2 << 20),
+            ("3g", 3_000_000_000),
+            ("3GB", 3_000_000_000),
+            ("16GIB", 16 << 30),
+            ("0x10k", 16_000),
+            ("0xaKiB", 10_240),
+            ("1.5k", 1_500),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(typed), Ok(read), "{typed}");
+        }
+        for (typed, why) in [
+            ("1potato", "unknown suffix 'potato'"),
+            ("5B", "unknown suffix 'b'"),
+            ("1TB", "unknown suffix 'tb'"),
+            ("0x10q", "unknown suffix 'q'"),
+            ("0", "at least 1"),
+            ("-5", "not a number"),
+            ("++5", "not a number"),
+            ("", "not a number"),
+            ("k", "not a number"),
+            ("0x", "not a number"),
+            ("0xk", "not a number"),
+            ("18446744073709551616", "below 2^64"),
+            ("0xffffffffffffffffk", "below 2^64"),
+            ("99999999999GiB", "below 2^64"),
+        ] {
+            let told = count(typed).unwrap_err();
+            assert!(told.contains(why), "{typed}: {told}");
         }
     }
 
