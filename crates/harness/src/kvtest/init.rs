@@ -20,7 +20,7 @@ const WRITEBACK_BYTES: u64 = 16 << 20;
 pub struct InitSpec {
     /// The database, which must not exist.
     pub database: PathBuf,
-    /// Its values.
+    /// Its values; one of no bytes gets one, as in kvtest.
     pub dataset: DatasetSpec,
     /// Bytes of a page: a power of two from 512 to 65536.
     pub page_size: u64,
@@ -123,7 +123,7 @@ impl Init {
             if interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
-            value.resize(self.generator.size(key), 0);
+            value.resize(self.generator.size(key).max(1), 0);
             self.generator.fill(key, 0, &mut value);
             session
                 .insert(Key(key), &value)

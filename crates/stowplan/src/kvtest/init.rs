@@ -53,7 +53,8 @@ fn sizes(options: &InitOptions) -> Result<SizeDistribution, CliError> {
         SizeDistribution::Kvtest { size, variance }
     } else {
         SizeDistribution::Uniform {
-            min: size - variance,
+            // kvtest makes no empty value either.
+            min: (size - variance).max(1),
             max: size.saturating_add(variance),
         }
     })

@@ -107,6 +107,21 @@ fn a_seed_makes_the_same_database_and_another_seed_another() {
 }
 
 #[test]
+fn a_variance_as_large_as_the_size_makes_no_empty_value() {
+    let bench = Bench::new();
+    let sizes = "--count 2000 --size 3 --variance 3".split(' ');
+    for (name, rule) in [("ours.db", None), ("kvtest.db", Some("--as-kvtest"))] {
+        let arguments: Vec<_> = ["init", name].into_iter().chain(sizes.clone()).collect();
+        bench
+            .run(&arguments.into_iter().chain(rule).collect::<Vec<_>>())
+            .exits(0);
+        let lengths: Vec<_> = values(&bench.path(name)).values().map(Vec::len).collect();
+        assert_eq!(lengths.iter().min(), Some(&1), "{name}");
+        assert_eq!(lengths.iter().max(), Some(&6), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_made_is_refused_and_leaves_nothing() {
     let bench = Bench::new();
     for (arguments, told) in [
