@@ -73,6 +73,15 @@ pub fn values(
     }
 }
 
+/// Whether `path` is a file that can be a value; not, if there is nothing. It is not opened: opening
+/// a pipe would wait for another program.
+///
+/// # Errors
+/// It is no regular file, or the file system refuses.
+pub fn is_value(path: &Path) -> Result<bool> {
+    files::inspect::is_value(path)
+}
+
 /// Bytes on disk: of a database with what SQLite may have put beside it, of a directory with all
 /// that is below it.
 ///

@@ -91,6 +91,7 @@ pub(crate) fn values(
     tree: bool,
     visit: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
+    check_entries(path, tree)?;
     let mut settings = Settings::default();
     let layout = if tree { "tree" } else { "dir" };
     settings.set("layout", Value::Word(layout.to_owned()));
@@ -98,19 +99,75 @@ pub(crate) fn values(
     let store = FileStore::open(path, options, settings)?;
     for key in store.keys(Key(0))? {
         let name = Name::of(options.layout, key);
-        let fault =
-            |action, errno: Errno| StoreError::io(action, &path.join(name.as_path()))(errno);
+        let file = || path.join(name.as_path());
         if key.0 == 0 {
-            return Err(fault("use as a value: keys begin at 1:", Errno::INVAL));
+            return Err(unfit(
+                &file(),
+                "it would be that of key 0, and keys begin at 1",
+            ));
         }
         let stat = rustix::fs::statat(&store.root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|errno| fault("stat", errno))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(fault("use as a regular file", Errno::INVAL));
+            .map_err(|errno| StoreError::io("stat", &file())(errno))?;
+        if let Some(why) = no_file(FileType::from_raw_mode(stat.st_mode)) {
+            return Err(unfit(&file(), why));
         }
         visit(key.0, stat.st_size.unsigned_abs())?;
     }
     Ok(())
+}
+
+/// What has a value's name, or that of a directory of a tree, is none of the other sort: told here
+/// by its name, before it is opened.
+fn check_entries(path: &Path, tree: bool) -> Result<()> {
+    for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
+        let entry = entry.map_err(StoreError::io("list", path))?;
+        let digits = if tree { 2 } else { 6 };
+        if parse_number(entry.file_name().as_bytes(), digits).is_none() {
+            continue;
+        }
+        let kind = entry
+            .file_type()
+            .map_err(StoreError::io("stat", &entry.path()))?;
+        if tree && !kind.is_dir() && !entry.path().is_dir() {
+            return Err(unfit(&entry.path(), "it is no directory"));
+        }
+        if !tree && kind.is_dir() {
+            return Err(unfit(&entry.path(), "it is a directory, no regular file"));
+        }
+    }
+    Ok(())
+}
+
+/// Why an entry of that type is no value, unless it is one.
+fn no_file(kind: FileType) -> Option<&'static str> {
+    match kind {
+        FileType::RegularFile => None,
+        FileType::Symlink => Some("it is a symbolic link, no regular file"),
+        FileType::Directory => Some("it is a directory, no regular file"),
+        _ => Some("it is no regular file"),
+    }
+}
+
+/// Whether there is a regular file. What is there otherwise is refused.
+pub(crate) fn is_value(path: &Path) -> Result<bool> {
+    match rustix::fs::lstat(path) {
+        Ok(stat) => match no_file(FileType::from_raw_mode(stat.st_mode)) {
+            Some(why) => Err(unfit(path, why)),
+            None => Ok(true),
+        },
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(StoreError::io("stat", path)(errno)),
+    }
+}
+
+/// `cannot use as a value PATH: why; move it away`.
+fn unfit(path: &Path, why: &str) -> StoreError {
+    let told = std::io::Error::other(format!("{why}; move it away"));
+    StoreError::Io {
+        action: "use as a value",
+        path: path.to_owned(),
+        source: told,
+    }
 }
 
 #[cfg(test)]
@@ -164,12 +221,26 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path(), "000000", 3);
         let refused = |path: &Path| values(path, false, &mut |_, _| Ok(())).unwrap_err();
-        let error = refused(directory.path()).to_string();
-        assert!(error.contains("000000"), "{error}");
+        let told = |named: &str, why: &str| {
+            let error = refused(directory.path()).to_string();
+            assert!(error.contains(named) && error.contains(why), "{error}");
+            assert!(!error.contains("os error"), "{error}");
+        };
+        told("000000", "key 0");
         fs::remove_file(directory.path().join("000000")).unwrap();
         write(directory.path(), "000001", 3);
-        std::os::unix::fs::symlink("000001", directory.path().join("000002")).unwrap();
-        let error = refused(directory.path()).to_string();
-        assert!(error.contains("000002"), "{error}");
+        let odd = directory.path().join("000002");
+        std::os::unix::fs::symlink("000001", &odd).unwrap();
+        told("000002", "is a symbolic link");
+        fs::remove_file(&odd).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &odd, rustix::fs::Mode::RUSR).unwrap();
+        told("000002", "is no regular file");
+        fs::remove_file(&odd).unwrap();
+        fs::create_dir(&odd).unwrap();
+        told("000002", "is a directory");
+        fs::remove_dir(&odd).unwrap();
+        write(directory.path(), "00", 3);
+        let error = values(directory.path(), true, &mut |_, _| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("it is no directory"), "{error}");
     }
 }
