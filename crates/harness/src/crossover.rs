@@ -182,6 +182,7 @@ impl Question {
             workload: self.workload.clone(),
             baseline: "a".to_owned(),
             max_rounds: None,
+            rebuild: true,
             published_label: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.a)),
