@@ -68,7 +68,11 @@ enum Target {
     /// It is renamed to this name, which nothing or an empty directory has.
     Whole(PathBuf),
     /// Its files move into this directory.
-    Into(PathBuf),
+    Into {
+        directory: PathBuf,
+        /// Files of ours that were there before.
+        files: u64,
+    },
 }
 
 /// What was exported.
@@ -78,6 +82,9 @@ pub struct Exported {
     pub values: u64,
     /// Files that were written.
     pub written: u64,
+    /// How many of them got their names: fewer only if a directory was added to, and the work was
+    /// interrupted then.
+    pub added: u64,
     /// Their bytes together.
     pub written_bytes: u64,
     /// Files that were there already, with the value's very bytes.
@@ -103,7 +110,7 @@ impl Export {
         let parent = match &target {
             Target::Whole(name) => place::directory_of(name),
             // Inside, for it may be a file system of its own, and names move only within one.
-            Target::Into(directory) => directory.clone(),
+            Target::Into { directory, .. } => directory.clone(),
         };
         let temporary = place::temporary_directory(&parent)?;
         if let Target::Whole(directory) = &target {
@@ -130,7 +137,8 @@ impl Export {
     ///
     /// # Errors
     /// The disk is full or fails, a value cannot be a file, the database changed meanwhile, or
-    /// `interrupt` was raised. Nothing is left behind.
+    /// `interrupt` was raised. Nothing is left behind, unless files were being added to a directory:
+    /// those that have their names by then stay, and are counted.
     pub fn write(
         mut self,
         interrupt: &Interrupt,
@@ -155,12 +163,15 @@ impl Export {
                     disk::sync_directory(&directory)?;
                 }
             }
-            Target::Into(directory) => {
-                self.move_files(directory, &mut exported)?;
+            Target::Into { directory, files } => {
+                self.move_files(directory, interrupt, &mut exported)?;
+                if exported.added == 0 && exported.written > 0 {
+                    return Err(HarnessError::Interrupted);
+                }
                 if self.spec.sync {
                     disk::sync_filesystem(directory)?;
                 }
-                exported.strangers = self.strangers(directory, &exported)?;
+                exported.strangers = files.saturating_sub(exported.alike + exported.differing);
             }
         }
         Ok(exported)
@@ -173,7 +184,7 @@ impl Export {
     ) -> Result<Exported, HarnessError> {
         let existing = match &self.target {
             Target::Whole(_) => None,
-            Target::Into(directory) => Some(file_store(directory, self.spec.tree)?),
+            Target::Into { directory, .. } => Some(file_store(directory, self.spec.tree)?),
         };
         let job = Job {
             spec: &self.spec,
@@ -229,51 +240,54 @@ impl Export {
         )))
     }
 
-    /// Gives every file its name in `directory`, unless something has it by now.
-    fn move_files(&self, directory: &Path, exported: &mut Exported) -> Result<(), HarnessError> {
+    /// Gives every file its name in `directory`, unless something has it by now. Ends early, and
+    /// well, when `interrupt` is raised: `exported.added` tells.
+    fn move_files(
+        &self,
+        directory: &Path,
+        interrupt: &Interrupt,
+        exported: &mut Exported,
+    ) -> Result<(), HarnessError> {
+        exported.added = 0;
         if exported.written == 0 {
             return Ok(());
         }
         let store = file_store(self.temporary.path(), self.spec.tree)?;
-        let held = self.held();
         let mut keys = Vec::new();
-        inspect::values(self.temporary.path(), held, &mut |key, _| {
-            keys.push(Key(key));
-            Ok(())
-        })?;
+        inspect::values(
+            self.temporary.path(),
+            held(self.spec.tree),
+            &mut |key, _| {
+                keys.push(Key(key));
+                Ok(())
+            },
+        )?;
         for from in store.data_files(&mut keys.into_iter()) {
-            let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
-            let to = directory.join(name);
-            if let Some(parent) = to.parent() {
-                std::fs::create_dir_all(parent).map_err(HarnessError::io("create", parent))?;
+            if interrupt.raised() {
+                return Ok(());
             }
-            place::rename_unless_taken(&from, &to).map_err(|errno| match errno {
-                Errno::EXIST => place::taken(&to),
-                errno => HarnessError::io("rename a file to", &to)(errno),
+            let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
+            move_file(&from, &directory.join(name)).map_err(|error| {
+                HarnessError::invalid(format!(
+                    "{error}; {} of {} files were added before and stay; \
+                     export again to add the others",
+                    exported.added, exported.written
+                ))
             })?;
+            exported.added += 1;
         }
         Ok(())
     }
+}
 
-    /// Files of ours in `directory` beyond those of the database.
-    fn strangers(&self, directory: &Path, exported: &Exported) -> Result<u64, HarnessError> {
-        let mut files = 0u64;
-        if exported.values > 0 {
-            inspect::values(directory, self.held(), &mut |_, _| {
-                files += 1;
-                Ok(())
-            })?;
-        }
-        Ok(files.saturating_sub(exported.values))
+fn move_file(from: &Path, to: &Path) -> Result<(), HarnessError> {
+    if let Some(parent) = to.parent() {
+        std::fs::create_dir_all(parent).map_err(HarnessError::io("create", parent))?;
     }
-
-    fn held(&self) -> Held {
-        if self.spec.tree {
-            Held::Tree
-        } else {
-            Held::Dir
-        }
-    }
+    place::rename_unless_taken(from, to).map_err(|errno| match errno {
+        Errno::EXIST => place::taken(to),
+        errno => HarnessError::io("rename a file to", to)(errno),
+    })
 }
 
 impl Exported {
@@ -287,6 +301,7 @@ impl Exported {
         for part in parts {
             let part = part?;
             sum.written += part.written;
+            sum.added += part.written;
             sum.written_bytes += part.written_bytes;
             sum.alike += part.alike;
             sum.differing += part.differing;
@@ -336,7 +351,13 @@ impl Job<'_> {
             .transpose()?;
         let mut writer = Writer {
             written: written.session()?,
-            existing: existing.as_mut().map(|c| c.session()).transpose()?,
+            existing: match (&self.existing, &mut existing) {
+                (Some(store), Some(connection)) => Some(Existing {
+                    store: store.as_ref(),
+                    session: connection.session()?,
+                }),
+                _ => None,
+            },
             buffer: Buffer::with_capacity(0)?,
             exported: Exported::default(),
         };
@@ -386,15 +407,33 @@ impl Job<'_> {
 /// One thread's files.
 struct Writer<'s> {
     written: Box<dyn Session + 's>,
-    existing: Option<Box<dyn Session + 's>>,
+    existing: Option<Existing<'s>>,
     buffer: Buffer,
     exported: Exported,
+}
+
+/// The files of the directory that is added to.
+struct Existing<'s> {
+    store: &'s dyn Store,
+    session: Box<dyn Session + 's>,
+}
+
+impl Existing<'_> {
+    /// Looks before it reads: what has the name may be a pipe by now, and would be waited for.
+    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found, HarnessError> {
+        for file in self.store.data_files(&mut std::iter::once(key)) {
+            if !inspect::is_value(&file)? {
+                return Ok(Found::Missing);
+            }
+        }
+        Ok(self.session.read_into(key, buffer)?)
+    }
 }
 
 impl Writer<'_> {
     fn write(&mut self, key: u64, value: &[u8]) -> Result<(), HarnessError> {
         if let Some(existing) = &mut self.existing
-            && let Found::Bytes(_) = existing.read_into(Key(key), &mut self.buffer)?
+            && let Found::Bytes(_) = existing.read(Key(key), &mut self.buffer)?
         {
             self.compare(key, value);
             return Ok(());
@@ -474,7 +513,11 @@ fn target(spec: &ExportSpec) -> Result<Target, HarnessError> {
         (true, _) => Ok(Target::Whole(real)),
         (false, true) => {
             check_layout(directory, spec.tree)?;
-            Ok(Target::Into(real))
+            let files = count_files(directory, spec.tree)?;
+            Ok(Target::Into {
+                directory: real,
+                files,
+            })
         }
         (false, false) => Err(HarnessError::invalid(refusal(directory, empty))),
     }
@@ -493,6 +536,21 @@ fn refusal(directory: &Path, empty: bool) -> String {
              which changes nothing that is there"
         )
     }
+}
+
+/// The number of values in a directory. What is none though it has the name of one is refused here,
+/// before anything is written.
+fn count_files(directory: &Path, tree: bool) -> Result<u64, HarnessError> {
+    let mut files = 0;
+    inspect::values(directory, held(tree), &mut |_, _| {
+        files += 1;
+        Ok(())
+    })?;
+    Ok(files)
+}
+
+fn held(tree: bool) -> Held {
+    if tree { Held::Tree } else { Held::Dir }
 }
 
 /// Files of both layouts in one directory would be read by nobody.
@@ -549,4 +607,111 @@ fn rename_directory(from: &Path, to: &Path) -> Result<(), HarnessError> {
         }
         _ => HarnessError::io("rename a directory to", to)(error),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    use std::fs;
+    use stowplan_model::{Content, DatasetSpec, SizeDistribution};
+
+    /// A database of five values beside a directory that has something in it.
+    struct Bench(TempDir);
+
+    impl Bench {
+        fn new() -> Self {
+            let bench = Self(tempfile::tempdir().unwrap());
+            let spec = super::super::init::InitSpec {
+                database: bench.at("x.db"),
+                dataset: DatasetSpec {
+                    count: 5,
+                    size: SizeDistribution::Fixed { bytes: 10 },
+                    content: Content::Random,
+                    seed: 1,
+                },
+                page_size: 4096,
+            };
+            super::super::init::Init::check(spec)
+                .and_then(|init| init.build(&Interrupt::never(), &|_| {}))
+                .unwrap();
+            fs::create_dir(bench.at("out")).unwrap();
+            bench
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn export(&self, force: bool) -> Result<Export, HarnessError> {
+            Export::check(ExportSpec {
+                database: self.at("x.db"),
+                directory: self.at("out"),
+                tree: false,
+                force,
+                threads: NonZeroUsize::MIN,
+                sync: false,
+            })
+        }
+
+        /// One that adds.
+        fn adding(&self) -> Export {
+            fs::write(self.at("out/letter"), "dear").unwrap();
+            self.export(true).unwrap()
+        }
+
+        fn names(&self) -> usize {
+            fs::read_dir(self.at("out")).unwrap().count()
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_meanwhile_ends_the_adding_with_the_number_of_files() {
+        let bench = Bench::new();
+        let mut export = bench.adding();
+        let mut exported = export
+            .write_temporary(&Interrupt::never(), &|_| {})
+            .unwrap();
+        fs::write(bench.at("out/000003"), "mine").unwrap();
+        let told = export
+            .move_files(&bench.at("out"), &Interrupt::never(), &mut exported)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("000003") && told.contains("2 of 5 files were added"),
+            "{told}"
+        );
+        assert_eq!(fs::read(bench.at("out/000003")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_adding_between_two_files() {
+        let bench = Bench::new();
+        let mut export = bench.adding();
+        let interrupt = Interrupt::never();
+        let mut exported = export.write_temporary(&interrupt, &|_| {}).unwrap();
+        interrupt.raise();
+        export
+            .move_files(&bench.at("out"), &interrupt, &mut exported)
+            .unwrap();
+        assert_eq!((exported.added, exported.written), (0, 5));
+        drop(export);
+        assert_eq!(bench.names(), 1, "the letter is alone");
+    }
+
+    #[test]
+    fn a_pipe_that_appears_under_a_name_is_refused_and_not_waited_for() {
+        let bench = Bench::new();
+        let export = bench.adding();
+        mkfifoat(CWD, bench.at("out/000002"), Mode::RUSR).unwrap();
+        let told = export
+            .write(&Interrupt::never(), &|_| {})
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.contains("000002") && told.contains("no regular file"),
+            "{told}"
+        );
+        assert_eq!(bench.names(), 2, "the letter and the pipe");
+    }
 }

@@ -34,6 +34,15 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
     let exported = export.write(&interrupt, &|done| steps.at(done, values));
     steps.finish();
     match exported {
+        Ok(exported) if exported.added < exported.written => {
+            screen::warn(&format!(
+                "interrupted; {} of {} were added to {} and stay; export again to add the others",
+                stowplan_report::count(exported.added),
+                counted(exported.written, "file", "files"),
+                options.directory.display()
+            ));
+            Ok(Exit::Interrupted)
+        }
         Ok(exported) => {
             say(options.quiet, &summary(options, &exported), began.elapsed());
             told(options, &exported)

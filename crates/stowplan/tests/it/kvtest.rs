@@ -290,6 +290,37 @@ fn force_adds_what_is_missing_and_changes_nothing() {
 }
 
 #[test]
+fn force_refuses_what_is_no_value_before_anything_is_written() {
+    let bench = Bench::new();
+    database(&bench, "x.db", &random(300, 500));
+    fs::create_dir(bench.path("out")).unwrap();
+    bench.write("out/000007", "mine");
+    let odd = |name: &str| bench.path("out").join(name);
+    let refused = |name: &str, why: &str| {
+        let run = bench.run(&["export", "x.db", "out", "--force"]);
+        run.refuses(name).refuses(why);
+        let names = entries(&bench.path("out"));
+        let mut expected = ["000007", name];
+        expected.sort_unstable();
+        assert_eq!(names, expected);
+    };
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(odd("000002"))
+        .status();
+    assert!(pipe.unwrap().success());
+    refused("000002", "is no regular file");
+    fs::remove_file(odd("000002")).unwrap();
+    std::os::unix::fs::symlink("000007", odd("000009")).unwrap();
+    refused("000009", "is a symbolic link");
+    fs::remove_file(odd("000009")).unwrap();
+    fs::create_dir(odd("000900")).unwrap();
+    refused("000900", "is a directory");
+    fs::remove_dir(odd("000900")).unwrap();
+    fs::write(odd("000000"), "zero").unwrap();
+    refused("000000", "key 0");
+}
+
+#[test]
 fn what_no_file_can_hold_ends_the_export_by_its_key_and_leaves_nothing() {
     let bench = Bench::new();
     for (row, told) in [
