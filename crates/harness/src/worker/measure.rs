@@ -332,14 +332,15 @@ fn make_cold(store: &dyn Store, window: &Window<'_>) -> Result<Residency, Harnes
         return Err(HarnessError::invalid(format!(
             "{} of {} pages stayed in the page cache after eviction, so a cold read is not \
              possible here (a file system in memory, or another process maps the data); measure \
-             warm ones (--cache-state warm) or choose another work directory (--work)",
+             warm ones (--cache-state warm), or have the data on a disk (for a study: --work)",
             residency.resident_pages, residency.checked_pages
         )));
     }
     Ok(residency)
 }
 
-/// Brings written data to rest: closing, the store's checkpoint, `syncfs` (R10). Nanoseconds.
+/// Brings written data to rest: closing, the store's checkpoint, `syncfs` (R10). Nanoseconds. Data
+/// that someone brought along may be in use: of that, closing checkpoints what can be.
 fn drain(
     job: &Job,
     store: &dyn Store,
@@ -348,7 +349,9 @@ fn drain(
     let draining = Instant::now();
     // Closed first: an exclusive connection lets nobody else checkpoint.
     connection.close()?;
-    store.checkpoint()?;
+    if job.dataset.is_some() {
+        store.checkpoint()?;
+    }
     if job.instance.is_dir() {
         disk::sync_filesystem(&job.instance)?;
     }
