@@ -13,6 +13,9 @@ const WIDTH: usize = 80;
 /// Columns of the names of our rows.
 const INDENT: usize = 13;
 
+/// Operations below which there is no p99.9.
+const FAR_PERCENTILE_OPERATIONS: u64 = 1_000;
+
 /// A run of a database or a directory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
@@ -102,9 +105,18 @@ pub struct Counted {
 }
 
 impl Run {
-    /// Only kvtest's lines.
+    /// Only kvtest's lines, and its statistics where they were asked for.
     #[must_use]
     pub fn brief(&self) -> String {
+        self.headline() + &self.statistics()
+    }
+
+    fn statistics(&self) -> String {
+        let describe = |counted: &Counted| format!("\n{}", counted.describe());
+        self.counters.as_ref().map(describe).unwrap_or_default()
+    }
+
+    fn headline(&self) -> String {
         let mut out = String::new();
         let mut line = |text: String| {
             out.push_str(&text);
@@ -138,7 +150,7 @@ impl Run {
     /// kvtest's lines and ours.
     #[must_use]
     pub fn render(&self) -> String {
-        let mut out = self.brief();
+        let mut out = self.headline();
         out.push('\n');
         let mut row = |mut name: &str, text: &str| {
             for line in wrap(text, WIDTH - INDENT) {
@@ -147,19 +159,15 @@ impl Run {
             }
         };
         row("Per BLOB", &self.location());
-        row("Time", self.metric());
+        row("Time", &self.metric());
         if let Some(latency) = &self.summary.latency {
-            row("Percentiles", &percentiles(latency));
+            row("Percentiles", &self.percentiles(latency));
         }
         row("Around it", &self.around.describe(self.writes()));
         row("Visited", &self.survey.describe(self.summary.operations));
         row("Promise", &self.promise());
         row("Store", &self.cell.store.to_string());
-        if let Some(counted) = &self.counters {
-            out.push('\n');
-            out.push_str(&counted.describe());
-        }
-        out
+        out + &self.statistics()
     }
 
     fn writes(&self) -> bool {
@@ -187,11 +195,44 @@ impl Run {
         )
     }
 
-    fn metric(&self) -> &'static str {
+    fn metric(&self) -> String {
         match self.summary.metric {
-            Metric::Corrected => "wall time, less waiting for a CPU",
-            Metric::Wall => "wall time",
+            // What lies around the operations is measured by the clock alone.
+            Metric::Corrected => {
+                let around = match (self.around.open_counts, self.around.drain_counts) {
+                    (true, true) => " (opening and closing: plain wall time)",
+                    (true, false) => " (opening: plain wall time)",
+                    (false, true) => " (closing: plain wall time)",
+                    (false, false) => "",
+                };
+                format!("wall time, less waiting for a CPU{around}")
+            }
+            Metric::Wall => "wall time".to_owned(),
         }
+    }
+
+    /// Percentiles of single operations; the furthest only where a thousand operations give it.
+    #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+    fn percentiles(&self, latency: &LatencySummary) -> String {
+        let points = [
+            ("p50", latency.p50_ns),
+            ("p90", latency.p90_ns),
+            ("p99", latency.p99_ns),
+            ("p99.9", latency.p999_ns),
+            ("max", latency.max_ns),
+        ];
+        let few = latency.count < FAR_PERCENTILE_OPERATIONS;
+        let points: Vec<String> = points
+            .into_iter()
+            .filter(|(name, _)| !(few && *name == "p99.9"))
+            .map(|(name, ns)| format!("{name} {}", time(ns as f64)))
+            .collect();
+        let without = match (self.writes(), self.around.commit_ns) {
+            (false, _) => "",
+            (true, Some(_)) => " (without the commit and closing)",
+            (true, None) => " (without closing)",
+        };
+        points.join(", ") + without
     }
 
     fn promise(&self) -> String {
@@ -207,19 +248,6 @@ impl Run {
             can.durability, self.cell.workload.per_transaction
         )
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-fn percentiles(latency: &LatencySummary) -> String {
-    let points = [
-        ("p50", latency.p50_ns),
-        ("p90", latency.p90_ns),
-        ("p99", latency.p99_ns),
-        ("p99.9", latency.p999_ns),
-        ("max", latency.max_ns),
-    ];
-    let points = points.map(|(name, ns)| format!("{name} {}", time(ns as f64)));
-    points.join(", ")
 }
 
 impl Around {
