@@ -10,5 +10,5 @@ mod place;
 mod run;
 mod visits;
 
-pub use run::{Outcome, Task, run};
+pub use run::{Outcome, Task, recover, run};
 pub use visits::{Keys, Visits};

@@ -6,7 +6,9 @@ use crate::interrupt::Interrupt;
 use crate::runner::{BlockSize, Blocks, Place, Spoiled, Spot, filling, spoiled};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, page_cache};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec,
@@ -105,6 +107,39 @@ pub fn run(
         }
     }
     Ok(rounds.outcome)
+}
+
+/// Has SQLite undo what an interrupted write left in the journal of a database, as kvtest does
+/// whenever it opens one: a connection that may write rolls it back when it reads.
+///
+/// # Errors
+/// It is no database, or may not be written.
+pub fn recover(database: &Path) -> Result<(), HarnessError> {
+    // The mode that the file remembers; opening with another would change it.
+    let mode = if is_write_ahead(database)? {
+        "wal"
+    } else {
+        "delete"
+    };
+    let mut spec = StoreSpec {
+        kind: "sqlite".to_owned(),
+        settings: Default::default(),
+    };
+    spec.settings.insert("journal".to_owned(), mode.to_owned());
+    let resolved = registry::resolve(&spec, 0)?;
+    // Opening looks for the table.
+    let store = resolved.kind.open(database, &resolved.settings)?;
+    store.connect()?.close()?;
+    Ok(())
+}
+
+/// Whether the header of a database says so (<https://sqlite.org/fileformat2.html>, section 1.3.3).
+fn is_write_ahead(database: &Path) -> Result<bool, HarnessError> {
+    let mut header = Vec::new();
+    File::open(database)
+        .and_then(|file| file.take(20).read_to_end(&mut header))
+        .map_err(HarnessError::io("read", database))?;
+    Ok(header.get(18) == Some(&2))
 }
 
 impl Task {

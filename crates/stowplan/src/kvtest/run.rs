@@ -5,7 +5,7 @@ use super::options::Cache;
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
 use crate::screen;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};
 use stowplan_harness::environment::{self, Plans};
@@ -26,24 +26,42 @@ use tempfile::TempDir;
 const ROUNDS: u32 = 10;
 /// After this no further round begins, unless the command line says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What SQLite says where it cannot make the log of a database in WAL mode.
+const CANNOT_OPEN_FILE: &str = "unable to open database file";
+/// What that means.
+const NO_LOG_POSSIBLE: &str = "; a database in WAL mode is measured with its log beside it, so its \
+    directory must be writable: copy the database to one, or leave WAL mode where it can be written";
 /// How many keys kvtest reads of a directory unless it is told.
 const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
 /// Times reading or overwriting the blobs of a database or of a directory.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
-    let subject = Subject::examine(&options.place)?;
+    let place = behind_link(&options.place)?;
+    recover_before(&place, options)?;
+    let subject = Subject::examine(place)?;
     let machine = environment::examine(&options.place);
     let interrupt =
         Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.place))?;
     let work = work_directory()?;
     let keys = survey(&subject, options, work.path())?;
     let task = task(&subject, options, &keys, &machine, work.path());
+    // What cannot be is told before anything is measured.
+    registry::resolve(&task.store, 0)?;
+    task.check(&keys)?;
     warn_of(&machine, &task, &keys, options);
-    let outcome = measure(&task, &keys, &interrupt, options)?;
-    let restored = subject.restore_journal(options);
-    let report = report(&subject, options, &keys, machine, outcome)?;
+    warn_of_no_way_back(&subject, options);
+    let measured = measure(&task, &keys, &interrupt, options);
+    let at_rest = subject.bring_to_rest(options, &measured);
+    let outcome = match measured {
+        Ok(outcome) => outcome,
+        Err(error) => return broken_off(subject.explain(options, error), at_rest),
+    };
+    let report = match report(&subject, options, &keys, machine, outcome) {
+        Ok(report) => report,
+        Err(error) => return broken_off(error, at_rest),
+    };
     show(&report, options)?;
-    restored?;
+    at_rest?;
     Ok(match () {
         () if report.interrupted => Exit::Interrupted,
         () if report.integrity.iter().any(|message| message != "ok") => Exit::Failed,
@@ -51,9 +69,44 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
     })
 }
 
+/// The end of a run without a figure.
+fn broken_off(error: HarnessError, at_rest: Result<(), CliError>) -> Result<Exit, CliError> {
+    if !matches!(error, HarnessError::Interrupted) {
+        if let Err(besides) = at_rest {
+            screen::warn(&besides.to_string());
+        }
+        return Err(CliError::Work(Box::new(error)));
+    }
+    at_rest?;
+    screen::warn("interrupted before a round was complete, so there is no figure");
+    Ok(Exit::Interrupted)
+}
+
+/// The place itself: what SQLite puts beside a database lies beside what a link points to.
+fn behind_link(place: &Path) -> Result<PathBuf, CliError> {
+    if place.is_symlink() {
+        return std::fs::canonicalize(place).map_err(CliError::io("open", place));
+    }
+    Ok(place.to_owned())
+}
+
+/// What an interrupted write left is undone before another, as in kvtest. Without --update the
+/// database is looked at first, which changes nothing.
+fn recover_before(place: &Path, options: &RunOptions) -> Result<(), CliError> {
+    let mut journal = place.as_os_str().to_owned();
+    journal.push("-journal");
+    let left = Path::new(&journal)
+        .metadata()
+        .is_ok_and(|data| data.is_file() && data.len() > 0);
+    if options.update && left {
+        kvtest::recover(place)?;
+    }
+    Ok(())
+}
+
 /// What is run.
-struct Subject<'a> {
-    place: &'a Path,
+struct Subject {
+    place: PathBuf,
     held: Held,
     /// Of a database.
     database: Option<DatabaseFacts>,
@@ -64,11 +117,11 @@ struct DatabaseFacts {
     journal: String,
 }
 
-impl<'a> Subject<'a> {
-    fn examine(place: &'a Path) -> Result<Self, CliError> {
-        let held = inspect::recognise(place).map_err(HarnessError::from)?;
+impl Subject {
+    fn examine(place: PathBuf) -> Result<Self, CliError> {
+        let held = inspect::recognise(&place).map_err(HarnessError::from)?;
         let database = match held {
-            Held::Database => Some(DatabaseFacts::of(place)?),
+            Held::Database => Some(DatabaseFacts::of(&place)?),
             Held::Dir | Held::Tree => None,
         };
         Ok(Self {
@@ -78,18 +131,43 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// A journal mode persists in the file if it is WAL, or was; the database stays what it was.
-    fn restore_journal(&self, options: &RunOptions) -> Result<(), CliError> {
-        let (Some(before), Some(during)) = (&self.database, &options.jmode) else {
+    /// Leaves the database as it was found, however the run ended: a worker that was ended in the
+    /// middle of a write leaves a journal to roll back, and a journal mode persists in the file if
+    /// it is WAL, or was.
+    fn bring_to_rest(
+        &self,
+        options: &RunOptions,
+        measured: &Result<Outcome, HarnessError>,
+    ) -> Result<(), CliError> {
+        let Some(before) = &self.database else {
             return Ok(());
         };
-        let wal = |mode: &str| mode.eq_ignore_ascii_case("wal");
-        if options.as_kvtest || wal(&before.journal) == wal(during) {
-            return Ok(());
+        let complete = measured.as_ref().is_ok_and(|outcome| !outcome.interrupted);
+        let in_order = || -> Result<(), HarnessError> {
+            if options.update && !complete {
+                kvtest::recover(&self.place)?;
+            }
+            if options.as_kvtest || options.jmode.is_none() {
+                return Ok(());
+            }
+            let mut database = Database::open(&self.place)?;
+            if database.journal_mode()? != before.journal {
+                database.set_journal_mode(&before.journal)?;
+            }
+            Ok(())
+        };
+        in_order().map_err(|error| CliError::Work(Box::new(error)))
+    }
+
+    /// An error with the next step where only this end knows it.
+    fn explain(&self, options: &RunOptions, error: HarnessError) -> HarnessError {
+        let database = self.database.as_ref();
+        let log = database.is_some_and(|facts| journal(facts, options) == "wal");
+        let message = error.to_string();
+        if log && message.contains(CANNOT_OPEN_FILE) {
+            return HarnessError::invalid(message + NO_LOG_POSSIBLE);
         }
-        Database::open(self.place)
-            .and_then(|mut database| database.set_journal_mode(&before.journal))
-            .map_err(|error| CliError::Work(Box::new(error.into())))
+        error
     }
 }
 
@@ -114,13 +192,21 @@ fn work_directory() -> Result<TempDir, CliError> {
         .map_err(CliError::io("create a directory in", &place))
 }
 
-fn survey(subject: &Subject<'_>, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {
+fn survey(subject: &Subject, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {
     let file = work.join("keys.bin");
-    let like_kvtest = options.as_kvtest && subject.database.is_none();
-    let keys = Keys::survey(subject.place, subject.held, options.max_id, &file)?;
-    if like_kvtest && options.max_id.is_none() && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
-        let first = Some(KVTEST_KEYS_OF_A_DIRECTORY);
-        return Ok(Keys::survey(subject.place, subject.held, first, &file)?);
+    let up_to = |max_id| Keys::survey(&subject.place, subject.held, max_id, &file);
+    let mut keys = up_to(options.max_id)?;
+    let like_kvtest = options.as_kvtest && subject.database.is_none() && options.max_id.is_none();
+    if like_kvtest && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
+        if keys.smallest_key() > KVTEST_KEYS_OF_A_DIRECTORY {
+            return Err(CliError::Usage(format!(
+                "{} has no value with a key up to {KVTEST_KEYS_OF_A_DIRECTORY} (the smallest is \
+                 {}), and --as-kvtest reads no others of a directory unless --max-id says more",
+                options.place.display(),
+                keys.smallest_key()
+            )));
+        }
+        keys = up_to(Some(KVTEST_KEYS_OF_A_DIRECTORY))?;
     }
     if options.start > keys.max_id {
         return Err(CliError::Usage(format!(
@@ -132,7 +218,7 @@ fn survey(subject: &Subject<'_>, options: &RunOptions, work: &Path) -> Result<Ke
 }
 
 fn task(
-    subject: &Subject<'_>,
+    subject: &Subject,
     options: &RunOptions,
     keys: &Keys,
     machine: &Environment,
@@ -144,7 +230,7 @@ fn task(
         () => AccessOrder::Ascending,
     };
     Task {
-        place: subject.place.to_owned(),
+        place: subject.place.clone(),
         store: store(subject, options),
         workload: workload(subject, options, order, cache_state(options, keys, machine)),
         visits: Visits {
@@ -169,7 +255,7 @@ fn task(
 }
 
 fn workload(
-    subject: &Subject<'_>,
+    subject: &Subject,
     options: &RunOptions,
     order: AccessOrder,
     cache: CacheState,
@@ -225,7 +311,22 @@ fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions
     }
 }
 
-fn store(subject: &Subject<'_>, options: &RunOptions) -> StoreSpec {
+/// A run that is ended in the middle of a write is rolled back from the journal; some modes have
+/// none on the disk. It is about the user's data: it is said with --quiet, too.
+fn warn_of_no_way_back(subject: &Subject, options: &RunOptions) {
+    let Some(database) = subject.database.as_ref().filter(|_| options.update) else {
+        return;
+    };
+    let mode = journal(database, options);
+    if matches!(mode.as_str(), "off" | "memory") {
+        screen::warn(&format!(
+            "With --jmode {mode} nothing can undo a write that is ended in the middle, by Ctrl-C for \
+             example; it may damage the database. Work on a copy."
+        ));
+    }
+}
+
+fn store(subject: &Subject, options: &RunOptions) -> StoreSpec {
     let (kind, settings) = match &subject.database {
         Some(database) => ("sqlite", database_settings(database, options)),
         None => ("files", file_settings(subject.held, options)),
@@ -306,25 +407,23 @@ fn measure(
     keys: &Keys,
     interrupt: &Interrupt,
     options: &RunOptions,
-) -> Result<Outcome, CliError> {
-    // What the settings cannot be is told before anything is measured.
-    registry::resolve(&task.store, 0)?;
+) -> Result<Outcome, HarnessError> {
     let workers = WorkerCommand::this_executable()?;
     let steps = Steps::new(options.quiet || options.json, "round");
     let outcome = kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
         steps.at(done.into(), all.into());
     });
     steps.finish();
-    outcome.map_err(|error| CliError::Work(Box::new(error)))
+    outcome
 }
 
 fn report(
-    subject: &Subject<'_>,
+    subject: &Subject,
     options: &RunOptions,
     keys: &Keys,
     machine: Environment,
     outcome: Outcome,
-) -> Result<Run, CliError> {
+) -> Result<Run, HarnessError> {
     let around = around(subject, options, &outcome.measurements);
     let besides = |m: &Measurement| {
         let open = if around.open_counts {
@@ -341,7 +440,7 @@ fn report(
     };
     let metric = options.as_kvtest.then_some(Metric::Wall);
     let Some(summary) = repeated(&outcome.measurements, metric, besides) else {
-        return Err(CliError::Work(Box::new(HarnessError::Interrupted)));
+        return Err(HarnessError::Interrupted);
     };
     Ok(Run {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -375,31 +474,28 @@ fn report(
     })
 }
 
-impl Subject<'_> {
+impl Subject {
     fn sqlite_version(&self) -> Option<String> {
         self.database.as_ref()?;
         let (_, version) = registry::find("sqlite").ok()?.engine()?;
         version.split_whitespace().next().map(str::to_owned)
     }
 
-    fn integrity(&self, options: &RunOptions) -> Result<Vec<String>, CliError> {
+    fn integrity(&self, options: &RunOptions) -> Result<Vec<String>, HarnessError> {
         if !options.integrity_check || self.database.is_none() {
             return Ok(Vec::new());
         }
-        Database::open(self.place)
-            .and_then(|database| database.integrity_check(100))
-            .map_err(|error| CliError::Work(Box::new(error.into())))
+        let database = Database::open(&self.place)?;
+        Ok(database.integrity_check(100)?)
     }
 }
 
 /// Medians of what lies around the operations. Closing a database that was written to, with its
 /// checkpoint, is part of the time as in kvtest, unless --nocheckpoint takes it out.
-fn around(subject: &Subject<'_>, options: &RunOptions, measurements: &[Measurement]) -> Around {
+fn around(subject: &Subject, options: &RunOptions, measurements: &[Measurement]) -> Around {
     let median = |of: fn(&Measurement) -> u64| {
         let ratio = |m: &&Measurement| m.block == BlockKind::Ratio;
-        let mut values: Vec<u64> = measurements.iter().filter(ratio).map(of).collect();
-        values.sort_unstable();
-        values.get(values.len() / 2).copied().unwrap_or(0)
+        median(measurements.iter().filter(ratio).map(of).collect())
     };
     let is_database = subject.database.is_some();
     Around {
@@ -409,6 +505,17 @@ fn around(subject: &Subject<'_>, options: &RunOptions, measurements: &[Measureme
         drain_ns: median(|m| m.outside.drain_ns),
         drain_counts: is_database && options.update && !options.nocheckpoint,
         open_counts: is_database && options.as_kvtest,
+    }
+}
+
+/// Of an even number, the mean of the middle two; of none, 0.
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    let middle = values.len() / 2;
+    match values.get(middle) {
+        None => 0,
+        Some(upper) if values.len() % 2 == 1 => *upper,
+        Some(upper) => values[middle - 1].midpoint(*upper),
     }
 }
 
@@ -425,7 +532,7 @@ fn counted(options: &RunOptions, measurements: &[Measurement]) -> Option<Counted
 
 /// What was asked for, as kvtest says it, and what kvtest leaves out.
 fn kvtest_lines(
-    subject: &Subject<'_>,
+    subject: &Subject,
     options: &RunOptions,
     keys: &Keys,
     outcome: &Outcome,
@@ -471,12 +578,7 @@ fn kvtest_lines(
     lines
 }
 
-fn notes(
-    subject: &Subject<'_>,
-    options: &RunOptions,
-    keys: &Keys,
-    outcome: &Outcome,
-) -> Vec<String> {
+fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Outcome) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = ignored(subject, options);
     if !ignored.is_empty() {
@@ -526,7 +628,7 @@ fn smaller_map(options: &RunOptions, effective: &Settings) -> Option<String> {
 }
 
 /// Options that were given and mean nothing here, as in kvtest.
-fn ignored(subject: &Subject<'_>, options: &RunOptions) -> Vec<&'static str> {
+fn ignored(subject: &Subject, options: &RunOptions) -> Vec<&'static str> {
     let of_databases = [
         (options.blob_api, "--blob-api"),
         (options.mmap > 0, "--mmap"),
@@ -566,4 +668,43 @@ fn show(report: &Run, options: &RunOptions) -> Result<(), CliError> {
         screen::note(note);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[test]
+    fn a_median_of_an_even_number_lies_between_the_middle_two() {
+        assert_eq!(median(vec![]), 0);
+        assert_eq!(median(vec![7]), 7);
+        assert_eq!(median(vec![9, 1, 5]), 5);
+        assert_eq!(median(vec![40, 10, 20, 1_000]), 30);
+    }
+
+    #[test]
+    fn a_database_whose_log_cannot_be_made_is_told_with_the_next_step() {
+        let options = crate::cli::Arguments::try_parse_from(["stowplan", "run", "x.db"]);
+        let Ok(crate::cli::Verb::Run(options)) = options.map(|arguments| arguments.verb) else {
+            panic!("a command line");
+        };
+        let told = |journal: &str, message: &str| {
+            let subject = Subject {
+                place: "x.db".into(),
+                held: Held::Database,
+                database: Some(DatabaseFacts {
+                    page_size: 4096,
+                    journal: journal.to_owned(),
+                }),
+            };
+            let error = HarnessError::invalid(message);
+            subject.explain(&options, error).to_string()
+        };
+        let refused = "sqlite cannot open x.db: unable to open database file";
+        assert!(told("wal", refused).starts_with(refused));
+        assert!(told("wal", refused).contains("directory must be writable"));
+        assert_eq!(told("delete", refused), refused);
+        assert_eq!(told("wal", "the disk is full"), "the disk is full");
+    }
 }
