@@ -15,6 +15,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/intern-v-extern.toml"),
     ),
     (
+        "in-memory",
+        include_str!("../../../studies/in-memory.toml"),
+    ),
+    (
         "blob-or-not",
         include_str!("../../../studies/blob-or-not.toml"),
     ),

@@ -11,6 +11,8 @@ use stowplan_stores::{Access, Connection, Found, Key, Session, Store};
 
 /// Values between two progress messages.
 pub(super) const PROGRESS_EVERY: u64 = 2_000;
+/// Values loaded by one transaction.
+const LOADED_AT_ONCE: u64 = 10_000;
 /// Groups in which the values of a store are replaced as it grows old.
 const GROUPS: u64 = 50;
 
@@ -157,7 +159,8 @@ pub(super) fn load_in_parallel(
     })
 }
 
-/// Loads some keys of the dataset in one transaction.
+/// Loads some keys of the dataset, in transactions of bounded size: a store may have to hold one
+/// in memory.
 pub(super) fn load(
     connection: &mut dyn Connection,
     dataset: &Dataset,
@@ -172,6 +175,10 @@ pub(super) fn load(
         done += 1;
         if done % PROGRESS_EVERY == 0 {
             progress(done)?;
+        }
+        if done % LOADED_AT_ONCE == 0 {
+            session.commit()?;
+            session.begin(Access::Write)?;
         }
     }
     session.commit()?;
