@@ -5,7 +5,7 @@
 
 use crate::HarnessError;
 use crate::plan::{self, PlanOptions};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Plan, SizeDistribution, StoreSpec,
     Study, Sweep, WorkloadSpec, format_bytes,
@@ -16,8 +16,9 @@ use stowplan_stores::registry;
 const PAGE_SIZE: &str = "page_size";
 /// Fewest values of a size: a block needs some, and its lead-in others.
 const FEWEST_VALUES: u64 = 60;
-/// Most values of a size: making more small files takes longer than measuring them.
-const MOST_VALUES: u64 = 200_000;
+/// Most values of a size: each round builds the stores anew, and making more small files would
+/// take longer than all the rest.
+const MOST_VALUES: u64 = 20_000;
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
@@ -85,18 +86,20 @@ impl Question {
             .collect())
     }
 
-    /// The plan of the first sizes: size by size, so that sweeps share what is built.
+    /// The plan of the first sizes, which rise: size by size, so that sweeps share what is built,
+    /// and in such an order that a budget which ends early leaves points all over the range.
     ///
     /// # Errors
     /// Stores, settings or a combination that do not exist; values too large to be kept.
     pub fn plan(&self, sizes: &[u64]) -> Result<Plan, HarnessError> {
         let sweeps = self.sweeps()?;
-        let spots: Vec<Spot> = sizes
-            .iter()
+        let count = sweeps.len();
+        let spots: Vec<Spot> = ends_first(sizes)
+            .into_iter()
             .flat_map(|size| {
-                (0..sweeps.len()).map(|sweep| Spot {
+                (0..count).map(move |sweep| Spot {
                     sweep,
-                    size: *size,
+                    size,
                     again: false,
                 })
             })
@@ -116,6 +119,12 @@ impl Question {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
         })
+    }
+
+    /// How many values of a size are measured.
+    #[must_use]
+    pub fn values(&self, size: u64) -> u64 {
+        (self.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
     }
 
     fn plan_of(&self, sweeps: &[Sweep], spots: &[Spot]) -> Result<Plan, HarnessError> {
@@ -193,12 +202,30 @@ impl Question {
 
     fn dataset(&self, size: u64) -> DatasetSpec {
         DatasetSpec {
-            count: (self.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES),
+            count: self.values(size),
             size: SizeDistribution::Fixed { bytes: size },
             content: Content::Random,
             seed: 1,
         }
     }
+}
+
+/// Both ends, the middle, the middles of the halves, and so on.
+fn ends_first(sizes: &[u64]) -> Vec<u64> {
+    let Some(last) = sizes.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let mut order = vec![0_usize];
+    order.extend((last > 0).then_some(last));
+    let mut gaps = VecDeque::from([(0_usize, last)]);
+    while let Some((low, high)) = gaps.pop_front() {
+        let middle = low.midpoint(high);
+        if middle > low {
+            order.push(middle);
+            gaps.extend([(low, middle), (middle, high)]);
+        }
+    }
+    order.into_iter().map(|index| sizes[index]).collect()
 }
 
 fn dataset_name(size: u64) -> String {
@@ -222,4 +249,68 @@ fn with_setting(spec: &StoreSpec, setting: Option<&String>) -> StoreSpec {
         spec.settings.insert(name.to_owned(), value.to_owned());
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(a: &str, b: &str) -> Question {
+        Question {
+            a: a.parse().unwrap(),
+            b: b.parse().unwrap(),
+            page_sizes: Vec::new(),
+            workload: WorkloadSpec::default(),
+            bytes: 100_000_000,
+            memory_budget: 4 << 20,
+            options: PlanOptions::default(),
+        }
+    }
+
+    fn doublings(from: u64, number: u32) -> Vec<u64> {
+        (0..number).map(|i| from << i).collect()
+    }
+
+    #[test]
+    fn the_ends_of_the_range_come_first_then_its_middle_and_then_each_other_size_once() {
+        let sizes = doublings(1, 11);
+        let order = ends_first(&sizes);
+        assert_eq!(order[..5], [1, 1024, 32, 4, 128]);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, sizes);
+        assert_eq!(ends_first(&[1, 2]), [1, 2]);
+        assert_eq!(ends_first(&[7]), [7]);
+        assert!(ends_first(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_plan_runs_in_that_order_and_all_page_sizes_of_one_size_after_each_other() {
+        let question = Question {
+            page_sizes: vec![4096, 16384],
+            ..question("sqlite", "files")
+        };
+        let plan = question.plan(&doublings(1024, 4)).unwrap();
+        let ids: Vec<&str> = plan.comparisons.iter().map(|c| c.id.as_str()).collect();
+        let expected = [
+            "page4096-1024",
+            "page16384-1024",
+            "page4096-8192",
+            "page16384-8192",
+            "page4096-2048",
+            "page16384-2048",
+            "page4096-4096",
+            "page16384-4096",
+        ];
+        assert_eq!(ids, expected);
+    }
+
+    #[test]
+    fn small_values_are_not_so_many_that_building_takes_all_the_time() {
+        let question = question("sqlite", "files");
+        assert_eq!(question.values(1 << 10), 20_000);
+        assert_eq!(question.values(10_000), 10_000);
+        assert_eq!(question.values(1 << 20), 95);
+        assert_eq!(question.values(1 << 30), 60);
+    }
 }
