@@ -10,7 +10,10 @@ use crate::environment::mount_of;
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, disk};
 use rustix::io::Errno;
+use std::fs::Permissions;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -30,6 +33,8 @@ const KEYS_PER_DIRECTORY: i64 = 100;
 const BYTES_PER_FILE: u64 = 4096 + 512;
 /// How long dirty files gather before the disk is made to write them.
 const FLUSH_EVERY: Duration = Duration::from_millis(200);
+/// The mode of a directory that its owner may do everything with.
+const OWNER: u32 = 0o700;
 /// So many keys are named in a report.
 const KEYS_NAMED: usize = 10;
 
@@ -114,7 +119,7 @@ impl Export {
         };
         let temporary = place::temporary_directory(&parent)?;
         if let Target::Whole(directory) = &target {
-            take_permissions(directory, temporary.path())?;
+            take_permissions(directory, temporary.path(), OWNER)?;
         }
         require_room(&spec, snapshot.database(), values, &parent)?;
         Ok(Self {
@@ -494,8 +499,7 @@ fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, HarnessErr
 /// Where the files shall go, and in which way.
 fn target(spec: &ExportSpec) -> Result<Target, HarnessError> {
     let directory = &spec.directory;
-    if std::fs::symlink_metadata(directory).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound)
-    {
+    if std::fs::symlink_metadata(directory).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
         return Ok(Target::Whole(directory.clone()));
     }
     // By its own name, behind any link: it is the directory that is replaced, not the link.
@@ -570,13 +574,15 @@ fn check_layout(directory: &Path, tree: bool) -> Result<(), HarnessError> {
     Ok(())
 }
 
-/// The new directory may be read by those who may read the one it replaces.
-fn take_permissions(from: &Path, to: &Path) -> Result<(), HarnessError> {
-    match std::fs::metadata(from) {
-        Ok(metadata) => std::fs::set_permissions(to, metadata.permissions())
-            .map_err(HarnessError::io("set the permissions of", from)),
-        Err(_) => Ok(()),
-    }
+/// The new directory may be read by those who may read the one it replaces, from the beginning.
+/// `more` is allowed besides.
+fn take_permissions(from: &Path, to: &Path, more: u32) -> Result<(), HarnessError> {
+    let Ok(metadata) = std::fs::metadata(from) else {
+        return Ok(());
+    };
+    let permissions = Permissions::from_mode(metadata.permissions().mode() | more);
+    std::fs::set_permissions(to, permissions)
+        .map_err(HarnessError::io("set the permissions of", from))
 }
 
 /// Adds the sizes up only where that could matter: it takes longer than all other checks.
@@ -600,12 +606,15 @@ fn require_room(
 }
 
 fn rename_directory(from: &Path, to: &Path) -> Result<(), HarnessError> {
-    std::fs::rename(from, to).map_err(|error| match error.kind() {
-        // An empty directory is replaced; anything else is not.
-        std::io::ErrorKind::DirectoryNotEmpty | std::io::ErrorKind::NotADirectory => {
-            place::taken(to)
+    take_permissions(to, from, 0)?;
+    std::fs::rename(from, to).map_err(|error| {
+        // It is to be removed, which its owner must be allowed for.
+        let _ = std::fs::set_permissions(from, Permissions::from_mode(OWNER));
+        match error.kind() {
+            // An empty directory is replaced; anything else is not.
+            ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => place::taken(to),
+            _ => HarnessError::io("rename a directory to", to)(error),
         }
-        _ => HarnessError::io("rename a directory to", to)(error),
     })
 }
 
@@ -663,6 +672,21 @@ mod tests {
         fn names(&self) -> usize {
             fs::read_dir(self.at("out")).unwrap().count()
         }
+    }
+
+    #[test]
+    fn an_empty_directory_that_nobody_may_write_in_is_filled_and_keeps_its_mode() {
+        let bench = Bench::new();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        fs::set_permissions(bench.at("out"), Permissions::from_mode(0o550)).unwrap();
+        let export = bench.export(false).unwrap();
+        assert_eq!(
+            mode(export.temporary.path()),
+            0o750,
+            "its owner writes in it"
+        );
+        export.write(&Interrupt::never(), &|_| {}).unwrap();
+        assert_eq!((mode(&bench.at("out")), bench.names()), (0o550, 5));
     }
 
     #[test]
