@@ -3,6 +3,7 @@
 use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_harness::runner::{Event, Observer};
 
@@ -96,36 +97,109 @@ impl Observer for Progress {
     }
 }
 
-/// One bar for work of known length: `round 3/10`.
+/// One bar for work of known length: `round 3/10`. Not seen before something is done, for a bar of
+/// no length is a full one.
 pub(crate) struct Steps {
     bar: ProgressBar,
+    /// Where it is drawn from the first step on.
+    target: Mutex<Option<ProgressDrawTarget>>,
 }
 
 impl Steps {
     pub(crate) fn new(quiet: bool, unit: &'static str) -> Self {
-        let bar = if quiet || !stderr().is_terminal() {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
-        } else {
-            ProgressBar::new(0)
-        };
+        let seen = !quiet && stderr().is_terminal();
+        Self::drawn_on(seen.then(ProgressDrawTarget::stderr), unit)
+    }
+
+    fn drawn_on(target: Option<ProgressDrawTarget>, unit: &'static str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) =
             ProgressStyle::with_template("{spinner} {msg} {human_pos}/{human_len} {wide_bar} {eta}")
         {
             bar.set_style(style);
         }
         bar.set_message(unit);
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self { bar }
+        Self {
+            bar,
+            target: Mutex::new(target),
+        }
     }
 
     /// So many are done, of so many.
     pub(crate) fn at(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
+        // Once a value, so it costs little beside one: a bar that is seen has no target left here.
+        if self.bar.is_hidden() {
+            let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(target) = target.take() {
+                self.bar.set_draw_target(target);
+                self.bar.enable_steady_tick(Duration::from_millis(120));
+            }
+        }
     }
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::TermLike;
+    use std::io::Result;
+
+    /// A terminal that nobody looks at.
+    #[derive(Debug)]
+    struct Blind;
+
+    impl TermLike for Blind {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, _: &str) -> Result<()> {
+            Ok(())
+        }
+        fn write_str(&self, _: &str) -> Result<()> {
+            Ok(())
+        }
+        fn clear_line(&self) -> Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_bar_is_not_seen_before_its_first_step() {
+        let target = ProgressDrawTarget::term_like(Box::new(Blind));
+        let steps = Steps::drawn_on(Some(target), "files");
+        assert!(steps.bar.is_hidden(), "it would be full: 0 of 0");
+        steps.at(1, 3);
+        assert!(!steps.bar.is_hidden());
+        assert_eq!((steps.bar.position(), steps.bar.length()), (1, Some(3)));
+        steps.finish();
+    }
+
+    #[test]
+    fn a_bar_that_nobody_shall_see_stays_hidden() {
+        let steps = Steps::drawn_on(None, "files");
+        steps.at(1, 3);
+        assert!(steps.bar.is_hidden());
     }
 }
