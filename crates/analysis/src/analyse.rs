@@ -36,12 +36,13 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     let rule = rule
         .copied()
         .unwrap_or_else(|| StoppingRule::of(&gathered.run));
-    let mut found: Vec<Warning> = Vec::new();
-    let judged: Vec<(Judge<'_>, ComparisonOutcome)> = plan
-        .comparisons
-        .iter()
-        .map(|comparison| judge(comparison, &gathered, &rule, &mut found))
-        .collect();
+    let mut found: Vec<(String, Vec<Warning>)> = Vec::new();
+    let mut judged: Vec<(Judge<'_>, ComparisonOutcome)> = Vec::new();
+    for comparison in &plan.comparisons {
+        let mut warnings = Vec::new();
+        judged.push(judge(comparison, &gathered, &rule, &mut warnings));
+        found.push((comparison.id.clone(), warnings));
+    }
     let charts = plan
         .study
         .charts
@@ -50,14 +51,18 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         .collect();
     let comparisons: Vec<ComparisonOutcome> =
         judged.into_iter().map(|(_, outcome)| outcome).collect();
+    let sweeps = sweeps::outcomes(plan, &comparisons, &gathered.failures);
+    // Nothing rests on a session that was replaced, so what qualifies it qualifies nothing.
+    let superseded = |id: &String| sweeps.iter().any(|sweep| sweep.superseded.contains(id));
+    found.retain(|(id, _)| !superseded(id));
     let matrices = plan.study.matrices.iter();
     Ok(Analysis {
         run: gathered.run.clone().into_owned(),
         charts,
-        sweeps: sweeps::outcomes(plan, &comparisons),
         matrices: matrices
-            .filter_map(|spec| matrix::matrix(spec, &comparisons))
+            .filter_map(|spec| matrix::matrix(spec, &comparisons, &gathered.failures))
             .collect(),
+        sweeps,
         comparisons,
         space: space::rows(&gathered),
         warnings: gathered
@@ -65,7 +70,7 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             .iter()
             .copied()
             .cloned()
-            .chain(found)
+            .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
             .collect(),
         harness_cost: gathered.harness_cost,
         preparation: gathered.preparation.iter().copied().cloned().collect(),

@@ -5,7 +5,7 @@ use crate::{
     rules_of_thumb,
 };
 use serde::Serialize;
-use stowplan_model::{CellId, MatrixSpec, Operation};
+use stowplan_model::{CellFailure, CellId, MatrixSpec, Operation};
 
 /// A matrix of the study with its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,6 +22,12 @@ pub struct MatrixOutcome {
     pub rows: Vec<u64>,
     /// Columns: sizes of the values, bytes, rising.
     pub columns: Vec<u64>,
+    /// The columns of which anything was measured, or that failed. The others are gaps of which
+    /// the rules say nothing.
+    pub measured: Vec<u64>,
+    /// Whether inside and outside promise the same for what they wrote, in every column measured;
+    /// true for reads.
+    pub same_durability: bool,
     /// Label of the internal store at each row, for people; the setting is part of it.
     pub row_labels: Vec<String>,
     /// Label of the external store, for people.
@@ -57,11 +63,12 @@ pub struct MatrixCell {
 pub(crate) fn matrix(
     spec: &MatrixSpec,
     comparisons: &[ComparisonOutcome],
+    failures: &[&CellFailure],
 ) -> Option<MatrixOutcome> {
     let columns: Vec<Column<'_>> = spec
         .sizes
         .iter()
-        .map(|size| Column::of(spec, *size, comparisons))
+        .map(|size| Column::of(spec, *size, comparisons, failures))
         .collect();
     if !columns.iter().any(Column::has_figures) {
         return None;
@@ -77,6 +84,12 @@ pub(crate) fn matrix(
         row_setting: spec.row_setting.clone(),
         rows: spec.rows.clone(),
         columns: spec.sizes.clone(),
+        measured: columns
+            .iter()
+            .filter(|column| column.outcome.is_some())
+            .map(|column| column.size)
+            .collect(),
+        same_durability: columns.iter().all(|column| column.same_durability(spec)),
         row_labels: spec.rows.iter().map(|row| spec.row_label(*row)).collect(),
         external_label: spec.external_label(),
         cells: cells.collect(),
@@ -86,24 +99,40 @@ pub(crate) fn matrix(
     })
 }
 
-/// One size of values, and what was found there, if it was planned.
+/// One size of values, and what was found there, if it was planned and ran.
 struct Column<'a> {
     size: u64,
     outcome: Option<&'a ComparisonOutcome>,
 }
 
 impl<'a> Column<'a> {
-    fn of(spec: &MatrixSpec, size: u64, comparisons: &'a [ComparisonOutcome]) -> Self {
+    fn of(
+        spec: &MatrixSpec,
+        size: u64,
+        comparisons: &'a [ComparisonOutcome],
+        failures: &[&CellFailure],
+    ) -> Self {
         let id = spec.comparison_id(size);
+        let mut ran = comparisons
+            .iter()
+            .filter(|outcome| outcome.was_measured() || outcome.has_failed(failures));
         Self {
             size,
-            outcome: comparisons.iter().find(|outcome| outcome.id == id),
+            outcome: ran.find(|outcome| outcome.id == id),
         }
     }
 
     fn has_figures(&self) -> bool {
-        self.outcome
-            .is_some_and(|outcome| outcome.cells.iter().any(|cell| cell.rounds > 0))
+        self.outcome.is_some_and(ComparisonOutcome::was_measured)
+    }
+
+    /// Whether every row promises what the external store does; true where nothing was measured.
+    fn same_durability(&self, spec: &MatrixSpec) -> bool {
+        let mut rows = spec.rows.iter();
+        rows.all(|row| {
+            let contrast = self.contrast(spec, *row);
+            contrast.is_none_or(|contrast| contrast.same_durability)
+        })
     }
 
     /// External over internal, the way the matrix is read.

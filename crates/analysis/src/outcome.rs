@@ -78,6 +78,18 @@ impl ComparisonOutcome {
     pub fn fastest(&self) -> Option<&CellSummary> {
         self.fastest.as_ref().and_then(|id| self.cell(id))
     }
+
+    /// Whether any round of any cell was recorded.
+    #[must_use]
+    pub fn was_measured(&self) -> bool {
+        self.cells.iter().any(|cell| cell.rounds > 0)
+    }
+
+    /// Whether a cell of it is among these failures.
+    pub(crate) fn has_failed(&self, failures: &[&CellFailure]) -> bool {
+        let mut failures = failures.iter();
+        failures.any(|failure| self.cell(&failure.cell).is_some())
+    }
 }
 
 /// Which time a ratio is of.
@@ -362,8 +374,17 @@ pub struct SweepOutcome {
     pub workload: Workload,
     /// Whether both promise the same for what they wrote; true for reads.
     pub same_durability: bool,
-    /// The sizes that were measured, rising; a ratio is time of B over time of A.
+    /// The sizes of which anything was measured, rising; a ratio is time of B over time of A. A
+    /// size that ran and failed has no figure; one that was only planned is no point.
     pub points: Vec<SweepPoint>,
+    /// The comparison that each point comes from, in the order of the points.
+    pub comparisons: Vec<String>,
+    /// Comparisons that ran and count for nothing: their sizes were measured again.
+    pub superseded: Vec<String>,
+    /// Comparisons that were planned and never ran.
+    pub unmeasured: Vec<String>,
+    /// Every size that was planned, measured or not, rising.
+    pub planned: Vec<u64>,
     /// What they say together.
     pub finding: Crossover,
     /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.

@@ -1,53 +1,110 @@
 //! Sweeps over the size of values: their comparisons put together.
 
 use crate::{ComparisonOutcome, SweepOutcome, SweepPoint, Verdict, crossover, interpolated_roots};
-use stowplan_model::{Comparison, Plan, Role, Sweep};
+use stowplan_model::{CellFailure, Comparison, Plan, Role, Sweep};
 
-/// One outcome per sweep of the plan of which something was measured.
-pub(crate) fn outcomes(plan: &Plan, comparisons: &[ComparisonOutcome]) -> Vec<SweepOutcome> {
+/// One outcome per sweep of the plan.
+pub(crate) fn outcomes(
+    plan: &Plan,
+    comparisons: &[ComparisonOutcome],
+    failures: &[&CellFailure],
+) -> Vec<SweepOutcome> {
     let sweeps = plan.sweeps.iter();
     sweeps
-        .filter_map(|sweep| outcome(sweep, plan, comparisons))
+        .filter_map(|sweep| outcome(sweep, plan, comparisons, failures))
         .collect()
 }
 
-fn outcome(sweep: &Sweep, plan: &Plan, comparisons: &[ComparisonOutcome]) -> Option<SweepOutcome> {
+/// A comparison of a sweep.
+struct Member<'a> {
+    size: u64,
+    planned: &'a Comparison,
+    outcome: &'a ComparisonOutcome,
+    failed: bool,
+}
+
+impl Member<'_> {
+    /// Whether anything came of it; else it was only planned.
+    fn ran(&self) -> bool {
+        self.outcome.was_measured() || self.failed
+    }
+}
+
+fn outcome(
+    sweep: &Sweep,
+    plan: &Plan,
+    comparisons: &[ComparisonOutcome],
+    failures: &[&CellFailure],
+) -> Option<SweepOutcome> {
     let all = plan.comparisons.iter().zip(comparisons);
-    let mut members: Vec<(u64, &Comparison, &ComparisonOutcome)> = all
-        .filter_map(|(planned, outcome)| Some((sweep.size_of(planned)?, planned, outcome)))
+    let mut members: Vec<Member<'_>> = all
+        .filter_map(|(planned, outcome)| {
+            Some(Member {
+                size: sweep.size_of(planned)?,
+                planned,
+                outcome,
+                failed: outcome.has_failed(failures),
+            })
+        })
         .collect();
-    // Of a size that was measured again, only the later comparison counts.
-    members.reverse();
-    members.sort_by_key(|(size, ..)| *size);
-    members.dedup_by_key(|(size, ..)| *size);
-    let points: Vec<SweepPoint> = members
-        .iter()
-        .map(|(size, planned, outcome)| point(*size, planned, outcome))
-        .collect();
-    let (_, first, _) = members.first()?;
-    let mut durabilities = first.cells.iter().map(|cell| cell.capabilities.durability);
-    let reference = durabilities.next()?;
+    members.sort_by_key(|member| member.size);
+    let first = members.first()?.planned;
     let workload = first.with_role(Role::Baseline)?.workload.clone();
+    let mut points = Vec::new();
+    let (mut of_points, mut superseded, mut unmeasured) = (Vec::new(), Vec::new(), Vec::new());
+    for same in members.chunk_by(|a, b| a.size == b.size) {
+        let chosen = chosen(same);
+        points.extend(chosen.map(point));
+        of_points.extend(chosen.map(|member| member.planned.id.clone()));
+        for member in same {
+            let id = &member.planned.id;
+            if chosen.is_some_and(|chosen| chosen.planned.id == *id) {
+                continue;
+            }
+            let list = if member.ran() {
+                &mut superseded
+            } else {
+                &mut unmeasured
+            };
+            list.push(id.clone());
+        }
+    }
+    let mut planned: Vec<u64> = members.iter().map(|member| member.size).collect();
+    planned.dedup();
+    let mut contrasts = members.iter().flat_map(|member| &member.outcome.contrasts);
     Some(SweepOutcome {
         sweep: sweep.clone(),
-        same_durability: !workload.operation.writes() || durabilities.all(|d| d == reference),
+        same_durability: contrasts.all(|contrast| contrast.same_durability),
         workload,
         finding: crossover(&points),
         roots: interpolated_roots(&points),
         points,
+        comparisons: of_points,
+        superseded,
+        unmeasured,
+        planned,
     })
 }
 
-/// B over A at one size; without data if it was not measured.
-fn point(size: u64, planned: &Comparison, outcome: &ComparisonOutcome) -> SweepPoint {
+/// Of the comparisons of one size, in running order, the one that counts: the last that has
+/// rounds, else one that failed. A repetition that is only planned replaces nothing.
+fn chosen<'a, 'b>(same: &'b [Member<'a>]) -> Option<&'b Member<'a>> {
+    let mut later_first = same.iter().rev();
+    later_first
+        .find(|member| member.outcome.was_measured())
+        .or_else(|| same.iter().find(|member| member.failed))
+}
+
+/// B over A at one size; without data if it ran and gave none.
+fn point(member: &Member<'_>) -> SweepPoint {
     let of_b = |cell: &&crate::ContrastOutcome| {
-        let b = planned.with_role(Role::Candidate);
+        let b = member.planned.with_role(Role::Candidate);
         b.is_some_and(|b| b.id == cell.cell)
     };
-    match outcome.contrasts.iter().find(of_b) {
-        Some(contrast) => SweepPoint::of(size, contrast),
+    match member.outcome.contrasts.iter().find(of_b) {
+        Some(contrast) => SweepPoint::of(member.size, contrast),
         None => SweepPoint {
-            size,
+            size: member.size,
             estimate: None,
             verdict: Verdict::NoData,
         },

@@ -13,6 +13,10 @@ pub(crate) struct Context<'a> {
     pub(crate) b: &'a str,
     /// Every measured size, rising: sizes next to each other here are told as a range.
     pub(crate) sizes: &'a [u64],
+    /// Those of them that have a figure.
+    pub(crate) figures: &'a [u64],
+    /// Whether every size that was planned is among them.
+    pub(crate) complete: bool,
     /// The equivalence zone as a percentage.
     pub(crate) zone: &'a str,
 }
@@ -30,6 +34,12 @@ impl Context<'_> {
         let runs = runs(sizes, self.sizes);
         let texts = runs.iter().map(|run| format!("at {}", span(*run)));
         list(&texts.collect::<Vec<_>>())
+    }
+
+    /// `at any size measured from 1 KiB to 16 KiB`, of the sizes that have a figure.
+    fn at_no_size(&self) -> String {
+        let ends = self.figures.first().zip(self.figures.last());
+        ends.map_or_else(String::new, |(from, to)| anywhere(*from, *to))
     }
 
     fn at_findings(&self, findings: &[Finding]) -> String {
@@ -133,10 +143,10 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             let sizes = everywhere(*from, *to);
             format!("{a} and {b} are equivalent within {zone} {sizes}.")
         }
-        Crossover::NobodyWins { from, to, except } => format!(
+        Crossover::NobodyWins { except, .. } => format!(
             "Between {a} and {b}, no difference above {zone} is shown {}; {}, equivalence is not \
              shown either.",
-            anywhere(*from, *to),
+            context.at_no_size(),
             context.at_findings(except)
         ),
         Crossover::BothEnds {
@@ -176,7 +186,7 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             name(*winner),
             size(from)
         ),
-        Crossover::NoOrder { evidence } => no_order(evidence),
+        Crossover::NoOrder { evidence } => no_order(evidence, context),
     }
 }
 
@@ -189,12 +199,15 @@ fn faster_at(wins: &[u64], context: &Context<'_>) -> String {
     format!("faster {}", context.at(wins))
 }
 
-fn no_order(evidence: &[Finding]) -> String {
+fn no_order(evidence: &[Finding], context: &Context<'_>) -> String {
     let (Some(first), Some(last)) = (evidence.first(), evidence.last()) else {
         return "No verdict: no size was measured.".to_owned();
     };
+    if context.figures.is_empty() {
+        return "No verdict: no size has a figure.".to_owned();
+    }
     if undecided(evidence) {
-        let range = anywhere(first.size, last.size);
+        let range = context.at_no_size();
         return format!("No verdict: nothing is decided {range}.");
     }
     let why = match (first.standing, last.standing) {
@@ -225,6 +238,10 @@ pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
             size(high),
             name(smaller.other())
         ),
+        Crossover::Throughout { winner, from, to } if !context.complete => {
+            let (from, to) = (*from, *to);
+            format!("{}: {}", span(SizeRange { from, to }), name(*winner))
+        }
         Crossover::Throughout { winner, .. } => format!("throughout: {}", name(*winner)),
         Crossover::NeverSlower { side, .. } => format!("never slower: {}", name(*side)),
         Crossover::Equivalent { .. } => "choose by something else".to_owned(),
@@ -322,10 +339,10 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
             "it does not matter for values of {}: inside and outside are equivalent within {zone}",
             sizes(from, to)
         ),
-        Crossover::NobodyWins { from, to, except } => format!(
-            "neither inside nor outside is shown to be faster by more than {zone} for values of \
-             {}; {}, equivalence is not shown either",
-            sizes(from, to),
+        Crossover::NobodyWins { except, .. } => format!(
+            "neither inside nor outside is shown to be faster by more than {zone} {}; {}, \
+             equivalence is not shown either",
+            context.at_no_size(),
             context.at_findings(except)
         ),
         Crossover::BothEnds {

@@ -111,7 +111,7 @@ impl Page {
             self.list(findings.statements.iter().map(|s| escape(&s.text)));
             self.paragraph(&escape(&findings.noise));
         }
-        let parts = parts::parts(analysis).len();
+        let parts = parts::count(analysis);
         if parts > 0 {
             self.paragraph(&format!(
                 "The {} that matrices and sweeps are made of are left out here; the page and the \

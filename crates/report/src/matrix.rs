@@ -208,10 +208,19 @@ fn ratios(outcome: &MatrixOutcome, zone: &str) -> Vec<Ratio> {
 }
 
 fn rules(outcome: &MatrixOutcome, zone: &str) -> Vec<String> {
+    let has_figure = |size: &u64| {
+        let column = outcome.columns.iter().position(|column| column == size);
+        let mut rows = outcome.cells.iter();
+        rows.any(|row| column.is_some_and(|column| row[column].estimate.is_some()))
+    };
+    let measured = outcome.measured.iter().copied();
+    let figures: Vec<u64> = measured.filter(has_figure).collect();
     let context = Context {
         a: "inside",
         b: "outside",
-        sizes: &outcome.columns,
+        sizes: &outcome.measured,
+        figures: &figures,
+        complete: outcome.measured.len() == outcome.columns.len(),
         zone,
     };
     crossover::rules(&outcome.row_setting, &outcome.rules, &context)
@@ -226,7 +235,7 @@ fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
         .map(|(_, size)| *size)
         .collect();
     let mut notes = Vec::new();
-    notes.extend(wording::unreliable_sizes(&unreliable, &outcome.columns));
+    notes.extend(wording::unreliable_sizes(&unreliable, &outcome.measured));
     notes.extend(different_promises(outcome, parts));
     notes
 }
@@ -253,7 +262,7 @@ pub(crate) fn common(outcome: &MatrixOutcome, side: Side) -> Vec<SizeRange> {
     };
     let sizes = outcome.columns.iter().copied();
     let sizes: Vec<u64> = sizes.filter(claimed).collect();
-    crossover::runs(&sizes, &outcome.columns)
+    crossover::runs(&sizes, &outcome.measured)
 }
 
 /// Whether a row claims a side at any size.

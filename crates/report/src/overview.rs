@@ -90,13 +90,14 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
 fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
     let setting = outcome.row_setting.replace(['-', '_'], " ");
     let (kind, answer) = matrix_answer(outcome, &setting);
-    let cells = outcome.rows.len() * outcome.columns.len();
+    let cells = outcome.cells.iter().flatten();
+    let cells = cells.filter(|cell| cell.estimate.is_some()).count();
     let s = if cells == 1 { "" } else { "s" };
     let reason = match &*outcome.rows {
         [] => String::new(),
         [only] => format!("{cells} ratio{s}, with {}", row_of(outcome, *only)),
         [first, .., last] => format!(
-            "{cells} ratios, {} to {}; below is a rule for each",
+            "{cells} ratio{s}, {} to {}; below is a rule for each",
             row_of(outcome, *first),
             row_of(outcome, *last)
         ),
@@ -149,16 +150,7 @@ fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
 }
 
 fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
-    let ends = outcome.points.first().zip(outcome.points.last());
-    let reason = ends.map_or_else(String::new, |(first, last)| {
-        let range = crossover::span(SizeRange {
-            from: first.size,
-            to: last.size,
-        });
-        let sizes = outcome.points.len();
-        let s = if sizes == 1 { "" } else { "s" };
-        format!("measured: {sizes} size{s}, {range}")
-    });
+    let reason = measured(outcome);
     let notes = if outcome.same_durability {
         ""
     } else {
@@ -170,12 +162,42 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
         answer: sweep::in_short(analysis, outcome),
         reason: format!("{reason}{notes}"),
         noise: parts::noise(&parts::of_sweep(analysis, outcome)),
-        kind: kind_of(&outcome.finding),
+        kind: kind_of(outcome),
     }
 }
 
-fn kind_of(finding: &Crossover) -> Kind {
-    match finding {
+/// `measured: 3 sizes, 1 KiB to 4 KiB; planned up to 1 MiB`: a size without a figure is planned.
+fn measured(outcome: &SweepOutcome) -> String {
+    let figures = sweep::figures(outcome);
+    let planned = &outcome.planned;
+    let (Some(low), Some(high)) = (planned.first(), planned.last()) else {
+        return String::new();
+    };
+    let (low, high) = (*low, *high);
+    let range = |from, to| crossover::span(SizeRange { from, to });
+    let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
+        return format!("measured: no size; planned: {}", range(low, high));
+    };
+    let s = if figures.len() == 1 { "" } else { "s" };
+    let more = match (low < *from, high > *to) {
+        _ if figures.len() == planned.len() => String::new(),
+        (true, true) => format!(
+            "; planned from {} to {}",
+            format::size(low),
+            format::size(high)
+        ),
+        (true, false) => format!("; planned from {} on", format::size(low)),
+        (false, true) => format!("; planned up to {}", format::size(high)),
+        (false, false) => format!("; planned: {} sizes", planned.len()),
+    };
+    let sizes = figures.len();
+    format!("measured: {sizes} size{s}, {}{more}", range(*from, *to))
+}
+
+fn kind_of(outcome: &SweepOutcome) -> Kind {
+    match &outcome.finding {
+        // Not throughout the sizes that were asked for.
+        Crossover::Throughout { .. } if !sweep::is_complete(outcome) => Kind::BySize,
         Crossover::Zone { .. }
         | Crossover::BothEnds { .. }
         | Crossover::WinsBelow { .. }

@@ -14,6 +14,13 @@ pub(crate) fn singles(analysis: &Analysis) -> Vec<&ComparisonOutcome> {
         .collect()
 }
 
+/// How many comparisons of the run are parts of something.
+pub(crate) fn count(analysis: &Analysis) -> usize {
+    let parts = parts(analysis);
+    let comparisons = analysis.comparisons.iter();
+    comparisons.filter(|c| parts.contains(&c.id)).count()
+}
+
 /// The names of all comparisons that are parts of something.
 pub(crate) fn parts(analysis: &Analysis) -> BTreeSet<String> {
     let matrices = analysis.matrices.iter().flat_map(ids_of_matrix);
@@ -45,12 +52,12 @@ pub(crate) fn of_matrix<'a>(
     named(analysis, &ids_of_matrix(matrix))
 }
 
-/// The comparisons that a sweep puts together.
+/// The comparisons whose figures a sweep shows.
 pub(crate) fn of_sweep<'a>(
     analysis: &'a Analysis,
     sweep: &SweepOutcome,
 ) -> Vec<&'a ComparisonOutcome> {
-    named(analysis, &ids_of_sweep(sweep))
+    named(analysis, &sweep.comparisons.iter().cloned().collect())
 }
 
 fn named<'a>(analysis: &'a Analysis, ids: &BTreeSet<String>) -> Vec<&'a ComparisonOutcome> {
@@ -71,11 +78,12 @@ fn ids_of_matrix(matrix: &MatrixOutcome) -> BTreeSet<String> {
     .collect()
 }
 
-fn ids_of_sweep(outcome: &SweepOutcome) -> BTreeSet<String> {
-    let points = outcome.points.iter();
-    points
-        .map(|point| outcome.sweep.comparison(point.size))
-        .collect()
+/// Those that its figures come from, and those that were replaced or never ran.
+fn ids_of_sweep(outcome: &SweepOutcome) -> impl Iterator<Item = String> {
+    let ids = outcome.comparisons.iter();
+    ids.chain(&outcome.superseded)
+        .chain(&outcome.unmeasured)
+        .cloned()
 }
 
 /// By how much identical cells differed in these comparisons: `0.2% to 1.3%`.

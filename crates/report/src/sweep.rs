@@ -155,9 +155,23 @@ fn worded(
         a: &a,
         b: &b,
         sizes: &sizes,
+        figures: &figures(outcome),
+        complete: is_complete(outcome),
         zone: &wording::zone(analysis),
     };
     word(&outcome.finding, &context)
+}
+
+/// The sizes that have a figure, rising.
+pub(crate) fn figures(outcome: &SweepOutcome) -> Vec<u64> {
+    let points = outcome.points.iter();
+    let points = points.filter(|point| point.estimate.is_some());
+    points.map(|point| point.size).collect()
+}
+
+/// Whether every size that was planned was at least tried.
+pub(crate) fn is_complete(outcome: &SweepOutcome) -> bool {
+    outcome.points.len() == outcome.planned.len()
 }
 
 fn names(outcome: &SweepOutcome) -> (String, String) {
@@ -215,10 +229,18 @@ fn ratios(outcome: &SweepOutcome, a: &str, b: &str, zone: &str) -> Vec<Ratio> {
 
 fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
     let sizes: Vec<u64> = outcome.points.iter().map(|point| point.size).collect();
+    let missing = outcome.planned.iter().copied();
+    let missing: Vec<u64> = missing.filter(|size| !sizes.contains(size)).collect();
     let unreliable = outcome.points.iter();
     let unreliable = unreliable.filter(|point| point.verdict == Verdict::Unreliable);
     let unreliable: Vec<u64> = unreliable.map(|point| point.size).collect();
     let mut notes = Vec::new();
+    if !missing.is_empty() {
+        let ranges = crossover::runs(&missing, &outcome.planned).into_iter();
+        let ranges: Vec<String> = ranges.map(crossover::span).collect();
+        let ranges = wording::list(&ranges);
+        notes.push(format!("Planned and not measured: {ranges}."));
+    }
     notes.extend(wording::unreliable_sizes(&unreliable, &sizes));
     if !outcome.same_durability {
         let (a, b) = names(outcome);

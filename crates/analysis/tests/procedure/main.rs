@@ -17,3 +17,5 @@ mod simulated_drift;
 mod stopping;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod sweeps;

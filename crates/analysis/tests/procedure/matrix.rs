@@ -251,6 +251,16 @@ fn a_column_that_was_not_planned_is_a_gap_of_which_the_rules_say_nothing() {
 }
 
 #[test]
+fn a_column_that_was_planned_and_never_ran_changes_no_rule() {
+    let blocks = measured("read-10k", [10.0, 10.0, 5.0], 1.0);
+    let (planned, alone) = (matrix(&ALL, blocks.clone()), matrix(&["read-10k"], blocks));
+    assert_eq!(planned.rules, alone.rules);
+    assert_eq!(planned.measured, [10_000]);
+    assert_eq!(planned.columns, [10_000, 100_000, 1_000_000]);
+    assert_eq!(planned.cells[1][1].estimate, None);
+}
+
+#[test]
 fn a_matrix_without_a_single_measurement_is_not_shown() {
     assert!(analysed(&ALL, Vec::new()).matrices.is_empty());
     assert!(analysed(&[], Vec::new()).matrices.is_empty());

@@ -106,7 +106,7 @@ fn shown_comparisons(analysis: &Analysis, verbose: bool) -> Vec<&ComparisonOutco
 
 /// How to see the comparisons that are not shown.
 fn parts_left_out(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
-    let parts = parts::parts(analysis).len();
+    let parts = parts::count(analysis);
     if parts > 0 && !verbose {
         canvas.blank();
         let parts = wording::comparisons(parts);

@@ -117,6 +117,8 @@ fn matrix(columns: &[ComparisonOutcome]) -> MatrixOutcome {
         row_setting: "page-size".into(),
         rows: ROWS.map(|row| row.0).into(),
         columns: COLUMNS.map(|column| column.0).into(),
+        measured: COLUMNS.map(|column| column.0).into(),
+        same_durability: true,
         row_labels: ROWS.map(|row| row.2.to_owned()).into(),
         external_label: "files in a tree".into(),
         cells,
@@ -151,7 +153,7 @@ fn empty(title: &str) -> Analysis {
 
 /// What a point of a sweep may be: its letter says how far, and on which side of 1, it lies.
 /// `A` and `B` win, `a` and `b` lean, `=` is equivalent, `?` unresolved, `!` unreliable and `.`
-/// without a figure.
+/// tried without a figure.
 pub(crate) fn sweep_point(size: u64, letter: char) -> SweepPoint {
     let figure = |ratio: f64, half_width: f64| {
         let estimate = estimate(ratio, half_width);
@@ -172,6 +174,22 @@ pub(crate) fn sweep_point(size: u64, letter: char) -> SweepPoint {
         estimate,
         verdict,
     }
+}
+
+/// A sweep planned at 1 KiB, 2 KiB, 4 KiB …, one size per letter; at `-`, nothing was measured.
+pub(crate) fn planned_sweep(letters: &str) -> SweepOutcome {
+    let all = sweep_points(letters);
+    let ran = all.iter().zip(letters.chars()).filter(|(_, l)| *l != '-');
+    let ran = ran.map(|(point, _)| *point).collect();
+    let mut outcome = sweep("s", None, ran);
+    outcome.planned = all.iter().map(|point| point.size).collect();
+    for size in &outcome.planned {
+        let id = outcome.sweep.comparison(*size);
+        if !outcome.comparisons.contains(&id) {
+            outcome.unmeasured.push(id);
+        }
+    }
+    outcome
 }
 
 /// Points at 1 KiB, 2 KiB, 4 KiB …, one per letter.
@@ -198,13 +216,19 @@ fn measured(ratios: &[(u64, f64, f64)]) -> Vec<SweepPoint> {
 
 /// A sweep of these points, without its comparisons.
 pub(crate) fn sweep(id: &str, setting: Option<&str>, points: Vec<SweepPoint>) -> SweepOutcome {
+    let sweep = Sweep {
+        id: id.to_owned(),
+        setting: setting.map(str::to_owned),
+        a: "files in a tree".to_owned(),
+        b: "SQLite, prepared SELECT".to_owned(),
+    };
+    let planned: Vec<u64> = points.iter().map(|point| point.size).collect();
     SweepOutcome {
-        sweep: Sweep {
-            id: id.to_owned(),
-            setting: setting.map(str::to_owned),
-            a: "files in a tree".to_owned(),
-            b: "SQLite, prepared SELECT".to_owned(),
-        },
+        comparisons: planned.iter().map(|size| sweep.comparison(*size)).collect(),
+        superseded: Vec::new(),
+        unmeasured: Vec::new(),
+        planned,
+        sweep,
         workload: WorkloadSpec::default().complete(),
         same_durability: true,
         finding: crossover(&points),
@@ -214,10 +238,12 @@ pub(crate) fn sweep(id: &str, setting: Option<&str>, points: Vec<SweepPoint>) ->
 }
 
 /// The comparison of files and SQLite at one size of a sweep.
-fn at_size(sweep: &SweepOutcome, point: &SweepPoint) -> ComparisonOutcome {
+pub(crate) fn at_size(sweep: &SweepOutcome, point: &SweepPoint) -> ComparisonOutcome {
     let writes = sweep.workload.operation == Operation::Overwrite;
     let ratio = point.estimate.map_or(1.0, |estimate| estimate.ratio);
-    let id: &'static str = sweep.sweep.comparison(point.size).leak();
+    let at = sweep.points.iter().position(|p| p.size == point.size);
+    let id = at.map(|at| sweep.comparisons[at].clone());
+    let id: &'static str = id.unwrap().leak();
     let draft = |key, label, store, ns, claim| {
         let draft = if writes {
             Draft::overwrite(key, label, store, ns, claim)

@@ -257,6 +257,7 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
     let mut analysis = with_matrix();
     let matrix = &mut analysis.matrices[0];
     matrix.columns = sweep_points(rows[0].1).iter().map(|p| p.size).collect();
+    matrix.measured.clone_from(&matrix.columns);
     let sweeps: Vec<SettingSweep> = rows
         .iter()
         .map(|(row, letters)| SettingSweep {
@@ -313,8 +314,8 @@ fn every_kind_of_rule_says_what_was_found_and_no_more() {
         ),
         (
             "=?=",
-            "neither inside nor outside is shown to be faster by more than 5% for values of 1 KiB \
-             to 4 KiB; at 2 KiB, equivalence is not shown either.",
+            "neither inside nor outside is shown to be faster by more than 5% at any size \
+             measured from 1 KiB to 4 KiB; at 2 KiB, equivalence is not shown either.",
         ),
         (
             "B?!B",

@@ -1,6 +1,6 @@
 //! How a sweep is shown, and what is said of it.
 
-use crate::by_size::{sweep, sweep_points, with_page_sizes, with_sweeps};
+use crate::by_size::{at_size, planned_sweep, sweep, sweep_points, with_page_sizes, with_sweeps};
 use proptest::prelude::*;
 use stowplan_model::{Operation, WorkloadSpec};
 use stowplan_report::terminal::{TerminalOptions, brief, render};
@@ -41,7 +41,7 @@ fn in_brief_only_what_was_found() {
 
 /// What is said of a sweep with these points.
 fn headline(letters: &str) -> String {
-    let analysis = with_sweeps(vec![sweep("s", None, sweep_points(letters))]);
+    let analysis = with_sweeps(vec![planned_sweep(letters)]);
     brief(&analysis, &WIDE).lines().nth(3).unwrap().to_owned()
 }
 
@@ -123,6 +123,19 @@ fn every_kind_of_finding_has_a_sentence() {
             "?!",
             "No verdict: nothing is decided at any size measured from 1 KiB to 2 KiB.".to_owned(),
         ),
+        (
+            ".=?.",
+            format!(
+                "Between {A} and {B}, no difference above 5% is shown at any size measured from \
+                 2 KiB to 4 KiB; at 1 KiB and at 4 KiB to 8 KiB, equivalence is not shown either."
+            ),
+        ),
+        (
+            ".?.",
+            "No verdict: nothing is decided at 2 KiB.".to_owned(),
+        ),
+        ("..", "No verdict: no size has a figure.".to_owned()),
+        ("--", "No verdict: no size was measured.".to_owned()),
         ("", "No verdict: no size was measured.".to_owned()),
     ];
     for (letters, expected) in cases {
@@ -220,6 +233,65 @@ fn an_unreliable_session_is_said_to_be_one() {
     assert!(text.contains(note), "{text}");
 }
 
+#[test]
+fn sizes_that_were_only_planned_are_said_to_be_that() {
+    let shown = |letters: &str| render(&with_sweeps(vec![planned_sweep(letters)]), &WIDE);
+    let row = |letters: &str, line: usize| {
+        let text = shown(letters);
+        text.lines().nth(line).unwrap().trim().to_owned()
+    };
+    // One size of eleven is no "throughout", and nothing is said of the rest.
+    assert_eq!(row("A----------", 4), format!("1 KiB: {A}"));
+    let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise 0.3%";
+    assert_eq!(row("A----------", 5), expected);
+    assert!(shown("A----------").contains("\nPlanned and not measured: 2 KiB to 1 MiB.\n"));
+    for (letters, expected) in [
+        ("AA", "measured: 2 sizes, 1 KiB to 2 KiB"),
+        (
+            "-A-",
+            "measured: 1 size, 2 KiB; planned from 1 KiB to 4 KiB",
+        ),
+        (
+            "-AB",
+            "measured: 2 sizes, 2 KiB to 4 KiB; planned from 1 KiB on",
+        ),
+        ("A-B", "measured: 2 sizes, 1 KiB to 4 KiB; planned: 3 sizes"),
+        (
+            "AB.",
+            "measured: 2 sizes, 1 KiB to 2 KiB; planned up to 4 KiB",
+        ),
+        ("---", "measured: no size; planned: 1 KiB to 4 KiB"),
+    ] {
+        let found = row(letters, 5);
+        assert!(found.starts_with(expected), "{letters}: {found}");
+    }
+}
+
+#[test]
+fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothing() {
+    let mut outcome = planned_sweep("AB-");
+    let mut noisy = at_size(&outcome, &outcome.points[1]);
+    // As it was before its size was measured again.
+    noisy.control.as_mut().unwrap().estimate.ratio = 1.3;
+    let again = outcome.sweep.comparison_again(1 << 11);
+    outcome.comparisons[1].clone_from(&again);
+    outcome.superseded.push(noisy.id.clone());
+    let mut analysis = with_sweeps(vec![outcome]);
+    analysis.comparisons.push(noisy);
+    assert!(analysis.comparisons.iter().any(|c| c.id == again));
+    let text = render(&analysis, &WIDE);
+    assert!(
+        text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise 0.3%"),
+        "{text}"
+    );
+    assert!(!text.contains("30%"), "{text}");
+    assert!(!text.contains("Values of 2048 bytes"), "{text}");
+    assert!(
+        text.contains("The 3 comparisons that this is made of"),
+        "{text}"
+    );
+}
+
 /// All sizes that a text names: `2 KiB`.
 fn sizes_in(text: &str) -> Vec<String> {
     let words: Vec<&str> = text
@@ -235,13 +307,22 @@ fn sizes_in(text: &str) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn a_sentence_names_measured_sizes_and_no_other_number(letters in "[ABab=?!.]{0,9}") {
+    fn a_sentence_names_measured_sizes_and_no_other_number(letters in "[ABab=?!.-]{0,9}") {
         let said = headline(&letters);
-        let measured: Vec<String> = (0..letters.len())
-            .map(|power| format!("{} KiB", 1 << power))
-            .collect();
+        let sizes_of = |left_out: &[char]| -> Vec<String> {
+            let sizes = letters.chars().enumerate();
+            let sizes = sizes.filter(|(_, letter)| !left_out.contains(letter));
+            sizes.map(|(power, _)| format!("{} KiB", 1 << power)).collect()
+        };
+        // A size that was tried without a figure may be named as open, not as measured.
+        let (tried, measured) = (sizes_of(&['-']), sizes_of(&['-', '.']));
         for size in sizes_in(&said) {
-            prop_assert!(measured.contains(&size), "{size}: {said}");
+            prop_assert!(tried.contains(&size), "{size}: {said}");
+        }
+        for (_, range) in said.match_indices("measured from ").map(|(at, _)| said.split_at(at)) {
+            for size in &sizes_in(range)[..2] {
+                prop_assert!(measured.contains(size), "{size}: {said}");
+            }
         }
         let numbers = said.split(|c: char| !c.is_ascii_digit() && c != '.');
         let numbers = numbers.filter(|number| number.parse::<f64>().is_ok());

@@ -1,0 +1,137 @@
+//! Sweeps of made-up runs: which comparison of a size counts, and what is no point at all.
+
+use crate::support::{comparison, header, id, rounds};
+use stowplan_analysis::{Analysis, Crossover, Side, Verdict, analyse};
+use stowplan_model::{
+    CellFailure, CellId, Comparison, Durability, Measurement, Operation, Record, Sweep,
+};
+
+fn sweep() -> Sweep {
+    Sweep {
+        id: "size".to_owned(),
+        setting: None,
+        a: "a".to_owned(),
+        b: "b".to_owned(),
+    }
+}
+
+fn renamed(cell: &CellId, comparison: &str) -> CellId {
+    CellId(cell.0.replacen('c', comparison, 1))
+}
+
+/// The comparison of one size, as the harness plans it.
+fn member(name: &str) -> Comparison {
+    let mut member = comparison(&["other"]);
+    member.id = name.to_owned();
+    for cell in &mut member.cells {
+        cell.id = renamed(&cell.id, name);
+    }
+    for contrast in &mut member.contrasts {
+        contrast.cell = renamed(&contrast.cell, name);
+        contrast.reference = renamed(&contrast.reference, name);
+    }
+    member
+}
+
+/// Ten rounds in which B takes `ratio` times as long as A, and the control `control` times.
+fn measured(name: &str, ratio: f64, control: f64) -> Vec<Measurement> {
+    let cells = [
+        ("base", 10_000.0),
+        ("again", 10_000.0 * control),
+        ("other", 10_000.0 * ratio),
+    ];
+    let mut blocks = rounds(&cells, 0..10);
+    for block in &mut blocks {
+        block.cell = renamed(&block.cell, name);
+    }
+    blocks
+}
+
+fn analysed(members: Vec<Comparison>, records: Vec<Record>) -> Analysis {
+    let mut first = header(&members[0]);
+    if let Record::Run(run) = &mut first {
+        run.plan.comparisons = members;
+        run.plan.sweeps = vec![sweep()];
+        run.plan.study.charts.clear();
+    }
+    let records: Vec<Record> = [first].into_iter().chain(records).collect();
+    analyse(&records, None).unwrap()
+}
+
+fn blocks(of: &[Vec<Measurement>]) -> Vec<Record> {
+    let blocks = of.iter().flatten();
+    blocks.cloned().map(Record::Measurement).collect()
+}
+
+fn failure(name: &str) -> Record {
+    Record::Failure(CellFailure {
+        cell: renamed(&id("other"), name),
+        message: "no".to_owned(),
+        stderr: String::new(),
+    })
+}
+
+#[test]
+fn a_size_that_never_ran_is_no_point_and_one_that_failed_is_a_gap() {
+    let names = ["size-1024", "size-2048", "size-4096"];
+    let plan = || names.map(member).to_vec();
+    let one = blocks(&[measured("size-1024", 2.0, 1.0)]);
+    let throughout = Crossover::Throughout {
+        winner: Side::A,
+        from: 1024,
+        to: 1024,
+    };
+    let found = &analysed(plan(), one.clone()).sweeps[0];
+    assert_eq!(found.finding, throughout);
+    assert_eq!(found.comparisons, ["size-1024"]);
+    assert_eq!(found.unmeasured, ["size-2048", "size-4096"]);
+    assert_eq!(found.planned, [1024, 2048, 4096]);
+
+    let failed = one.into_iter().chain([failure("size-2048")]).collect();
+    let found = &analysed(plan(), failed).sweeps[0];
+    assert_eq!(found.comparisons, ["size-1024", "size-2048"]);
+    assert_eq!(found.points[1].estimate, None);
+    assert!(matches!(
+        found.finding,
+        Crossover::WinsBelow { to: 2048, .. }
+    ));
+}
+
+#[test]
+fn a_sweep_of_which_nothing_ran_is_still_one_and_claims_nothing() {
+    let found = &analysed(vec![member("size-1024")], Vec::new()).sweeps[0];
+    assert_eq!(found.finding, Crossover::NoOrder { evidence: vec![] });
+    assert_eq!(found.unmeasured, ["size-1024"]);
+}
+
+#[test]
+fn a_repetition_replaces_a_session_once_it_has_rounds_and_takes_its_warnings_away() {
+    let plan = || vec![member("size-1024"), member("size-1024-again")];
+    let first = measured("size-1024", 2.0, 1.5);
+    let before = analysed(plan(), blocks(std::slice::from_ref(&first)));
+    let found = &before.sweeps[0];
+    assert_eq!(found.points[0].verdict, Verdict::Unreliable);
+    assert_eq!(found.comparisons, ["size-1024"]);
+    assert_eq!(found.unmeasured, ["size-1024-again"]);
+    assert_eq!(before.warnings.len(), 1, "{:?}", before.warnings);
+
+    let again = measured("size-1024-again", 2.0, 1.0);
+    let after = analysed(plan(), blocks(&[first, again]));
+    let found = &after.sweeps[0];
+    assert_eq!(found.points[0].verdict, Verdict::Slower);
+    assert_eq!(found.comparisons, ["size-1024-again"]);
+    assert_eq!(found.superseded, ["size-1024"]);
+    assert!(after.warnings.is_empty(), "{:?}", after.warnings);
+}
+
+#[test]
+fn promises_that_differ_at_any_size_differ() {
+    let mut plan = ["size-1024", "size-2048"].map(member).to_vec();
+    for cell in plan.iter_mut().flat_map(|member| &mut member.cells) {
+        cell.workload.operation = Operation::Overwrite;
+    }
+    assert!(analysed(plan.clone(), Vec::new()).sweeps[0].same_durability);
+    let odd = plan[1].cells.last_mut().unwrap();
+    odd.capabilities.durability.class = Durability::None;
+    assert!(!analysed(plan, Vec::new()).sweeps[0].same_durability);
+}
