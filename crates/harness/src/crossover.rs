@@ -7,8 +7,8 @@ use crate::HarnessError;
 use crate::plan::{self, PlanOptions};
 use std::collections::{BTreeMap, VecDeque};
 use stowplan_model::{
-    CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Plan, SizeDistribution, StoreSpec,
-    Study, Sweep, WorkloadSpec,
+    CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
+    SizeDistribution, StoreSpec, Study, Sweep, WorkloadSpec,
 };
 use stowplan_stores::registry;
 
@@ -19,6 +19,13 @@ const FEWEST_VALUES: u64 = 60;
 /// Most values of a size: each round builds the stores anew, and making more small files would
 /// take longer than all the rest.
 const MOST_VALUES: u64 = 20_000;
+/// Bytes that a block of overwrites replaces, where it is one transaction: 30 values of 1 MiB.
+const OVERWRITTEN_BYTES: u64 = 32_000_000;
+/// Most overwrites of a block that waits for the disk at each of them.
+const MOST_SYNCED: u64 = 1_000;
+/// Operations that a block has at least, however slow they are: transactions of no more are the
+/// same for both stores.
+const FEWEST_OPERATIONS: u64 = 200;
 
 /// What is to be found out.
 #[derive(Debug, Clone)]
@@ -190,7 +197,7 @@ impl Question {
             },
             title: setting.map_or_else(|| title.clone(), |setting| format!("{title}, {setting}")),
             dataset: dataset_name(spot.size),
-            workload: self.workload.clone(),
+            workload: self.workload_of(spot.size),
             baseline: "a".to_owned(),
             max_rounds: None,
             rebuild: true,
@@ -200,6 +207,41 @@ impl Question {
                 ("b".to_owned(), cell(&self.b)),
             ]),
         }
+    }
+
+    /// What is done to values of a size. A block lasts about 25 ms in each store, and so holds more
+    /// operations of the faster one; where it is one transaction of overwrites, that store would
+    /// commit more. So both then replace the same number of values.
+    fn workload_of(&self, size: u64) -> WorkloadSpec {
+        let workload = self.workload.clone();
+        let overwrites = workload.operation == Some(Operation::Overwrite);
+        let shared = match workload.per_transaction.unwrap_or_default() {
+            PerTransaction::All => None,
+            PerTransaction::Operations(number) => Some(u64::from(number)),
+        };
+        if !overwrites || shared.is_some_and(|number| number <= FEWEST_OPERATIONS) {
+            return workload;
+        }
+        let mut most = OVERWRITTEN_BYTES / size.max(1);
+        if [&self.a, &self.b]
+            .into_iter()
+            .any(|spec| self.waits_for_disk(spec))
+        {
+            most = most.min(MOST_SYNCED);
+        }
+        let operations = most.max(shared.unwrap_or(1)).min(self.values(size));
+        WorkloadSpec {
+            operations: u32::try_from(operations).ok(),
+            ..workload
+        }
+    }
+
+    /// Whether a store waits for the disk at each overwrite, though they share a transaction.
+    fn waits_for_disk(&self, spec: &StoreSpec) -> bool {
+        registry::resolve(spec, self.memory_budget).is_ok_and(|resolved| {
+            let can = resolved.capabilities;
+            can.syncs_per_commit > 0 && !can.transactions
+        })
     }
 
     fn dataset(&self, size: u64) -> DatasetSpec {
@@ -330,6 +372,50 @@ mod tests {
             "page16384-4096",
         ];
         assert_eq!(ids, expected);
+    }
+
+    /// Operations of a block of overwrites at a size, the same for all cells.
+    fn overwritten(a: &str, b: &str, shared: PerTransaction, size: u64) -> Option<u32> {
+        let question = Question {
+            workload: WorkloadSpec {
+                operation: Some(Operation::Overwrite),
+                per_transaction: Some(shared),
+                ..WorkloadSpec::default()
+            },
+            ..question(a, b)
+        };
+        let plan = question.plan(&[size, 2 * size]).unwrap();
+        let cells = &plan.comparisons[0].cells;
+        assert!(cells.len() >= 3);
+        let operations = cells[0].workload.operations;
+        let same = |cell: &stowplan_model::Cell| cell.workload.operations == operations;
+        assert!(cells.iter().all(same));
+        operations
+    }
+
+    #[test]
+    fn blocks_of_overwrites_in_one_transaction_replace_as_many_values_in_both_stores() {
+        let (sqlite, files) = ("sqlite:journal=off,synchronous=off", "files:write=in-place");
+        let all = |size| overwritten(sqlite, files, PerTransaction::All, size);
+        assert_eq!(all(1 << 20), Some(30));
+        assert_eq!(all(10_000), Some(3_200));
+        assert_eq!(all(100), Some(20_000), "no more than there are");
+        let shared = |n| overwritten(sqlite, files, PerTransaction::Operations(n), 10_000);
+        assert_eq!(
+            shared(200),
+            None,
+            "about 25 ms: transactions are the same anyway"
+        );
+        assert_eq!(shared(5_000), Some(5_000));
+    }
+
+    #[test]
+    fn where_each_overwrite_waits_for_the_disk_a_block_has_fewer() {
+        let durable = "files:write=rename,fsync=file";
+        assert_eq!(
+            overwritten("sqlite", durable, PerTransaction::All, 1_000),
+            Some(1_000)
+        );
     }
 
     #[test]
