@@ -61,11 +61,7 @@ impl Keys {
             return Err(HarnessError::invalid(format!(
                 "{} has no value to visit{}",
                 place.display(),
-                if survey.empty > 0 {
-                    ": all are empty"
-                } else {
-                    ""
-                }
+                survey.why_nothing(max_id)
             )));
         }
         let mut failed = Ok(());
@@ -151,6 +147,7 @@ impl Keys {
 struct Survey {
     values: u64,
     bytes: u64,
+    smallest_key: Option<u64>,
     largest_key: u64,
     visited: u64,
     empty: u64,
@@ -158,9 +155,20 @@ struct Survey {
 }
 
 impl Survey {
+    /// Why no value can be visited, to be said behind that.
+    fn why_nothing(&self, max_id: Option<u64>) -> String {
+        let bound = max_id.map_or_else(String::new, |max_id| format!(" up to --max-id {max_id}"));
+        match self.smallest_key {
+            None => String::new(),
+            Some(_) if self.empty > 0 => format!("{bound}: all are empty"),
+            Some(smallest) => format!("{bound}: its smallest key is {smallest}"),
+        }
+    }
+
     fn note(&mut self, key: u64, bytes: u64, max_id: Option<u64>) {
         self.values += 1;
         self.bytes += bytes;
+        self.smallest_key.get_or_insert(key);
         self.largest_key = key;
         if max_id.is_some_and(|max_id| key > max_id) {
             return;

@@ -144,7 +144,8 @@ impl Subject {
         };
         let complete = measured.as_ref().is_ok_and(|outcome| !outcome.interrupted);
         let in_order = || -> Result<(), HarnessError> {
-            if options.update && !complete {
+            // Changing the journal mode is a write as well.
+            if !complete && (options.update || options.jmode.is_some()) {
                 kvtest::recover(&self.place)?;
             }
             if options.as_kvtest || options.jmode.is_none() {
@@ -162,7 +163,9 @@ impl Subject {
     /// An error with the next step where only this end knows it.
     fn explain(&self, options: &RunOptions, error: HarnessError) -> HarnessError {
         let database = self.database.as_ref();
-        let log = database.is_some_and(|facts| journal(facts, options) == "wal");
+        // Leaving the mode needs the log as well.
+        let log = database
+            .is_some_and(|facts| facts.journal == "wal" || journal(facts, options) == "wal");
         let message = error.to_string();
         if log && message.contains(CANNOT_OPEN_FILE) {
             return HarnessError::invalid(message + NO_LOG_POSSIBLE);
@@ -685,11 +688,14 @@ mod tests {
 
     #[test]
     fn a_database_whose_log_cannot_be_made_is_told_with_the_next_step() {
-        let options = crate::cli::Arguments::try_parse_from(["stowplan", "run", "x.db"]);
-        let Ok(crate::cli::Verb::Run(options)) = options.map(|arguments| arguments.verb) else {
-            panic!("a command line");
+        let options = |line: &[&str]| {
+            let words = ["stowplan", "run", "x.db"].iter().chain(line);
+            match crate::cli::Arguments::try_parse_from(words).unwrap().verb {
+                crate::cli::Verb::Run(options) => options,
+                other => panic!("{other:?}"),
+            }
         };
-        let told = |journal: &str, message: &str| {
+        let told_with = |line: &[&str], journal: &str, message: &str| {
             let subject = Subject {
                 place: "x.db".into(),
                 held: Held::Database,
@@ -699,11 +705,14 @@ mod tests {
                 }),
             };
             let error = HarnessError::invalid(message);
-            subject.explain(&options, error).to_string()
+            subject.explain(&options(line), error).to_string()
         };
+        let told = |journal: &str, message: &str| told_with(&[], journal, message);
         let refused = "sqlite cannot open x.db: unable to open database file";
         assert!(told("wal", refused).starts_with(refused));
         assert!(told("wal", refused).contains("directory must be writable"));
+        let leaving = told_with(&["--jmode", "delete"], "wal", refused);
+        assert!(leaving.contains("directory must be writable"), "{leaving}");
         assert_eq!(told("delete", refused), refused);
         assert_eq!(told("wal", "the disk is full"), "the disk is full");
     }

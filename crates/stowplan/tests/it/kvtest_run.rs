@@ -241,7 +241,7 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
     bench.write("text", "This is no database at all.");
     fs::create_dir(bench.path("empty")).unwrap();
     directory(&bench, "high", 2_001..=2_003);
-    let refused: [(&[&str], &str); 15] = [
+    let refused: [(&[&str], &str); 16] = [
         (&["run", "nowhere.db"], "nowhere.db"),
         (&["run", "text"], "not an SQLite database"),
         (&["run", "empty"], "no files named like 000001"),
@@ -261,6 +261,10 @@ fn what_cannot_be_run_is_refused_with_the_reason() {
         (
             &["run", "x.db", "--count", "0x1000000000000"],
             "is too large: the list of the visits takes 4.50 PB",
+        ),
+        (
+            &["run", "high", "--max-id", "2k"],
+            "no value to visit up to --max-id 2000: its smallest key is 2001",
         ),
         (
             &["run", "high", "--as-kvtest"],
