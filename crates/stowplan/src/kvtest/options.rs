@@ -331,7 +331,7 @@ What an option of 'run' is in store specs and workloads (see 'stowplan stores', 
                       order = \"ascending\", \"descending\", \"random\"
   --blob-api          sqlite:api=blob
   --cache-size N      sqlite:cache=BYTES, where N counts pages
-  --count N           operations = N
+  --count N           operations = N; with suffixes, a sign and hexadecimal as in kvtest
   --fsync             files:fsync=file
   --jmode MODE        sqlite:journal=MODE, for this run: the database stays as it was
   --mmap N            sqlite:mmap=N
@@ -349,7 +349,8 @@ merely unwise:
   each round visits the same keys
   bytes to write are drawn from SQLite's randomness while the clock runs
   files are looked up twice and read by stdio; overwriting truncates them
-  opening and closing a database count, opening a directory does not exist
+  opening a database counts (closing one counts after --update, with or without --as-kvtest; after
+  reads it does not, though in kvtest it does); a directory is not opened
   the page cache is left as found, nothing warms up, and time is wall time
   --jmode persists in the database
   'init --as-kvtest' draws the middle size twice as often as any other
