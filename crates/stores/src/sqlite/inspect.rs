@@ -417,7 +417,8 @@ impl Snapshot {
                 was: None,
             },
         };
-        if unchanging || !write_ahead {
+        // Without locks, from before the first look on; with them, from when they are held.
+        if unchanging {
             snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
         }
         for _ in 0..count {
@@ -431,6 +432,9 @@ impl Snapshot {
             });
         }
         snapshot.hold()?;
+        if !write_ahead {
+            snapshot.unlocked.was = Some(snapshot.unlocked.mark()?);
+        }
         Ok(snapshot)
     }
 
@@ -907,6 +911,21 @@ mod tests {
         assert!(told.contains("changed meanwhile"), "{told}");
         writer.close().unwrap();
         assert!(snapshot.check_unchanged().is_err(), "the log is gone again");
+    }
+
+    #[test]
+    fn a_change_by_one_who_asks_for_no_lock_is_told() {
+        let place = Place::with("INSERT INTO kv VALUES(1,zeroblob(10))");
+        let snapshot = snapshot(&place, true);
+        snapshot.check_unchanged().unwrap();
+        // Opened and kept: closing it would give up the locks of this process.
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(place.path())
+            .unwrap();
+        file.write_all_at(&99u32.to_be_bytes(), CHANGE_COUNTER_OFFSET)
+            .unwrap();
+        assert!(snapshot.check_unchanged().is_err());
     }
 
     #[test]
