@@ -6,7 +6,7 @@ use crate::study::carry_out;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use stowplan_analysis::{RefineLimits, SweepOutcome, Verdict, analyse, refine, sweep};
+use stowplan_analysis::{RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::{Question, Spot};
 use stowplan_harness::plan::PlanOptions;
@@ -205,29 +205,28 @@ fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> 
     Ok(())
 }
 
-/// Adds sizes where the order changes, and measures those again that gave no figure.
+/// Measures those sizes again that gave no figure, and adds sizes where the order changes.
 struct Refining<'a> {
     question: &'a Question,
     result: PathBuf,
+    /// How often sizes may still be added.
     passes: u32,
     /// Sweep and size of what was measured again: once is enough.
-    repeated: BTreeSet<(String, u64)>,
+    repeated: BTreeSet<(usize, u64)>,
+}
+
+/// A sweep as far as it was measured.
+struct Measured {
+    /// Its position among the sweeps of the plan.
+    sweep: usize,
+    points: Vec<SweepPoint>,
+    /// Every size that is in the plan, measured or not.
+    planned: BTreeSet<u64>,
 }
 
 impl Steer for Refining<'_> {
     fn follow(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
-        if self.passes == 0 {
-            return Ok(None);
-        }
-        self.passes -= 1;
-        let sweeps = self.measured_sweeps()?;
-        let mut spots = Vec::new();
-        for outcome in &sweeps {
-            let Some(position) = plan.sweeps.iter().position(|s| s.id == outcome.sweep.id) else {
-                continue;
-            };
-            spots.extend(self.spots(position, outcome));
-        }
+        let spots = self.next(&self.measured(plan)?);
         if spots.is_empty() {
             return Ok(None);
         }
@@ -240,42 +239,94 @@ impl Steer for Refining<'_> {
 }
 
 impl Refining<'_> {
-    fn measured_sweeps(&self) -> Result<Vec<SweepOutcome>, HarnessError> {
+    fn measured(&self, plan: &Plan) -> Result<Vec<Measured>, HarnessError> {
         let bytes =
             std::fs::read(&self.result).map_err(HarnessError::io("read result", &self.result))?;
         let (records, _) = read_records(&String::from_utf8_lossy(&bytes));
         let analysis = analyse(&records, None).map_err(|error| {
             HarnessError::invalid(format!("{}: {error}", self.result.display()))
         })?;
-        Ok(analysis.sweeps)
+        let measured = analysis.sweeps.into_iter().filter_map(|outcome| {
+            let sweep = plan.sweeps.iter().position(|s| s.id == outcome.sweep.id)?;
+            let comparisons = plan.comparisons.iter();
+            Some(Measured {
+                sweep,
+                points: outcome.points,
+                planned: comparisons
+                    .filter_map(|c| plan.sweeps[sweep].size_of(c))
+                    .collect(),
+            })
+        });
+        Ok(measured.collect())
     }
 
-    fn spots(&mut self, sweep: usize, outcome: &SweepOutcome) -> Vec<Spot> {
-        let without = |verdict| matches!(verdict, Verdict::Unreliable | Verdict::NoData);
-        let points = outcome.points.iter();
-        let mut spots = Vec::new();
-        for point in points.filter(|point| without(point.verdict)) {
-            if self.repeated.insert((outcome.sweep.id.clone(), point.size)) {
-                spots.push(Spot {
-                    sweep,
-                    size: point.size,
-                    again: true,
-                });
-            }
+    /// What is measured next. Repetitions go alone: what they find decides where sizes are added,
+    /// and those that are added last are repeated as well.
+    fn next(&mut self, sweeps: &[Measured]) -> Vec<Spot> {
+        let again = interleaved(sweeps.iter().map(|sweep| self.repetitions(sweep)).collect());
+        if !again.is_empty() || self.passes == 0 {
+            return again;
         }
-        let added = refine(&outcome.points, &RefineLimits::default());
-        spots.extend(added.into_iter().map(|size| Spot {
-            sweep,
-            size,
-            again: false,
-        }));
-        spots
+        self.passes -= 1;
+        interleaved(sweeps.iter().map(additions).collect())
     }
+
+    /// The sizes without a result that were measured only once.
+    fn repetitions(&mut self, measured: &Measured) -> Vec<Spot> {
+        let sweep = measured.sweep;
+        let without =
+            |point: &&SweepPoint| matches!(point.verdict, Verdict::Unreliable | Verdict::NoData);
+        let sizes = measured.points.iter().filter(without).map(|p| p.size);
+        sizes
+            .filter(|size| self.repeated.insert((sweep, *size)))
+            .map(|size| Spot {
+                sweep,
+                size,
+                again: true,
+            })
+            .collect()
+    }
+}
+
+/// Sizes that a sweep still needs, the most needed first. Beside a size that has no figure at all
+/// there are none: what failed there, or took too long, would do so again.
+fn additions(measured: &Measured) -> Vec<Spot> {
+    let points = &measured.points;
+    let mut sizes = refine(points, &RefineLimits::default());
+    sizes.retain(|size| {
+        let below = points.iter().rev().find(|point| point.size < *size);
+        let above = points.iter().find(|point| point.size > *size);
+        let figures = [below, above]
+            .into_iter()
+            .flatten()
+            .all(|point| point.verdict != Verdict::NoData);
+        figures && !measured.planned.contains(size)
+    });
+    let spot = |size| Spot {
+        sweep: measured.sweep,
+        size,
+        again: false,
+    };
+    sizes.into_iter().map(spot).collect()
+}
+
+/// The first of each sweep, then the second of each, and so on, so that a budget which ends early
+/// has done something for all of them. Equal sizes stand next to each other: they share a dataset.
+fn interleaved(sweeps: Vec<Vec<Spot>>) -> Vec<Spot> {
+    let longest = sweeps.iter().map(Vec::len).max().unwrap_or(0);
+    let by_rank = (0..longest).flat_map(|rank| sweeps.iter().filter_map(move |s| s.get(rank)));
+    let mut order: Vec<Spot> = Vec::new();
+    for spot in by_rank {
+        let alike = order.iter().rposition(|other| other.size == spot.size);
+        order.insert(alike.map_or(order.len(), |position| position + 1), *spot);
+    }
+    order
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_analysis::RatioEstimate;
 
     #[test]
     fn operations_per_transaction_are_a_number_or_all() {
@@ -283,5 +334,168 @@ mod tests {
         assert_eq!(per_transaction("10"), Ok(PerTransaction::Operations(10)));
         assert!(per_transaction("0").is_err());
         assert!(per_transaction("some").is_err());
+    }
+
+    fn question() -> Question {
+        Question {
+            a: "sqlite".parse().unwrap(),
+            b: "files".parse().unwrap(),
+            page_sizes: Vec::new(),
+            workload: WorkloadSpec::default(),
+            bytes: 1_000_000,
+            memory_budget: MEMORY_BUDGET,
+            options: PlanOptions::default(),
+        }
+    }
+
+    fn refining(question: &Question) -> Refining<'_> {
+        Refining {
+            question,
+            result: PathBuf::new(),
+            passes: PASSES,
+            repeated: BTreeSet::new(),
+        }
+    }
+
+    /// A size at which B takes `ratio` times as long, for certain.
+    fn decided(size: u64, ratio: f64) -> SweepPoint {
+        let (low, high) = (ratio * 0.99, ratio * 1.01);
+        SweepPoint {
+            size,
+            estimate: Some(RatioEstimate {
+                ratio,
+                raw_low: low,
+                raw_high: high,
+                low,
+                high,
+                rounds: 10,
+            }),
+            verdict: if ratio > 1.0 {
+                Verdict::Slower
+            } else {
+                Verdict::Faster
+            },
+        }
+    }
+
+    fn failed(size: u64) -> SweepPoint {
+        SweepPoint {
+            size,
+            estimate: None,
+            verdict: Verdict::NoData,
+        }
+    }
+
+    fn unreliable(size: u64, ratio: f64) -> SweepPoint {
+        SweepPoint {
+            verdict: Verdict::Unreliable,
+            ..decided(size, ratio)
+        }
+    }
+
+    fn measured(sweep: usize, points: &[SweepPoint]) -> Measured {
+        Measured {
+            sweep,
+            points: points.to_vec(),
+            planned: points.iter().map(|point| point.size).collect(),
+        }
+    }
+
+    /// Sweep, size and whether it is a repetition.
+    fn shown(spots: &[Spot]) -> Vec<(usize, u64, bool)> {
+        let shown = |spot: &Spot| (spot.sweep, spot.size, spot.again);
+        spots.iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_size_without_a_result_is_measured_again_before_any_is_added() {
+        let question = question();
+        let mut refining = refining(&question);
+        let before = [
+            decided(1024, 2.0),
+            unreliable(2048, 1.5),
+            decided(4096, 0.5),
+        ];
+        let spots = refining.next(&[measured(0, &before)]);
+        assert_eq!(shown(&spots), [(0, 2048, true)]);
+        assert_eq!(refining.passes, PASSES, "a repetition is no refinement");
+        let after = [decided(1024, 2.0), decided(2048, 1.5), decided(4096, 0.5)];
+        let spots = refining.next(&[measured(0, &after)]);
+        assert_eq!(spots.len(), 3);
+        let between = |spot: &Spot| !spot.again && (2048..4096).contains(&spot.size);
+        assert!(spots.iter().all(between), "{spots:?}");
+    }
+
+    #[test]
+    fn a_size_is_measured_again_once_also_if_it_was_added_last() {
+        let question = question();
+        let mut refining = refining(&question);
+        refining.passes = 0;
+        let sweep = [measured(0, &[decided(1024, 2.0), unreliable(2048, 0.5)])];
+        assert_eq!(shown(&refining.next(&sweep)), [(0, 2048, true)]);
+        assert!(refining.next(&sweep).is_empty());
+    }
+
+    #[test]
+    fn no_size_is_added_beside_one_that_failed_or_that_is_planned_already() {
+        let question = question();
+        let mut refining = refining(&question);
+        let points = [decided(1024, 2.0), failed(4096), decided(16384, 0.5)];
+        assert_eq!(
+            shown(&refining.next(&[measured(0, &points)])),
+            [(0, 4096, true)]
+        );
+        assert!(refining.next(&[measured(0, &points)]).is_empty());
+        let mut sweep = measured(0, &[decided(1024, 2.0), decided(2048, 0.5)]);
+        let first = additions(&sweep)[0].size;
+        sweep.planned.insert(first);
+        let rest = additions(&sweep);
+        assert_eq!(rest.len(), 2);
+        assert!(rest.iter().all(|spot| spot.size != first));
+    }
+
+    #[test]
+    fn sweeps_take_turns_and_equal_sizes_stand_next_to_each_other() {
+        let spots = |sweep, sizes: &[u64]| -> Vec<Spot> {
+            let spot = |size: &u64| Spot {
+                sweep,
+                size: *size,
+                again: false,
+            };
+            sizes.iter().map(spot).collect()
+        };
+        let order = interleaved(vec![spots(0, &[10, 20, 30]), spots(1, &[40, 10])]);
+        let order: Vec<(usize, u64)> = order.iter().map(|s| (s.sweep, s.size)).collect();
+        assert_eq!(order, [(0, 10), (1, 10), (1, 40), (0, 20), (0, 30)]);
+    }
+
+    #[test]
+    fn refining_ends_whatever_is_found() {
+        let question = question();
+        let answers: [fn(u64) -> SweepPoint; 4] = [
+            |size| decided(size, if size < 20_000 { 1.3 } else { 0.7 }),
+            |size| decided(size, if size % 3 == 0 { 1.02 } else { 0.97 }),
+            |size| unreliable(size, 1.5),
+            failed,
+        ];
+        for (number, answer) in answers.into_iter().enumerate() {
+            let mut refining = refining(&question);
+            let mut points: Vec<SweepPoint> = (10..21).map(|i| answer(1 << i)).collect();
+            let mut extensions = 0;
+            loop {
+                let spots = refining.next(&[measured(0, &points)]);
+                if spots.is_empty() {
+                    break;
+                }
+                extensions += 1;
+                assert!(extensions <= 2 * PASSES + 1, "answer {number} never ends");
+                for spot in spots {
+                    points.retain(|point| point.size != spot.size);
+                    points.push(answer(spot.size));
+                }
+                points.sort_by_key(|point| point.size);
+            }
+            assert!(extensions > 0, "answer {number}");
+        }
     }
 }
