@@ -60,7 +60,10 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         run: gathered.run.clone().into_owned(),
         charts,
         matrices: matrices
-            .filter_map(|spec| matrix::matrix(spec, &comparisons, &gathered.failures))
+            .filter_map(|spec| {
+                let failures = &gathered.failures;
+                matrix::matrix(spec, &comparisons, failures, rule.equivalence)
+            })
             .collect(),
         sweeps,
         comparisons,

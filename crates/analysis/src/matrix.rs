@@ -64,6 +64,7 @@ pub(crate) fn matrix(
     spec: &MatrixSpec,
     comparisons: &[ComparisonOutcome],
     failures: &[&CellFailure],
+    equivalence: f64,
 ) -> Option<MatrixOutcome> {
     let columns: Vec<Column<'_>> = spec
         .sizes
@@ -95,7 +96,7 @@ pub(crate) fn matrix(
         cells: cells.collect(),
         published_label: spec.published.as_ref().map(|found| found.label.clone()),
         note: spec.note.clone(),
-        rules: rules_of_thumb(&sweeps(spec, &columns)),
+        rules: rules_of_thumb(&sweeps(spec, &columns), equivalence),
     })
 }
 

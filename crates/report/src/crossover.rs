@@ -272,20 +272,23 @@ pub(crate) fn rules(setting: &str, rules: &[Rule], context: &Context<'_>) -> Vec
         format!("With {}, {}.", self::setting(setting, &rows), alike[0].1)
     });
     advice
-        .chain(rules.iter().filter_map(|rule| gains(setting, rule)))
+        .chain(rules.iter().flat_map(|rule| gains(setting, rule)))
         .collect()
 }
 
-/// Where a row gains most. Not which row is fastest: ratios alone cannot tell.
-fn gains(setting: &str, rule: &Rule) -> Option<String> {
-    let ranges = rule.gains_most.iter().map(|range| span(*range));
-    let ranges = list(&ranges.collect::<Vec<_>>());
-    (!ranges.is_empty()).then(|| {
-        format!(
-            "Being inside pays most, or costs least, with {} for values of {ranges}.",
-            self::setting(setting, &[&rule.setting])
-        )
-    })
+/// Where a row gains most, and where it costs least. Not which row is fastest: ratios alone cannot
+/// tell.
+fn gains(setting: &str, rule: &Rule) -> Vec<String> {
+    let row = self::setting(setting, &[&rule.setting]);
+    let listed = |ranges: &[SizeRange]| {
+        let ranges: Vec<String> = ranges.iter().map(|range| span(*range)).collect();
+        (!ranges.is_empty()).then(|| list(&ranges))
+    };
+    let gains = listed(&rule.gains_most)
+        .map(|sizes| format!("Being inside pays most with {row} for values of {sizes}."));
+    let costs = listed(&rule.costs_least)
+        .map(|sizes| format!("If values of {sizes} must be inside, that costs least with {row}."));
+    gains.into_iter().chain(costs).collect()
 }
 
 /// Where to keep a value that this side holds.

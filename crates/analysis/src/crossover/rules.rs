@@ -22,10 +22,13 @@ pub struct Rule {
     pub setting: String,
     /// Up to where, or from where on, to keep values inside (side A) or outside (side B).
     pub crossover: Crossover,
-    /// Where inside gains more over outside than under each other setting. The setting is also
-    /// the fastest for values inside there if outside was the same store under all settings;
-    /// ratios alone cannot tell whether it was.
+    /// Where inside is faster than outside, and by more than under each other setting. The
+    /// setting is also the fastest for values inside there if outside was the same store under
+    /// all settings; ratios alone cannot tell whether it was.
     pub gains_most: Vec<SizeRange>,
+    /// Where inside is not shown to be faster than outside under any setting, and loses less than
+    /// under each other setting.
+    pub costs_least: Vec<SizeRange>,
 }
 
 /// A range of measured sizes, bytes, both ends included.
@@ -39,24 +42,27 @@ pub struct SizeRange {
 
 /// One rule per setting, in the order of the matrix.
 ///
-/// A setting gains most at a size if its widened interval lies above those of all others
-/// (intersection–union, as for [`crate::ComparisonOutcome::fastest`]). Only sizes measured under
+/// A setting gains most, or costs least, at a size if its widened interval lies above those of
+/// all others by more than the equivalence zone (0.05: by more than 5%; intersection–union, as
+/// for [`crate::ComparisonOutcome::fastest`]). Only sizes measured under
 /// all settings are compared, for sizes added around one zone say nothing about another setting;
 /// a range ends at a size where a setting has no figure or an unreliable one.
 #[must_use]
-pub fn rules_of_thumb(matrix: &[SettingSweep]) -> Vec<Rule> {
+pub fn rules_of_thumb(matrix: &[SettingSweep], equivalence: f64) -> Vec<Rule> {
     let rows: Vec<Vec<SweepPoint>> = matrix.iter().map(|row| distinct(&row.points)).collect();
-    let best: Vec<(u64, Option<usize>)> = common_sizes(&rows)
+    let best: Vec<(u64, Option<Best>)> = common_sizes(&rows)
         .into_iter()
-        .map(|size| (size, gains_most_at(size, &rows)))
+        .map(|size| (size, best_at(size, &rows, equivalence)))
         .collect();
+    let ranges = |setting, gains| ranges(&best, Best { setting, gains });
     matrix
         .iter()
         .enumerate()
         .map(|(index, row)| Rule {
             setting: row.setting.clone(),
             crossover: crossover(&row.points),
-            gains_most: ranges(&best, index),
+            gains_most: ranges(index, true),
+            costs_least: ranges(index, false),
         })
         .collect()
 }
@@ -75,19 +81,32 @@ fn at(size: u64, row: &[SweepPoint]) -> Option<&SweepPoint> {
     row.iter().find(|point| point.size == size)
 }
 
-/// The one setting whose interval at `size` lies above those of all others; nothing without
-/// others, or if one of them has none.
-fn gains_most_at(size: u64, rows: &[Vec<SweepPoint>]) -> Option<usize> {
+/// The setting under which inside compares best with outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Best {
+    setting: usize,
+    /// Whether inside is shown to be faster there at all.
+    gains: bool,
+}
+
+/// The one setting whose interval at `size` lies above those of all others by more than the
+/// equivalence zone; nothing without others, or if one of them has none.
+fn best_at(size: u64, rows: &[Vec<SweepPoint>], equivalence: f64) -> Option<Best> {
     let intervals: Vec<RatioEstimate> = rows
         .iter()
         .map(|row| at(size, row).and_then(usable))
         .collect::<Option<_>>()?;
-    let beats = |a: usize, b: usize| intervals[a].low > intervals[b].high;
+    let margin = 1.0 + equivalence;
+    let beats = |a: usize, b: usize| intervals[a].low > intervals[b].high * margin;
     let settings = 0..intervals.len();
     let mut best = settings
         .clone()
         .filter(|a| settings.clone().all(|b| *a == b || beats(*a, b)));
-    best.next().filter(|_| intervals.len() > 1)
+    let setting = best.next().filter(|_| intervals.len() > 1)?;
+    Some(Best {
+        setting,
+        gains: intervals[setting].low > 1.0,
+    })
 }
 
 /// The interval of a point that may be compared with others: that of a session that passed its
@@ -102,10 +121,10 @@ fn usable(point: &SweepPoint) -> Option<RatioEstimate> {
     }
 }
 
-/// The runs of neighbouring sizes at which setting `index` is the best.
-fn ranges(best: &[(u64, Option<usize>)], index: usize) -> Vec<SizeRange> {
+/// The runs of neighbouring sizes at which this is the best.
+fn ranges(best: &[(u64, Option<Best>)], wanted: Best) -> Vec<SizeRange> {
     best.chunk_by(|a, b| a.1 == b.1)
-        .filter(|run| run[0].1 == Some(index))
+        .filter(|run| run[0].1 == Some(wanted))
         .map(|run| SizeRange {
             from: run[0].0,
             to: run[run.len() - 1].0,
@@ -118,6 +137,10 @@ mod tests {
     use super::*;
     use crate::crossover::Side;
     use crate::crossover::testing::{gap, point, point_between};
+
+    fn rules_of_thumb(matrix: &[SettingSweep]) -> Vec<Rule> {
+        super::rules_of_thumb(matrix, 0.05)
+    }
 
     fn row(setting: &str, ratios: &[(u64, f64)]) -> SettingSweep {
         SettingSweep {
@@ -170,7 +193,19 @@ mod tests {
         let rules = rules_of_thumb(&matrix());
         // At 64 KB the intervals overlap.
         assert_eq!(rules[0].gains_most, [range(10, 20)]);
-        assert_eq!(rules[1].gains_most, [range(100, 200)]);
+        // Where inside loses under both, it gains under neither.
+        assert!(rules[1].gains_most.is_empty());
+        assert_eq!(rules[1].costs_least, [range(100, 200)]);
+    }
+
+    #[test]
+    fn a_lead_within_the_equivalence_zone_is_none() {
+        // Intervals reach 1% either way.
+        for (ratio, led) in [(1.5 * 1.06, false), (1.5 * 1.08, true)] {
+            let matrix = [row("4096", &[(10, ratio)]), row("8192", &[(10, 1.5)])];
+            let gains_most = &rules_of_thumb(&matrix)[0].gains_most;
+            assert_eq!(!gains_most.is_empty(), led, "{ratio}");
+        }
     }
 
     #[test]
@@ -194,7 +229,7 @@ mod tests {
         matrix[1].points.extend([point(5, 9.0), point(15, 1.5)]);
         let rules = rules_of_thumb(&matrix);
         assert_eq!(rules[0].gains_most, [range(10, 20)]);
-        assert_eq!(rules[1].gains_most, [range(100, 200)]);
+        assert_eq!(rules[1].costs_least, [range(100, 200)]);
         assert!(rules[2].gains_most.is_empty());
     }
 

@@ -452,7 +452,7 @@ fn of_settings_that_are_alike_none_is_said_to_gain_most_and_of_others_the_better
             setting: format!("{shape:?}"),
             points: first_sweep(shape),
         });
-        for (count, rule) in gains.iter_mut().zip(rules_of_thumb(&matrix)) {
+        for (count, rule) in gains.iter_mut().zip(rules_of_thumb(&matrix, 0.05)) {
             *count += usize::from(!rule.gains_most.is_empty());
         }
     }

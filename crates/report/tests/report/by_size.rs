@@ -124,7 +124,7 @@ fn matrix(columns: &[ComparisonOutcome]) -> MatrixOutcome {
         cells,
         note: Some("The cache holds 2 MB of pages, whatever their size.".into()),
         published_label: Some("SQLite 3.7.8 on Ubuntu, Ext4 on a SATA disk, c. 2011".into()),
-        rules: rules_of_thumb(&sweeps),
+        rules: rules_of_thumb(&sweeps, 0.05),
     }
 }
 

@@ -268,7 +268,7 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
     let cell = matrix.cells[0][0].clone();
     matrix.cells = vec![vec![cell; matrix.columns.len()]; rows.len()];
     matrix.rows = rows.iter().map(|(row, _)| row.parse().unwrap()).collect();
-    matrix.rules = rules_of_thumb(&sweeps);
+    matrix.rules = rules_of_thumb(&sweeps, 0.05);
     let text = brief(
         &analysis,
         &TerminalOptions {
@@ -353,7 +353,12 @@ fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
     assert!(found[1].starts_with("With pages of 8 KiB and 16 KiB, keep values of 4 KiB outside"));
     assert_eq!(
         found[2],
-        "Being inside pays most, or costs least, with pages of 4 KiB for values of 1 KiB to 2 KiB."
+        "Being inside pays most with pages of 4 KiB for values of 1 KiB to 2 KiB."
+    );
+    let found = rules(&[("4096", "??"), ("8192", "BB")]);
+    assert_eq!(
+        found.last().unwrap(),
+        "If values of 1 KiB to 2 KiB must be inside, that costs least with pages of 4 KiB."
     );
 }
 
