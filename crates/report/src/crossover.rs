@@ -17,6 +17,8 @@ pub(crate) struct Context<'a> {
     pub(crate) figures: &'a [u64],
     /// Whether every size that was planned is among them.
     pub(crate) complete: bool,
+    /// Whether both promise the same for what they wrote. Otherwise no choice is advised.
+    pub(crate) same_durability: bool,
     /// The equivalence zone as a percentage.
     pub(crate) zone: &'a str,
 }
@@ -34,6 +36,16 @@ impl Context<'_> {
         let runs = runs(sizes, self.sizes);
         let texts = runs.iter().map(|run| format!("at {}", span(*run)));
         list(&texts.collect::<Vec<_>>())
+    }
+
+    /// `keep values of 1 KiB inside`, or what was found where no choice may be advised.
+    fn keep(&self, from: u64, to: u64, side: Side) -> String {
+        let (values, place) = (span(SizeRange { from, to }), place(side));
+        if self.same_durability {
+            format!("keep values of {values} {place}")
+        } else {
+            format!("values of {values} are faster {place}")
+        }
     }
 
     /// `at any size measured from 1 KiB to 16 KiB`, of the sizes that have a figure.
@@ -244,8 +256,13 @@ pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
         }
         Crossover::Throughout { winner, .. } => format!("throughout: {}", name(*winner)),
         Crossover::NeverSlower { side, .. } => format!("never slower: {}", name(*side)),
+        Crossover::Equivalent { .. } if !context.same_durability => "equivalent".to_owned(),
         Crossover::Equivalent { .. } => "choose by something else".to_owned(),
-        Crossover::NobodyWins { .. } => "no reason for either".to_owned(),
+        Crossover::NobodyWins { except, .. } => {
+            let sizes = context.sizes.len();
+            let equivalent = sizes.saturating_sub(except.len());
+            format!("no difference shown; equivalent at {equivalent} of {sizes} sizes")
+        }
         Crossover::BothEnds { winner, .. } => {
             format!("at both ends: {}; between, not shown", name(*winner))
         }
@@ -272,7 +289,12 @@ pub(crate) fn rules(setting: &str, rules: &[Rule], context: &Context<'_>) -> Vec
         format!("With {}, {}.", self::setting(setting, &rows), alike[0].1)
     });
     advice
-        .chain(rules.iter().flat_map(|rule| gains(setting, rule)))
+        .chain(
+            rules
+                .iter()
+                .filter(|_| context.same_durability)
+                .flat_map(|rule| gains(setting, rule)),
+        )
         .collect()
 }
 
@@ -316,14 +338,18 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
             to,
             ..
         } => format!(
-            "keep values of {} {} and those of {} {}; between, neither can be said",
-            sizes(from, low),
-            place(*smaller),
+            "{} and those of {} {}; between, neither can be said",
+            context.keep(*from, *low, *smaller),
             sizes(high, to),
             place(smaller.other()),
         ),
-        Crossover::Throughout { winner, from, to } => format!(
+        Crossover::Throughout { winner, from, to } if context.same_durability => format!(
             "keep values {}: that is faster {}",
+            place(*winner),
+            everywhere(*from, *to)
+        ),
+        Crossover::Throughout { winner, from, to } => format!(
+            "values are faster {} {}",
             place(*winner),
             everywhere(*from, *to)
         ),
@@ -337,6 +363,10 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
             place(*side),
             anywhere(*from, *to),
             faster_at(wins, context)
+        ),
+        Crossover::Equivalent { from, to } if !context.same_durability => format!(
+            "inside and outside are equivalent within {zone} for values of {}",
+            sizes(from, to)
         ),
         Crossover::Equivalent { from, to } => format!(
             "it does not matter for values of {}: inside and outside are equivalent within {zone}",
@@ -368,9 +398,8 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
             to,
             ..
         } => format!(
-            "keep values of {} {}; above, up to {}, no order is shown",
-            sizes(from, low),
-            place(*winner),
+            "{}; above, up to {}, no order is shown",
+            context.keep(*from, *low, *winner),
             format::size(*to)
         ),
         Crossover::WinsAbove {
@@ -380,9 +409,8 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
             to,
             ..
         } => format!(
-            "keep values of {} {}; below, down to {}, no order is shown",
-            sizes(high, to),
-            place(*winner),
+            "{}; below, down to {}, no order is shown",
+            context.keep(*high, *to, *winner),
             format::size(*from)
         ),
         Crossover::NoOrder { evidence } if undecided(evidence) => {

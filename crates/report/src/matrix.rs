@@ -220,6 +220,7 @@ fn rules(outcome: &MatrixOutcome, zone: &str) -> Vec<String> {
         b: "outside",
         sizes: &outcome.measured,
         figures: &figures,
+        same_durability: outcome.same_durability,
         complete: outcome.measured.len() == outcome.columns.len(),
         zone,
     };

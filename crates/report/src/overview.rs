@@ -106,7 +106,7 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
         target: format!("matrix-{}", outcome.id),
         title: outcome.title.clone(),
         answer,
-        reason,
+        reason: format!("{reason}{}", unlike(outcome.same_durability)),
         noise: parts::noise(&parts::of_matrix(analysis, outcome)),
         kind,
     }
@@ -121,6 +121,10 @@ fn row_of(outcome: &MatrixOutcome, row: u64) -> String {
 fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
     if !matrix::claims_anything(outcome) {
         return (Kind::Open, "no rule by size".to_owned());
+    }
+    if !outcome.same_durability {
+        let answer = "no choice by time alone: inside and outside promise different things";
+        return (Kind::Open, answer.to_owned());
     }
     let mut found = Vec::new();
     let mut sizes = 0;
@@ -151,18 +155,28 @@ fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
 
 fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
     let reason = measured(outcome);
-    let notes = if outcome.same_durability {
-        ""
-    } else {
-        "; they do not keep written data alike"
-    };
+    let found = sweep::in_short(analysis, outcome);
+    let notes = unlike(outcome.same_durability);
     Row {
         target: format!("sweep-{}", outcome.sweep.id),
         title: sweep::title(outcome),
-        answer: sweep::in_short(analysis, outcome),
+        answer: if outcome.same_durability {
+            found
+        } else {
+            format!("no choice by time alone, which says: {found}")
+        },
         reason: format!("{reason}{notes}"),
         noise: parts::noise(&parts::of_sweep(analysis, outcome)),
         kind: kind_of(outcome),
+    }
+}
+
+/// What qualifies a row whose stores promise different things.
+fn unlike(same_durability: bool) -> &'static str {
+    if same_durability {
+        ""
+    } else {
+        "; they do not keep written data alike"
     }
 }
 
@@ -196,6 +210,8 @@ fn measured(outcome: &SweepOutcome) -> String {
 
 fn kind_of(outcome: &SweepOutcome) -> Kind {
     match &outcome.finding {
+        // As for a comparison, none is called the fastest.
+        _ if !outcome.same_durability => Kind::Open,
         // Not throughout the sizes that were asked for.
         Crossover::Throughout { .. } if !sweep::is_complete(outcome) => Kind::BySize,
         Crossover::Zone { .. }

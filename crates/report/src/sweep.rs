@@ -157,6 +157,7 @@ fn worded(
         sizes: &sizes,
         figures: &figures(outcome),
         complete: is_complete(outcome),
+        same_durability: outcome.same_durability,
         zone: &wording::zone(analysis),
     };
     word(&outcome.finding, &context)

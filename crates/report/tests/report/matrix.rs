@@ -413,8 +413,29 @@ fn promises_that_differ_stand_beside_the_ratios() {
     }
     let unlike = |contrast: &mut ContrastOutcome| contrast.same_durability = false;
     column.contrasts.iter_mut().for_each(unlike);
+    analysis.matrices[0].same_durability = false;
     let expected = "Different durability: inside: none; outside: none. The ratios compare";
     for text in [render(&analysis, &PLAIN), html::render(&analysis, "")] {
         assert!(text.contains(expected), "{text}");
+        let advice = [
+            "keep values",
+            "Keep values",
+            "pays most",
+            "costs least",
+            "does not matter",
+        ];
+        for verb in advice {
+            assert!(!text.contains(verb), "{verb}: {text}");
+        }
     }
+    let text = markdown::render(&analysis);
+    let mut rows = text
+        .lines()
+        .filter(|line| line.starts_with("| Reading BLOBs"));
+    let row = rows.next().unwrap();
+    assert!(
+        row.contains("| no verdict: **no choice by time alone"),
+        "{row}"
+    );
+    assert!(row.contains("they do not keep written data alike"), "{row}");
 }

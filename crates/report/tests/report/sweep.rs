@@ -150,7 +150,10 @@ fn overview_answers_are_no_stronger_than_the_sentence() {
         ("BB", format!("throughout: {B}")),
         ("A=", format!("never slower: {A}")),
         ("==", "choose by something else".to_owned()),
-        ("=?=", "no reason for either".to_owned()),
+        (
+            "=?=",
+            "no difference shown; equivalent at 2 of 3 sizes".to_owned(),
+        ),
         ("A?A", format!("at both ends: {A}; between, not shown")),
         ("A?", format!("up to 1 KiB: {A}; above, no order")),
         ("?A", format!("from 2 KiB on: {A}; below, no order")),
@@ -207,6 +210,26 @@ fn stores_that_promise_unlike_things_are_not_compared_in_silence() {
         assert!(text.contains(&note), "{text}");
     }
     assert!(render(&analysis, &WIDE).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
+}
+
+#[test]
+fn no_winner_is_announced_where_promises_differ() {
+    for letters in ["AA", "A=", "AB", "=="] {
+        let mut outcome = planned_sweep(letters);
+        outcome.workload.operation = Operation::Overwrite;
+        outcome.same_durability = false;
+        let text = markdown::render(&with_sweeps(vec![outcome]));
+        let mut rows = text
+            .lines()
+            .filter(|line| line.starts_with("| files in a tree or"));
+        let row = rows.next().unwrap();
+        assert!(
+            row.contains("| no verdict: **no choice by time alone"),
+            "{row}"
+        );
+        assert!(row.contains("they do not keep written data alike"), "{row}");
+        assert!(!row.contains("choose by"), "{row}");
+    }
 }
 
 #[test]
