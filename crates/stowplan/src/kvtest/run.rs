@@ -98,7 +98,7 @@ fn recover_before(place: &Path, options: &RunOptions) -> Result<(), CliError> {
     let left = Path::new(&journal)
         .metadata()
         .is_ok_and(|data| data.is_file() && data.len() > 0);
-    if options.update && left {
+    if options.update && left && place.is_file() {
         kvtest::recover(place)?;
     }
     Ok(())

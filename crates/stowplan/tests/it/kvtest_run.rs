@@ -435,14 +435,18 @@ fn what_an_interrupted_write_left_is_undone_before_an_update() {
     }
     drop(writer);
     bench.run(&["stat", "y.db"]).refuses("interrupted");
-    let update = ["run", "y.db", "--update", "--count", "1", "--rounds", "1"];
-    bench.run(&update).exits(0);
+    let update = |place| ["run", place, "--update", "--count", "1", "--rounds", "1"];
+    bench.run(&update("y.db")).exits(0);
     assert!(!bench.path("y.db-journal").exists());
     let after = contents(&bench, "y.db");
     assert!(
         after[10..] == before[10..],
         "nothing of the torn write stays"
     );
+    // A file of that name beside a directory is nobody's journal.
+    directory(&bench, "d", 1..=3);
+    bench.write("d-journal", "Dear diary");
+    bench.run(&update("d")).exits(0);
 }
 
 /// Starts a run, ends it by Ctrl-C as soon as `begun` says so, and returns its exit code and what
