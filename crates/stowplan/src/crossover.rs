@@ -6,15 +6,16 @@ use crate::study::carry_out;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use stowplan_analysis::{RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
+use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
-use stowplan_harness::crossover::{Question, Spot};
+use stowplan_harness::crossover::{Question, Spot, size_in_words};
 use stowplan_harness::plan::PlanOptions;
 use stowplan_harness::runner::Steer;
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, WorkloadSpec,
-    parse_size, read_records,
+    format_bytes, parse_size, read_records,
 };
+use stowplan_stores::registry;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -72,8 +73,9 @@ pub(crate) struct CrossoverOptions {
     /// Compare writes although the stores do not promise the same.
     #[arg(long)]
     unlike_promises: bool,
-    /// Bytes of values at each size.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "100MB")]
+    /// Bytes of values at each size, as far as that is 60 to 20,000 values: fewer make no block,
+    /// and each round builds the stores anew.
+    #[arg(long, value_name = "SIZE", value_parser = some_bytes, default_value = "100MB")]
     bytes: u64,
     /// How to measure.
     #[command(flatten)]
@@ -102,11 +104,18 @@ fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|error| error.to_string())
 }
 
+fn some_bytes(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        0 => Err("a store without values cannot be measured; give 1MB or more".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 fn per_transaction(text: &str) -> Result<PerTransaction, String> {
     match text {
         "all" => Ok(PerTransaction::All),
         number => match number.parse() {
-            Ok(0) | Err(_) => Err("it is a number from 1 on, or 'all'".to_owned()),
+            Ok(0) | Err(_) => Err(format!("it is a number from 1 to {}, or 'all'", u32::MAX)),
             Ok(n) => Ok(PerTransaction::Operations(n)),
         },
     }
@@ -116,7 +125,10 @@ fn per_transaction(text: &str) -> Result<PerTransaction, String> {
 pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     let sizes = sweep(options.from, options.to)
         .map_err(|error| CliError::Usage(format!("--from and --to: {error}")))?;
+    check_rounds(&options.measure)?;
     let question = question(options)?;
+    check_names(&question)?;
+    check_durability(&question, options)?;
     let plan = question.plan(&sizes)?;
     check_memory(options)?;
     check_pairs(&plan, options)?;
@@ -126,6 +138,49 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
         passes: PASSES,
         repeated: BTreeSet::new(),
     })
+}
+
+/// A sweep without intervals finds nothing, however long it takes.
+fn check_rounds(measure: &MeasureOptions) -> Result<(), CliError> {
+    let (least, most) = (LOOKS[0], LOOKS[LOOKS.len() - 1]);
+    match measure.rounds {
+        Some(rounds) if !(least..=most).contains(&rounds) => Err(CliError::Usage(format!(
+            "--rounds {rounds}: each size needs an interval, and so {least} rounds at least; give {least} to {most}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Two stores of one name cannot be told apart in what is found.
+fn check_names(question: &Question) -> Result<(), CliError> {
+    let (a, b) = (&question.a, &question.b);
+    if a != b {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "A and B are both '{a}', and a store has no order with itself; give one of them another setting ('stowplan stores {}' lists them)",
+        a.kind
+    )))
+}
+
+/// Each store promises what was required of both.
+fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(), CliError> {
+    let writes = matches!(options.operation, OperationArgument::Overwrite);
+    let Some(least) = question.options.durability.filter(|_| writes) else {
+        return Ok(());
+    };
+    for spec in [&question.a, &question.b] {
+        let promise = registry::resolve(spec, MEMORY_BUDGET)?
+            .capabilities
+            .durability;
+        if promise.class < least {
+            return Err(CliError::Usage(format!(
+                "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan stores {}'), or require less",
+                spec.kind
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
@@ -172,8 +227,9 @@ fn check_memory(options: &CrossoverOptions) -> Result<(), CliError> {
     let available = machine.memory_available_bytes;
     if options.to > available / 4 {
         return Err(CliError::Usage(format!(
-            "--to {}: values of that size do not fit several times into the memory that is free ({available} bytes); choose a smaller range",
-            options.to
+            "--to {}: values of that size do not fit several times into the memory that is free ({}); choose a smaller range",
+            size_in_words(options.to),
+            format_bytes(available)
         )));
     }
     Ok(())
@@ -334,6 +390,8 @@ mod tests {
         assert_eq!(per_transaction("10"), Ok(PerTransaction::Operations(10)));
         assert!(per_transaction("0").is_err());
         assert!(per_transaction("some").is_err());
+        let message = per_transaction("99999999999").unwrap_err();
+        assert!(message.contains("from 1 to 4294967295"), "{message}");
     }
 
     fn question() -> Question {

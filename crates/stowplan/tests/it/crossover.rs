@@ -65,14 +65,16 @@ fn where_there_is_no_crossing_none_is_found() {
         (&slower["kind"], &slower["winner"]),
         (&"throughout".into(), &"a".into())
     );
-    let alike = sweep("spin:base=20000", "spin:base=20000");
-    assert_ne!(alike["kind"], "zone", "{alike}");
+    let alike = sweep("spin:base=20000", "spin:base=20000,per_kib=0");
+    for ordered in ["zone", "throughout", "both-ends"] {
+        assert_ne!(alike["kind"], ordered, "{alike}");
+    }
 }
 
 #[test]
 fn what_cannot_be_swept_is_refused_before_anything_is_built() {
     let bench = Bench::new();
-    let refused: [(&[&str], &str); 10] = [
+    let refused: [(&[&str], &str); 18] = [
         (&["--from", "4096", "--to", "4096"], "give a larger end"),
         (&["--from", "9k", "--to", "1k"], "swap the two ends"),
         (&["--from", "0", "--to", "1k"], "begin at 1 byte"),
@@ -84,7 +86,7 @@ fn what_cannot_be_swept_is_refused_before_anything_is_built() {
         (&["--operation", "overwrite"], "promise the same"),
         (&["sqlte", "files"], "did you mean 'sqlite'?"),
         (
-            &["files", "files", "--page-size", "4096"],
+            &["files", "files:layout=tree", "--page-size", "4096"],
             "has a page_size",
         ),
         (
@@ -92,12 +94,53 @@ fn what_cannot_be_swept_is_refused_before_anything_is_built() {
             "give one of them",
         ),
         (&["--page-size", "4095"], "page_size"),
+        (&["--to", "2GiB"], "and 2 GiB were asked for"),
+        (&["--rounds", "9"], "give 10 to 40"),
+        (&["--rounds", "41"], "give 10 to 40"),
+        (&["sqlite", "sqlite"], "give one of them another setting"),
+        (&["--bytes", "0"], "give 1MB or more"),
+        (&["--per-transaction", "99999999999"], "1 to 4294967295"),
+        (
+            &["--operation", "overwrite", "--durability", "durable"],
+            "and --durability requires 'durable'",
+        ),
+        (
+            &[
+                "sqlite:journal=wal,synchronous=full",
+                "files:write=in-place",
+                "--operation",
+                "overwrite",
+                "--durability",
+                "consistent",
+            ],
+            "files:write=in-place promises 'none'",
+        ),
     ];
     for (arguments, text) in refused {
         let arguments = [&["crossover", "--output", "out"], arguments].concat();
         bench.run(&arguments).refuses(text);
         assert!(!bench.path("out").exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn stores_that_promise_unlike_things_are_compared_if_that_is_asked_for() {
+    let bench = Bench::new();
+    let arguments = [
+        "crossover",
+        "sqlite:journal=wal,synchronous=full",
+        "files:write=in-place",
+        "--operation",
+        "overwrite",
+        "--dry-run",
+    ];
+    bench.run(&arguments).refuses("or give --unlike-promises");
+    let unlike = [&arguments[..], &["--unlike-promises"]].concat();
+    bench
+        .run(&unlike)
+        .exits(0)
+        .prints("durability durable, atomic")
+        .prints("durability none");
 }
 
 #[test]
