@@ -2,6 +2,7 @@
 
 use crate::cli::{CacheStateArgument, DurabilityArgument, MeasureOptions};
 use crate::error::{CliError, Exit};
+use crate::screen::{print, warn};
 use crate::study::carry_out;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::{Question, Spot, size_in_words};
-use stowplan_harness::plan::PlanOptions;
+use stowplan_harness::plan::{PlanOptions, needs};
 use stowplan_harness::runner::Steer;
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, WorkloadSpec,
@@ -132,12 +133,19 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     let plan = question.plan(&sizes)?;
     check_memory(options)?;
     check_pairs(&plan, options)?;
-    carry_out(&plan, &options.measure, |result| Refining {
+    if let Some(text) = cached(&question, &sizes)? {
+        warn(&text);
+    }
+    let exit = carry_out(&plan, &options.measure, |result| Refining {
         question: &question,
         result: result.to_owned(),
         passes: PASSES,
         repeated: BTreeSet::new(),
-    })
+    })?;
+    if options.measure.dry_run {
+        print(&what_follows(&plan));
+    }
+    Ok(exit)
 }
 
 /// A sweep without intervals finds nothing, however long it takes.
@@ -181,6 +189,48 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
         }
     }
     Ok(())
+}
+
+/// What to know where a store could keep most of a size's values in memory of its own.
+fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError> {
+    let mut cache = 0;
+    for spec in [&question.a, &question.b] {
+        let settings = registry::resolve(spec, MEMORY_BUDGET)?.settings;
+        cache = cache.max(settings.number("cache"));
+    }
+    let data = |size: u64| size.saturating_mul(question.values(size));
+    let held = |size: &&u64| data(**size) < cache.saturating_mul(4);
+    let held: Vec<u64> = sizes.iter().filter(held).copied().collect();
+    let (Some(first), Some(last)) = (held.first(), held.last()) else {
+        return Ok(None);
+    };
+    let few = held.iter().map(|size| data(*size)).min().unwrap_or(0);
+    let advice = if question.bytes < cache.saturating_mul(4) {
+        "give more --bytes"
+    } else {
+        "give a larger --from"
+    };
+    Ok(Some(format!(
+        "from {} to {} the values of a size are {} or little more, and a store may cache {} of them, so what is compared there is caches; {advice}",
+        size_in_words(*first),
+        size_in_words(*last),
+        format_bytes(few),
+        format_bytes(cache)
+    )))
+}
+
+/// What refining adds to a plan, for `--dry-run`; an estimate like that of the plan.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn what_follows(plan: &Plan) -> String {
+    let needs = needs(plan, false);
+    let number = PASSES as usize * ADDED * plan.sweeps.len();
+    let share = number as f64 / plan.comparisons.len().max(1) as f64 / 60.0;
+    format!(
+        "then up to about {number} comparisons follow, where the order changes or a size gave no \
+         figure: about {:.1} to {:.1} min more, and no more disk unless --keep is given\n",
+        needs.least_seconds * share,
+        needs.most_seconds * share
+    )
 }
 
 fn question(options: &CrossoverOptions) -> Result<Question, CliError> {

@@ -144,6 +144,35 @@ fn stores_that_promise_unlike_things_are_compared_if_that_is_asked_for() {
 }
 
 #[test]
+fn data_that_a_cache_could_hold_is_warned_of() {
+    let bench = Bench::new();
+    let warning = |arguments: &[&str]| {
+        let finished = bench.run(&[&["crossover", "--dry-run"], arguments].concat());
+        finished.exits(0).stderr()
+    };
+    assert_eq!(warning(&[]), "");
+    let few = warning(&["--bytes", "4MB"]);
+    assert!(few.contains("give more --bytes"), "{few}");
+    assert!(few.contains("from 1 KiB to 256 KiB"), "{few}");
+    let small = warning(&["--from", "100", "--to", "100kB"]);
+    assert!(small.contains("from 100 bytes to"), "{small}");
+    assert!(small.contains("give a larger --from"), "{small}");
+    assert_eq!(warning(&["spin", "files", "--bytes", "4MB"]), "");
+}
+
+#[test]
+fn a_dry_run_says_what_refining_adds() {
+    let bench = Bench::new();
+    let two = ["--page-size", "4096", "--page-size", "16384"];
+    let one = bench.run(&["crossover", "--dry-run"]);
+    one.exits(0)
+        .prints("then up to about 12 comparisons follow");
+    let two = bench.run(&[&["crossover", "--dry-run"][..], &two[..]].concat());
+    two.exits(0)
+        .prints("then up to about 24 comparisons follow");
+}
+
+#[test]
 fn several_page_sizes_are_several_sweeps_of_one_run() {
     let bench = Bench::new();
     let plan = bench.run(&[
