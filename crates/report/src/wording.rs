@@ -75,13 +75,29 @@ pub fn ending(analysis: &Analysis) -> Option<String> {
     match end.outcome {
         RunOutcome::Complete => None,
         RunOutcome::Budget => Some(format!(
-            "The time budget ended after {after}, before every comparison had met its stopping \
-             rule; a larger --budget narrows what is unresolved."
+            "The time budget {}; the run took {after}. A larger --budget narrows what is \
+             unresolved.",
+            cut(analysis)
         )),
         RunOutcome::Interrupted => Some(format!(
             "The run was interrupted after {after}; what it had measured until then is shown."
         )),
     }
+}
+
+/// What a time budget did: each comparison has a share of it, and those that come after its end
+/// have nothing.
+fn cut(analysis: &Analysis) -> String {
+    let failed = |comparison: &ComparisonOutcome| {
+        let mut failures = analysis.failures.iter();
+        failures.any(|failure| comparison.cell(&failure.cell).is_some())
+    };
+    let left_out = analysis.comparisons.iter();
+    let left_out = left_out.filter(|c| !c.was_measured() && !failed(c)).count();
+    if left_out == 0 {
+        return "cut some comparisons short".to_owned();
+    }
+    format!("left {} unmeasured", comparisons(left_out))
 }
 
 /// A verdict in one or two words, for tables.

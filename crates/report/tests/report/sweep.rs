@@ -291,6 +291,31 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
 }
 
 #[test]
+fn a_budget_is_said_to_have_done_what_it_did() {
+    let ending = |letters: &str, unmeasured: usize| {
+        let mut analysis = with_sweeps(vec![planned_sweep(letters)]);
+        let comparisons = analysis.comparisons.iter_mut();
+        for cell in comparisons
+            .rev()
+            .take(unmeasured)
+            .flat_map(|c| &mut c.cells)
+        {
+            cell.rounds = 0;
+        }
+        analysis.end = Some(stowplan_model::RunEnd {
+            outcome: stowplan_model::RunOutcome::Budget,
+            seconds: 5.87,
+        });
+        render(&analysis, &WIDE).lines().nth(1).unwrap().to_owned()
+    };
+    let took = "the run took 5.87 s. A larger --budget narrows what is unresolved.";
+    let short = format!("The time budget cut some comparisons short; {took}");
+    assert_eq!(ending("AB", 0), short);
+    let left = format!("The time budget left 1 comparison unmeasured; {took}");
+    assert_eq!(ending("AB", 1), left);
+}
+
+#[test]
 fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothing() {
     let mut outcome = planned_sweep("AB-");
     let mut noisy = at_size(&outcome, &outcome.points[1]);
