@@ -18,10 +18,17 @@ pub(super) fn draw(canvas: &mut Canvas, matrix: &Matrix<'_>, verbose: bool) {
     canvas.blank();
     table(canvas, matrix, &matrix.ours);
     super::sign_legend(canvas, &matrix.legend);
-    if let Some((label, fields)) = matrix.published.as_ref().filter(|_| verbose) {
-        canvas.blank();
-        canvas.paragraph(&format!("Published: {label}"), 0, Tone::Plain);
-        table(canvas, matrix, fields);
+    match &matrix.published {
+        Some((label, fields)) if verbose => {
+            canvas.blank();
+            canvas.paragraph(&format!("Published: {label}"), 0, Tone::Plain);
+            table(canvas, matrix, fields);
+        }
+        Some(_) => {
+            let hint = "The published matrix is shown with --verbose.";
+            canvas.paragraph(hint, 0, Tone::Faint);
+        }
+        None => {}
     }
     canvas.blank();
     canvas.paragraph("Rules of thumb on this machine", 0, Tone::Strong);

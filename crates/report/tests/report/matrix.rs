@@ -52,7 +52,14 @@ fn the_terminal_shows_the_published_matrix_if_asked_to() {
     for ratio in PUBLISHED.iter().flatten() {
         assert!(text.contains(&format!("{ratio:.3}")), "{ratio}");
     }
-    assert!(!render(&with_matrix(), &PLAIN).contains("2.439"));
+    let hint = "\nThe published matrix is shown with --verbose.\n";
+    assert!(!text.contains(hint));
+    let mut analysis = with_matrix();
+    let short = render(&analysis, &PLAIN);
+    assert!(!short.contains("2.439"));
+    assert!(short.contains(hint), "{short}");
+    analysis.matrices[0].published_label = None;
+    assert!(!render(&analysis, &PLAIN).contains(hint));
 }
 
 /// Class, title and text of each cell of the heat maps: ours, then the published ones.
