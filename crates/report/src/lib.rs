@@ -24,6 +24,7 @@ pub mod stat;
 mod sweep;
 mod table;
 pub mod terminal;
+mod total;
 pub mod wording;
 
 pub use format::{count, time};

@@ -4,7 +4,7 @@ use crate::chart::{Bar, Chart, charts};
 use crate::matrix::{Field, Matrix};
 use crate::sign::Sign;
 use crate::table::{self, Table};
-use crate::{facts, matrix, method, overview, parts, sweep, wording};
+use crate::{facts, matrix, method, overview, parts, sweep, total, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -240,6 +240,7 @@ impl Page {
             self.paragraph(&format!("Ratios are of {metric}."));
             self.table(&table::cells(comparison));
             self.not_applicable(comparison);
+            self.totals(analysis, comparison);
         }
         if !analysis.failures.is_empty() {
             self.heading(2, "Failed cells");
@@ -249,6 +250,16 @@ impl Page {
                     .iter()
                     .map(|f| format!("{}: {}", escape(&f.cell.0), escape(&f.message))),
             );
+        }
+    }
+
+    fn totals(&mut self, analysis: &Analysis, comparison: &ComparisonOutcome) {
+        if let Some(totals) = total::totals(analysis, comparison) {
+            self.paragraph(&escape(&totals.caption));
+            self.table(&total::table(&totals));
+            for note in &totals.notes {
+                self.paragraph(&escape(note));
+            }
         }
     }
 

@@ -29,32 +29,32 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             sort: None,
         }
     }
 
-    fn number(value: f64, text: String) -> Self {
+    pub(crate) fn number(value: f64, text: String) -> Self {
         Self {
             text,
             sort: value.is_finite().then_some(value),
         }
     }
 
-    fn maybe(value: Option<f64>, text: impl Fn(f64) -> String) -> Self {
+    pub(crate) fn maybe(value: Option<f64>, text: impl Fn(f64) -> String) -> Self {
         value.map_or_else(Self::default, |value| Self::number(value, text(value)))
     }
 }
 
 /// A column and how its field is made from a thing that is one row.
-struct Maker<'a, T> {
+pub(crate) struct Maker<'a, T> {
     column: Column,
     make: Box<dyn Fn(&T) -> Entry + 'a>,
 }
 
-fn numeric<'a, T>(
+pub(crate) fn numeric<'a, T>(
     title: &'static str,
     help: &'static str,
     make: impl Fn(&T) -> Entry + 'a,
@@ -62,7 +62,7 @@ fn numeric<'a, T>(
     maker(title, help, true, make)
 }
 
-fn textual<'a, T>(
+pub(crate) fn textual<'a, T>(
     title: &'static str,
     help: &'static str,
     make: impl Fn(&T) -> Entry + 'a,
@@ -87,7 +87,7 @@ fn maker<'a, T>(
 }
 
 /// The table of `things`, without columns in which no row has anything to show.
-fn build<T>(makers: Vec<Maker<'_, T>>, things: &[T]) -> Table {
+pub(crate) fn build<T>(makers: Vec<Maker<'_, T>>, things: &[T]) -> Table {
     let mut table = Table::default();
     table.rows.resize_with(things.len(), Vec::new);
     for maker in makers {

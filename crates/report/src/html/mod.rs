@@ -19,7 +19,7 @@ use crate::facts::{Facts, environment, harness_cost};
 use crate::sign::Sign;
 use crate::table::{settings, space};
 use crate::wording::{self, Findings, Statement};
-use crate::{method, parts, table as tables};
+use crate::{method, parts, table as tables, total};
 use element::{anchor, escape};
 use stowplan_analysis::{Analysis, ComparisonOutcome, SpaceRow, Verdict};
 
@@ -255,10 +255,12 @@ fn badge(verdict: Verdict) -> String {
 }
 
 fn comparison_tables(analysis: &Analysis) -> String {
-    for_each_comparison(analysis, "Numbers of", comparison_table)
+    for_each_comparison(analysis, "Numbers of", |comparison| {
+        comparison_table(analysis, comparison)
+    })
 }
 
-fn comparison_table(comparison: &ComparisonOutcome) -> String {
+fn comparison_table(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     let delay = comparison.delay_share.map_or_else(String::new, |share| {
         let share = crate::format::percent(share);
         format!(" Blocks waited for a CPU for {share} of their time.")
@@ -267,10 +269,27 @@ fn comparison_table(comparison: &ComparisonOutcome) -> String {
     let not_applicable = not_applicable(comparison);
     format!(
         "<section id=\"cells-{}\"><h3>{}</h3><p>Ratios are of {metric}.{delay}</p>{}\
-         {not_applicable}</section>\n",
+         {not_applicable}{}</section>\n",
         anchor(&comparison.id),
         escape(&comparison.title),
-        table::table(&comparison.title, &tables::cells(comparison))
+        table::table(&comparison.title, &tables::cells(comparison)),
+        totals(analysis, comparison)
+    )
+}
+
+/// What inserts take altogether; nothing for anything else.
+fn totals(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
+    let Some(totals) = total::totals(analysis, comparison) else {
+        return String::new();
+    };
+    let caption = format!("Totals: {}", comparison.title);
+    let notes = totals.notes.iter();
+    let notes = notes.map(|note| format!("<p>{}</p>", escape(note)));
+    format!(
+        "<p>{}</p>{}{}",
+        escape(&totals.caption),
+        table::table(&caption, &total::table(&totals)),
+        notes.collect::<String>()
     )
 }
 

@@ -7,6 +7,7 @@ mod chart;
 mod matrix;
 mod sweep;
 mod table;
+mod total;
 
 use crate::chart::charts;
 use crate::facts::{environment, harness_cost, harness_cost_in_short};
@@ -49,6 +50,7 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
     for comparison in shown_comparisons(analysis, options.verbose) {
         let findings = wording::findings_of(analysis, comparison);
         finding(&mut canvas, &findings, comparison, options.verbose);
+        total::draw(&mut canvas, analysis, comparison, options.verbose);
     }
     parts_left_out(&mut canvas, analysis, options.verbose);
     let charts = charts(analysis);

@@ -11,6 +11,7 @@ mod by_size;
 mod export;
 mod fixture;
 mod html;
+mod inserts;
 mod markdown;
 mod matrix;
 mod sweep;
