@@ -5,6 +5,9 @@ use crate::format;
 use crate::wording::list;
 use stowplan_analysis::{Crossover, Finding, Rule, Side, SizeRange, Standing};
 
+/// How sizes are written: one way for all of a sweep or matrix.
+pub(crate) type Unit = fn(u64) -> String;
+
 /// What a sentence about a finding needs beside it.
 pub(crate) struct Context<'a> {
     /// Store A, for people.
@@ -19,6 +22,8 @@ pub(crate) struct Context<'a> {
     pub(crate) complete: bool,
     /// Whether both promise the same for what they wrote. Otherwise no choice is advised.
     pub(crate) same_durability: bool,
+    /// How they are written.
+    pub(crate) unit: Unit,
     /// The equivalence zone as a percentage.
     pub(crate) zone: &'a str,
 }
@@ -34,13 +39,15 @@ impl Context<'_> {
     /// `at 1 KiB to 4 KiB and at 64 KiB`
     fn at(&self, sizes: &[u64]) -> String {
         let runs = runs(sizes, self.sizes);
-        let texts = runs.iter().map(|run| format!("at {}", span(*run)));
+        let texts = runs
+            .iter()
+            .map(|run| format!("at {}", span(*run, self.unit)));
         list(&texts.collect::<Vec<_>>())
     }
 
     /// `keep values of 1 KiB inside`, or what was found where no choice may be advised.
     fn keep(&self, from: u64, to: u64, side: Side) -> String {
-        let (values, place) = (span(SizeRange { from, to }), place(side));
+        let (values, place) = (span(SizeRange { from, to }, self.unit), place(side));
         if self.same_durability {
             format!("keep values of {values} {place}")
         } else {
@@ -51,7 +58,7 @@ impl Context<'_> {
     /// `at any size measured from 1 KiB to 16 KiB`, of the sizes that have a figure.
     fn at_no_size(&self) -> String {
         let ends = self.figures.first().zip(self.figures.last());
-        ends.map_or_else(String::new, |(from, to)| anywhere(*from, *to))
+        ends.map_or_else(String::new, |(from, to)| anywhere(*from, *to, self.unit))
     }
 
     fn at_findings(&self, findings: &[Finding]) -> String {
@@ -61,12 +68,12 @@ impl Context<'_> {
 }
 
 /// `10 kB to 20 kB`, or `10 kB` where both ends are the same.
-pub(crate) fn span(range: SizeRange) -> String {
+pub(crate) fn span(range: SizeRange, unit: Unit) -> String {
     let SizeRange { from, to } = range;
     if from == to {
-        return format::size(from);
+        return unit(from);
     }
-    format!("{} to {}", format::size(from), format::size(to))
+    format!("{} to {}", unit(from), unit(to))
 }
 
 /// The sizes as ranges of neighbours among all that were measured.
@@ -97,17 +104,17 @@ pub(crate) fn open_range(finding: &Crossover) -> Option<SizeRange> {
 }
 
 /// `at every size measured from 1 KiB to 16 KiB`
-fn everywhere(from: u64, to: u64) -> String {
+fn everywhere(from: u64, to: u64, unit: Unit) -> String {
     if from == to {
-        return format!("at {}", format::size(from));
+        return format!("at {}", unit(from));
     }
-    let (from, to) = (format::size(from), format::size(to));
+    let (from, to) = (unit(from), unit(to));
     format!("at every size measured from {from} to {to}")
 }
 
 /// `at any size measured from 1 KiB to 16 KiB`, where something is denied.
-fn anywhere(from: u64, to: u64) -> String {
-    everywhere(from, to).replacen("every", "any", 1)
+fn anywhere(from: u64, to: u64, unit: Unit) -> String {
+    everywhere(from, to, unit).replacen("every", "any", 1)
 }
 
 /// Whether nothing at all was decided.
@@ -121,7 +128,8 @@ fn undecided(evidence: &[Finding]) -> bool {
 pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
     let name = |side: Side| context.name(side);
     let Context { a, b, zone, .. } = *context;
-    let size = |bytes: &u64| format::size(*bytes);
+    let size = |bytes: &u64| (context.unit)(*bytes);
+    let everywhere = |from: u64, to: u64| everywhere(from, to, context.unit);
     match finding {
         Crossover::Zone {
             smaller,
@@ -147,7 +155,7 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             wins,
         } => format!(
             "Not slower by more than {zone} {}: {}; {}.",
-            anywhere(*from, *to),
+            anywhere(*from, *to, context.unit),
             name(*side),
             faster_at(wins, context)
         ),
@@ -228,10 +236,8 @@ fn no_order(evidence: &[Finding], context: &Context<'_>) -> String {
         }
         _ => "neither end of the range is won",
     };
-    let sizes = span(SizeRange {
-        from: first.size,
-        to: last.size,
-    });
+    let (from, to) = (first.size, last.size);
+    let sizes = span(SizeRange { from, to }, context.unit);
     format!("No order from small to large values ({sizes}): {why}.")
 }
 
@@ -239,7 +245,7 @@ fn no_order(evidence: &[Finding], context: &Context<'_>) -> String {
 /// capital letter, as answers do.
 pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
     let name = |side: Side| context.name(side);
-    let size = |bytes: &u64| format::size(*bytes);
+    let size = |bytes: &u64| (context.unit)(*bytes);
     match finding {
         Crossover::Zone {
             smaller, low, high, ..
@@ -252,7 +258,11 @@ pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
         ),
         Crossover::Throughout { winner, from, to } if !context.complete => {
             let (from, to) = (*from, *to);
-            format!("{}: {}", span(SizeRange { from, to }), name(*winner))
+            format!(
+                "{}: {}",
+                span(SizeRange { from, to }, context.unit),
+                name(*winner)
+            )
         }
         Crossover::Throughout { winner, .. } => format!("throughout: {}", name(*winner)),
         Crossover::NeverSlower { side, .. } => format!("never slower: {}", name(*side)),
@@ -293,17 +303,17 @@ pub(crate) fn rules(setting: &str, rules: &[Rule], context: &Context<'_>) -> Vec
             rules
                 .iter()
                 .filter(|_| context.same_durability)
-                .flat_map(|rule| gains(setting, rule)),
+                .flat_map(|rule| gains(setting, rule, context.unit)),
         )
         .collect()
 }
 
 /// Where a row gains most, and where it costs least. Not which row is fastest: ratios alone cannot
 /// tell.
-fn gains(setting: &str, rule: &Rule) -> Vec<String> {
+fn gains(setting: &str, rule: &Rule, unit: Unit) -> Vec<String> {
     let row = self::setting(setting, &[&rule.setting]);
     let listed = |ranges: &[SizeRange]| {
-        let ranges: Vec<String> = ranges.iter().map(|range| span(*range)).collect();
+        let ranges: Vec<String> = ranges.iter().map(|range| span(*range, unit)).collect();
         (!ranges.is_empty()).then(|| list(&ranges))
     };
     let gains = listed(&rule.gains_most)
@@ -323,11 +333,11 @@ fn place(side: Side) -> &'static str {
 
 fn advice(finding: &Crossover, context: &Context<'_>) -> String {
     let zone = context.zone;
+    let unit = context.unit;
+    let everywhere = |from: u64, to: u64| everywhere(from, to, unit);
     let sizes = |from: &u64, to: &u64| {
-        span(SizeRange {
-            from: *from,
-            to: *to,
-        })
+        let (from, to) = (*from, *to);
+        span(SizeRange { from, to }, unit)
     };
     match finding {
         Crossover::Zone {
@@ -361,7 +371,7 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
         } => format!(
             "{} is not slower by more than {zone} {}, and {}",
             place(*side),
-            anywhere(*from, *to),
+            anywhere(*from, *to, unit),
             faster_at(wins, context)
         ),
         Crossover::Equivalent { from, to } if !context.same_durability => format!(
@@ -400,7 +410,7 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
         } => format!(
             "{}; above, up to {}, no order is shown",
             context.keep(*from, *low, *winner),
-            format::size(*to)
+            unit(*to)
         ),
         Crossover::WinsAbove {
             winner,
@@ -411,7 +421,7 @@ fn advice(finding: &Crossover, context: &Context<'_>) -> String {
         } => format!(
             "{}; below, down to {}, no order is shown",
             context.keep(*high, *to, *winner),
-            format::size(*from)
+            unit(*from)
         ),
         Crossover::NoOrder { evidence } if undecided(evidence) => {
             "nothing is decided at any size".to_owned()

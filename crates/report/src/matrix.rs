@@ -220,6 +220,7 @@ fn rules(outcome: &MatrixOutcome, zone: &str) -> Vec<String> {
         b: "outside",
         sizes: &outcome.measured,
         figures: &figures,
+        unit: format::size,
         same_durability: outcome.same_durability,
         complete: outcome.measured.len() == outcome.columns.len(),
         zone,
@@ -236,7 +237,11 @@ fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
         .map(|(_, size)| *size)
         .collect();
     let mut notes = Vec::new();
-    notes.extend(wording::unreliable_sizes(&unreliable, &outcome.measured));
+    notes.extend(wording::unreliable_sizes(
+        &unreliable,
+        &outcome.measured,
+        format::size,
+    ));
     notes.extend(different_promises(outcome, parts));
     notes
 }

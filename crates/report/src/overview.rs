@@ -132,7 +132,8 @@ fn matrix_answer(outcome: &MatrixOutcome, setting: &str) -> (Kind, String) {
         let ranges = matrix::common(outcome, side);
         let within = |size: &&u64| ranges.iter().any(|r| (r.from..=r.to).contains(size));
         sizes += outcome.columns.iter().filter(within).count();
-        let texts: Vec<String> = ranges.into_iter().map(crossover::span).collect();
+        let texts = ranges.into_iter();
+        let texts: Vec<String> = texts.map(|r| crossover::span(r, format::size)).collect();
         if !texts.is_empty() {
             found.push(format!("values of {} {place}", wording::list(&texts)));
         }
@@ -188,7 +189,7 @@ fn measured(outcome: &SweepOutcome) -> String {
         return String::new();
     };
     let (low, high) = (*low, *high);
-    let range = |from, to| crossover::span(SizeRange { from, to });
+    let range = |from, to| crossover::span(SizeRange { from, to }, sweep::size);
     let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
         return format!("measured: no size; planned: {}", range(low, high));
     };
@@ -197,11 +198,11 @@ fn measured(outcome: &SweepOutcome) -> String {
         _ if figures.len() == planned.len() => String::new(),
         (true, true) => format!(
             "; planned from {} to {}",
-            format::size(low),
-            format::size(high)
+            sweep::size(low),
+            sweep::size(high)
         ),
-        (true, false) => format!("; planned from {} on", format::size(low)),
-        (false, true) => format!("; planned up to {}", format::size(high)),
+        (true, false) => format!("; planned from {} on", sweep::size(low)),
+        (false, true) => format!("; planned up to {}", sweep::size(high)),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
     let sizes = figures.len();

@@ -121,7 +121,7 @@ fn sweep<'a>(analysis: &'a Analysis, outcome: &'a SweepOutcome) -> Sweep<'a> {
         roots: &outcome.roots,
         notes: notes(outcome, &parts),
         evidence: parts::evidence(&parts, &rounds),
-        table: table::ratios(&ratios(outcome, &a, &b, &zone)),
+        table: table(outcome, &a, &b, &zone),
     }
 }
 
@@ -158,9 +158,38 @@ fn worded(
         figures: &figures(outcome),
         complete: is_complete(outcome),
         same_durability: outcome.same_durability,
+        unit: size,
         zone: &wording::zone(analysis),
     };
     word(&outcome.finding, &context)
+}
+
+/// A size with up to three significant digits, in the binary unit that fits: sizes that a sweep
+/// adds are round in no unit, and mixing units would hide their order.
+pub(crate) fn size(size: u64) -> String {
+    const UNITS: [(&str, f64); 3] = [
+        ("GiB", 1_073_741_824.0),
+        ("MiB", 1_048_576.0),
+        ("KiB", 1_024.0),
+    ];
+    let size = bytes(size);
+    let unit = UNITS.into_iter().find(|(_, unit)| size >= *unit);
+    let Some((name, unit)) = unit else {
+        return format!("{size} B");
+    };
+    let value = size / unit;
+    let decimals = if value < 9.995 {
+        2
+    } else {
+        usize::from(value < 99.95)
+    };
+    let digits = format!("{value:.decimals$}");
+    let digits = if decimals > 0 {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
+    format!("{digits} {name}")
 }
 
 /// The sizes that have a figure, rising.
@@ -186,7 +215,7 @@ fn sign_of(point: &SweepPoint) -> Sign {
 
 fn point(point: &SweepPoint, a: &str, b: &str, zone: &str) -> Point {
     let sign = sign_of(point);
-    let label = format::size(point.size);
+    let label = size(point.size);
     let words = sign.words(a, b, zone);
     let (text, figures) = match point.estimate {
         Some(e) => (
@@ -215,6 +244,21 @@ fn point(point: &SweepPoint, a: &str, b: &str, zone: &str) -> Point {
     }
 }
 
+/// Every ratio, its size written as everywhere in the sweep.
+fn table(outcome: &SweepOutcome, a: &str, b: &str, zone: &str) -> Table {
+    let mut table = table::ratios(&ratios(outcome, a, b, zone));
+    let sizes = table
+        .columns
+        .iter()
+        .position(|column| column.title == "size");
+    for (row, point) in table.rows.iter_mut().zip(&outcome.points) {
+        if let Some(entry) = sizes.and_then(|sizes| row.get_mut(sizes)) {
+            entry.text = size(point.size);
+        }
+    }
+    table
+}
+
 fn ratios(outcome: &SweepOutcome, a: &str, b: &str, zone: &str) -> Vec<Ratio> {
     let points = outcome.points.iter();
     points
@@ -238,11 +282,11 @@ fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
     let mut notes = Vec::new();
     if !missing.is_empty() {
         let ranges = crossover::runs(&missing, &outcome.planned).into_iter();
-        let ranges: Vec<String> = ranges.map(crossover::span).collect();
+        let ranges: Vec<String> = ranges.map(|r| crossover::span(r, size)).collect();
         let ranges = wording::list(&ranges);
         notes.push(format!("Planned and not measured: {ranges}."));
     }
-    notes.extend(wording::unreliable_sizes(&unreliable, &sizes));
+    notes.extend(wording::unreliable_sizes(&unreliable, &sizes, size));
     if !outcome.same_durability {
         let (a, b) = names(outcome);
         let with_role = |role: Role| {
@@ -284,4 +328,32 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64)) -> Scale {
 #[expect(clippy::cast_precision_loss, reason = "drawn")]
 fn bytes(size: u64) -> f64 {
     size as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_a_sweep_are_short_and_in_one_kind_of_unit() {
+        let shown = [
+            (512, "512 B"),
+            (1_024, "1 KiB"),
+            (2_432, "2.38 KiB"),
+            (2_880, "2.81 KiB"),
+            (10_000, "9.77 KiB"),
+            (10_240, "10 KiB"),
+            (19_456, "19 KiB"),
+            (23_600, "23 KiB"),
+            (102_400, "100 KiB"),
+            (128_000, "125 KiB"),
+            (1_000_000, "977 KiB"),
+            (1 << 20, "1 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (1 << 30, "1 GiB"),
+        ];
+        for (bytes, text) in shown {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }

@@ -648,9 +648,13 @@ pub(crate) fn different_promises(
 }
 
 /// That nothing is claimed at these sizes, if there are any; `measured` are all sizes.
-pub(crate) fn unreliable_sizes(sizes: &[u64], measured: &[u64]) -> Option<String> {
+pub(crate) fn unreliable_sizes(
+    sizes: &[u64],
+    measured: &[u64],
+    unit: crossover::Unit,
+) -> Option<String> {
     let ranges = crossover::runs(sizes, measured).into_iter();
-    let ranges: Vec<String> = ranges.map(crossover::span).collect();
+    let ranges: Vec<String> = ranges.map(|range| crossover::span(range, unit)).collect();
     (!ranges.is_empty()).then(|| {
         format!(
             "Session unreliable at {}: nothing is claimed there.",

@@ -291,6 +291,26 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
 }
 
 #[test]
+fn a_size_that_is_round_in_no_unit_is_written_alike_everywhere() {
+    let mut outcome = planned_sweep("BA");
+    outcome.points[1].size = 2_880;
+    outcome.planned[1] = 2_880;
+    let finding = stowplan_analysis::crossover(&outcome.points);
+    outcome.finding = finding;
+    let analysis = with_sweeps(vec![outcome]);
+    let document = markdown::render(&analysis);
+    assert!(document.contains("| 2.81 KiB | 1.25 |"), "{document}");
+    for text in [
+        render(&analysis, &WIDE),
+        html::render(&analysis, ""),
+        document,
+    ] {
+        assert!(text.contains("at 2.81 KiB:") && text.contains("1 KiB to 2.81 KiB"));
+        assert!(!text.contains("2,880"), "{text}");
+    }
+}
+
+#[test]
 fn a_budget_is_said_to_have_done_what_it_did() {
     let ending = |letters: &str, unmeasured: usize| {
         let mut analysis = with_sweeps(vec![planned_sweep(letters)]);
