@@ -12,6 +12,7 @@ mod format;
 pub mod html;
 pub mod json;
 pub mod kvtest;
+mod labels;
 pub mod markdown;
 mod matrix;
 mod method;

@@ -4,12 +4,13 @@ use crate::chart::{Bar, Chart, charts};
 use crate::matrix::{Field, Matrix};
 use crate::sign::Sign;
 use crate::table::{self, Table};
-use crate::{facts, matrix, method, overview, parts, sweep, total, wording};
+use crate::{facts, labels, matrix, method, overview, parts, sweep, total, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
+    let analysis = &*labels::told_apart(analysis);
     let study = &analysis.run.plan.study;
     let mut page = Page::default();
     page.line(crate::MARK);

@@ -1,6 +1,6 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::{crossover, format};
+use crate::{crossover, format, labels};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
 };
@@ -41,6 +41,7 @@ pub struct Statement {
 /// The findings of every comparison, in running order.
 #[must_use]
 pub fn findings(analysis: &Analysis) -> Vec<Findings> {
+    let analysis = &*labels::told_apart(analysis);
     let comparisons = analysis.comparisons.iter();
     comparisons
         .map(|comparison| findings_of(analysis, comparison))

@@ -19,7 +19,7 @@ use crate::facts::{Facts, environment, harness_cost};
 use crate::sign::Sign;
 use crate::table::{settings, space};
 use crate::wording::{self, Findings, Statement};
-use crate::{method, parts, table as tables, total};
+use crate::{labels, method, parts, table as tables, total};
 use element::{anchor, escape};
 use stowplan_analysis::{Analysis, ComparisonOutcome, SpaceRow, Verdict};
 
@@ -31,6 +31,7 @@ const SCRIPT: &str = include_str!("page.js");
 /// for download.
 #[must_use]
 pub fn render(analysis: &Analysis, raw_result: &str) -> String {
+    let analysis = &*labels::told_apart(analysis);
     let study = &analysis.run.plan.study;
     let title = escape(&study.title);
     fill(

@@ -15,7 +15,7 @@ use crate::overview::{self, Kind};
 use crate::sign::Sign;
 use crate::table::{label, overhead, published_in_short, relative};
 use crate::wording::Findings;
-use crate::{format, parts, wording};
+use crate::{format, labels, parts, wording};
 use canvas::{Canvas, Span, Tone, span};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Role, format_bytes};
@@ -39,6 +39,7 @@ pub struct TerminalOptions {
 /// The report as text.
 #[must_use]
 pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
+    let analysis = &*labels::told_apart(analysis);
     let mut canvas = open(analysis, options);
     overview(&mut canvas, analysis);
     for matrix in crate::matrix::matrices(analysis) {
@@ -73,6 +74,7 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
 /// Only what every comparison comes to, as text: title, headlines and advice.
 #[must_use]
 pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
+    let analysis = &*labels::told_apart(analysis);
     let mut canvas = open(analysis, options);
     for matrix in crate::matrix::matrices(analysis) {
         canvas.heading(matrix.title);
