@@ -200,7 +200,7 @@ impl Question {
             workload: self.workload_of(spot.size),
             baseline: "a".to_owned(),
             max_rounds: None,
-            rebuild: true,
+            rebuild_every: None,
             published_label: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.a)),
@@ -276,8 +276,18 @@ fn ends_first(sizes: &[u64]) -> Vec<u64> {
 /// bytes`. Where both fit, a round decimal number is what was asked for.
 #[must_use]
 pub fn size_in_words(bytes: u64) -> String {
-    const DECIMAL: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    const BINARY: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    const DECIMAL: [(u64, &str); 4] = [
+        (1_000_000_000_000, "TB"),
+        (1_000_000_000, "GB"),
+        (1_000_000, "MB"),
+        (1_000, "kB"),
+    ];
+    const BINARY: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
     // A binary unit may be divided by eight: sizes between two powers of two are.
     let decimal = DECIMAL.into_iter().map(|(unit, name)| (unit, unit, name));
     let binary = BINARY
@@ -430,6 +440,7 @@ mod tests {
             (1_000_000, "1 MB"),
             (1 << 20, "1 MiB"),
             (2 << 30, "2 GiB"),
+            (1 << 40, "1 TiB"),
         ];
         for (bytes, text) in called {
             assert_eq!(size_in_words(bytes), text);

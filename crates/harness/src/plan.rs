@@ -262,7 +262,7 @@ fn expand(
         contrasts,
         cells,
         not_applicable,
-        rebuild: spec.rebuild,
+        rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
@@ -529,9 +529,9 @@ const REBUILD_SECONDS: f64 = 0.2;
 /// Seconds for this many rounds of each comparison, or its cap; an estimate.
 pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
     let seconds = |comparison: &Comparison| {
-        let rebuild = |cell: &Cell| match comparison.rebuild {
-            true => REBUILD_SECONDS * f64::from(1 + cell.workload.age),
-            false => 0.0,
+        let rebuild = |cell: &Cell| match comparison.rebuild_every {
+            Some(rounds) => REBUILD_SECONDS * f64::from(1 + cell.workload.age) / f64::from(rounds),
+            None => 0.0,
         };
         let cells = comparison.cells.iter();
         let round: f64 = cells.map(|cell| block_seconds(cell) + rebuild(cell)).sum();

@@ -327,7 +327,8 @@ impl<'a> Runner<'a> {
                 break;
             }
             let active = active(comparison, &open);
-            if comparison.rebuild {
+            let every = comparison.rebuild_every;
+            if every.is_some_and(|rounds| round.is_multiple_of(rounds)) {
                 self.rebuild(&active, round)?;
             }
             let progress = RoundProgress {
@@ -344,7 +345,7 @@ impl<'a> Runner<'a> {
         Ok(ended)
     }
 
-    /// Builds the stores of a round anew, and warms them. Two builds of the same data can differ by
+    /// Builds the stores of a comparison anew, and warms them. Two builds of the same data can differ by
     /// a third in what reading them costs, and a store that is written to ages: without this, both
     /// would be taken for properties of the store. The first build serves reads of the first round.
     fn rebuild(&mut self, active: &[&Cell], round: u32) -> Result<(), HarnessError> {

@@ -81,9 +81,9 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Cells that a store cannot do, with the reason: shown as "not applicable".
     pub not_applicable: BTreeMap<String, String>,
-    /// Whether its stores are built anew for each round.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rebuild: bool,
+    /// After how many rounds its stores are built anew; nothing: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild_every: Option<u32>,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_label: Option<String>,

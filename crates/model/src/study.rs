@@ -96,10 +96,11 @@ pub struct ComparisonSpec {
     /// The most rounds; 40 unless given.
     #[serde(default)]
     pub max_rounds: Option<u32>,
-    /// Whether its stores are built anew for each round, so that what building leaves to chance
-    /// (where files lie, how they came into the page cache) is part of the noise that is seen.
+    /// After how many rounds its stores are built anew, so that what building leaves to chance
+    /// (where files lie, how they came into the page cache) is part of the noise that is seen, and
+    /// writes do not age them; never unless given.
     #[serde(default)]
-    pub rebuild: bool,
+    pub rebuild_every: Option<u32>,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default)]
     pub published_label: Option<String>,

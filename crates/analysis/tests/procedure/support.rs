@@ -87,7 +87,7 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
         contrasts: candidates.iter().map(|key| contrast(key, "base")).collect(),
         cells,
         not_applicable: BTreeMap::new(),
-        rebuild: false,
+        rebuild_every: None,
         published_label: None,
         max_rounds: 40,
     }

@@ -435,7 +435,7 @@ mod tests {
             cells: vec![built.clone(), missing],
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
-            rebuild: false,
+            rebuild_every: None,
             published_label: None,
             max_rounds: 10,
         };

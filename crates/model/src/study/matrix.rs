@@ -48,9 +48,9 @@ pub struct MatrixSpec {
     /// Further cells of every column, by name.
     #[serde(default)]
     pub beside: BTreeMap<String, CellSpec>,
-    /// Whether the stores of a column are built anew for each round.
+    /// After how many rounds the stores of a column are built anew; never unless given.
     #[serde(default)]
-    pub rebuild: bool,
+    pub rebuild_every: Option<u32>,
     /// The most rounds of each column; 40 unless given.
     #[serde(default)]
     pub max_rounds: Option<u32>,
@@ -195,7 +195,7 @@ impl MatrixSpec {
             workload: self.workload_of(size),
             baseline: EXTERNAL.to_owned(),
             max_rounds: self.max_rounds,
-            rebuild: self.rebuild,
+            rebuild_every: self.rebuild_every,
             published_label: None,
             cells: cells.collect(),
         }

@@ -291,6 +291,22 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
 }
 
 #[test]
+fn stores_with_long_labels_are_called_a_and_b_and_introduced_in_the_title() {
+    let long = "spin:base=2000,per_kib=100";
+    let mut outcome = planned_sweep("BA");
+    outcome.sweep.a = long.to_owned();
+    let analysis = with_sweeps(vec![outcome]);
+    let text = render(&analysis, &WIDE);
+    let title = format!("\n“{long}” (A) or {B} (B), by size of the values\n");
+    assert!(text.contains(&title), "{text}");
+    assert!(text.contains("the time of B over that of A: above 1, A faster."));
+    assert!(text.contains("Faster at 1 KiB: B; at 2 KiB: A."), "{text}");
+    // In the overview and above the sweep.
+    assert_eq!(text.matches(long).count(), 2, "{text}");
+    assert!(!render(&with_page_sizes(), &WIDE).contains("(A)"));
+}
+
+#[test]
 fn a_size_that_is_round_in_no_unit_is_written_alike_everywhere() {
     let mut outcome = planned_sweep("BA");
     outcome.points[1].size = 2_880;
