@@ -254,20 +254,24 @@ impl Question {
     }
 }
 
-/// Both ends, the middle, the middles of the halves, and so on.
+/// The largest, the middle and the smallest size, then the middles of the halves, and so on, the
+/// larger first: small values are many, so they take longest to build, and a budget that is too
+/// short for them should leave points elsewhere.
 fn ends_first(sizes: &[u64]) -> Vec<u64> {
     let Some(last) = sizes.len().checked_sub(1) else {
         return Vec::new();
     };
-    let mut order = vec![0_usize];
-    order.extend((last > 0).then_some(last));
+    let mut order = vec![last];
     let mut gaps = VecDeque::from([(0_usize, last)]);
     while let Some((low, high)) = gaps.pop_front() {
         let middle = low.midpoint(high);
         if middle > low {
             order.push(middle);
-            gaps.extend([(low, middle), (middle, high)]);
+            gaps.extend([(middle, high), (low, middle)]);
         }
+    }
+    if last > 0 {
+        order.insert(order.len().min(2), 0);
     }
     order.into_iter().map(|index| sizes[index]).collect()
 }
@@ -354,11 +358,11 @@ mod tests {
     fn the_ends_of_the_range_come_first_then_its_middle_and_then_each_other_size_once() {
         let sizes = doublings(1, 11);
         let order = ends_first(&sizes);
-        assert_eq!(order[..5], [1, 1024, 32, 4, 128]);
+        assert_eq!(order[..5], [1024, 32, 1, 128, 4]);
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, sizes);
-        assert_eq!(ends_first(&[1, 2]), [1, 2]);
+        assert_eq!(ends_first(&[1, 2]), [2, 1]);
         assert_eq!(ends_first(&[7]), [7]);
         assert!(ends_first(&[]).is_empty());
     }
@@ -372,12 +376,12 @@ mod tests {
         let plan = question.plan(&doublings(1024, 4)).unwrap();
         let ids: Vec<&str> = plan.comparisons.iter().map(|c| c.id.as_str()).collect();
         let expected = [
-            "page4096-1024",
-            "page16384-1024",
             "page4096-8192",
             "page16384-8192",
             "page4096-2048",
             "page16384-2048",
+            "page4096-1024",
+            "page16384-1024",
             "page4096-4096",
             "page16384-4096",
         ];
@@ -394,7 +398,7 @@ mod tests {
             },
             ..question(a, b)
         };
-        let plan = question.plan(&[size, 2 * size]).unwrap();
+        let plan = question.plan(&[size]).unwrap();
         let cells = &plan.comparisons[0].cells;
         assert!(cells.len() >= 3);
         let operations = cells[0].workload.operations;
@@ -445,7 +449,7 @@ mod tests {
         for (bytes, text) in called {
             assert_eq!(size_in_words(bytes), text);
         }
-        let plan = question("sqlite", "files").plan(&[1024, 2048]).unwrap();
+        let plan = question("sqlite", "files").plan(&[1024]).unwrap();
         assert_eq!(plan.comparisons[0].title, "Values of 1 KiB");
     }
 
