@@ -9,6 +9,9 @@ use crate::{format, parts, table, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, SweepOutcome, SweepPoint, Verdict};
 use stowplan_model::Role;
 
+/// Labels of more characters than this are not repeated in sentences.
+const LONG_LABEL: usize = 24;
+
 /// Sweeps of the same stores under different settings, which share their axes.
 pub(crate) struct Group<'a> {
     /// What is compared.
@@ -86,8 +89,9 @@ fn group<'a>(analysis: &'a Analysis, outcomes: &'a [SweepOutcome]) -> Group<'a> 
     let signs: Vec<Sign> = points.iter().map(|point| sign_of(point)).collect();
     let factor = 1.0 + analysis.run.equivalence;
     let band = (1.0 / factor, factor);
+    let (long_a, long_b) = introduced(&outcomes[0]);
     Group {
-        title: format!("{a} or {b}, by size of the values"),
+        title: format!("{long_a} or {long_b}, by size of the values"),
         subtitle: format!(
             "Which is faster {}? Each number is the time of {b} over that of {a}: above 1, {a} \
              faster.",
@@ -127,7 +131,7 @@ fn sweep<'a>(analysis: &'a Analysis, outcome: &'a SweepOutcome) -> Sweep<'a> {
 
 /// What tells the sweep from others, and what it compares: `A or B: pages of 4 KiB`.
 pub(crate) fn title(outcome: &SweepOutcome) -> String {
-    let (a, b) = names(outcome);
+    let (a, b) = introduced(outcome);
     match &outcome.sweep.setting {
         Some(setting) => format!("{a} or {b}: {}", crossover::settings(setting)),
         None => format!("{a} or {b}, by size of the values"),
@@ -204,9 +208,31 @@ pub(crate) fn is_complete(outcome: &SweepOutcome) -> bool {
     outcome.points.len() == outcome.planned.len()
 }
 
+/// What sentences call the stores: `A` and `B` where a label is too long to be repeated. The title
+/// says which is which.
 fn names(outcome: &SweepOutcome) -> (String, String) {
     let sweep = &outcome.sweep;
+    if has_long_labels(outcome) {
+        return ("A".to_owned(), "B".to_owned());
+    }
     (wording::quoted(&sweep.a), wording::quoted(&sweep.b))
+}
+
+/// Both labels, each with what it is called if that is something else.
+fn introduced(outcome: &SweepOutcome) -> (String, String) {
+    let sweep = &outcome.sweep;
+    let (a, b) = (wording::quoted(&sweep.a), wording::quoted(&sweep.b));
+    if has_long_labels(outcome) {
+        return (format!("{a} (A)"), format!("{b} (B)"));
+    }
+    (a, b)
+}
+
+fn has_long_labels(outcome: &SweepOutcome) -> bool {
+    let labels = [&outcome.sweep.a, &outcome.sweep.b];
+    labels
+        .iter()
+        .any(|label| label.chars().count() > LONG_LABEL)
 }
 
 fn sign_of(point: &SweepPoint) -> Sign {
