@@ -135,6 +135,9 @@ fn sign_legend(canvas: &mut Canvas, legend: &[(Sign, String)]) {
         .iter()
         .map(|(sign, words)| format!("{} {words}", sign.glyph()));
     let mut line = String::new();
+    if legend.is_empty() {
+        return;
+    }
     for item in items {
         if !line.is_empty() && line.width() + item.width() + 3 > canvas.width {
             canvas.line(&[span(std::mem::take(&mut line), Tone::Faint)]);
