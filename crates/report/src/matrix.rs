@@ -237,6 +237,15 @@ fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
         .map(|(_, size)| *size)
         .collect();
     let mut notes = Vec::new();
+    let columns = outcome.columns.iter().copied();
+    let missing: Vec<u64> = columns
+        .filter(|column| !outcome.measured.contains(column))
+        .collect();
+    if !missing.is_empty() {
+        let ranges = crossover::runs(&missing, &outcome.columns).into_iter();
+        let ranges: Vec<String> = ranges.map(|r| crossover::span(r, format::size)).collect();
+        notes.push(format!("Not measured: {}.", wording::list(&ranges)));
+    }
     notes.extend(wording::unreliable_sizes(
         &unreliable,
         &outcome.measured,

@@ -90,9 +90,13 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
 fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
     let setting = outcome.row_setting.replace(['-', '_'], " ");
     let (kind, answer) = matrix_answer(outcome, &setting);
+    let all = outcome.rows.len() * outcome.columns.len();
     let cells = outcome.cells.iter().flatten();
-    let cells = cells.filter(|cell| cell.estimate.is_some()).count();
-    let s = if cells == 1 { "" } else { "s" };
+    let cells = match cells.filter(|cell| cell.estimate.is_some()).count() {
+        found if found < all => format!("{found} of {all}"),
+        found => found.to_string(),
+    };
+    let s = if all == 1 { "" } else { "s" };
     let reason = match &*outcome.rows {
         [] => String::new(),
         [only] => format!("{cells} ratio{s}, with {}", row_of(outcome, *only)),

@@ -405,6 +405,25 @@ fn the_overview_says_what_holds_for_every_row() {
 }
 
 #[test]
+fn columns_that_were_not_measured_are_said_to_be_that() {
+    let mut analysis = with_matrix();
+    assert!(!render(&analysis, &PLAIN).contains("Not measured"));
+    let matrix = &mut analysis.matrices[0];
+    matrix.measured.retain(|size| *size <= 50_000);
+    for row in &mut matrix.cells {
+        for cell in &mut row[3..] {
+            (cell.estimate, cell.verdict) = (None, Verdict::NoData);
+        }
+    }
+    let text = render(&analysis, &PLAIN);
+    assert!(
+        text.contains("\n  21 of 49 ratios, pages of 1 KiB"),
+        "{text}"
+    );
+    assert!(text.contains("\nNot measured: 100 kB to 1 MB.\n"), "{text}");
+}
+
+#[test]
 fn the_method_says_how_many_sizes_become_one_claim() {
     assert!(page().contains("<dt>Order by size</dt>"));
     let other = html::render(&crate::fixture::analysis(), "");
