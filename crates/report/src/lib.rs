@@ -9,6 +9,7 @@ mod crossover;
 pub mod csv;
 mod facts;
 mod format;
+mod growth;
 pub mod html;
 pub mod json;
 pub mod kvtest;

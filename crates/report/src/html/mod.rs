@@ -8,6 +8,7 @@
 mod chart;
 mod element;
 mod embed;
+mod growth;
 mod matrix;
 mod overview;
 mod plot;
@@ -48,6 +49,7 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
             ("by-size", &by_size(analysis)),
             ("verdicts", &verdicts(analysis)),
             ("charts", &chart::charts(analysis)),
+            ("growth", &growth::growth(analysis)),
             ("latency", &chart::latency(analysis)),
             ("tables", &comparison_tables(analysis)),
             ("space", &space_section(analysis)),

@@ -1,6 +1,6 @@
 //! The page: well formed, complete, and without a word to the network.
 
-use crate::{by_size, fixture};
+use crate::{by_size, fixture, inserts};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -11,10 +11,14 @@ fn page() -> String {
 }
 
 /// One page of each kind.
-fn pages() -> [String; 3] {
-    let by_size = [by_size::with_matrix(), by_size::with_page_sizes()];
-    let [matrix, sweeps] = by_size.map(|analysis| render(&analysis, ""));
-    [page(), matrix, sweeps]
+fn pages() -> [String; 4] {
+    let others = [
+        by_size::with_matrix(),
+        by_size::with_page_sizes(),
+        inserts::analysis(),
+    ];
+    let [matrix, sweeps, inserts] = others.map(|analysis| render(&analysis, ""));
+    [page(), matrix, sweeps, inserts]
 }
 
 /// The page without what stands in `script` and `style`: there, `<` is no tag.

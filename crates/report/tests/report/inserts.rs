@@ -1,4 +1,4 @@
-//! Runs that insert: totals beside the ratios, samples and published seconds.
+//! Runs that insert: totals beside the ratios, samples, published seconds, and time against rows.
 
 use crate::fixture::{self, Draft, comparison};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
@@ -81,7 +81,7 @@ fn inserts((id, title, rows, factor): (&'static str, &'static str, u32, f64)) ->
 }
 
 /// A run of nothing but inserts.
-fn analysis() -> Analysis {
+pub(crate) fn analysis() -> Analysis {
     let mut analysis = fixture::analysis();
     analysis.run.plan.study.title = "Inserts".to_owned();
     analysis.comparisons = SIZES.map(inserts).into();
@@ -209,4 +209,25 @@ fn cells_without_a_label_of_their_own_are_told_apart_by_what_they_do() {
     let page = html::render(&analysis, "");
     assert!(page.contains(">sqlite (control)</th>"));
     assert!(page.contains(">sqlite (disk-each)</th>"));
+}
+
+#[test]
+fn time_per_row_is_drawn_against_rows_with_every_number() {
+    let analysis = analysis();
+    let page = html::render(&analysis, "");
+    for text in [
+        "<h4>memory, one transaction (durability: none)</h4>",
+        "10,000 rows: 276 ns per row, interval 268 ns to 287 ns<",
+        "1,000,000 rows: 345 ns per row, interval 335 ns to 359 ns<",
+        "<h4>disk, transaction each (durability: durable, atomic)</h4>",
+        "1,000,000 rows: 4.56 ms per row, interval 4.43 ms to 4.75 ms, from a sample<",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let drawn = page.split("id=\"growth\"").nth(1).unwrap();
+    let drawn = drawn.split("</section>").next().unwrap();
+    assert_eq!(drawn.matches("<figure").count(), 3, "all but the control");
+    let mut single = analysis;
+    single.comparisons.truncate(1);
+    assert!(!html::render(&single, "").contains("id=\"growth\""));
 }
