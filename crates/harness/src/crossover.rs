@@ -16,8 +16,8 @@ use stowplan_stores::registry;
 const PAGE_SIZE: &str = "page_size";
 /// Fewest values of a size: a block needs some, and its lead-in others.
 const FEWEST_VALUES: u64 = 60;
-/// Most values of a size: each round builds the stores anew, and making more small files would
-/// take longer than all the rest.
+/// Most values of a size: making more small files, and removing them, takes longer than measuring
+/// them.
 const MOST_VALUES: u64 = 20_000;
 /// Bytes that a block of overwrites replaces, where it is one transaction: 30 values of 1 MiB.
 const OVERWRITTEN_BYTES: u64 = 32_000_000;

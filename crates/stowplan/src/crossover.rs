@@ -75,7 +75,7 @@ pub(crate) struct CrossoverOptions {
     #[arg(long)]
     unlike_promises: bool,
     /// Bytes of values at each size, as far as that is 60 to 20,000 values: fewer make no block,
-    /// and each round builds the stores anew.
+    /// and building more takes longer than measuring them.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes, default_value = "100MB")]
     bytes: u64,
     /// How to measure.
