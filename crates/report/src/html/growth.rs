@@ -7,6 +7,9 @@ use crate::format;
 use crate::growth::{self, Growth, Line, Point};
 use stowplan_analysis::Analysis;
 
+/// Share of the width that a label below takes where drawings stand side by side.
+const LABEL: f64 = 0.14;
+
 /// The lines; nothing if no cell has several numbers of rows.
 pub(super) fn growth(analysis: &Analysis) -> String {
     let Some(growth) = growth::growth(analysis) else {
@@ -41,10 +44,14 @@ fn plot(growth: &Growth, line: &Line) -> String {
         plot.line((0.0, at), (1.0, at), "grid");
         plot.label_beside(at, &format::time(tick));
     }
+    let mut labelled = f64::NEG_INFINITY;
     for point in &line.points {
         let at = place(growth, point).0;
         plot.line((at, 0.0), (at, 1.0), "grid");
-        plot.label_below(at, &format::count(point.rows));
+        if at - labelled >= LABEL {
+            plot.label_below(at, &format::count(point.rows));
+            labelled = at;
+        }
     }
     let others = growth.lines.iter();
     for other in others.filter(|other| !std::ptr::eq(*other, line)) {
