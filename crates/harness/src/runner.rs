@@ -188,6 +188,9 @@ impl<'a> Runner<'a> {
                 }
                 index += 1;
             }
+            if self.time_is_over() {
+                return Ok(RunOutcome::Budget);
+            }
             let Some(more) = steer.follow(&self.plan)? else {
                 return Ok(outcome);
             };

@@ -14,10 +14,7 @@ const BUILT_IN: &[(&str, &str)] = &[
         "intern-v-extern",
         include_str!("../../../studies/intern-v-extern.toml"),
     ),
-    (
-        "in-memory",
-        include_str!("../../../studies/in-memory.toml"),
-    ),
+    ("in-memory", include_str!("../../../studies/in-memory.toml")),
     (
         "blob-or-not",
         include_str!("../../../studies/blob-or-not.toml"),
