@@ -88,7 +88,7 @@ pub(crate) struct RunOptions {
     /// A database, or a directory of files.
     #[arg(value_name = "DB|DIR")]
     pub(crate) place: PathBuf,
-    /// Visit blobs by rising key [default].
+    /// Visit blobs by rising key, which is the default.
     #[arg(long, overrides_with_all = ["desc", "random"], help_heading = "As in kvtest")]
     pub(crate) asc: bool,
     /// Visit blobs by falling key.
