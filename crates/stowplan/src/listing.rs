@@ -42,12 +42,12 @@ pub(crate) fn stores(name: Option<&str>) -> Result<Exit, CliError> {
                         version.split_whitespace().next().unwrap_or_default()
                     )
                 });
-                anstream::println!(
-                    "{:<10}{}{}",
-                    kind.name(),
-                    kind.about(),
-                    engine.unwrap_or_default()
-                );
+                let about = format!("{}{}", kind.about(), engine.unwrap_or_default());
+                let mut name = kind.name();
+                for line in wrap(&about, 62) {
+                    anstream::println!("{name:<16}{line}");
+                    name = "";
+                }
             }
             anstream::println!("\n'stowplan stores NAME' lists a store's settings.");
         }
