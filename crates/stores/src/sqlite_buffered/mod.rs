@@ -77,7 +77,7 @@ const TABLE: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
 
 /// How long a connection waits for a lock on the database on disk. This store's own threads may
 /// hold it, with journals other than wal, so waiting is part of what an operation costs here.
-const BUSY_WAIT: Duration = Duration::from_secs(1);
+const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// An SQLite database behind two others in memory. See the module.
 pub(crate) struct SqliteBuffered;
