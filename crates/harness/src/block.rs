@@ -204,6 +204,8 @@ impl Loop<'_> {
             PerTransaction::All => u64::MAX,
             PerTransaction::Operations(n) => u64::from(n),
         };
+        // Made once: between two statements nothing is allocated.
+        let mut values: Vec<(Key, &[u8])> = Vec::with_capacity(rows);
         for part in window {
             for chunk in part.chunks(rows) {
                 if group > 1 && *self.open == 0 {
@@ -211,8 +213,8 @@ impl Loop<'_> {
                     clock.resume();
                 }
                 let keys = chunk.iter().map(|raw| Step::decode(raw).key);
-                let values: Vec<(Key, &[u8])> =
-                    keys.map(|key| (Key(key), dataset.value(key))).collect();
+                values.clear();
+                values.extend(keys.map(|key| (Key(key), dataset.value(key))));
                 self.session.insert_many(&values)?;
                 self.done.bytes += values.iter().map(|(_, v)| v.len() as u64).sum::<u64>();
                 clock.operation();
