@@ -82,6 +82,7 @@ fn run(hub: &Hub) {
 /// Carries the layer over in one transaction, and returns an empty one to take its place.
 fn carry_over<'h>(hub: &'h Hub, link: &mut Option<Link<'h>>) -> Result<Layer> {
     let empty = Layer::new(hub.statements)?;
+    let _alone = hub.writing_disk();
     let link = match link {
         Some(link) => link,
         None => link.insert(hub.base.connect().map_err(ours)?),

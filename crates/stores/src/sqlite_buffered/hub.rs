@@ -8,7 +8,9 @@ use crate::sqlite::options::Statements;
 use crate::{Result, StoreError};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use std::time::{Duration, Instant};
 
 /// A transaction that is open for longer keeps nobody waiting: whoever needs it to end gets an
@@ -33,6 +35,10 @@ pub(super) struct Hub {
     generation: AtomicU64,
     /// The connections that were ever made: each has a number of its own.
     connections: AtomicU64,
+    /// Whose turn it is at the database on disk, where its readers and its writer get in each
+    /// other's way. SQLite's own locks would have to be polled for, and whoever is held up for
+    /// long enough would be refused.
+    disk: RwLock<()>,
 }
 
 impl Hub {
@@ -49,7 +55,21 @@ impl Hub {
             buffered: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             connections: AtomicU64::new(0),
+            disk: RwLock::new(()),
         })
+    }
+
+    /// Keeps the carrier from the database on disk, where it would be in the way. Nobody may
+    /// wait for a turn meanwhile: its holder may wait for the disk.
+    pub(super) fn reading_disk(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        let guard = || self.disk.read().unwrap_or_else(PoisonError::into_inner);
+        (!self.readers_apart).then(guard)
+    }
+
+    /// Keeps readers from the database on disk, where they would be in the way.
+    pub(super) fn writing_disk(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        let guard = || self.disk.write().unwrap_or_else(PoisonError::into_inner);
+        (!self.readers_apart).then(guard)
     }
 
     /// The number of a new connection.

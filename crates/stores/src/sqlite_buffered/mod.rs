@@ -45,9 +45,10 @@
 //! are in memory only. They are not given up before the store itself goes, after a last attempt.
 //!
 //! **Threads.** Writers take turns: one that finds another's transaction open waits, and so does
-//! a reader once that transaction has changed something. A read transaction saves the locking of
-//! the database on disk; it is no snapshot, and each read shows what was committed last. So does
-//! each row of a scan. With journals other than wal, a read transaction keeps carry-overs waiting.
+//! a reader once that transaction has changed something. With journal=wal a read
+//! transaction saves the locking of the database on disk; it is no snapshot, and each read shows
+//! what was committed last. So does each row of a scan. With other journals a read of the disk
+//! waits for a carry-over to end, and a carry-over for the reads that are going on.
 
 mod carrier;
 mod hub;
@@ -75,8 +76,8 @@ const DATABASE_FILE: &str = "kv.db";
 /// The table on disk, as the store `sqlite` has it.
 const TABLE: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
 
-/// How long a connection waits for a lock on the database on disk. This store's own threads may
-/// hold it, with journals other than wal, so waiting is part of what an operation costs here.
+/// How long a connection waits for a lock on the database on disk that another process holds.
+/// This store's own threads wait for each other without polling (see [`hub::Hub`]).
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// An SQLite database behind two others in memory. See the module.

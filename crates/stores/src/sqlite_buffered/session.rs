@@ -63,6 +63,7 @@ impl<'c> BufferedSession<'c> {
                 Held::Nothing => {}
             }
         }
+        let _undisturbed = self.hub.reading_disk();
         self.disk.renew(self.hub.generation())?;
         self.disk.visit(key, k, visit)
     }
@@ -76,6 +77,7 @@ impl<'c> BufferedSession<'c> {
                 Held::Nothing => {}
             }
         }
+        let _undisturbed = self.hub.reading_disk();
         self.disk.renew(self.hub.generation())?;
         self.disk.size(key, k)
     }
@@ -195,9 +197,9 @@ impl Session for BufferedSession<'_> {
             Access::Read => Open::Reading,
             Access::Write => Open::Writing(self.hub.take_turn(self.number, true)?),
         };
-        // With other journals, a long transaction that writes would keep the carrier waiting,
-        // and the carrier's failure would undo it.
-        if access == Access::Read || self.hub.readers_apart {
+        // With other journals it would keep the carrier waiting, and with it whoever waits for
+        // room: perhaps the transaction that this one waits for.
+        if self.hub.readers_apart {
             self.disk.begin(self.hub.generation())?;
         }
         self.open = Some(open);
@@ -273,6 +275,7 @@ impl Session for BufferedSession<'_> {
         while let Some(from) = next.filter(|_| rows.left > 0) {
             let overlay = self.overlay(from, rows.left)?;
             next = overlay.upto.checked_add(1);
+            let _undisturbed = self.hub.reading_disk();
             self.disk.renew(self.hub.generation())?;
             overlay.merge(&mut self.disk, from, &mut rows)?;
         }

@@ -51,6 +51,7 @@ fn base(directory: &Path, options: &Options) -> Base {
 
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        let _undisturbed = self.hub.reading_disk();
         Ok(Box::new(BufferedConnection {
             store: self,
             number: self.hub.number_connection(),
@@ -85,6 +86,7 @@ struct BufferedConnection<'s> {
 
 impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        let _undisturbed = self.store.hub.reading_disk();
         let (connection, _) = self.link.begin_session().map_err(ours)?;
         connection
             .busy_timeout(BUSY_WAIT)
@@ -96,6 +98,7 @@ impl Connection for BufferedConnection<'_> {
     /// What SQLite reports of the database on disk; the window is this program's own doing, so
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
+        let _undisturbed = self.store.hub.reading_disk();
         let mut effective = self.store.settings.clone();
         let reported = self.link.effective_settings().map_err(ours)?;
         for (name, value) in reported.iter() {
@@ -109,6 +112,7 @@ impl Connection for BufferedConnection<'_> {
     /// Carries everything over, also what other connections have committed.
     fn close(self: Box<Self>) -> Result<()> {
         let drained = self.store.hub.drain("close");
+        let _undisturbed = self.store.hub.reading_disk();
         drained.and(self.link.close().map_err(ours))
     }
 }
