@@ -8,7 +8,8 @@
 //! offset  bytes  content
 //!      0      8  "STOWSEQ1"
 //!      8      8  number of records n, at least 1
-//!     16   16 n  records: key u64, size of its value in bytes u32, u32: 1 if a mix overwrites it
+//!     16   16 n  records: key u64, size of its value in bytes u32, what is done u16 (0 read,
+//!                 1 overwrite, 2 modify, 3 insert, 4 delete, 5 scan), values to scan u16
 //! ```
 //!
 //! Integers are little-endian. The size stands beside the key so that a worker can check the
@@ -21,7 +22,7 @@ use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use stowplan_model::{AccessOrder, Workload};
+use stowplan_model::{AccessOrder, Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
@@ -36,8 +37,10 @@ pub struct Step {
     pub key: u64,
     /// Size of its value, in bytes.
     pub bytes: u32,
-    /// Whether a mix overwrites it; other operations do not look.
-    pub write: bool,
+    /// What is done.
+    pub action: Action,
+    /// Values that a scan visits; 0 for anything else.
+    pub rows: u16,
 }
 
 /// One step as it lies in the file.
@@ -48,11 +51,32 @@ impl Step {
     #[must_use]
     #[inline]
     pub fn decode(raw: &RawStep) -> Self {
-        let [k0, k1, k2, k3, k4, k5, k6, k7, b0, b1, b2, b3, w, ..] = *raw;
+        let [
+            k0,
+            k1,
+            k2,
+            k3,
+            k4,
+            k5,
+            k6,
+            k7,
+            b0,
+            b1,
+            b2,
+            b3,
+            a0,
+            _,
+            r0,
+            r1,
+        ] = *raw;
         Self {
             key: u64::from_le_bytes([k0, k1, k2, k3, k4, k5, k6, k7]),
             bytes: u32::from_le_bytes([b0, b1, b2, b3]),
-            write: w != 0,
+            action: Action::ALL
+                .get(usize::from(a0))
+                .copied()
+                .unwrap_or_default(),
+            rows: u16::from_le_bytes([r0, r1]),
         }
     }
 
@@ -60,7 +84,8 @@ impl Step {
         let mut raw = [0; RECORD_BYTES];
         raw[..8].copy_from_slice(&self.key.to_le_bytes());
         raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
-        raw[12] = u8::from(self.write);
+        raw[12] = self.action as u8;
+        raw[14..].copy_from_slice(&self.rows.to_le_bytes());
         raw
     }
 }

@@ -1,6 +1,6 @@
 //! What a store can do with given settings, and what it takes on disk.
 
-use crate::{Delivery, DurabilityClaim, Operation};
+use crate::{Action, Delivery, DurabilityClaim, Operation, Workload};
 use serde::{Deserialize, Serialize};
 
 /// What a store can do with the settings it was given; plans are checked against this before
@@ -17,7 +17,10 @@ pub struct Capabilities {
     pub resizes: bool,
     /// What an acknowledged overwrite survives.
     pub durability: DurabilityClaim,
-    /// Whether several threads may write at the same time, each with its own connection.
+    /// Whether several threads may use it at the same time, each with its own connection.
+    #[serde(default)]
+    pub threads: bool,
+    /// Whether several of them may write at the same time without waiting for each other.
     pub parallel_writers: bool,
     /// Whether the data survives closing the store (a memory database does not).
     pub persistent: bool,
@@ -33,14 +36,28 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Whether it can run this operation as a workload.
+    /// The first action of a workload that it cannot do, if there is one.
     #[must_use]
-    pub fn can(&self, operation: Operation) -> bool {
-        let has = |operation| self.operations.contains(&operation);
-        match operation {
-            Operation::Mix => has(Operation::Read) && has(Operation::Overwrite),
-            operation => has(operation),
-        }
+    pub fn missing(&self, workload: &Workload) -> Option<Operation> {
+        let needed = |action: Action| match action {
+            Action::Read => vec![Operation::Read],
+            Action::Overwrite => vec![Operation::Overwrite],
+            Action::Modify => vec![Operation::Read, Operation::Overwrite],
+            Action::Insert => vec![Operation::Insert],
+            Action::Delete => vec![Operation::Delete],
+            Action::Scan => vec![Operation::Scan],
+        };
+        let operations = match workload.operation {
+            Operation::Mix => workload
+                .mix
+                .iter()
+                .flat_map(|mix| mix.actions())
+                .flat_map(needed)
+                .collect(),
+            operation => vec![operation],
+        };
+        let lacks = |operation: &Operation| !self.operations.contains(operation);
+        operations.into_iter().find(lacks)
     }
 }
 

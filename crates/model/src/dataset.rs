@@ -145,12 +145,15 @@ pub enum Content {
         /// Compressed size over size, from 0 to 1.
         ratio: f64,
     },
+    /// Text: random GUIDs of 36 characters, one after the other.
+    Guid,
 }
 
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Random => f.pad("random"),
+            Self::Guid => f.pad("GUID text"),
             Self::Compressible { ratio } => {
                 write!(f, "compressible to {:.0}%", ratio * 100.0)
             }

@@ -55,19 +55,72 @@ impl fmt::Display for Durability {
     }
 }
 
-/// A durability class, and whether replacing one value is atomic in it.
+/// A durability class, whether replacing one value is atomic in it, and whether it begins later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DurabilityClaim {
     /// The class.
     pub class: Durability,
     /// Whether a crash leaves either the old value or the new one, never a mixture.
     pub atomic: bool,
+    /// Whether the last acknowledged writes can vanish even when only the process is killed; what
+    /// is left is in order, as the class says.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub delayed: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl DurabilityClaim {
+    /// Whether it keeps the promise of a class for every write that is acknowledged. A delayed one
+    /// keeps none of them.
+    #[must_use]
+    pub fn keeps(&self, least: Durability) -> bool {
+        self.class >= least && (!self.delayed || least == Durability::None)
+    }
+
+    /// Whether it promises at least what another one does, in every respect.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        self.class >= other.class && self.atomic >= other.atomic && self.delayed <= other.delayed
+    }
 }
 
 impl fmt::Display for DurabilityClaim {
-    /// `consistent, atomic` or `none`.
+    /// `consistent, atomic`, `consistent, atomic, delayed` or `none`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let atomic = if self.atomic { ", atomic" } else { "" };
-        f.pad(&format!("{}{atomic}", self.class))
+        let delayed = if self.delayed { ", delayed" } else { "" };
+        f.pad(&format!("{}{atomic}{delayed}", self.class))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(class: Durability, delayed: bool) -> DurabilityClaim {
+        DurabilityClaim {
+            class,
+            atomic: true,
+            delayed,
+        }
+    }
+
+    #[test]
+    fn a_delayed_claim_keeps_no_promise_for_the_last_writes_and_covers_only_its_like() {
+        let (at_once, later) = (
+            claim(Durability::Consistent, false),
+            claim(Durability::Consistent, true),
+        );
+        for least in Durability::ALL {
+            assert_eq!(at_once.keeps(least), least <= Durability::Consistent);
+            assert_eq!(later.keeps(least), least == Durability::None);
+        }
+        assert!(at_once.covers(&later) && !later.covers(&at_once));
+        assert!(!later.covers(&claim(Durability::ProcessCrash, false)));
+        assert_eq!(later.to_string(), "consistent, atomic, delayed");
     }
 }

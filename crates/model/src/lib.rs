@@ -44,5 +44,6 @@ pub use study::{
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{
-    AccessOrder, CacheState, Delivery, Operation, PerTransaction, Workload, WorkloadSpec,
+    AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
+    WorkloadSpec,
 };

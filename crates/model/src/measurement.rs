@@ -1,6 +1,6 @@
 //! What one worker reports for one block.
 
-use crate::{CellId, Footprint};
+use crate::{Action, CellId, Footprint};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,9 +38,10 @@ pub struct Measurement {
     pub lead_in_operations: u64,
     /// Wall time, by the monotonic clock.
     pub wall_ns: u64,
-    /// Time the thread was ready but waited for a CPU, within the wall time.
+    /// Time the thread was ready but waited for a CPU, within the wall time. Nothing for several
+    /// threads: they wait for each other, and that is part of what they do.
     pub run_delay_ns: Option<u64>,
-    /// CPU time of the measuring thread.
+    /// CPU time of the measuring thread; of several, of all of them.
     pub thread_cpu_ns: u64,
     /// CPU time of the whole worker process.
     pub process_cpu_ns: u64,
@@ -66,6 +67,9 @@ pub struct Measurement {
     pub syncs: SyncCalls,
     /// Transactions committed within the timed window.
     pub commits: u64,
+    /// Transactions that the engine refused because of another one, and that were tried again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub conflicts: u64,
     /// Parts of the run that lie outside the timed window.
     pub outside: WallBreakdown,
     /// Largest resident set of the worker up to now (`VmHWM`).
@@ -81,10 +85,21 @@ pub struct Measurement {
     pub page_fill: Option<f64>,
     /// Pages found in the page cache before a cold block.
     pub residency: Option<Residency>,
+    /// Bytes sent to storage while written data was brought to rest, after the timed window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_write_bytes: Option<u64>,
     /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
     pub latency: Option<String>,
+    /// The same of a mix, by what the operations did.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub latencies: BTreeMap<Action, String>,
     /// When the block began, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Measurement {

@@ -23,8 +23,18 @@ pub enum Operation {
     Overwrite,
     /// Add one value to a store that is empty before the block, and thrown away after it.
     Insert,
-    /// Read one value or overwrite it, in the proportion that the workload says.
+    /// Remove one value from a store that holds the whole dataset before the block, and is thrown
+    /// away after it.
+    Delete,
+    /// Visit values by rising key, from one key on.
+    Scan,
+    /// Several of these, in the proportion that the workload says.
     Mix,
+    /// Make an empty table (a store that names its collections otherwise: what it has instead) in
+    /// a store that has none.
+    CreateTable,
+    /// Remove the table with everything in it.
+    DropTable,
 }
 
 impl Operation {
@@ -35,17 +45,152 @@ impl Operation {
             Self::Read => "read",
             Self::Overwrite => "overwrite",
             Self::Insert => "insert",
+            Self::Delete => "delete",
+            Self::Scan => "scan",
             Self::Mix => "mix",
+            Self::CreateTable => "create-table",
+            Self::DropTable => "drop-table",
         }
     }
 
-    /// Whether it changes the store.
+    /// Whether it changes the store. A mix does by definition: its proportions need not be asked.
     #[must_use]
     pub fn writes(self) -> bool {
+        !matches!(self, Self::Read | Self::Scan)
+    }
+}
+
+/// What one step of a mix does.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Read one value whole.
+    #[default]
+    Read,
+    /// Replace one value by another of the same size.
+    Overwrite,
+    /// Read one value, then replace it, in the same transaction (YCSB's read-modify-write).
+    Modify,
+    /// Add one value under a new key, above all others.
+    Insert,
+    /// Remove one value.
+    Delete,
+    /// Visit values by rising key, from one key on.
+    Scan,
+}
+
+impl Action {
+    /// All of them, in the order of their codes in a sequence.
+    pub const ALL: [Self; 6] = [
+        Self::Read,
+        Self::Overwrite,
+        Self::Modify,
+        Self::Insert,
+        Self::Delete,
+        Self::Scan,
+    ];
+
+    /// Its name in files and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Read => false,
-            Self::Overwrite | Self::Insert | Self::Mix => true,
+            Self::Read => "read",
+            Self::Overwrite => "overwrite",
+            Self::Modify => "modify",
+            Self::Insert => "insert",
+            Self::Delete => "delete",
+            Self::Scan => "scan",
         }
+    }
+
+    /// Whether it writes a value.
+    #[must_use]
+    pub fn puts(self) -> bool {
+        matches!(self, Self::Overwrite | Self::Modify | Self::Insert)
+    }
+}
+
+word_display!(Action);
+
+/// The proportions of a mix: of as many operations as the parts add up to, so many are of each
+/// kind. They lie at distances as equal as can be, so that blocks differ in nothing but their
+/// keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mix {
+    /// Parts of [`Action::Read`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub read: u16,
+    /// Parts of [`Action::Overwrite`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub overwrite: u16,
+    /// Parts of [`Action::Modify`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub modify: u16,
+    /// Parts of [`Action::Insert`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub insert: u16,
+    /// Parts of [`Action::Delete`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub delete: u16,
+    /// Parts of [`Action::Scan`].
+    #[serde(skip_serializing_if = "is_none_of_it")]
+    pub scan: u16,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none_of_it(parts: &u16) -> bool {
+    *parts == 0
+}
+
+impl Mix {
+    /// The most parts of a mix.
+    pub const MOST_PARTS: u32 = 1_000;
+
+    /// How many parts there are of an action.
+    #[must_use]
+    pub fn parts(&self, action: Action) -> u16 {
+        match action {
+            Action::Read => self.read,
+            Action::Overwrite => self.overwrite,
+            Action::Modify => self.modify,
+            Action::Insert => self.insert,
+            Action::Delete => self.delete,
+            Action::Scan => self.scan,
+        }
+    }
+
+    /// All parts together.
+    #[must_use]
+    pub fn total(&self) -> u32 {
+        let parts = Action::ALL.iter().map(|action| self.parts(*action));
+        parts.map(u32::from).sum()
+    }
+
+    /// The actions it has.
+    pub fn actions(&self) -> impl Iterator<Item = Action> + '_ {
+        let has = |action: &Action| self.parts(*action) > 0;
+        Action::ALL.into_iter().filter(has)
+    }
+
+    /// Its shortest sequence of actions, which repeats: at each step comes the action that is
+    /// furthest behind its share (smooth weighted round robin).
+    #[must_use]
+    pub fn pattern(&self) -> Vec<Action> {
+        let total = i64::from(self.total());
+        let mut behind = [0_i64; Action::ALL.len()];
+        let step = |_| {
+            for (behind, action) in behind.iter_mut().zip(Action::ALL) {
+                *behind += i64::from(self.parts(action));
+            }
+            // The last of equals: the first is reading, with which a block may begin at leisure.
+            let next = (0..behind.len()).max_by_key(|n| behind[*n]).unwrap_or(0);
+            behind[next] -= total;
+            Action::ALL[next]
+        };
+        (0..total).map(step).collect()
     }
 }
 
@@ -60,6 +205,16 @@ pub enum AccessOrder {
     Ascending,
     /// By falling key.
     Descending,
+    /// Random keys, drawn with replacement.
+    Uniform,
+    /// Random keys, a few of them most of the time: rank n with a probability proportional to
+    /// n^-0.99, the ranks scattered over the keys (Gray et al. 1994, as YCSB has it).
+    Zipfian,
+    /// As zipfian, but the newest keys are the popular ones.
+    Latest,
+    /// Each key lives within the block: it is inserted, then overwritten and read as often as the
+    /// mix says, then deleted, before the next one comes.
+    Lifecycle,
 }
 
 impl AccessOrder {
@@ -70,7 +225,20 @@ impl AccessOrder {
             Self::Random => "random",
             Self::Ascending => "ascending",
             Self::Descending => "descending",
+            Self::Uniform => "uniform",
+            Self::Zipfian => "zipfian",
+            Self::Latest => "latest",
+            Self::Lifecycle => "lifecycle",
         }
+    }
+
+    /// Whether a key may come more than once.
+    #[must_use]
+    pub fn repeats(self) -> bool {
+        matches!(
+            self,
+            Self::Uniform | Self::Zipfian | Self::Latest | Self::Lifecycle
+        )
     }
 }
 
@@ -194,10 +362,15 @@ pub struct Workload {
     pub cache: CacheState,
     /// Operations per block; none: as many as last about 25 ms (R4).
     pub operations: Option<u32>,
-    /// Of a mix, how many of a hundred operations overwrite; 1 to 99. They lie at equal distances,
-    /// so that blocks differ in nothing but their keys.
+    /// The proportions of a mix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_percent: Option<u8>,
+    pub mix: Option<Mix>,
+    /// Scans visit from 1 to so many values, each number equally often; 100 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan_rows: Option<u16>,
+    /// Threads that share the operations of a block, each with its own connection; 1 unless given.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub threads: u32,
     /// Of inserts, how many rows one statement adds; 1 unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_statement: Option<u32>,
@@ -209,6 +382,15 @@ pub struct Workload {
     /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub age: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_one(threads: &u32) -> bool {
+    *threads == 1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -223,60 +405,147 @@ impl Default for Workload {
 }
 
 impl Workload {
+    /// The most threads.
+    pub const MOST_THREADS: u32 = 1_024;
+
     /// What is wrong with it, if anything is.
     ///
     /// # Errors
-    /// A mix without its proportion, a proportion of something else, or one that is none; no
-    /// operations.
+    /// Parts that do not go together; the message names them.
     pub fn check(&self) -> Result<(), String> {
-        match (self.operation, self.write_percent) {
-            (Operation::Mix, None) => Err(
-                "a mix needs write_percent, how many of a hundred operations overwrite".to_owned(),
-            ),
-            (Operation::Mix, Some(percent)) if !(1..=99).contains(&percent) => {
-                Err(format!("write_percent must be from 1 to 99, not {percent}"))
-            }
-            (Operation::Read | Operation::Overwrite | Operation::Insert, Some(_)) => Err(format!(
-                "write_percent is for operation = \"mix\", and this one is \"{}\"",
-                self.operation
-            )),
-            (operation, _)
-                if operation != Operation::Insert && self.rows_per_statement.is_some() =>
-            {
+        self.check_mix()?;
+        self.check_order()?;
+        let operation = self.operation;
+        match () {
+            () if operation != Operation::Insert && self.rows_per_statement.is_some() => {
                 Err(format!(
                     "rows_per_statement is for operation = \"insert\", and this one is \"{operation}\""
                 ))
             }
-            (Operation::Insert, _) if self.rows_per_statement == Some(0) => {
+            () if self.rows_per_statement == Some(0) => {
                 Err("rows_per_statement must be at least 1".to_owned())
             }
-            (Operation::Insert, _) if self.age > 0 || self.cache == CacheState::Cold => {
-                Err("inserts go into an empty store, which is neither old nor cold".to_owned())
+            () if self.rows_per_statement.is_some() && self.threads > 1 => {
+                Err("rows_per_statement is for one thread".to_owned())
             }
-            _ if self.sample_of.is_some_and(|all| {
-                self.operations
-                    .is_none_or(|measured| u64::from(measured) >= all)
-            }) =>
+            () if self.scan_rows.is_some() && !self.scans() => {
+                Err("scan_rows is for scans, and this workload has none".to_owned())
+            }
+            () if self.scan_rows == Some(0) => Err("scan_rows must be at least 1".to_owned()),
+            () if !(1..=Self::MOST_THREADS).contains(&self.threads) => Err(format!(
+                "threads must be from 1 to {}, not {}",
+                Self::MOST_THREADS,
+                self.threads
+            )),
+            () if self.is_about_tables() && (self.threads > 1 || self.operations.is_some()) => {
+                Err(format!(
+                    "operation = \"{operation}\" is one operation of one thread; leave out threads and operations"
+                ))
+            }
+            () if self.changes_keys() && (self.age > 0 || self.cache == CacheState::Cold) => {
+                Err("what adds or removes values goes to a store of its own, which is neither old nor cold".to_owned())
+            }
+            () if self
+                .sample_of
+                .is_some_and(|all| self.operations.is_none_or(|n| u64::from(n) >= all)) =>
             {
                 Err("sample_of needs operations, and fewer of them".to_owned())
             }
-            _ if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
+            () if self.operations == Some(0) => Err("operations must be at least 1".to_owned()),
+            () => Ok(()),
+        }
+    }
+
+    fn check_mix(&self) -> Result<(), String> {
+        match (self.operation, self.mix) {
+            (Operation::Mix, None) => Err(
+                "a mix needs its proportions, such as mix = { read = 90, overwrite = 10 }"
+                    .to_owned(),
+            ),
+            (Operation::Mix, Some(mix)) if !(1..=Mix::MOST_PARTS).contains(&mix.total()) => {
+                Err(format!(
+                    "the parts of a mix must add up to at least 1 and at most {}, not {}",
+                    Mix::MOST_PARTS,
+                    mix.total()
+                ))
+            }
+            (Operation::Mix, Some(_)) | (_, None) => Ok(()),
+            (operation, Some(_)) => Err(format!(
+                "mix is for operation = \"mix\", and this one is \"{operation}\""
+            )),
+        }
+    }
+
+    fn check_order(&self) -> Result<(), String> {
+        let mix = self.mix.unwrap_or_default();
+        match self.order {
+            AccessOrder::Lifecycle if mix.insert != 1 || mix.delete != 1 || mix.scan > 0 => Err(
+                "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan"
+                    .to_owned(),
+            ),
+            order
+                if order.repeats()
+                    && matches!(self.operation, Operation::Insert | Operation::Delete) =>
+            {
+                Err(format!(
+                    "a value is added or removed once, so order = \"{order}\" is not for operation = \"{}\"",
+                    self.operation
+                ))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Whether the step at this position of a sequence overwrites.
+    /// The actions of its steps, which repeat. What a table is made or dropped by is none.
     #[must_use]
-    pub fn writes_at(&self, position: u64) -> bool {
-        match (self.operation, self.write_percent) {
-            (Operation::Read, _) => false,
-            (Operation::Overwrite | Operation::Insert, _) => true,
-            (Operation::Mix, percent) => {
-                let percent = u64::from(percent.unwrap_or(50));
-                let position = position % 100;
-                position * percent / 100 < (position + 1) * percent / 100
-            }
+    pub fn pattern(&self) -> Vec<Action> {
+        match self.operation {
+            Operation::Read | Operation::CreateTable | Operation::DropTable => vec![Action::Read],
+            Operation::Overwrite => vec![Action::Overwrite],
+            Operation::Insert => vec![Action::Insert],
+            Operation::Delete => vec![Action::Delete],
+            Operation::Scan => vec![Action::Scan],
+            Operation::Mix => self.mix.unwrap_or_default().pattern(),
         }
+    }
+
+    /// Whether there are scans in it.
+    #[must_use]
+    pub fn scans(&self) -> bool {
+        self.operation == Operation::Scan || self.mix.is_some_and(|mix| mix.scan > 0)
+    }
+
+    /// The most values that a scan of it visits.
+    #[must_use]
+    pub fn longest_scan(&self) -> u16 {
+        self.scan_rows.unwrap_or(100)
+    }
+
+    /// Whether it makes or drops a table.
+    #[must_use]
+    pub fn is_about_tables(&self) -> bool {
+        matches!(
+            self.operation,
+            Operation::CreateTable | Operation::DropTable
+        )
+    }
+
+    /// Whether other keys are in the store after a block than before. Each block then has a store
+    /// of its own, which is thrown away after it.
+    #[must_use]
+    pub fn changes_keys(&self) -> bool {
+        let mix = self.mix.unwrap_or_default();
+        matches!(self.operation, Operation::Insert | Operation::Delete)
+            || self.is_about_tables()
+            || mix.insert > 0
+            || mix.delete > 0
+    }
+
+    /// Whether the store of a block is empty before it.
+    #[must_use]
+    pub fn begins_empty(&self) -> bool {
+        matches!(self.operation, Operation::Insert | Operation::CreateTable)
+            || self.order == AccessOrder::Lifecycle
     }
 }
 
@@ -297,9 +566,15 @@ pub struct WorkloadSpec {
     pub cache: Option<CacheState>,
     /// See [`Workload::operations`].
     pub operations: Option<u32>,
-    /// See [`Workload::write_percent`].
+    /// See [`Workload::mix`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_percent: Option<u8>,
+    pub mix: Option<Mix>,
+    /// See [`Workload::scan_rows`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan_rows: Option<u16>,
+    /// See [`Workload::threads`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// See [`Workload::rows_per_statement`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_per_statement: Option<u32>,
@@ -322,7 +597,9 @@ impl WorkloadSpec {
             delivery: self.delivery.or(general.delivery),
             cache: self.cache.or(general.cache),
             operations: self.operations.or(general.operations),
-            write_percent: self.write_percent.or(general.write_percent),
+            mix: self.mix.or(general.mix),
+            scan_rows: self.scan_rows.or(general.scan_rows),
+            threads: self.threads.or(general.threads),
             rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
             sample_of: self.sample_of.or(general.sample_of),
             age: self.age.or(general.age),
@@ -340,7 +617,9 @@ impl WorkloadSpec {
             delivery: self.delivery.unwrap_or_default(),
             cache: self.cache.unwrap_or_default(),
             operations: self.operations,
-            write_percent: self.write_percent,
+            mix: self.mix,
+            scan_rows: self.scan_rows,
+            threads: self.threads.unwrap_or(1),
             rows_per_statement: self.rows_per_statement,
             sample_of: self.sample_of,
             age: self.age.unwrap_or(0),
@@ -352,39 +631,156 @@ impl WorkloadSpec {
 mod tests {
     use super::*;
 
-    fn mix(write_percent: Option<u8>) -> Workload {
+    fn mix(mix: Option<Mix>) -> Workload {
         Workload {
             operation: Operation::Mix,
-            write_percent,
+            mix,
             ..Workload::default()
         }
     }
 
+    fn reads_and_writes(overwrite: u16) -> Mix {
+        Mix {
+            read: 100 - overwrite,
+            overwrite,
+            ..Mix::default()
+        }
+    }
+
     #[test]
-    fn a_mix_overwrites_its_share_of_every_hundred_at_equal_distances() {
-        for percent in 1..=99 {
-            let mix = mix(Some(percent));
-            let writes: Vec<u64> = (300..400).filter(|n| mix.writes_at(*n)).collect();
-            assert_eq!(writes.len(), usize::from(percent));
-            let gaps: Vec<u64> = writes.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    fn two_actions_of_a_mix_lie_at_equal_distances() {
+        for parts in 1..=99 {
+            let pattern = reads_and_writes(parts).pattern();
+            let twice = [pattern.clone(), pattern].concat();
+            let positions = 0..twice.len();
+            let rarer = if parts < 50 {
+                Action::Overwrite
+            } else {
+                Action::Read
+            };
+            let of: Vec<usize> = positions.filter(|n| twice[*n] == rarer).collect();
+            assert_eq!(of.len(), 2 * usize::from(parts.min(100 - parts)));
+            let gaps: Vec<usize> = of.windows(2).map(|pair| pair[1] - pair[0]).collect();
             let (least, most) = (gaps.iter().min(), gaps.iter().max());
-            if let (Some(least), Some(most)) = (least, most) {
-                assert!(most - least <= 1, "{percent}: {gaps:?}");
-            }
+            assert!(most.unwrap() - least.unwrap() <= 1, "{parts}: {gaps:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_has_each_action_as_often_as_its_parts_say() {
+        let mix = Mix {
+            read: 7,
+            overwrite: 5,
+            modify: 3,
+            insert: 2,
+            delete: 1,
+            scan: 11,
+        };
+        let pattern = mix.pattern();
+        assert_eq!(pattern.len(), 29);
+        for action in Action::ALL {
+            let times = pattern.iter().filter(|a| **a == action).count();
+            assert_eq!(times, usize::from(mix.parts(action)), "{action}");
         }
     }
 
     #[test]
     fn proportions_belong_to_mixes_and_mixes_need_them() {
-        assert!(mix(Some(30)).check().is_ok());
+        assert!(mix(Some(reads_and_writes(30))).check().is_ok());
         assert!(Workload::default().check().is_ok());
-        for wrong in [mix(None), mix(Some(0)), mix(Some(100))] {
-            assert!(wrong.check().unwrap_err().contains("write_percent"));
+        let too_many = Mix {
+            read: 1_000,
+            scan: 1,
+            ..Mix::default()
+        };
+        for wrong in [mix(None), mix(Some(Mix::default())), mix(Some(too_many))] {
+            assert!(wrong.check().unwrap_err().contains("a mix"));
         }
         let read = Workload {
-            write_percent: Some(10),
+            mix: Some(reads_and_writes(10)),
             ..Workload::default()
         };
         assert!(read.check().unwrap_err().contains("\"read\""));
+    }
+
+    #[test]
+    fn a_life_has_one_beginning_and_one_end() {
+        let life = |insert, delete| Workload {
+            order: AccessOrder::Lifecycle,
+            ..mix(Some(Mix {
+                insert,
+                overwrite: 11,
+                delete,
+                ..Mix::default()
+            }))
+        };
+        assert!(life(1, 1).check().is_ok());
+        assert!(life(1, 1).begins_empty() && life(1, 1).changes_keys());
+        for wrong in [life(2, 1), life(1, 0)] {
+            assert!(wrong.check().unwrap_err().contains("lifecycle"));
+        }
+    }
+
+    #[test]
+    fn what_goes_only_with_another_operation_is_refused_by_name() {
+        let plain = Workload::default;
+        let wrong = [
+            (
+                Workload {
+                    scan_rows: Some(5),
+                    ..plain()
+                },
+                "scan_rows",
+            ),
+            (
+                Workload {
+                    threads: 0,
+                    ..plain()
+                },
+                "threads",
+            ),
+            (
+                Workload {
+                    threads: 9_999,
+                    ..plain()
+                },
+                "threads",
+            ),
+            (
+                Workload {
+                    rows_per_statement: Some(2),
+                    ..plain()
+                },
+                "rows_per_statement",
+            ),
+            (
+                Workload {
+                    operation: Operation::DropTable,
+                    threads: 2,
+                    ..plain()
+                },
+                "drop-table",
+            ),
+            (
+                Workload {
+                    operation: Operation::Delete,
+                    order: AccessOrder::Zipfian,
+                    ..plain()
+                },
+                "zipfian",
+            ),
+            (
+                Workload {
+                    operation: Operation::Delete,
+                    age: 1,
+                    ..plain()
+                },
+                "neither old nor cold",
+            ),
+        ];
+        for (workload, named) in wrong {
+            let message = workload.check().unwrap_err();
+            assert!(message.contains(named), "{message}");
+        }
     }
 }

@@ -56,6 +56,16 @@ pub enum StoreError {
         /// The key.
         key: u64,
     },
+    /// Another connection was in the way: undone and tried again, the transaction may succeed.
+    #[error("{store}: cannot {action} now: {detail}")]
+    Conflict {
+        /// The store.
+        store: &'static str,
+        /// What was attempted.
+        action: String,
+        /// What the engine said.
+        detail: String,
+    },
     /// The system has no memory left.
     #[error("cannot get {bytes} bytes of memory: {source}")]
     Memory {
@@ -77,10 +87,18 @@ impl StoreError {
         }
     }
 
+    /// Whether the transaction may succeed when it is undone and tried again.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Self::Conflict { .. })
+    }
+
     /// The same from `store`, which is built on the store that it came from.
-    pub(crate) fn of(mut self, store: &'static str) -> Self {
+    #[must_use]
+    pub fn of(mut self, store: &'static str) -> Self {
         match &mut self {
             Self::Engine { store: name, .. }
+            | Self::Conflict { store: name, .. }
             | Self::Unsupported { store: name, .. }
             | Self::Damaged { store: name, .. }
             | Self::KeyExists { store: name, .. } => *name = store,
@@ -89,7 +107,8 @@ impl StoreError {
         self
     }
 
-    pub(crate) fn unsupported(
+    /// It cannot do that, with the settings it has.
+    pub fn unsupported(
         store: &'static str,
         what: impl Into<String>,
         why: impl Into<String>,
@@ -101,7 +120,8 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn damaged(store: &'static str, key: Key, detail: impl Into<String>) -> Self {
+    /// A value is not what it was.
+    pub fn damaged(store: &'static str, key: Key, detail: impl Into<String>) -> Self {
         Self::Damaged {
             store,
             key: key.0,
@@ -109,11 +129,15 @@ impl StoreError {
         }
     }
 
-    pub(crate) fn key_exists(store: &'static str, key: Key) -> Self {
+    /// The key is taken.
+    #[must_use]
+    pub fn key_exists(store: &'static str, key: Key) -> Self {
         Self::KeyExists { store, key: key.0 }
     }
 
-    pub(crate) fn memory(bytes: usize, source: io::Error) -> Self {
+    /// The system has no memory left.
+    #[must_use]
+    pub fn memory(bytes: usize, source: io::Error) -> Self {
         Self::Memory { bytes, source }
     }
 }

@@ -46,7 +46,9 @@ impl StoreKind for Null {
             durability: DurabilityClaim {
                 class: Durability::None,
                 atomic: false,
+                delayed: false,
             },
+            threads: true,
             parallel_writers: true,
             persistent: true,
             evictable: false,

@@ -2,6 +2,7 @@
 
 use crate::{StoreError, StoreKind};
 use std::fmt;
+use std::sync::OnceLock;
 use stowplan_model::{
     Capabilities, Setting, SettingError, SettingKind, Settings, StoreSpec, suggestion,
 };
@@ -15,6 +16,9 @@ static VISIBLE: &[&dyn StoreKind] = &[
     &crate::sqlite_buffered::SqliteBuffered,
     &crate::flat::Flat,
 ];
+
+/// Stores from crates of their own, registered by the program that was built with them.
+static REGISTERED: OnceLock<Vec<&'static dyn StoreKind>> = OnceLock::new();
 
 /// Stores that exist for the harness itself: found by name, never listed.
 static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null, &crate::spin::Spin];
@@ -70,10 +74,19 @@ impl fmt::Debug for Resolved {
     }
 }
 
+/// Adds stores from crates of their own. To be called once, before anything else here.
+///
+/// # Panics
+/// It was called before: the program would not have the stores it was built with.
+pub fn register(kinds: Vec<&'static dyn StoreKind>) {
+    let first = REGISTERED.set(kinds).is_ok();
+    assert!(first, "stores are registered once");
+}
+
 /// The stores that are listed, in the order of listing.
-#[must_use]
-pub fn all() -> &'static [&'static dyn StoreKind] {
-    VISIBLE
+pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
+    let registered = REGISTERED.get().into_iter().flatten();
+    VISIBLE.iter().chain(registered).copied()
 }
 
 /// The store of this name, hidden ones included.
@@ -81,12 +94,10 @@ pub fn all() -> &'static [&'static dyn StoreKind] {
 /// # Errors
 /// There is none; the message names the nearest one.
 pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
-    let known = || VISIBLE.iter().map(|kind| kind.name());
-    VISIBLE
-        .iter()
-        .chain(HIDDEN)
+    let known = || all().map(|kind| kind.name());
+    all()
+        .chain(HIDDEN.iter().copied())
         .find(|kind| kind.name() == name)
-        .copied()
         .ok_or_else(|| ResolveError::UnknownStore {
             name: name.to_owned(),
             suggestion: suggestion(name, known()),
@@ -182,7 +193,7 @@ mod tests {
     fn stores_of_the_harness_are_found_but_not_listed() {
         for (name, mistyped) in [("null", "nul"), ("spin", "spni")] {
             assert!(find(name).is_ok());
-            assert!(all().iter().all(|kind| kind.name() != name));
+            assert!(all().all(|kind| kind.name() != name));
             let text = message(mistyped);
             assert!(!text.contains(name), "{text}");
         }

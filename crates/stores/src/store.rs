@@ -1,6 +1,6 @@
 //! The traits that every store implements.
 
-use crate::{Buffer, Key, Result};
+use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Footprint, Setting, Settings};
@@ -189,6 +189,24 @@ pub trait Session {
     fn scan(&mut self, from: Key, limit: usize, visit: &mut dyn FnMut(Key, &[u8]))
     -> Result<usize>;
 
+    /// Makes an empty table where there is none, as a transaction of its own. The other operations
+    /// of this session need not work afterwards.
+    ///
+    /// # Errors
+    /// The engine refuses, or has no such thing.
+    fn create_table(&mut self) -> Result<()> {
+        Err(no_tables("create"))
+    }
+
+    /// Removes the table with everything in it, as a transaction of its own. The other operations
+    /// of this session need not work afterwards.
+    ///
+    /// # Errors
+    /// The engine refuses, or has no such thing.
+    fn drop_table(&mut self) -> Result<()> {
+        Err(no_tables("drop"))
+    }
+
     /// What the engine has counted for this connection since it was opened; empty if it counts
     /// nothing. Costs time, so it is read outside the timed window.
     ///
@@ -197,4 +215,9 @@ pub trait Session {
     fn counters(&mut self) -> Result<Counters> {
         Ok(Counters::default())
     }
+}
+
+#[cold]
+fn no_tables(action: &str) -> StoreError {
+    StoreError::unsupported("this store", format!("{action} a table"), "it has none")
 }

@@ -426,6 +426,7 @@ fn another_durability_promise_is_shown_for_writes_and_forbids_a_fastest() {
     mixed.cells[2].capabilities.durability = DurabilityClaim {
         class: Durability::None,
         atomic: false,
+        delayed: false,
     };
     let blocks = ten(&[("other", 5_000.0)]);
     let reads = outcome(&mixed, &blocks);

@@ -64,6 +64,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
             durability: DurabilityClaim {
                 class: Durability::Durable,
                 atomic: true,
+                delayed: false,
             },
             parallel_writers: false,
             persistent: true,

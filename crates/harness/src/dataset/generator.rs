@@ -110,6 +110,7 @@ impl Generator {
         match self.content {
             Content::Random => fill_random(stream, from, out),
             Content::Compressible { ratio } => fill_compressible(stream, ratio, size, from, out),
+            Content::Guid => fill_guids(stream, from, out),
         }
     }
 }
@@ -180,6 +181,39 @@ fn fill_random(stream: u64, from: usize, out: &mut [u8]) {
         index += 1;
     }
     tail.copy_from_slice(&word(stream, index).to_le_bytes()[..tail.len()]);
+}
+
+/// Characters of a GUID.
+const GUID_BYTES: usize = 36;
+
+/// GUIDs of version 4 as RFC 9562 writes them, one after the other, from the byte `from` on.
+fn fill_guids(stream: u64, from: usize, out: &mut [u8]) {
+    let mut position = from;
+    let mut rest = out;
+    while !rest.is_empty() {
+        let (index, skip) = (position / GUID_BYTES, position % GUID_BYTES);
+        let (part, behind) = rest.split_at_mut(rest.len().min(GUID_BYTES - skip));
+        part.copy_from_slice(&guid(stream, index as u64)[skip..skip + part.len()]);
+        position += part.len();
+        rest = behind;
+    }
+}
+
+fn guid(stream: u64, index: u64) -> [u8; GUID_BYTES] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let halves = [word(stream, 2 * index), word(stream, 2 * index + 1)];
+    let mut nibbles = halves
+        .into_iter()
+        .flat_map(|half| (0..16).map(move |n| (half >> (60 - 4 * n) & 15) as usize));
+    std::array::from_fn(|place| match place {
+        8 | 13 | 18 | 23 => b'-',
+        14 => {
+            nibbles.next();
+            b'4'
+        }
+        19 => DIGITS[8 | nibbles.next().unwrap_or(0) & 3],
+        _ => DIGITS[nibbles.next().unwrap_or(0)],
+    })
 }
 
 /// One word of a stream: wyrand (Wang Yi, wyhash), with the state computed from the index.

@@ -253,6 +253,7 @@ impl Draft {
                     durability: DurabilityClaim {
                         class: self.claim.0,
                         atomic: self.claim.1,
+                        delayed: false,
                     },
                     parallel_writers: false,
                     persistent: true,

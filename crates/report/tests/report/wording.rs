@@ -149,6 +149,7 @@ fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
                 cell.cell.capabilities.durability = DurabilityClaim {
                     class: *class,
                     atomic: true,
+                    delayed: false,
                 };
             }
         }

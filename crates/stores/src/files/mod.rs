@@ -135,6 +135,7 @@ impl Options {
         DurabilityClaim {
             class,
             atomic: self.write == WriteMode::Rename,
+            delayed: false,
         }
     }
 
@@ -164,11 +165,18 @@ impl StoreKind for Files {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
+            operations: vec![
+                Operation::Read,
+                Operation::Overwrite,
+                Operation::Insert,
+                Operation::Delete,
+                Operation::Scan,
+            ],
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,
             durability: options.durability(),
+            threads: true,
             parallel_writers: true,
             persistent: true,
             evictable: true,

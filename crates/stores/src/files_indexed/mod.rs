@@ -66,6 +66,7 @@ impl Options {
         DurabilityClaim {
             class: files.class.min(self.database.durability().class),
             atomic: files.atomic,
+            delayed: false,
         }
     }
 }
@@ -97,11 +98,18 @@ impl StoreKind for FilesIndexed {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
+            operations: vec![
+                Operation::Read,
+                Operation::Overwrite,
+                Operation::Insert,
+                Operation::Delete,
+                Operation::Scan,
+            ],
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,
             durability: options.durability(),
+            threads: true,
             parallel_writers: false,
             persistent: true,
             evictable: true,

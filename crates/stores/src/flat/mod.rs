@@ -86,7 +86,9 @@ impl StoreKind for Flat {
             durability: DurabilityClaim {
                 class: Durability::None,
                 atomic: false,
+                delayed: false,
             },
+            threads: true,
             parallel_writers: true,
             persistent: true,
             evictable: true,

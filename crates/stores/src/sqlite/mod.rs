@@ -83,7 +83,13 @@ impl StoreKind for Sqlite {
         let options = Options::from_settings(settings)?;
         let on_disk = options.location == Location::Disk;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
+            operations: vec![
+                Operation::Read,
+                Operation::Overwrite,
+                Operation::Insert,
+                Operation::Delete,
+                Operation::Scan,
+            ],
             deliveries: match options.api {
                 Api::Sql => vec![Delivery::Copy, Delivery::InPlace],
                 Api::Blob => vec![Delivery::Copy],
@@ -91,6 +97,11 @@ impl StoreKind for Sqlite {
             transactions: true,
             resizes: options.api == Api::Sql,
             durability: options.durability(),
+            threads: match options.location {
+                Location::Disk => !options.exclusive,
+                Location::Shared => true,
+                Location::Memory | Location::Temp => false,
+            },
             parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,

@@ -253,7 +253,11 @@ impl Options {
 }
 
 fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
-    DurabilityClaim { class, atomic }
+    DurabilityClaim {
+        class,
+        atomic,
+        delayed: false,
+    }
 }
 
 #[cfg(test)]

@@ -167,6 +167,7 @@ impl Options {
         DurabilityClaim {
             class: Durability::None,
             atomic: self.database.durability().atomic,
+            delayed: false,
         }
     }
 }
@@ -197,11 +198,18 @@ impl StoreKind for SqliteBuffered {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
+            operations: vec![
+                Operation::Read,
+                Operation::Overwrite,
+                Operation::Insert,
+                Operation::Delete,
+                Operation::Scan,
+            ],
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
             resizes: true,
             durability: options.durability(),
+            threads: true,
             parallel_writers: false,
             persistent: true,
             evictable: true,
