@@ -25,7 +25,7 @@ mod syncs;
 
 pub use buffer::Buffer;
 pub use error::StoreError;
-pub use key::Key;
+pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
 pub use sqlite::{COMMITS_COUNTED, DATABASE_FILE, randomness};
 pub use store::{Access, Connection, Counters, Found, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
