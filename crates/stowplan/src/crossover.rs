@@ -181,7 +181,7 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
         let promise = registry::resolve(spec, MEMORY_BUDGET)?
             .capabilities
             .durability;
-        if promise.class < least {
+        if !promise.keeps(least) {
             return Err(CliError::Usage(format!(
                 "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan stores {}'), or require less",
                 spec.kind
