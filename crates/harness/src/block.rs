@@ -167,7 +167,7 @@ impl<'a> Block<'a> {
             }
             (Operation::Mix, _) => {
                 run.over(window, Access::Write, clock, |session, index, step| {
-                    let found = if step.write {
+                    let found = if step.action.puts() {
                         session.overwrite(Key(step.key), payloads.get(index, step))?
                     } else {
                         session.read_into(Key(step.key), buffer)?
@@ -175,6 +175,9 @@ impl<'a> Block<'a> {
                     expect(step, found)
                 })
             }
+            (operation, _) => Err(HarnessError::invalid(format!(
+                "a {operation} workload cannot be run yet"
+            ))),
         }
     }
 }
@@ -433,9 +436,9 @@ fn payload_bytes(operation: Operation, step: &Step) -> usize {
 /// Whether an operation writes at a step.
 pub(crate) fn writes(operation: Operation, step: &Step) -> bool {
     match operation {
-        Operation::Read => false,
         Operation::Overwrite | Operation::Insert => true,
-        Operation::Mix => step.write,
+        Operation::Mix => step.action.puts(),
+        _ => false,
     }
 }
 

@@ -272,7 +272,7 @@ fn expand(
 fn same_question(a: &Cell, b: &Cell) -> bool {
     let work = |cell: &Cell| {
         let workload = &cell.workload;
-        (workload.operation, workload.write_percent, workload.cache)
+        (workload.operation, workload.mix, workload.cache)
     };
     work(a) == work(b)
 }
@@ -370,8 +370,8 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     let can = &cell.capabilities;
     let workload = &cell.workload;
     let store = &cell.store;
-    if !can.can(workload.operation) {
-        return Some(format!("{store} has no {} workload", workload.operation));
+    if let Some(operation) = can.missing(workload) {
+        return Some(format!("{store} has no {operation} workload"));
     }
     if !workload.operation.writes() && !can.deliveries.contains(&workload.delivery) {
         let known: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
@@ -394,7 +394,7 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     if workload.operation.writes()
         && options
             .durability
-            .is_some_and(|least| can.durability.class < least)
+            .is_some_and(|least| !can.durability.keeps(least))
     {
         return Some(format!("{store} promises only {}", can.durability));
     }

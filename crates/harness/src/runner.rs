@@ -788,10 +788,7 @@ impl Sequences {
 
     /// The same for workloads that visit the same keys in the same way.
     fn name(workload: &Workload) -> String {
-        match workload.write_percent {
-            None => workload.order.to_string(),
-            Some(percent) => format!("{}-{percent}", workload.order),
-        }
+        workload.order.to_string()
     }
 }
 

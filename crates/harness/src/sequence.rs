@@ -80,6 +80,17 @@ impl Step {
         }
     }
 
+    /// One that reads a value.
+    #[must_use]
+    pub fn reading(key: u64, bytes: u32) -> Self {
+        Self {
+            key,
+            bytes,
+            action: Action::Read,
+            rows: 0,
+        }
+    }
+
     fn encode(self) -> RawStep {
         let mut raw = [0; RECORD_BYTES];
         raw[..8].copy_from_slice(&self.key.to_le_bytes());
@@ -121,12 +132,18 @@ pub(crate) fn write_steps(
     size: impl Fn(u64) -> usize,
 ) -> Result<(), HarnessError> {
     write_visits(path, count, |put| {
+        let pattern = workload.pattern();
         let mut position = 0;
         visit_keys(count, workload.order, seed, |key| {
-            let write = workload.writes_at(position);
+            let action = pattern[position % pattern.len()];
             position += 1;
             let bytes = step_bytes(key, size(key) as u64)?;
-            put(Step { key, bytes, write })
+            put(Step {
+                key,
+                bytes,
+                action,
+                rows: 0,
+            })
         })
     })
 }
@@ -176,6 +193,9 @@ fn visit_keys(
         AccessOrder::Ascending => (1..=count).try_for_each(visit),
         AccessOrder::Descending => (1..=count).rev().try_for_each(visit),
         AccessOrder::Random => visit_permuted(count, seed, visit),
+        order => Err(HarnessError::invalid(format!(
+            "order '{order}' cannot be drawn yet"
+        ))),
     }
 }
 
@@ -317,14 +337,19 @@ mod tests {
         let path = directory.path().join("s");
         let mix = Workload {
             operation: stowplan_model::Operation::Mix,
-            write_percent: Some(25),
+            mix: Some(stowplan_model::Mix {
+                read: 3,
+                overwrite: 1,
+                ..Default::default()
+            }),
             ..Workload::default()
         };
         write_steps(&path, 1_000, &mix, 3, |_| 1).unwrap();
         let sequence = Sequence::open(&path).unwrap();
-        let writes = (0..1_000).filter(|i| sequence.get(*i).write).count();
+        let writes = (0..1_000)
+            .filter(|i| sequence.get(*i).action.puts())
+            .count();
         assert_eq!(writes, 250);
-        assert!(!sequence.get(0).write && sequence.get(3).write);
     }
 
     fn sequence(count: u64, order: AccessOrder, seed: u64) -> Sequence {

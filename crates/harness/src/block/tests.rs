@@ -419,18 +419,7 @@ fn payloads_of_nothing_can_be_prepared() {
 #[test]
 fn payloads_drawn_within_the_time_have_their_size_and_differ() {
     let mut payloads = Payloads::Timed(Vec::new());
-    let mut draw = |bytes| {
-        payloads
-            .get(
-                0,
-                &Step {
-                    key: 1,
-                    bytes,
-                    write: false,
-                },
-            )
-            .to_vec()
-    };
+    let mut draw = |bytes| payloads.get(0, &Step::reading(1, bytes)).to_vec();
     let drawn = [draw(100), draw(50), draw(100)];
     assert_eq!(drawn.each_ref().map(Vec::len), [100, 50, 100]);
     assert_ne!(drawn[0], drawn[2]);
@@ -506,7 +495,11 @@ fn a_mix_overwrites_the_steps_that_are_marked_and_reads_the_others() {
         .collect();
     let mut session = Recorder::holding(&steps);
     let mut workload = workload(Operation::Mix, Delivery::Copy, PerTransaction::All);
-    workload.write_percent = Some(25);
+    workload.mix = Some(stowplan_model::Mix {
+        read: 3,
+        overwrite: 1,
+        ..Default::default()
+    });
     let done = run_on(&mut session, &workload, &[&steps, &[]], Timing::Ends).unwrap();
     let total: usize = (1..=20).map(|key| generator.size(key)).sum();
     assert_eq!(done.bytes, total as u64);

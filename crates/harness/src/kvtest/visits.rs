@@ -68,13 +68,8 @@ impl Keys {
         write_visits(file, survey.visited, |put| {
             inspect::values(place, held, &mut |key, bytes| {
                 if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
-                    failed = step_bytes(key, bytes).and_then(|bytes| {
-                        put(Step {
-                            key,
-                            bytes,
-                            write: false,
-                        })
-                    });
+                    failed =
+                        step_bytes(key, bytes).and_then(|bytes| put(Step::reading(key, bytes)));
                 }
                 Ok(())
             })?;
@@ -296,6 +291,9 @@ impl Visits {
                     self.shuffled(to, course.pass, (before, lead_in), put)?;
                     self.shuffled(to, course.pass, (course.position, operations), put)
                 }
+                order => Err(HarnessError::invalid(format!(
+                    "blobs are not visited in the order '{order}' here; random, ascending and descending are possible"
+                ))),
             }
         })?;
         Ok(course.behind(operations, n))
@@ -402,11 +400,7 @@ mod tests {
         write_visits(&file, keys.len() as u64, |put| {
             keys.iter().try_for_each(|key| {
                 let bytes = step_bytes(*key, *key * 10)?;
-                put(Step {
-                    key: *key,
-                    bytes,
-                    write: false,
-                })
+                put(Step::reading(*key, bytes))
             })
         })
         .unwrap();

@@ -8,7 +8,7 @@ use hdrhistogram::serialization::Deserializer;
 use std::collections::BTreeMap;
 use std::fs;
 use stowplan_model::{
-    AccessOrder, BlockKind, BlockTask, CacheState, CellId, Delivery, Measurement, Operation,
+    AccessOrder, BlockKind, BlockTask, CacheState, CellId, Delivery, Measurement, Mix, Operation,
     PayloadSource, PerTransaction, StoreSpec, Verification, Workload,
 };
 
@@ -556,7 +556,11 @@ fn a_mix_raises_the_versions_of_what_it_overwrote_only() {
     let lab = Lab::built("sqlite:journal=wal,synchronous=off");
     let mut job = lab.writes(0, 0, 40);
     job.workload.operation = Operation::Mix;
-    job.workload.write_percent = Some(25);
+    job.workload.mix = Some(Mix {
+        read: 3,
+        overwrite: 1,
+        ..Mix::default()
+    });
     sequence::write(&lab.path("sequence"), &lab.dataset, &job.workload, 0).unwrap();
     let measured = lab.measured(job);
     assert_eq!((measured.operations, measured.commits), (40, 1));

@@ -40,11 +40,7 @@ pub(super) fn verify(
     let mut overwritten = 0;
     for (key, version) in (1..=count).zip(&versions) {
         let bytes = u32::try_from(dataset.size(key)).unwrap_or(u32::MAX);
-        let step = Step {
-            key,
-            bytes,
-            write: false,
-        };
+        let step = Step::reading(key, bytes);
         checker.check(&mut *session, job.workload.delivery, step, *version)?;
         overwritten += u64::from(*version > 0);
         if key % PROGRESS_EVERY == 0 {
