@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::screen::{print, warn};
 use crate::{listing, screen, studies};
 use std::io::{BufReader, stdin, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
 use stowplan_harness::disk;
 use stowplan_harness::interrupt::Interrupt;
@@ -90,7 +90,7 @@ fn measure(
     let interrupt = Interrupt::on_signals()
         .map_err(CliError::io("watch for Ctrl-C for", output.directory()))?;
     let work = match &options.work {
-        Some(parent) => parent.join(format!("stowplan-work-{}", std::process::id())),
+        Some(parent) => work_below(parent)?,
         None => output.directory().join("work"),
     };
     disk::create_work_directory(&work)?;
@@ -118,6 +118,18 @@ fn measure(
         error: Box::new(error),
         result: run.result,
     })
+}
+
+/// A directory of this run below the one that `--work` names. That one is the user's: it says which
+/// file system is measured, and a mistyped one must not be made.
+fn work_below(parent: &Path) -> Result<PathBuf, CliError> {
+    if parent.is_dir() {
+        return Ok(parent.join(format!("stowplan-work-{}", std::process::id())));
+    }
+    Err(CliError::Usage(format!(
+        "--work {}: there is no such directory; create it, or leave --work out to work below the output directory",
+        parent.display()
+    )))
 }
 
 /// Analyses a result, prints it and writes the files beside it. Those that cannot be written are

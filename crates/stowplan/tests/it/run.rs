@@ -217,3 +217,13 @@ fn the_work_directory_is_removed_unless_it_is_to_be_kept() {
     bench.run(&keep).exits(0);
     assert!(entries(&bench.path("out2")).len() > 3);
 }
+
+#[test]
+fn a_work_directory_that_does_not_exist_is_named_and_not_made() {
+    let bench = Bench::new();
+    let arguments = ["study", "small.toml", "--output", "out", "--work", "disc"];
+    bench
+        .run(&arguments)
+        .refuses("--work disc: there is no such directory; create it");
+    assert!(!bench.path("disc").exists() && !bench.path("out").exists());
+}
