@@ -606,12 +606,16 @@ impl WorkloadSpec {
         }
     }
 
-    /// The complete workload; silent fields get their defaults (read, random, one transaction,
+    /// The complete workload; silent fields get their defaults (a mix if it has
+    /// proportions, else read; random, one transaction,
     /// copied, warm, a block of about 25 ms).
     #[must_use]
     pub fn complete(&self) -> Workload {
         Workload {
-            operation: self.operation.unwrap_or(Operation::Read),
+            operation: self.operation.unwrap_or(match self.mix {
+                Some(_) => Operation::Mix,
+                None => Operation::Read,
+            }),
             order: self.order.unwrap_or_default(),
             per_transaction: self.per_transaction.unwrap_or_default(),
             delivery: self.delivery.unwrap_or_default(),
