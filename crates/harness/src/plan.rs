@@ -6,14 +6,14 @@ mod uses;
 pub(crate) use uses::Uses;
 
 use crate::random::scatter_all;
-use crate::{HarnessError, disk, environment};
+use crate::{HarnessError, disk, environment, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use stowplan_analysis::LOOKS;
 use stowplan_model::{
-    CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec,
-    Durability, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings, Study, Workload,
-    format_bytes, suggestion,
+    AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
+    DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
+    Study, Workload, format_bytes, suggestion,
 };
 use stowplan_stores::registry;
 
@@ -237,15 +237,13 @@ fn expand(
     let baseline = cells.remove(position);
     if let Some(cell) = cells.iter().find(|cell| !same_question(cell, &baseline)) {
         return Err(HarnessError::invalid(format!(
-            "comparison '{}': cell '{}' does a {} {} and the baseline '{}' a {} {}, which says \
+            "comparison '{}': cell '{}' does {} and the baseline '{}' {}, which says \
              nothing about either; give it a comparison of its own",
             spec.id,
             cell.key,
-            cell.workload.cache,
-            cell.workload.operation,
+            describe_work(&cell.workload),
             baseline.key,
-            baseline.workload.cache,
-            baseline.workload.operation,
+            describe_work(&baseline.workload),
         )));
     }
     let control = Cell {
@@ -268,13 +266,42 @@ fn expand(
     }))
 }
 
-/// Whether a ratio of these cells compares one kind of work.
+/// Whether a ratio of these cells compares one kind of work: the same steps. Orders in which every
+/// key comes once visit the same keys, so the order may be what is compared.
 fn same_question(a: &Cell, b: &Cell) -> bool {
     let work = |cell: &Cell| {
         let workload = &cell.workload;
-        (workload.operation, workload.mix, workload.cache)
+        (
+            workload.operation,
+            workload.mix,
+            Some(workload.order).filter(|order| order.repeats()),
+            workload.scans().then(|| workload.longest_scan()),
+            workload.cache,
+        )
     };
     work(a) == work(b)
+}
+
+/// What [`same_question`] asks about, in words: `a warm mix of read 90, overwrite 10, zipfian`.
+fn describe_work(workload: &Workload) -> String {
+    let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
+    let scans = workload
+        .scans()
+        .then(|| format!(", scans of up to {}", workload.longest_scan()));
+    format!(
+        "a {} {}{}, {}{}",
+        workload.cache,
+        workload.operation,
+        mix.unwrap_or_default(),
+        workload.order,
+        scans.unwrap_or_default()
+    )
+}
+
+/// `read 90, overwrite 10`.
+fn proportions(mix: &Mix) -> String {
+    let part = |action| format!("{action} {}", mix.parts(action));
+    mix.actions().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn max_rounds(spec: &ComparisonSpec, options: &PlanOptions) -> Result<u32, HarnessError> {
@@ -305,9 +332,10 @@ fn build_cell(
         .map_err(|error| place(error.to_string()))?;
     let mut workload = spec.workload.over(&comparison.workload).complete();
     workload.check().map_err(place)?;
-    if workload.operation == Operation::Insert && workload.operations.is_none() {
+    if workload.changes_keys() && workload.operations.is_none() {
         let dataset = study.datasets.get(&comparison.dataset);
-        workload.operations = dataset.and_then(|dataset| u32::try_from(dataset.count).ok());
+        let all = operations_of_all(&workload, dataset.map_or(0, |dataset| dataset.count));
+        workload.operations = Some(u32::try_from(all).unwrap_or(u32::MAX));
     }
     let role = match () {
         () if key == comparison.baseline => Role::Baseline,
@@ -335,11 +363,21 @@ fn build_cell(
     })
 }
 
+/// How many operations a block has that changes which keys there are, and need not have fewer: as
+/// many as go with a dataset of `count` values.
+fn operations_of_all(workload: &Workload, count: u64) -> u64 {
+    match workload.order {
+        _ if workload.is_about_tables() => 1,
+        AccessOrder::Lifecycle => count.saturating_mul(workload.pattern().len() as u64),
+        _ => count,
+    }
+}
+
 /// What tells a store from those built alike: how a store aged depends on all its settings, and
-/// inserts begin with nothing.
+/// where keys come and go each block makes one of its own.
 fn apart(workload: &Workload, settings: &Settings) -> Option<String> {
-    match workload.operation {
-        Operation::Insert => Some("inserts".to_owned()),
+    match workload {
+        _ if workload.changes_keys() => Some("own".to_owned()),
         _ if workload.age > 0 => Some(short(&format!("{settings}.age{}", workload.age))),
         _ => None,
     }
@@ -373,7 +411,12 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     if let Some(operation) = can.missing(workload) {
         return Some(format!("{store} has no {operation} workload"));
     }
-    if !workload.operation.writes() && !can.deliveries.contains(&workload.delivery) {
+    if workload.threads > 1 && !can.threads {
+        return Some(format!(
+            "{store} is used by one thread at a time; it can run with threads = 1"
+        ));
+    }
+    if reads_single_values(workload) && !can.deliveries.contains(&workload.delivery) {
         let known: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
         return Some(format!(
             "{store} cannot deliver '{}', only {}",
@@ -399,8 +442,35 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
         return Some(format!("{store} promises only {}", can.durability));
     }
     let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
-    (u64::from(workload.operations.unwrap_or(1)) > count)
-        .then(|| format!("a block has more operations than the dataset has values ({count})"))
+    too_few_values(workload, count)
+}
+
+/// Whether values are read one by one: scans lend what they visit, whatever the store.
+fn reads_single_values(workload: &Workload) -> bool {
+    !workload.is_about_tables() && workload.pattern().contains(&Action::Read)
+}
+
+/// Why `count` values are not enough for a block, if they are not.
+fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
+    let operations = u64::from(workload.operations.unwrap_or(1));
+    if workload.order == AccessOrder::Lifecycle {
+        return None;
+    }
+    if workload.order.repeats() {
+        let deleted = sequence::values_deleted(workload, operations);
+        return (deleted > 0 && deleted >= count)
+            .then(|| format!("a block deletes every value that the dataset has ({count})"));
+    }
+    let needed = sequence::values_needed(workload, operations);
+    match () {
+        () if needed <= count => None,
+        () if needed == operations => Some(format!(
+            "a block has more operations than the dataset has values ({count})"
+        )),
+        () => Some(format!(
+            "a block visits {needed} values once each, and the dataset has {count}"
+        )),
+    }
 }
 
 /// Each cell over the baseline, and each pair that a chart shows; where the baseline is alone,
@@ -540,41 +610,67 @@ pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
     comparisons.iter().map(seconds).sum()
 }
 
+/// Typical seconds for one sync of a solid-state disk; a disk that has to reach its platters or
+/// flash for each takes ten times as long.
+const SYNC_SECONDS: f64 = 0.3e-3;
+/// Typical seconds for reading one value from storage.
+const COLD_SECONDS: f64 = 0.3e-3;
+
 /// Typical seconds for one operation.
 fn operation_seconds(cell: &Cell) -> f64 {
     let Workload {
-        cache,
         operation,
         per_transaction,
         ..
     } = &cell.workload;
-    let syncs = cell.capabilities.syncs_per_commit > 0;
-    match (operation, cache, per_transaction) {
-        (Operation::Read, CacheState::Cold, _) => 300e-6,
-        (Operation::Read, CacheState::Warm | CacheState::AsFound, _) => 5e-6,
-        (_, _, PerTransaction::Operations(_)) if syncs => 2e-3,
-        (Operation::Insert, ..) => 3e-6,
-        _ => 120e-6,
+    if matches!(operation, Operation::CreateTable | Operation::DropTable) {
+        return 1e-3;
+    }
+    let pattern = cell.workload.pattern();
+    let each = |actions: &[Action]| -> f64 {
+        let seconds = actions.iter().map(|action| action_seconds(cell, *action));
+        seconds.sum::<f64>() / f64::from(u32::try_from(actions.len().max(1)).unwrap_or(1))
+    };
+    let syncs = match per_transaction {
+        PerTransaction::Operations(n) if operation.writes() => {
+            f64::from(cell.capabilities.syncs_per_commit) / f64::from(*n)
+        }
+        PerTransaction::Operations(_) | PerTransaction::All => 0.0,
+    };
+    each(&pattern) + syncs * SYNC_SECONDS
+}
+
+/// Typical seconds for one action without its commit.
+fn action_seconds(cell: &Cell, action: Action) -> f64 {
+    let cold = cell.workload.cache == CacheState::Cold;
+    let read = if cold { COLD_SECONDS } else { 5e-6 };
+    match action {
+        Action::Read => read,
+        Action::Overwrite => 120e-6,
+        Action::Modify => read + 120e-6,
+        Action::Insert => 3e-6,
+        Action::Delete => 10e-6,
+        Action::Scan => read + f64::from(cell.workload.longest_scan()) / 2.0 * 2e-6,
     }
 }
 
 /// Typical seconds for one cell in one round, its fresh process included.
 fn block_seconds(cell: &Cell) -> f64 {
-    let Workload {
-        operations,
-        cache,
-        operation,
-        ..
-    } = &cell.workload;
+    let workload = &cell.workload;
     let each = operation_seconds(cell);
-    let timed = operations.map_or(0.025, |n| f64::from(n) * each);
+    let timed = workload.operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.
-    let around = if operation.writes() || *cache == CacheState::Cold {
+    let around = if workload.operation.writes() || workload.cache == CacheState::Cold {
         0.2
     } else {
         0.04
     };
-    timed + around
+    // A store of its own is loaded, mostly with as many values as there are operations.
+    let loading = match workload.operations {
+        Some(n) if workload.changes_keys() && !workload.begins_empty() => f64::from(n) * 20e-6,
+        _ => 0.0,
+    };
+    timed + around + loading
 }
 
 /// The plan in words, for `--dry-run`; `keep` as for [`needs`].
@@ -627,10 +723,17 @@ fn describe_cell(cell: &Cell) -> String {
     } else {
         String::new()
     };
+    let workload = &cell.workload;
+    let mix = workload
+        .mix
+        .map(|mix| format!("; mix of {}", proportions(&mix)));
+    let threads = (workload.threads > 1).then(|| format!("; {} threads", workload.threads));
     format!(
-        "{}; {}{durability}{}",
+        "{}; {}{}{}{durability}{}",
         cell.store,
-        cell.workload.per_transaction,
+        workload.per_transaction,
+        mix.unwrap_or_default(),
+        threads.unwrap_or_default(),
         describe_sample(cell)
     )
 }

@@ -29,8 +29,8 @@ use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Extension, Measurement, Operation, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
-    RunOutcome, SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
+    Extension, Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
+    SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -433,7 +433,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
-        let sequences = self.write_sequences(comparison, u32::MAX)?;
+        let sequences = self.write_sequences(comparison, u32::MAX, &sizes)?;
         for cell in &comparison.cells {
             if self.skipped(cell) {
                 continue;
@@ -463,7 +463,13 @@ impl<'a> Runner<'a> {
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<(), HarnessError> {
         const FEW: u64 = 30;
-        let fewest = sizes.values().map(|size| size.operations).min();
+        // A table is made or dropped once.
+        let about_values = |cell: &&Cell| !cell.workload.is_about_tables();
+        let cells = comparison.cells.iter().filter(about_values);
+        let fewest = cells
+            .filter_map(|cell| sizes.get(&cell.id))
+            .map(|size| size.operations)
+            .min();
         let Some(operations) = fewest.filter(|operations| *operations < FEW) else {
             return Ok(());
         };
@@ -521,7 +527,7 @@ impl<'a> Runner<'a> {
         progress: &RoundProgress,
         measured: &mut Vec<Measurement>,
     ) -> Result<(), HarnessError> {
-        let sequences = self.write_sequences(comparison, progress.round)?;
+        let sequences = self.write_sequences(comparison, progress.round, sizes)?;
         let mut order: Vec<&Cell> = active.to_vec();
         let seed = sequence::seed(
             self.options.seed,
@@ -552,7 +558,12 @@ impl<'a> Runner<'a> {
                 };
                 let spot = Spot {
                     sequence: sequences.of(cell),
-                    first,
+                    // A store of a block's own is there from the first step on.
+                    first: if cell.workload.changes_keys() {
+                        0
+                    } else {
+                        first
+                    },
                     version: self.instances.next_version(cell),
                     payloads: PayloadSource::Prepared,
                     round: progress.round,
@@ -603,6 +614,7 @@ impl<'a> Runner<'a> {
                     measurement.repeats = repeats;
                     self.log.append(&Record::Measurement(measurement.clone()))?;
                     measurement.latency = None;
+                    measurement.latencies.clear();
                     return Ok(Some(measurement));
                 }
             }
@@ -637,9 +649,10 @@ impl<'a> Runner<'a> {
             .iter()
             .filter(|cell| {
                 cell.workload.operation.writes()
-                    && cell.workload.operation != Operation::Insert
+                    && !cell.workload.changes_keys()
                     && cell.role != Role::Control
-                    // Others are checked by the worker that wrote.
+                    // These, and those with a store of their own, are checked by the worker that
+                    // wrote.
                     && cell.capabilities.persistent
             })
             .collect();
@@ -662,11 +675,13 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Writes the round's sequences: one for each order that a cell visits keys in.
+    /// Writes the round's sequences: one for each order that a cell visits keys in. `sizes` are
+    /// those of the blocks, as far as they are known.
     fn write_sequences(
         &self,
         comparison: &Comparison,
         round: u32,
+        sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<Sequences, HarnessError> {
         let mut sequences = Sequences(BTreeMap::new());
         let seed = sequence::seed(self.options.seed, &comparison.id, round);
@@ -675,10 +690,39 @@ impl<'a> Runner<'a> {
             let path = self.options.work.join(format!("sequence-{name}.bin"));
             if sequences.0.insert(name, path.clone()).is_none() {
                 let dataset = self.instances.opened(&cell.dataset)?;
-                sequence::write(&path, dataset, &cell.workload, seed)?;
+                let workload = &cell.workload;
+                let steps = if workload.order.repeats() || workload.changes_keys() {
+                    self.largest_block(comparison, cell, sizes)
+                } else {
+                    dataset.count()
+                };
+                sequence::write(&path, dataset, workload, steps, seed)?;
             }
         }
         Ok(sequences)
+    }
+
+    /// Steps of the largest block among the cells of a comparison that visit keys in the same order
+    /// as `cell`.
+    fn largest_block(
+        &self,
+        comparison: &Comparison,
+        cell: &Cell,
+        sizes: &BTreeMap<CellId, BlockSize>,
+    ) -> u64 {
+        let alike = comparison
+            .cells
+            .iter()
+            .filter(|other| other.workload.order == cell.workload.order);
+        let steps = alike.map(|cell| match sizes.get(&cell.id) {
+            Some(size) => size.steps(),
+            None => BlockSize::most_steps(
+                cell,
+                self.count(&cell.dataset),
+                self.plan.study.memory_budget,
+            ),
+        });
+        steps.max().unwrap_or(1).max(1)
     }
 
     fn count(&self, dataset: &str) -> u64 {

@@ -1,8 +1,9 @@
 //! Operation sequences: which keys a round visits, in which order.
 //!
 //! A sequence is drawn once per comparison and round, shared by the cells of the round, and
-//! mapped by their workers, foreign ones included. In a study it names every key of the dataset
-//! exactly once; a block is a window of it, and indices are cyclic.
+//! mapped by their workers, foreign ones included. Where keys do not repeat and the same ones are
+//! there after a block as before it, it names every key of the dataset exactly once; else it is as
+//! long as the largest block. A block is a window of it, and indices are cyclic.
 //!
 //! ```text
 //! offset  bytes  content
@@ -15,14 +16,19 @@
 //! Integers are little-endian. The size stands beside the key so that a worker can check the
 //! length of each value in the timed loop without touching another cache line.
 
+mod draw;
+mod zipf;
+
 use crate::HarnessError;
 use crate::dataset::Dataset;
 use crate::random::{Random, scatter_all};
+use draw::Draw;
+pub(crate) use draw::{values_deleted, values_needed};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use stowplan_model::{AccessOrder, Action, Workload};
+use stowplan_model::{Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
@@ -91,7 +97,7 @@ impl Step {
         }
     }
 
-    fn encode(self) -> RawStep {
+    pub(crate) fn encode(self) -> RawStep {
         let mut raw = [0; RECORD_BYTES];
         raw[..8].copy_from_slice(&self.key.to_le_bytes());
         raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
@@ -108,19 +114,26 @@ pub fn seed(run_seed: u64, comparison: &str, round: u32) -> u64 {
     scatter_all(&[run_seed, u64::from(round), scatter_all(&name)])
 }
 
-/// Writes the sequence of all keys of `dataset` to `path`, for a workload: complete under its name,
-/// or not at all. `seed` decides a random order and nothing else.
+/// Writes a sequence of `steps` steps over the keys of `dataset` to `path`, for a workload: complete
+/// under its name, or not at all. `seed` decides what is random: keys, and how many values scans
+/// visit.
 ///
 /// # Errors
-/// A value of 4 GiB or more, or the file system refuses.
+/// A value of 4 GiB or more, fewer values than the steps need, or the file system refuses.
 pub fn write(
     path: &Path,
     dataset: &Dataset,
     workload: &Workload,
+    steps: u64,
     seed: u64,
 ) -> Result<(), HarnessError> {
-    write_steps(path, dataset.count(), workload, seed, |key| {
-        dataset.size(key)
+    let count = dataset.count();
+    write_steps(path, count, workload, steps, seed, |key| {
+        if key <= count {
+            dataset.size(key)
+        } else {
+            dataset.generator().size(key)
+        }
     })
 }
 
@@ -128,24 +141,18 @@ pub(crate) fn write_steps(
     path: &Path,
     count: u64,
     workload: &Workload,
+    steps: u64,
     seed: u64,
     size: impl Fn(u64) -> usize,
 ) -> Result<(), HarnessError> {
-    write_visits(path, count, |put| {
-        let pattern = workload.pattern();
-        let mut position = 0;
-        visit_keys(count, workload.order, seed, |key| {
-            let action = pattern[position % pattern.len()];
-            position += 1;
-            let bytes = step_bytes(key, size(key) as u64)?;
-            put(Step {
-                key,
-                bytes,
-                action,
-                rows: 0,
-            })
-        })
-    })
+    let draw = Draw {
+        count,
+        workload,
+        steps,
+        seed,
+        size: &size,
+    };
+    write_visits(path, steps, |put| draw.all(put))
 }
 
 /// The size of a value as a step holds it.
@@ -180,23 +187,6 @@ pub(crate) fn write_visits(
         .persist(path)
         .map_err(|e| HarnessError::io("rename to", path)(e.error))?;
     Ok(())
-}
-
-/// Calls `visit` with each key from 1 to `count` once, in the given order.
-fn visit_keys(
-    count: u64,
-    order: AccessOrder,
-    seed: u64,
-    visit: impl FnMut(u64) -> Result<(), HarnessError>,
-) -> Result<(), HarnessError> {
-    match order {
-        AccessOrder::Ascending => (1..=count).try_for_each(visit),
-        AccessOrder::Descending => (1..=count).rev().try_for_each(visit),
-        AccessOrder::Random => visit_permuted(count, seed, visit),
-        order => Err(HarnessError::invalid(format!(
-            "order '{order}' cannot be drawn yet"
-        ))),
-    }
 }
 
 /// Calls `visit` with each number from 1 to `count` once, in random order.
@@ -297,7 +287,7 @@ impl Sequence {
     /// end, another.
     ///
     /// # Errors
-    /// `length` is larger than the sequence: keys would repeat within a block.
+    /// `length` is larger than the sequence: steps would repeat within a block.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "below the length of a slice"
@@ -305,7 +295,7 @@ impl Sequence {
     pub fn window(&self, first: u64, length: u64) -> Result<[&[RawStep]; 2], HarnessError> {
         if length > self.count {
             return Err(HarnessError::invalid(format!(
-                "a block of {length} operations does not fit a dataset of {} values",
+                "a block of {length} operations does not fit a sequence of {}",
                 self.count
             )));
         }
@@ -323,6 +313,7 @@ impl Sequence {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use stowplan_model::AccessOrder;
 
     fn ordered(order: AccessOrder) -> Workload {
         Workload {
@@ -331,31 +322,13 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_mix_marks_the_steps_that_it_overwrites() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("s");
-        let mix = Workload {
-            operation: stowplan_model::Operation::Mix,
-            mix: Some(stowplan_model::Mix {
-                read: 3,
-                overwrite: 1,
-                ..Default::default()
-            }),
-            ..Workload::default()
-        };
-        write_steps(&path, 1_000, &mix, 3, |_| 1).unwrap();
-        let sequence = Sequence::open(&path).unwrap();
-        let writes = (0..1_000)
-            .filter(|i| sequence.get(*i).action.puts())
-            .count();
-        assert_eq!(writes, 250);
-    }
-
     fn sequence(count: u64, order: AccessOrder, seed: u64) -> Sequence {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        write_steps(&path, count, &ordered(order), seed, |key| key as usize * 3).unwrap();
+        write_steps(&path, count, &ordered(order), count, seed, |key| {
+            key as usize * 3
+        })
+        .unwrap();
         assert_eq!(
             std::fs::read_dir(&directory).unwrap().count(),
             1,
@@ -423,7 +396,7 @@ mod tests {
     fn a_cut_sequence_is_reported_with_its_path() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        write_steps(&path, 4, &ordered(AccessOrder::Ascending), 0, |_| 1).unwrap();
+        write_steps(&path, 4, &ordered(AccessOrder::Ascending), 4, 0, |_| 1).unwrap();
         let whole = std::fs::read(&path).unwrap();
         for length in [0, 7, 15, 16, 33, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).unwrap();

@@ -14,7 +14,7 @@ use crate::{HarnessError, platform};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use stowplan_model::{
-    Content, DatasetSpec, FromWorker, Job, Operation, PROTOCOL_NAME, PROTOCOL_VERSION, Settings,
+    Content, DatasetSpec, FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Settings,
     SizeDistribution, Task, ToWorker, decode, encode,
 };
 use stowplan_stores::registry;
@@ -94,7 +94,7 @@ fn perform(job: &Job, wire: &mut Wire<'_>) -> Result<FromWorker, HarnessError> {
     match &job.task {
         Task::Build => build::build(job, &resolved, wire),
         Task::Verify => verify::verify(job, &resolved, wire),
-        Task::Measure(task) if job.workload.operation == Operation::Insert => {
+        Task::Measure(task) if job.workload.changes_keys() => {
             insert::insert(job, task, &resolved, wire)
         }
         Task::Measure(task) => measure::measure(job, task, &resolved, wire),

@@ -1,7 +1,7 @@
 //! The worker protocol: one JSON document a line on the worker's stdin and stdout.
 //!
 //! ```text
-//! worker  {"hello":{"protocol":"stowplan-worker","version":1,"tool":"0.1.0"}}
+//! worker  {"hello":{"protocol":"stowplan-worker","version":3,"tool":"0.1.0"}}
 //! parent  {"prepare":{…job…}}
 //! worker  {"ready":{"effective":{…}}}
 //! parent  "go"
@@ -20,7 +20,7 @@ use thiserror::Error;
 /// The magic word of the greeting.
 pub const PROTOCOL_NAME: &str = "stowplan-worker";
 /// The version of the protocol; parent and worker must agree.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// What the parent tells a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -42,7 +42,7 @@ impl BlockSize {
         let (lead_in, operations) = if waits_for_disk(cell) {
             (5, 50)
         } else {
-            (filling(cache_bytes), OPERATIONS.0)
+            (filling_all(cell, cache_bytes), OPERATIONS.0)
         };
         Self::within(cell, lead_in, operations, count)
     }
@@ -60,8 +60,8 @@ impl BlockSize {
     pub(crate) fn given(cell: &Cell, count: u64) -> Option<Self> {
         let operations = u64::from(cell.workload.operations?);
         let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
-            // The store is empty before the block.
-            _ if cell.workload.operation == Operation::Insert => 0,
+            // The block has a store of its own, from its first operation on.
+            _ if cell.workload.changes_keys() => 0,
             (CacheState::Cold | CacheState::AsFound, _) => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
@@ -71,8 +71,8 @@ impl BlockSize {
             // of the disk's time than the block itself.
             lead_in: lead_in
                 .min((2 * operations).max(20))
-                .min(count.saturating_sub(operations)),
-            operations: operations.min(count),
+                .min(most(cell, count).saturating_sub(operations)),
+            operations: operations.min(most(cell, count)),
             writes: cell.workload.operation.writes(),
         })
     }
@@ -102,7 +102,7 @@ impl BlockSize {
         let lead_in = match cell.workload.cache {
             CacheState::Cold | CacheState::AsFound => 0,
             // Lasts no longer than two blocks.
-            CacheState::Warm => filling(cache_bytes).min((2 * fitting).max(20)),
+            CacheState::Warm => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
         };
         Self::within(cell, lead_in, operations, count)
     }
@@ -120,13 +120,27 @@ impl BlockSize {
         }
     }
 
-    /// A block visits no key twice, and its lead-in comes first: of a small dataset at most a
-    /// third goes to the lead-in, and the rest bounds the block.
+    /// The most steps that blocks of a cell can have, lead-in included, before any was tried.
+    pub(crate) fn most_steps(cell: &Cell, count: u64, cache_bytes: u64) -> u64 {
+        match Self::given(cell, count) {
+            Some(given) => given.steps(),
+            None => filling_all(cell, cache_bytes) + OPERATIONS.1,
+        }
+    }
+
+    /// Its operations and those of its lead-in.
+    pub(crate) fn steps(self) -> u64 {
+        self.lead_in + self.operations
+    }
+
+    /// A block visits no key twice unless its order does, and its lead-in comes first: of a small
+    /// dataset at most a third goes to the lead-in, and the rest bounds the block.
     fn within(cell: &Cell, lead_in: u64, operations: u64, count: u64) -> Self {
+        let count = most(cell, count);
         let lead_in = lead_in.min(count / 3);
         Self {
             lead_in,
-            operations: operations.min(count - lead_in),
+            operations: operations.min(count.saturating_sub(lead_in)),
             writes: cell.workload.operation.writes(),
         }
     }
@@ -136,6 +150,21 @@ impl BlockSize {
 /// cache of 4 MB the first thousand SELECTs took twice the time of later ones here.
 pub(crate) fn filling(cache_bytes: u64) -> u64 {
     LEAD_IN.max(cache_bytes / 4096 * 5 / 4)
+}
+
+/// The same for each of a cell's threads: each has a cache of its own.
+fn filling_all(cell: &Cell, cache_bytes: u64) -> u64 {
+    filling(cache_bytes).saturating_mul(u64::from(cell.workload.threads))
+}
+
+/// The most steps for which a dataset of `count` values suffices; where keys may repeat or are new,
+/// any number of them.
+fn most(cell: &Cell, count: u64) -> u64 {
+    if cell.workload.order.repeats() || cell.workload.changes_keys() {
+        u64::MAX
+    } else {
+        count
+    }
 }
 
 /// Whether each operation waits for the disk.
@@ -250,7 +279,14 @@ impl<'a> Blocks<'a> {
         const BLOCKS: u32 = 5;
         const OPERATIONS: u64 = 100_000;
         let sequence = self.work.join("sequence.bin");
-        sequence::write_steps(&sequence, OPERATIONS, &Workload::default(), seed, |_| 1)?;
+        sequence::write_steps(
+            &sequence,
+            OPERATIONS,
+            &Workload::default(),
+            OPERATIONS,
+            seed,
+            |_| 1,
+        )?;
         let cost = |block| -> Result<f64, HarnessError> {
             let mut blocks = (0..BLOCKS)
                 .map(|round| self.null_block(&sequence, block, OPERATIONS, round))

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
-    Cell, Comparison, DatasetSpec, FootprintRecord, Operation, PreparationRecord, StoreSpec,
+    Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, StoreSpec,
 };
 use stowplan_stores::registry;
 
@@ -87,8 +87,8 @@ impl Instances {
         let place = self.place(cell);
         fs::create_dir(&place.instance)
             .map_err(HarnessError::io("create directory", &place.instance))?;
-        // Inserts make a store of their own for each block, within the directory.
-        if !cell.capabilities.persistent || cell.workload.operation == Operation::Insert {
+        // Where keys come and go, each block makes a store of its own within the directory.
+        if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }

@@ -85,6 +85,7 @@ impl Lab {
             &work.path().join("sequence"),
             &dataset,
             &ordered(AccessOrder::Ascending),
+            count,
             0,
         )
         .unwrap();
@@ -198,7 +199,7 @@ fn a_worker_greets_with_the_protocol_and_ends_when_told_or_left_alone() {
         else {
             panic!("{said:?}");
         };
-        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 2));
+        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 3));
     }
 }
 
@@ -280,12 +281,28 @@ fn a_damaged_sequence_is_answered_and_never_ready() {
 fn a_sequence_with_a_wrong_size_or_an_unknown_key_fails_the_block() {
     let lab = Lab::built("flat");
     let path = lab.path("sequence");
-    sequence::write_steps(&path, COUNT, &ordered(AccessOrder::Ascending), 0, |_| 3).unwrap();
+    sequence::write_steps(
+        &path,
+        COUNT,
+        &ordered(AccessOrder::Ascending),
+        COUNT,
+        0,
+        |_| 3,
+    )
+    .unwrap();
     let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
     assert!(message.contains("value 1 is damaged"), "{message}");
     assert!(message.contains("instead of 3"), "{message}");
     let size = |key| lab.dataset.size(u64::min(key, COUNT));
-    sequence::write_steps(&path, COUNT + 1, &ordered(AccessOrder::Descending), 0, size).unwrap();
+    sequence::write_steps(
+        &path,
+        COUNT + 1,
+        &ordered(AccessOrder::Descending),
+        COUNT + 1,
+        0,
+        size,
+    )
+    .unwrap();
     let message = failure(lab.reads(BlockKind::Ratio, 0, 0, 5));
     assert!(
         message.contains("value 41 is damaged: it is missing"),
@@ -488,7 +505,15 @@ fn the_store_that_does_nothing_is_timed_without_a_dataset() {
         kind: "null".to_owned(),
         settings: BTreeMap::new(),
     };
-    sequence::write_steps(&lab.path("sequence"), 100, &Workload::default(), 1, |_| 1).unwrap();
+    sequence::write_steps(
+        &lab.path("sequence"),
+        100,
+        &Workload::default(),
+        100,
+        1,
+        |_| 1,
+    )
+    .unwrap();
     let mut job = lab.reads(BlockKind::Ratio, 0, 10, 90);
     job.dataset = None;
     let measurement = lab.measured(job);
@@ -561,7 +586,7 @@ fn a_mix_raises_the_versions_of_what_it_overwrote_only() {
         overwrite: 1,
         ..Mix::default()
     });
-    sequence::write(&lab.path("sequence"), &lab.dataset, &job.workload, 0).unwrap();
+    sequence::write(&lab.path("sequence"), &lab.dataset, &job.workload, COUNT, 0).unwrap();
     let measured = lab.measured(job);
     assert_eq!((measured.operations, measured.commits), (40, 1));
     assert_eq!(lab.overwritten(), 10);
