@@ -98,6 +98,10 @@ fn subtitle(outcome: &MatrixOutcome) -> String {
         Operation::Overwrite => "overwriting",
         Operation::Mix => "reading or overwriting",
         Operation::Insert => "inserting",
+        Operation::Delete => "deleting",
+        Operation::Scan => "scanning from",
+        Operation::CreateTable => "making a table for",
+        Operation::DropTable => "dropping a table with",
     };
     format!(
         "Inside the database ({}) or outside ({})? Each number is the time of {doing} a value \

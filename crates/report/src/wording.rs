@@ -5,8 +5,8 @@ use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
 };
 use stowplan_model::{
-    CacheState, Delivery, DurabilityClaim, Operation, PerTransaction, Role, RunOutcome, Warning,
-    Workload,
+    Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
+    RunOutcome, Warning, Workload,
 };
 
 /// What one comparison found, in sentences.
@@ -405,13 +405,16 @@ fn work(analysis: &Analysis, cell: &CellSummary) -> String {
 /// The same of any workload; `size` says how large the values are, with a space before it.
 pub(crate) fn task(workload: &Workload, size: &str) -> String {
     let verb = match workload.operation {
-        Operation::Read => "read",
-        Operation::Overwrite => "overwrite",
-        Operation::Insert => "insert",
-        Operation::Mix => "read or overwrite",
+        Operation::Read => "read values",
+        Operation::Overwrite => "overwrite values",
+        Operation::Insert => "insert values",
+        Operation::Delete => "delete values",
+        Operation::Scan => "scan values",
+        Operation::Mix => "do a mix of operations on values",
+        Operation::CreateTable => return "to make a table".to_owned(),
+        Operation::DropTable => return format!("to drop a table of values{size}"),
     };
-    let share = workload.write_percent;
-    let share = share.map_or_else(String::new, |share| format!(" ({share}% overwrites)"));
+    let share = workload.mix.map_or_else(String::new, proportions);
     let cache = match workload.cache {
         _ if workload.operation.writes() => "",
         CacheState::Warm => " that are in the page cache",
@@ -422,15 +425,40 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         PerTransaction::All => String::new(),
         per => format!(", {per}"),
     };
+    let threads = match workload.threads {
+        1 => String::new(),
+        threads => format!(", by {threads} threads"),
+    };
     let age = match workload.age {
         0 => String::new(),
         1 => ", after every value was replaced once".to_owned(),
         age => format!(", after every value was replaced {age} times"),
     };
     format!(
-        "to {verb} values{size}{share}{cache} in {} order{transactions}{age}",
+        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{age}",
         workload.order.name()
     )
+}
+
+/// ` (90 reads to 10 overwrites)`: the parts of a mix.
+fn proportions(mix: Mix) -> String {
+    let part = |action: Action| match mix.parts(action) {
+        1 => format!("1 {action}"),
+        parts => format!("{parts} {}", plural(action)),
+    };
+    let parts: Vec<String> = mix.actions().map(part).collect();
+    format!(" ({})", parts.join(" to "))
+}
+
+fn plural(action: Action) -> &'static str {
+    match action {
+        Action::Read => "reads",
+        Action::Overwrite => "overwrites",
+        Action::Modify => "read-modify-writes",
+        Action::Insert => "inserts",
+        Action::Delete => "deletes",
+        Action::Scan => "scans",
+    }
 }
 
 fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statement> {
@@ -604,7 +632,7 @@ pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
 
 /// Whether `ours` lacks something that `theirs` has, and has nothing that `theirs` lacks.
 fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
-    ours != theirs && ours.class <= theirs.class && ours.atomic <= theirs.atomic
+    ours != theirs && theirs.covers(&ours)
 }
 
 /// What the cells of a comparison promise for what they write: see [`promises_of`].
@@ -625,7 +653,7 @@ pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> O
             None => groups.push((claim, vec![quoted(&cell.cell.label)])),
         }
     }
-    groups.sort_by_key(|(claim, _)| (claim.class, claim.atomic));
+    groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));
     let groups: Vec<String> = groups
         .iter()
         .map(|(claim, labels)| format!("{claim}: {}", labels.join(", ")))
@@ -700,7 +728,7 @@ fn weaker_promise(cell: &CellSummary, other: &CellSummary) -> Option<String> {
 /// Whether a cell promises at least what another does; reads promise nothing.
 fn keeps_promises(cell: &CellSummary, other: &CellSummary) -> bool {
     match (claim(cell), claim(other)) {
-        (Some(ours), Some(theirs)) => ours.class >= theirs.class && ours.atomic >= theirs.atomic,
+        (Some(ours), Some(theirs)) => ours.covers(&theirs),
         _ => true,
     }
 }
@@ -734,6 +762,13 @@ fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
             per_transaction(theirs.per_transaction)
         ));
     }
+    if ours.threads != theirs.threads {
+        differences.push(format!(
+            "{} against {}",
+            threads(ours.threads),
+            threads(theirs.threads)
+        ));
+    }
     if ours.order != theirs.order {
         differences.push(format!("{} order against {}", ours.order, theirs.order));
     }
@@ -747,6 +782,13 @@ fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
     }
     differences.extend(sample(cell));
     differences.join("; ")
+}
+
+fn threads(number: u32) -> String {
+    match number {
+        1 => "one thread".to_owned(),
+        number => format!("{} threads", format::count(number.into())),
+    }
 }
 
 /// What all operations would take of which a cell measured some.

@@ -255,6 +255,7 @@ impl Draft {
                         atomic: self.claim.1,
                         delayed: false,
                     },
+                    threads: false,
                     parallel_writers: false,
                     persistent: true,
                     evictable: true,

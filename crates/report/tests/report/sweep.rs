@@ -237,7 +237,11 @@ fn mixes_and_old_stores_are_said_to_be_that() {
     let mut outcome = sweep("s", None, sweep_points("AB"));
     outcome.workload = WorkloadSpec {
         operation: Some(Operation::Mix),
-        write_percent: Some(10),
+        mix: Some(stowplan_model::Mix {
+            read: 90,
+            overwrite: 10,
+            ..stowplan_model::Mix::default()
+        }),
         age: Some(4),
         ..WorkloadSpec::default()
     }
