@@ -15,7 +15,7 @@ use crate::{Result, Store, StoreError, StoreKind};
 use database::Options as DatabaseOptions;
 use std::path::Path;
 use store::IndexedStore;
-use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Operation, Setting, Settings};
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "files-indexed";
 
@@ -42,6 +42,7 @@ const SETTINGS: &[Setting] = &[
     database::JOURNAL,
     database::SYNCHRONOUS,
     database::STATEMENT,
+    database::BUSY_TIMEOUT,
 ];
 
 /// The settings of both parts, typed.
@@ -54,7 +55,9 @@ impl Options {
     fn from_settings(settings: &Settings) -> Result<Self> {
         Ok(Self {
             files: FileOptions::from_settings(settings).map_err(ours)?,
-            database: DatabaseOptions::of_part(settings, TABLE).map_err(ours)?,
+            database: DatabaseOptions::of_part(settings)
+                .map_err(ours)?
+                .with_table(TABLE),
         })
     }
 
@@ -98,13 +101,7 @@ impl StoreKind for FilesIndexed {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-            ],
+            operations: sqlite::OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,

@@ -102,14 +102,9 @@ impl Connection for IndexedConnection<'_> {
     /// What SQLite reports of the settings that this store has; the others are this program's
     /// own doing, so they are as asked.
     fn effective_settings(&self) -> Result<Settings> {
-        let mut effective = self.store.settings.clone();
-        let reported = self.link.effective_settings().map_err(ours)?;
-        for (name, value) in reported.iter() {
-            if effective.get(name).is_some() {
-                effective.set(name, value.clone());
-            }
-        }
-        Ok(effective)
+        self.link
+            .effective_settings_of(&self.store.settings)
+            .map_err(ours)
     }
 
     fn close(self: Box<Self>) -> Result<()> {

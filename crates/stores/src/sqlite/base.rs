@@ -4,8 +4,8 @@ use super::options::{Location, Options};
 use super::{STORE, counters, database, failed};
 use crate::{Result, StoreError};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
 use stowplan_model::Settings;
 
 /// A database of these options, at this path if it is on disk.
@@ -14,8 +14,8 @@ pub(crate) struct Base {
     options: Options,
     /// Connections that exist now.
     live: AtomicUsize,
-    /// Connections that ever existed; a database that is not on disk has a single one.
-    made: AtomicUsize,
+    /// Of a database that is not on disk: whether it was made, by its first connection.
+    made: Mutex<bool>,
 }
 
 impl Base {
@@ -24,7 +24,7 @@ impl Base {
             path,
             options,
             live: AtomicUsize::new(0),
-            made: AtomicUsize::new(0),
+            made: Mutex::new(false),
         }
     }
 
@@ -50,21 +50,33 @@ impl Base {
     }
 
     pub(crate) fn connect(&self) -> Result<Link<'_>> {
-        let earlier = self.made.fetch_add(1, SeqCst);
-        let connection = match (self.options.location, earlier) {
-            (Location::Disk, _) => database::open(&self.path, &self.options),
-            (_, 0) => database::create(&self.path, &self.options),
-            (Location::Shared, _) if self.live.load(SeqCst) > 0 => {
-                database::join_shared(&self.path, &self.options)
-            }
-            _ => Err(self.not_on_disk("have a second connection")),
-        }?;
+        match self.options.location {
+            Location::Disk => Ok(self.link(database::open(&self.path, &self.options)?)),
+            Location::Memory | Location::Shared | Location::Temp => self.connect_in_memory(),
+        }
+    }
+
+    /// Makes the database, or shares it where it can be shared and still exists.
+    fn connect_in_memory(&self) -> Result<Link<'_>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*made {
+            let connection = database::create(&self.path, &self.options)?;
+            *made = true;
+            return Ok(self.link(connection));
+        }
+        if self.options.location == Location::Shared && self.live.load(SeqCst) > 0 {
+            return Ok(self.link(database::join_shared(&self.path, &self.options)?));
+        }
+        Err(self.not_on_disk("have a second connection"))
+    }
+
+    fn link(&self, connection: rusqlite::Connection) -> Link<'_> {
         self.live.fetch_add(1, SeqCst);
-        Ok(Link {
+        Link {
             connection,
             options: &self.options,
             _live: Live(&self.live),
-        })
+        }
     }
 
     fn not_on_disk(&self, what: &str) -> StoreError {
@@ -153,6 +165,18 @@ impl Link<'_> {
 
     pub(crate) fn effective_settings(&self) -> Result<Settings> {
         database::effective_settings(&self.connection, self.options)
+    }
+
+    /// The settings of a store that this database is part of: as SQLite reports them, and where it
+    /// does not, as asked, for the others are this program's own doing.
+    pub(crate) fn effective_settings_of(&self, asked: &Settings) -> Result<Settings> {
+        let mut effective = asked.clone();
+        for (name, value) in self.effective_settings()?.iter() {
+            if effective.get(name).is_some() {
+                effective.set(name, value.clone());
+            }
+        }
+        Ok(effective)
     }
 
     pub(crate) fn close(self) -> Result<()> {

@@ -126,10 +126,15 @@ fn blob_size(blob: &Blob<'_>) -> usize {
     usize::try_from(blob.size()).unwrap_or(0)
 }
 
+/// What SQLite said about an open handle; rusqlite wraps it for the traits of the standard library.
 fn io_failed(action: &str, key: i64, error: &std::io::Error) -> StoreError {
-    StoreError::Engine {
-        store: STORE,
-        action: format!("{action} the blob of key {key}"),
-        detail: error.to_string(),
+    let action = format!("{action} the blob of key {key}");
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(error) => failed(action, error),
+        None => StoreError::Engine {
+            store: STORE,
+            action,
+            detail: error.to_string(),
+        },
     }
 }

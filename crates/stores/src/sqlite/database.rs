@@ -1,13 +1,12 @@
 //! Opening a database with its pragmas, and asking what became of them.
 
 use super::options::{Location, Options};
-use super::{STORE, failed};
+use super::table::Table;
+use super::{STORE, failed, inspect};
 use crate::{Result, StoreError};
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use stowplan_model::{Settings, Value};
-
-const FIND_TABLE: &str = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name='kv'";
 
 /// A database that does not exist yet, with its table.
 pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
@@ -31,8 +30,27 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
         keep_temporary_files_below(&connection, path.parent().unwrap_or(path))?;
     }
     configure(&connection, options)?;
-    run(&connection, &format!("CREATE TABLE {}", options.table))?;
+    create_table(&connection, options)?;
     Ok(connection)
+}
+
+pub(super) fn create_table(connection: &Connection, options: &Options) -> Result<()> {
+    run(connection, &format!("CREATE TABLE {}", options.definition))
+}
+
+pub(super) fn drop_table(connection: &Connection) -> Result<()> {
+    run(connection, "DROP TABLE kv")
+}
+
+/// Whether the table is there. One that kvtest could have made is known by what it has, any other
+/// by its definition.
+fn has_table(connection: &Connection, options: &Options) -> rusqlite::Result<bool> {
+    const FIND_DEFINED: &str = "SELECT 1 FROM sqlite_schema WHERE type='table' AND sql=?1";
+    if options.definition == Table::KVTEST.definition() {
+        return connection.prepare(inspect::FIND_TABLE)?.exists([]);
+    }
+    let defined = format!("CREATE TABLE {}", options.definition);
+    connection.prepare(FIND_DEFINED)?.exists([defined])
 }
 
 /// A database in memory under the name of `path`, which the connections of this process share. It
@@ -85,12 +103,10 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
     let connection =
         open_file(path, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
     // A file that is no database, or none of ours, is told before a pragma changes it.
-    let table = connection
-        .query_row(FIND_TABLE, [], |_| Ok(()))
-        .optional()
-        .map_err(|error| failed(action(), &error))?;
-    if table.is_none() {
-        return Err(cannot_open(&format!("it has no table {}", options.table)));
+    wait_for_locks(&connection, options)?;
+    if !has_table(&connection, options).map_err(|error| failed(action(), &error))? {
+        let missing = format!("it has no table {}", options.definition);
+        return Err(cannot_open(&missing));
     }
     configure(&connection, options)?;
     Ok(connection)
@@ -113,13 +129,16 @@ fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
+fn wait_for_locks(connection: &Connection, options: &Options) -> Result<()> {
+    connection
+        .busy_timeout(options.busy_timeout())
+        .map_err(|e| failed("set the busy timeout", &e))
+}
+
 /// Sets every pragma, in the order that SQLite needs, and checks that the journal mode was
 /// taken: WAL persists in the file, and leaving it needs every other connection gone.
 fn configure(connection: &Connection, options: &Options) -> Result<()> {
-    // Waiting for a lock would be measured as a slow operation; it is an error instead.
-    connection
-        .busy_timeout(std::time::Duration::ZERO)
-        .map_err(|e| failed("set the busy timeout", &e))?;
+    wait_for_locks(connection, options)?;
     let settings = &options.settings;
     let page_size = number(connection, "page_size")?.max(1);
     let cache_pages = settings.number("cache") / page_size;
@@ -153,6 +172,8 @@ pub(super) fn effective_settings(connection: &Connection, options: &Options) -> 
     effective.set("page_size", Value::Number(page_size));
     let cache = effective_cache(connection, options, page_size)?;
     effective.set("cache", Value::Number(cache));
+    let busy_timeout = number(connection, "busy_timeout")?;
+    effective.set("busy_timeout", Value::Number(busy_timeout));
     if options.location != Location::Disk {
         return Ok(effective);
     }
@@ -198,7 +219,7 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
     if busy == 0 {
         return Ok(());
     }
-    Err(StoreError::Engine {
+    Err(StoreError::Conflict {
         store: STORE,
         action: "checkpoint".to_owned(),
         detail: "another connection still uses the write-ahead log".to_owned(),

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The table as kvtest makes it; what else it may have does not matter. Its key is the rowid: the
 /// only column of the primary key, which has no index then, as `INTEGER PRIMARY KEY DESC` has
 /// (<https://sqlite.org/lang_createtable.html#rowid>).
-const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
+pub(super) const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
     WHERE schema='main' AND type='table' AND wr=0 \
     AND EXISTS(SELECT 1 FROM pragma_table_info('kv') \
                WHERE name='k' COLLATE NOCASE AND upper(type)='INTEGER' AND pk=1) \

@@ -1,4 +1,10 @@
 //! One table in an SQLite database, as SQLite's kvtest has it: `kv(k INTEGER PRIMARY KEY, v BLOB)`.
+//! Settings give it another form: keys as text, values as text, values cut into columns.
+//!
+//! Several threads have a connection each. SQLite lets one of them write at a time; another waits
+//! up to `busy_timeout`, and is then refused with a conflict. With `location=shared` the connections
+//! share one cache, whose locks are on the whole table, and nobody waits: a conflict comes at once
+//! (SQLite is built without `SQLITE_ENABLE_UNLOCK_NOTIFY`, as usual).
 
 pub(crate) mod base;
 mod blob;
@@ -10,8 +16,9 @@ mod randomness;
 mod session;
 pub(crate) mod statement;
 mod store;
+pub(crate) mod table;
 
-use crate::{Result, Store, StoreError, StoreKind};
+use crate::{Key, Result, Store, StoreError, StoreKind};
 use options::{Api, Location, Options, SETTINGS};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
@@ -45,22 +52,49 @@ pub(crate) fn engine() -> (&'static str, String) {
     ("SQLite", format!("{version} ({})", options.join(", ")))
 }
 
-/// What SQLite said about an action, in one line.
+/// What SQLite said about an action, in one line. A lock of another connection is a conflict.
 pub(crate) fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, NotADatabase};
-    let detail = match error.sqlite_error_code() {
-        Some(DatabaseBusy | DatabaseLocked) => {
-            format!("{error} (another connection holds the lock)")
-        }
-        Some(NotADatabase) => "the file is not an SQLite database".to_owned(),
-        _ => error.to_string(),
-    };
-    StoreError::Engine {
-        store: STORE,
-        action: action.into(),
-        detail,
+    let (store, action) = (STORE, action.into());
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy | DatabaseLocked) => StoreError::Conflict {
+            store,
+            action,
+            detail: format!("{error} (another connection holds the lock)"),
+        },
+        Some(NotADatabase) => StoreError::Engine {
+            store,
+            action,
+            detail: "the file is not an SQLite database".to_owned(),
+        },
+        _ => StoreError::Engine {
+            store,
+            action,
+            detail: error.to_string(),
+        },
     }
 }
+
+/// What SQLite said about an action on a key.
+pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
+    failed(format!("{action} key {key}"), error)
+}
+
+/// Whether SQLite refused a row because its key is taken.
+pub(crate) fn is_key_taken(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+}
+
+/// What every store can do that is made of SQLite.
+pub(crate) const OPERATIONS: [Operation; 5] = [
+    Operation::Read,
+    Operation::Overwrite,
+    Operation::Insert,
+    Operation::Delete,
+    Operation::Scan,
+];
+
+const TABLES: [Operation; 2] = [Operation::CreateTable, Operation::DropTable];
 
 impl StoreKind for Sqlite {
     fn name(&self) -> &'static str {
@@ -83,16 +117,10 @@ impl StoreKind for Sqlite {
         let options = Options::from_settings(settings)?;
         let on_disk = options.location == Location::Disk;
         Ok(Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-            ],
+            operations: [&OPERATIONS[..], &TABLES].concat(),
             deliveries: match options.api {
-                Api::Sql => vec![Delivery::Copy, Delivery::InPlace],
-                Api::Blob => vec![Delivery::Copy],
+                Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
+                Api::Sql | Api::Blob => vec![Delivery::Copy],
             },
             transactions: true,
             resizes: options.api == Api::Sql,

@@ -1,15 +1,15 @@
 //! The settings of SQLite, typed, and what they promise.
 
 use super::STORE;
-use crate::{Result, StoreError};
+use super::table::{COLUMN_TYPE, COLUMNS, ROWID, Table};
+use crate::{KEY_FORM, KeyForm, Result, StoreError};
+use std::borrow::Cow;
+use std::time::Duration;
 use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings};
 
 /// SQLite stores these as signed 64-bit or 32-bit numbers.
 const MAX_BYTES: u64 = i64::MAX as u64;
 const MAX_PAGES: u64 = i32::MAX as u64;
-
-/// The table of values, as kvtest has it.
-const VALUES: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
 
 pub(super) const SETTINGS: &[Setting] = &[
     Setting {
@@ -49,7 +49,25 @@ pub(super) const SETTINGS: &[Setting] = &[
         help: "pages in the WAL at which a commit checkpoints; 0: only when asked",
         shapes_layout: false,
     },
+    BUSY_TIMEOUT,
+    KEY_FORM,
+    ROWID,
+    COLUMNS,
+    COLUMN_TYPE,
 ];
+
+/// The default is that of the drivers for Rust, Python and Rails; SQLite's own is 0. A single
+/// connection never waits.
+pub(crate) const BUSY_TIMEOUT: Setting = Setting {
+    name: "busy_timeout",
+    kind: SettingKind::Integer {
+        min: 0,
+        max: i32::MAX as u64,
+    },
+    default: "5000",
+    help: "milliseconds to wait for the lock of another connection before an operation is refused as a conflict; never with location=shared",
+    shapes_layout: false,
+};
 
 pub(crate) const PAGE_SIZE: Setting = Setting {
     name: "page_size",
@@ -142,13 +160,16 @@ pub(crate) struct Options {
     pub(crate) statements: Statements,
     pub(super) location: Location,
     pub(super) exclusive: bool,
-    /// The definition of the table `kv`.
-    pub(super) table: &'static str,
+    /// The table of values.
+    pub(super) table: Table,
+    /// The definition of the table `kv`: of [`Self::table`], or of another store's.
+    pub(super) definition: Cow<'static, str>,
     pub(super) settings: Settings,
 }
 
 impl Options {
     pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
+        let table = Table::from_settings(settings)?;
         let options = Self {
             api: match settings.word("api") {
                 "blob" => Api::Blob,
@@ -165,9 +186,11 @@ impl Options {
                 _ => Location::Disk,
             },
             exclusive: settings.word("locking") == "exclusive",
-            table: VALUES,
+            table,
+            definition: table.definition().into(),
             settings: settings.clone(),
         };
+        options.check_api()?;
         if options.journal() == "wal" && options.location != Location::Disk {
             return Err(StoreError::unsupported(
                 STORE,
@@ -181,9 +204,26 @@ impl Options {
         Ok(options)
     }
 
-    /// Of a database with `table` that is part of another store. What that store has no setting
-    /// for is as it is by default here.
-    pub(crate) fn of_part(settings: &Settings, table: &'static str) -> Result<Self> {
+    fn check_api(&self) -> Result<()> {
+        let table = self.table;
+        let (what, instead) = match self.api {
+            Api::Blob if table.columns > 1 => ("columns above 1", "columns=1"),
+            Api::Blob if table.text => ("column_type=text", "column_type=blob"),
+            Api::Blob if table.key == KeyForm::Text => ("key=text", "key=integer"),
+            Api::Blob | Api::Sql => return Ok(()),
+        };
+        Err(StoreError::unsupported(
+            STORE,
+            format!("combine api=blob with {what}"),
+            format!(
+                "a blob handle is for the bytes of one column in a row that has a number; use api=sql or {instead}"
+            ),
+        ))
+    }
+
+    /// Of a database that is part of another store. What that store has no setting for is as it is
+    /// by default here.
+    pub(crate) fn of_part(settings: &Settings) -> Result<Self> {
         let mut all = Settings::default();
         for setting in SETTINGS {
             let default = setting.parse(setting.default).ok();
@@ -191,10 +231,20 @@ impl Options {
                 all.set(setting.name, value);
             }
         }
-        Ok(Self {
-            table,
-            ..Self::from_settings(&all)?
-        })
+        Self::from_settings(&all)
+    }
+
+    /// The same with another table, whose statements are the other store's.
+    pub(crate) fn with_table(self, definition: &'static str) -> Self {
+        Self {
+            definition: definition.into(),
+            ..self
+        }
+    }
+
+    /// How long a connection waits for another's lock.
+    pub(super) fn busy_timeout(&self) -> Duration {
+        Duration::from_millis(self.settings.number(BUSY_TIMEOUT.name))
     }
 
     pub(super) fn journal(&self) -> &str {

@@ -1,55 +1,62 @@
 //! Statements, and what goes with every one of them.
 
+use super::failed;
 use super::options::Statements;
-use super::{STORE, failed};
-use crate::{Access, Key, Result, StoreError};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Row, Statement};
+use crate::{Access, Result};
+use rusqlite::{Connection, Statement};
+use std::borrow::Cow;
 
 /// A statement: prepared once and kept, or made anew for each use.
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
-    text: &'static str,
+    text: Cow<'static, str>,
+    statements: Statements,
     kept: Option<Statement<'c>>,
 }
 
 impl<'c> Sql<'c> {
-    fn kept(connection: &'c Connection, text: &'static str) -> Result<Self> {
+    /// One that is kept is prepared here, unless it is for a table that was dropped and is perhaps
+    /// made again.
+    pub(crate) fn of(
+        connection: &'c Connection,
+        text: impl Into<Cow<'static, str>>,
+        statements: Statements,
+    ) -> Result<Self> {
+        let text = text.into();
+        let kept = match statements {
+            Statements::Each => None,
+            Statements::Once => match prepare(connection, &text) {
+                Ok(statement) => Some(statement),
+                Err(error) if has_table(connection)? => return Err(error),
+                Err(_) => None,
+            },
+        };
         Ok(Self {
             connection,
             text,
-            kept: Some(prepare(connection, text)?),
+            statements,
+            kept,
         })
-    }
-
-    pub(crate) fn of(
-        connection: &'c Connection,
-        text: &'static str,
-        statements: Statements,
-    ) -> Result<Self> {
-        match statements {
-            Statements::Once => Self::kept(connection, text),
-            Statements::Each => Ok(Self {
-                connection,
-                text,
-                kept: None,
-            }),
-        }
     }
 
     pub(crate) fn run<T>(
         &mut self,
         work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
     ) -> Result<T> {
-        match &mut self.kept {
-            Some(statement) => work(statement),
-            None => work(&mut prepare(self.connection, self.text)?),
+        if let Some(statement) = &mut self.kept {
+            return work(statement);
         }
+        let mut statement = prepare(self.connection, &self.text)?;
+        let outcome = work(&mut statement);
+        if self.statements == Statements::Once {
+            self.kept = Some(statement);
+        }
+        outcome
     }
 
     /// Runs a statement that takes no parameters and returns no rows.
     fn execute(&mut self) -> Result<()> {
-        let text = self.text;
+        let text = self.text.clone();
         self.run(|statement| match statement.raw_execute() {
             Ok(_) => Ok(()),
             Err(error) => Err(failed(text, &error)),
@@ -63,8 +70,15 @@ fn prepare<'c>(connection: &'c Connection, text: &str) -> Result<Statement<'c>> 
         .map_err(|e| failed(format!("prepare {text}"), &e))
 }
 
+fn has_table(connection: &Connection) -> Result<bool> {
+    connection
+        .table_exists(None, "kv")
+        .map_err(|e| failed("look for the table kv", &e))
+}
+
 /// The statements around a batch, always kept: they are no part of what `statement` is about.
 pub(crate) struct Transaction<'c> {
+    connection: &'c Connection,
     begin_read: Sql<'c>,
     begin_write: Sql<'c>,
     commit: Sql<'c>,
@@ -73,14 +87,18 @@ pub(crate) struct Transaction<'c> {
 
 impl<'c> Transaction<'c> {
     pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
+        let kept = |text| Sql::of(connection, text, Statements::Once);
         Ok(Self {
-            begin_read: Sql::kept(connection, "BEGIN")?,
-            begin_write: Sql::kept(connection, "BEGIN IMMEDIATE")?,
-            commit: Sql::kept(connection, "COMMIT")?,
-            roll_back: Sql::kept(connection, "ROLLBACK")?,
+            connection,
+            begin_read: kept("BEGIN")?,
+            begin_write: kept("BEGIN IMMEDIATE")?,
+            commit: kept("COMMIT")?,
+            roll_back: kept("ROLLBACK")?,
         })
     }
 
+    /// One that writes takes the lock at once: if it only did so at its first write, another
+    /// could have written since its first read, and it could but fail.
     pub(crate) fn begin(&mut self, access: Access) -> Result<()> {
         match access {
             Access::Read => self.begin_read.execute(),
@@ -92,32 +110,11 @@ impl<'c> Transaction<'c> {
         self.commit.execute()
     }
 
+    /// Does nothing if no transaction is open: some errors of SQLite end it by themselves.
     pub(super) fn roll_back(&mut self) -> Result<()> {
-        self.roll_back.execute()
-    }
-}
-
-/// Row ids are signed; no row has a key beyond them.
-pub(crate) fn row_id(key: Key) -> Option<i64> {
-    i64::try_from(key.0).ok()
-}
-
-pub(crate) fn is_key_taken(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
-}
-
-pub(crate) fn key_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
-    failed(format!("{action} key {key}"), error)
-}
-
-/// The value in the first column of a row.
-pub(crate) fn value<'r>(row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
-    match row.get_ref(0) {
-        Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
-        Ok(other) => {
-            let detail = format!("it is of type {}, not a blob", other.data_type());
-            Err(StoreError::damaged(STORE, key, detail))
+        if self.connection.is_autocommit() {
+            return Ok(());
         }
-        Err(error) => Err(key_failed("read", key, &error)),
+        self.roll_back.execute()
     }
 }

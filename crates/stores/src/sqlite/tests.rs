@@ -90,7 +90,7 @@ fn the_page_size_and_the_table_are_those_of_kvtest() {
 
 #[test]
 fn a_write_against_a_held_lock_fails_at_once_and_says_why() {
-    let (_directory, store) = built(&[]);
+    let (_directory, store) = built(&[("busy_timeout", "0")]);
     let mut holder = store.connect().unwrap();
     let mut held = holder.session().unwrap();
     held.begin(Access::Write).unwrap();
@@ -101,6 +101,7 @@ fn a_write_against_a_held_lock_fails_at_once_and_says_why() {
         session.begin(Access::Write).unwrap_err(),
         session.overwrite(Key(2), &[9; 5000]).unwrap_err(),
     ] {
+        assert!(error.is_conflict(), "{error}");
         assert!(error.to_string().contains("holds the lock"), "{error}");
     }
     held.commit().unwrap();
@@ -174,7 +175,10 @@ fn a_journal_that_another_connection_prevents_is_an_error() {
     let (directory, store) = built(&[("journal", "wal")]);
     let _held = store.connect().unwrap();
     let error = Sqlite
-        .open(directory.path(), &settings(&[("journal", "delete")]))
+        .open(
+            directory.path(),
+            &settings(&[("journal", "delete"), ("busy_timeout", "0")]),
+        )
         .err()
         .unwrap();
     assert!(error.to_string().contains("journal"), "{error}");
@@ -199,8 +203,8 @@ fn without_autocheckpoint_the_log_grows_until_the_checkpoint() {
 }
 
 #[test]
-fn a_checkpoint_that_a_reader_prevents_is_an_error() {
-    let (_directory, store) = built(&[("journal", "wal")]);
+fn a_checkpoint_that_a_reader_prevents_is_a_conflict() {
+    let (_directory, store) = built(&[("journal", "wal"), ("busy_timeout", "0")]);
     let mut reader = store.connect().unwrap();
     let mut reading = reader.session().unwrap();
     reading.begin(Access::Read).unwrap();
@@ -213,6 +217,7 @@ fn a_checkpoint_that_a_reader_prevents_is_an_error() {
         .overwrite(Key(1), &[9; 5000])
         .unwrap();
     let error = store.checkpoint().unwrap_err();
+    assert!(error.is_conflict(), "{error}");
     assert!(error.to_string().contains("another connection"), "{error}");
 }
 

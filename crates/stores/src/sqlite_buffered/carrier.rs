@@ -2,7 +2,7 @@
 
 use super::hub::Hub;
 use super::layer::{Change, Layer};
-use super::{BUSY_WAIT, STORE, ours};
+use super::{STORE, ours};
 use crate::sqlite::base::Link;
 use crate::sqlite::failed;
 use crate::sqlite::options::Statements;
@@ -88,9 +88,6 @@ fn carry_over<'h>(hub: &'h Hub, link: &mut Option<Link<'h>>) -> Result<Layer> {
         None => link.insert(hub.base.connect().map_err(ours)?),
     };
     let (connection, _) = link.begin_session().map_err(ours)?;
-    connection
-        .busy_timeout(BUSY_WAIT)
-        .map_err(|e| ours(failed("set the busy timeout", &e)))?;
     let mut transaction = Transaction::new(connection).map_err(ours)?;
     transaction.begin(Access::Write).map_err(ours)?;
     apply(hub, connection)?;

@@ -48,7 +48,9 @@
 //! a reader once that transaction has changed something. With journal=wal a read
 //! transaction saves the locking of the database on disk; it is no snapshot, and each read shows
 //! what was committed last. So does each row of a scan. With other journals a read of the disk
-//! waits for a carry-over to end, and a carry-over for the reads that are going on.
+//! waits for a carry-over to end, and a carry-over for the reads that are going on. For a lock that
+//! another process holds on it, it waits as long as `busy_timeout` of the store `sqlite` says there
+//! by default.
 
 mod carrier;
 mod hub;
@@ -65,20 +67,13 @@ use std::path::Path;
 use std::time::Duration;
 use store::BufferedStore;
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
+    Capabilities, Delivery, Durability, DurabilityClaim, Setting, SettingKind, Settings,
 };
 
 const STORE: &str = "sqlite-buffered";
 
 /// The name of the database below a store's directory.
 const DATABASE_FILE: &str = "kv.db";
-
-/// The table on disk, as the store `sqlite` has it.
-const TABLE: &str = "kv(k INTEGER PRIMARY KEY, v BLOB)";
-
-/// How long a connection waits for a lock on the database on disk that another process holds.
-/// This store's own threads wait for each other without polling (see [`hub::Hub`]).
-const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// An SQLite database behind two others in memory. See the module.
 pub(crate) struct SqliteBuffered;
@@ -156,7 +151,7 @@ impl Options {
                 age: Duration::from_millis(settings.number("window_ms")),
             },
             readers_apart: settings.word("journal") == "wal",
-            database: DatabaseOptions::of_part(settings, TABLE).map_err(ours)?,
+            database: DatabaseOptions::of_part(settings).map_err(ours)?,
         })
     }
 
@@ -198,13 +193,7 @@ impl StoreKind for SqliteBuffered {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-            ],
+            operations: sqlite::OPERATIONS.to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
             transactions: true,
             resizes: true,

@@ -1,9 +1,10 @@
 //! One connection's view of the database on disk, below the layers.
 
 use super::ours;
-use crate::sqlite::failed;
 use crate::sqlite::options::Statements;
-use crate::sqlite::statement::{Sql, Transaction, key_failed, value};
+use crate::sqlite::statement::{Sql, Transaction};
+use crate::sqlite::table::value;
+use crate::sqlite::{failed, key_failed};
 use crate::{Access, Found, Key, Result};
 use rusqlite::Connection;
 
@@ -68,7 +69,7 @@ impl<'c> DiskReader<'c> {
             let Some(row) = rows.next().map_err(read_failed)? else {
                 return Ok(Found::Missing);
             };
-            let value = value(row, key).map_err(ours)?;
+            let value = value(row, 0, key).map_err(ours)?;
             visit(value)?;
             Ok(Found::Bytes(value.len()))
         })
@@ -105,7 +106,7 @@ impl<'c> DiskReader<'c> {
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next().map_err(scan_failed)? {
                 let k: i64 = row.get(1).map_err(scan_failed)?;
-                if !visit(k, value(row, Key(k.unsigned_abs())).map_err(ours)?) {
+                if !visit(k, value(row, 0, Key(k.unsigned_abs())).map_err(ours)?) {
                     break;
                 }
             }

@@ -5,7 +5,7 @@ use super::layer::Held;
 use super::reader::DiskReader;
 use super::{STORE, ours};
 use crate::sqlite::counters;
-use crate::sqlite::statement::row_id;
+use crate::sqlite::table::row_id;
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::Connection;
 use std::collections::BTreeMap;

@@ -3,9 +3,8 @@
 use super::carrier::Carrier;
 use super::hub::Hub;
 use super::session::BufferedSession;
-use super::{BUSY_WAIT, DATABASE_FILE, Options, ours};
+use super::{DATABASE_FILE, Options, ours};
 use crate::sqlite::base::{Base, Link};
-use crate::sqlite::failed;
 use crate::{Connection, Key, Result, Session, Store, disk};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,9 +87,6 @@ impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
         let _undisturbed = self.store.hub.reading_disk();
         let (connection, _) = self.link.begin_session().map_err(ours)?;
-        connection
-            .busy_timeout(BUSY_WAIT)
-            .map_err(|e| ours(failed("set the busy timeout", &e)))?;
         let session = BufferedSession::new(&self.store.hub, self.number, connection)?;
         Ok(Box::new(session))
     }
@@ -99,14 +95,9 @@ impl Connection for BufferedConnection<'_> {
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
         let _undisturbed = self.store.hub.reading_disk();
-        let mut effective = self.store.settings.clone();
-        let reported = self.link.effective_settings().map_err(ours)?;
-        for (name, value) in reported.iter() {
-            if effective.get(name).is_some() {
-                effective.set(name, value.clone());
-            }
-        }
-        Ok(effective)
+        self.link
+            .effective_settings_of(&self.store.settings)
+            .map_err(ours)
     }
 
     /// Carries everything over, also what other connections have committed.

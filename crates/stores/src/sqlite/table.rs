@@ -1,0 +1,298 @@
+//! The table of values: how a key and a value become a row, and a row a value again.
+
+use super::{STORE, key_failed};
+use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Row, Statement};
+use stowplan_model::{Setting, SettingKind, Settings};
+
+pub(super) const ROWID: Setting = Setting {
+    name: "rowid",
+    kind: SettingKind::Flag,
+    default: "on",
+    help: "of key=text: on keeps rows by a number of their own and an index of the keys, off (WITHOUT ROWID) keeps them by their keys",
+    shapes_layout: true,
+};
+
+pub(super) const COLUMNS: Setting = Setting {
+    name: "columns",
+    kind: SettingKind::Integer { min: 1, max: 32 },
+    default: "1",
+    help: "into so many columns of equal size a value is cut: a record of 5 fields of 4 bytes is columns=5 with values of 20 bytes",
+    shapes_layout: true,
+};
+
+pub(super) const COLUMN_TYPE: Setting = Setting {
+    name: "column_type",
+    kind: SettingKind::Choice(&["blob", "text"]),
+    default: "blob",
+    help: "the type of the columns; text (as NVARCHAR is) keeps values that are UTF-8 only, such as content = \"guid\"",
+    shapes_layout: true,
+};
+
+/// The shape of the table `kv`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) key: KeyForm,
+    pub(super) rowid: bool,
+    pub(super) columns: usize,
+    pub(super) text: bool,
+}
+
+impl Table {
+    /// As kvtest has it.
+    pub(super) const KVTEST: Self = Self {
+        key: KeyForm::Integer,
+        rowid: true,
+        columns: 1,
+        text: false,
+    };
+
+    pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
+        let table = Self {
+            key: KeyForm::of(settings),
+            rowid: settings.flag(ROWID.name),
+            // From 1 to 32.
+            columns: usize::try_from(settings.number(COLUMNS.name)).unwrap_or(1),
+            text: settings.word(COLUMN_TYPE.name) == "text",
+        };
+        if table.key == KeyForm::Integer && !table.rowid {
+            return Err(StoreError::unsupported(
+                STORE,
+                "combine rowid=off with key=integer",
+                "a key that is a number is the row's own number; use key=text or rowid=on",
+            ));
+        }
+        Ok(table)
+    }
+
+    /// What follows `CREATE TABLE`.
+    pub(super) fn definition(&self) -> String {
+        let key = match self.key {
+            KeyForm::Integer => "INTEGER",
+            KeyForm::Text => "TEXT",
+        };
+        let kind = if self.text { "TEXT" } else { "BLOB" };
+        let values = self.each(|column| format!("{column} {kind}"));
+        let rowid = if self.rowid { "" } else { " WITHOUT ROWID" };
+        format!("kv(k {key} PRIMARY KEY, {}){rowid}", values.join(", "))
+    }
+
+    /// Something about each column of the value.
+    fn each(&self, of: impl Fn(String) -> String) -> Vec<String> {
+        let name = |number| match self.columns {
+            1 => "v".to_owned(),
+            _ => format!("v{number}"),
+        };
+        (1..=self.columns).map(|number| of(name(number))).collect()
+    }
+
+    /// The columns of the value: a row that is read begins with them.
+    fn values(&self) -> String {
+        self.each(|column| column).join(",")
+    }
+
+    /// By parameter 1, the key.
+    pub(super) fn read(&self) -> String {
+        format!("SELECT {} FROM kv WHERE k=?1", self.values())
+    }
+
+    /// By parameter 1, the key, and 2, the number of rows; the key follows the value.
+    pub(super) fn scan(&self) -> String {
+        let values = self.values();
+        format!("SELECT {values},k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")
+    }
+
+    /// By the parameters that [`Self::bind`] sets, for each of so many rows.
+    pub(super) fn insert(&self, rows: usize) -> String {
+        let row = format!("(?{})", ",?".repeat(self.columns));
+        let rows = vec![row; rows].join(",");
+        format!("INSERT INTO kv(k,{}) VALUES{rows}", self.values())
+    }
+
+    /// By the parameters that [`Self::bind`] sets.
+    pub(super) fn overwrite(&self) -> String {
+        let names = self.each(|column| column);
+        let set = |(name, parameter): (&String, u32)| format!("{name}=?{parameter}");
+        let sets: Vec<String> = names.iter().zip(2..).map(set).collect();
+        format!("UPDATE kv SET {} WHERE k=?1", sets.join(","))
+    }
+
+    /// By parameter 1, the key; shows the bytes of what it deletes.
+    pub(super) fn delete(&self) -> String {
+        let sizes = self.each(|column| format!("octet_length({column})"));
+        format!("DELETE FROM kv WHERE k=?1 RETURNING {}", sizes.join("+"))
+    }
+
+    /// The key as the table has it; nothing for one that no row can have.
+    #[inline]
+    pub(super) fn key(&self, key: Key) -> Option<RowKey> {
+        match self.key {
+            KeyForm::Integer => row_id(key).map(RowKey::Number),
+            form @ KeyForm::Text => Some(RowKey::Text(form.bytes(key))),
+        }
+    }
+
+    /// The key of a row of a scan.
+    pub(super) fn key_of(&self, row: &Row<'_>) -> Result<Key> {
+        let scan_failed = |e: rusqlite::Error| super::failed("scan", &e);
+        match self.key {
+            KeyForm::Integer => {
+                let k: i64 = row.get(self.columns).map_err(scan_failed)?;
+                Ok(Key(k.unsigned_abs()))
+            }
+            form @ KeyForm::Text => {
+                let k = row.get_ref(self.columns).map_err(scan_failed)?;
+                form.key(STORE, k.as_bytes().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Sets the parameters of the row with this number, from 0, of a statement. rusqlite has SQLite
+    /// copy the value here, as it cannot know that the statement runs at once.
+    pub(super) fn bind(
+        &self,
+        statement: &mut Statement<'_>,
+        row: usize,
+        k: &RowKey,
+        value: &[u8],
+    ) -> rusqlite::Result<()> {
+        let first = 1 + row * (1 + self.columns);
+        statement.raw_bind_parameter(first, k)?;
+        for column in 0..self.columns {
+            let piece = &value[self.cut(value, column)..self.cut(value, column + 1)];
+            let piece = match self.text {
+                true => ValueRef::Text(piece),
+                false => ValueRef::Blob(piece),
+            };
+            statement.raw_bind_parameter(first + 1 + column, ToSqlOutput::Borrowed(piece))?;
+        }
+        Ok(())
+    }
+
+    /// Where this column begins, from 0, in a value that [`Self::check`] has passed. None begins
+    /// within a character.
+    fn cut(&self, value: &[u8], column: usize) -> usize {
+        let continues = |at: usize| value.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+        let mut at = column * value.len() / self.columns;
+        while self.text && continues(at) {
+            at -= 1;
+        }
+        at
+    }
+
+    /// Whether the columns can keep a value.
+    pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
+        if !self.text || std::str::from_utf8(value).is_ok() {
+            return Ok(());
+        }
+        Err(StoreError::unsupported(
+            STORE,
+            format!("keep the value of key {key}"),
+            "with column_type=text a value is UTF-8, and this is not; use column_type=blob, or a dataset with content = \"guid\"",
+        ))
+    }
+
+    /// The value of a row, where SQLite has it; for tables of one column.
+    #[inline]
+    pub(super) fn lend<'r>(&self, row: &'r Row<'_>, key: Key) -> Result<&'r [u8]> {
+        debug_assert_eq!(self.columns, 1, "a value lies in one place");
+        value(row, 0, key)
+    }
+
+    /// Copies the value of a row, and returns its size.
+    #[inline]
+    pub(super) fn copy(&self, row: &Row<'_>, key: Key, buffer: &mut Buffer) -> Result<usize> {
+        if self.columns == 1 {
+            let value = value(row, 0, key)?;
+            buffer.copy_from(value)?;
+            return Ok(value.len());
+        }
+        let mut bytes = 0;
+        for column in 0..self.columns {
+            bytes += value(row, column, key)?.len();
+        }
+        let mut room = buffer.room(bytes)?;
+        for column in 0..self.columns {
+            let piece = value(row, column, key)?;
+            let (here, rest) = room.split_at_mut(piece.len());
+            here.copy_from_slice(piece);
+            room = rest;
+        }
+        Ok(bytes)
+    }
+}
+
+/// A key as a table has it.
+pub(super) enum RowKey {
+    Number(i64),
+    Text(KeyBytes),
+}
+
+impl ToSql for RowKey {
+    #[inline]
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Number(number) => ToSqlOutput::from(*number),
+            Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_ref())),
+        })
+    }
+}
+
+/// Row ids are signed; no row has a key beyond them.
+pub(crate) fn row_id(key: Key) -> Option<i64> {
+    i64::try_from(key.0).ok()
+}
+
+/// The value in a column of a row.
+pub(crate) fn value<'r>(row: &'r Row<'_>, column: usize, key: Key) -> Result<&'r [u8]> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => Ok(bytes),
+        Ok(other) => {
+            let detail = format!("it is of type {}, not a blob", other.data_type());
+            Err(StoreError::damaged(STORE, key, detail))
+        }
+        Err(error) => Err(key_failed("read", key, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: Table = Table {
+        key: KeyForm::Text,
+        rowid: false,
+        columns: 3,
+        text: true,
+    };
+
+    #[test]
+    fn the_table_of_the_defaults_is_that_of_kvtest() {
+        let table = Table::KVTEST;
+        assert_eq!(table.definition(), "kv(k INTEGER PRIMARY KEY, v BLOB)");
+        assert_eq!(table.read(), "SELECT v FROM kv WHERE k=?1");
+        assert_eq!(table.insert(1), "INSERT INTO kv(k,v) VALUES(?,?)");
+        assert_eq!(table.overwrite(), "UPDATE kv SET v=?2 WHERE k=?1");
+    }
+
+    #[test]
+    fn statements_have_every_column() {
+        assert_eq!(
+            TEXT.definition(),
+            "kv(k TEXT PRIMARY KEY, v1 TEXT, v2 TEXT, v3 TEXT) WITHOUT ROWID"
+        );
+        assert_eq!(
+            TEXT.insert(2),
+            "INSERT INTO kv(k,v1,v2,v3) VALUES(?,?,?,?),(?,?,?,?)"
+        );
+        assert_eq!(
+            TEXT.overwrite(),
+            "UPDATE kv SET v1=?2,v2=?3,v3=?4 WHERE k=?1"
+        );
+        assert_eq!(
+            TEXT.scan(),
+            "SELECT v1,v2,v3,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2"
+        );
+    }
+}
