@@ -135,6 +135,12 @@ impl StoreError {
         Self::KeyExists { store, key: key.0 }
     }
 
+    /// The table was dropped, and not made again.
+    #[must_use]
+    pub fn no_table(store: &'static str, what: impl Into<String>) -> Self {
+        Self::unsupported(store, what, "its table was dropped; create it first")
+    }
+
     /// The system has no memory left.
     #[must_use]
     pub fn memory(bytes: usize, source: io::Error) -> Self {

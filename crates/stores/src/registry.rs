@@ -14,6 +14,8 @@ static VISIBLE: &[&dyn StoreKind] = &[
     &crate::files_indexed::FilesIndexed,
     &crate::sqlite::Sqlite,
     &crate::sqlite_buffered::SqliteBuffered,
+    &crate::lmdb::Lmdb,
+    &crate::redb::Redb,
     &crate::flat::Flat,
 ];
 

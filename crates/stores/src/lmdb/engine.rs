@@ -1,0 +1,202 @@
+//! An open environment and the database in it.
+
+use super::form::{Form, Table};
+use super::options::{Options, settings_of};
+use super::{DATA, STORE, failed, refused};
+use crate::{KEY_FORM, Result, StoreError};
+use ::heed::types::Bytes;
+use ::heed::{
+    CommitOrAbort, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags, EnvOpenOptions, WithTls,
+};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use stowplan_model::{Settings, Value, Workload};
+
+/// The name of the database, if it has one, as in the other stores.
+const NAME: &str = "kv";
+
+/// Slots for readers. Each thread that reads keeps one, and the measuring threads are not alone.
+const READERS: u32 = 2 * Workload::MOST_THREADS;
+
+pub(super) struct Engine<F: Form> {
+    /// Read transactions are tied to threads: that spares them the search for a slot.
+    pub(super) env: Env<WithTls>,
+    /// Nothing once the database was dropped.
+    table: Mutex<Option<Table<F>>>,
+    path: PathBuf,
+    options: Options,
+}
+
+impl<F: Form> Engine<F> {
+    /// Opens the environment in `directory`, or makes it there; the database is not yet.
+    fn new(directory: &Path, options: Options) -> Result<Self> {
+        Ok(Self {
+            env: open_env(directory, options)?,
+            table: Mutex::new(None),
+            path: directory.join(DATA),
+            options,
+        })
+    }
+
+    pub(super) fn create(directory: &Path, options: Options) -> Result<Self> {
+        let engine = Self::new(directory, options)?;
+        engine.create_table()?;
+        Ok(engine)
+    }
+
+    pub(super) fn open(directory: &Path, options: Options) -> Result<Self> {
+        let engine = Self::new(directory, options)?;
+        engine.open_table()?;
+        engine.check_keys()?;
+        Ok(engine)
+    }
+
+    pub(super) fn table(&self) -> Option<Table<F>> {
+        *self.table_mut()
+    }
+
+    /// A handle is replaced in one step, so one that a panic left is sound.
+    pub(super) fn table_mut(&self) -> MutexGuard<'_, Option<Table<F>>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        self.options.named.then_some(NAME)
+    }
+
+    /// Makes the database where there is none.
+    pub(super) fn create_table(&self) -> Result<Table<F>> {
+        let action = "create the database";
+        let transaction = self.env.write_txn().map_err(|e| failed(action, &e))?;
+        let name = self.name();
+        let created = self
+            .env
+            .create_databases_and_commit(transaction, |opener, transaction| {
+                typed::<F>(opener, name)
+                    .create(transaction)
+                    .map(CommitOrAbort::<_, ()>::Commit)
+            })
+            .map_err(|e| failed(action, &e))?;
+        let table = created.commit().ok_or_else(|| no_database(action))?;
+        *self.table_mut() = Some(table);
+        Ok(table)
+    }
+
+    fn open_table(&self) -> Result<()> {
+        let action = "open the database";
+        let transaction = self.env.read_txn().map_err(|e| failed(action, &e))?;
+        let name = self.name();
+        let opened = self
+            .env
+            .open_databases_and_commit(transaction, |opener, transaction| {
+                typed::<F>(opener, name)
+                    .open(transaction)
+                    .map(CommitOrAbort::<_, ()>::Commit)
+            })
+            .map_err(|e| failed(action, &e))?;
+        let table = opened.commit().flatten();
+        *self.table_mut() = Some(table.ok_or_else(|| no_database(action))?);
+        Ok(())
+    }
+
+    /// LMDB would take keys of either form; the first key tells which there are.
+    fn check_keys(&self) -> Result<()> {
+        match self.key_bytes()? {
+            Some(bytes) if bytes != F::BYTES => Err(refused(
+                format!("open {}", self.path.display()),
+                format!(
+                    "its keys have {bytes} bytes, and key={} {}",
+                    F::WORD,
+                    F::BYTES
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of the first key, if there is one.
+    fn key_bytes(&self) -> Result<Option<usize>> {
+        let Some(table) = self.table() else {
+            return Ok(None);
+        };
+        let failed = |e: &::heed::Error| failed("read the first key", e);
+        let transaction = self.env.read_txn().map_err(|e| failed(&e))?;
+        let first = table.first(&transaction).map_err(|e| failed(&e))?;
+        Ok(first.map(|(key, _)| key.len()))
+    }
+
+    /// The flags and the size of the map, as LMDB reports them, and the form of the keys, as far
+    /// as there are any.
+    pub(super) fn effective_settings(&self) -> Result<Settings> {
+        let flags = self.env.get_flags();
+        let flags = flags.map_err(|e| failed("read the flags", &e))?;
+        let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
+        let map_size = self.env.info().map_size as u64;
+        effective.set("map_size", Value::Number(map_size));
+        let key = match self.key_bytes()? {
+            Some(8) => "integer",
+            Some(_) => "text",
+            None => return Ok(effective),
+        };
+        effective.set(KEY_FORM.name, Value::Word(key.to_owned()));
+        Ok(effective)
+    }
+
+    /// Bytes of the file up to the end of the last page that was ever used.
+    pub(super) fn used(&self) -> u64 {
+        let page_size = u64::from(self.env.unnamed_database_stat().page_size);
+        (self.env.info().last_page_number as u64 + 1) * page_size
+    }
+
+    /// Closes the environment. A writable map made the file as long as the map, with a hole at the
+    /// end, which LMDB needs no longer: copies of the file would be as long.
+    pub(super) fn close(self) -> Result<()> {
+        let used = self.used();
+        drop(self.env);
+        if !self.options.write_map {
+            return Ok(());
+        }
+        let cut = || {
+            let file = File::options().write(true).open(&self.path)?;
+            if file.metadata()?.len() > used {
+                file.set_len(used)?;
+            }
+            Ok::<_, std::io::Error>(())
+        };
+        cut().map_err(StoreError::io("shorten", &self.path))
+    }
+}
+
+/// The options of a database with keys of this form.
+fn typed<'e, 'n, F: Form>(
+    opener: &'n DatabaseOpener<'e, WithTls>,
+    name: Option<&'n str>,
+) -> DatabaseOpenOptions<'e, 'n, WithTls, Bytes, Bytes, F::Order> {
+    let mut options = opener.database_options();
+    if let Some(name) = name {
+        options.name(name);
+    }
+    options.types().key_comparator()
+}
+
+#[cold]
+fn no_database(action: &str) -> StoreError {
+    StoreError::no_table(STORE, action)
+}
+
+#[expect(unsafe_code, reason = "heed cannot know who else changes the files")]
+fn open_env(directory: &Path, options: Options) -> Result<Env<WithTls>> {
+    let mut opening = EnvOpenOptions::new();
+    opening
+        .map_size(options.map_size)
+        .max_readers(READERS)
+        .max_dbs(1);
+    // SAFETY: none of the flags that can be set lets anybody read what is not there: they say when
+    // data is synced, and how it is read and written. NO_LOCK is not among them.
+    unsafe { opening.flags(options.flags()) };
+    // SAFETY: the files belong to this store, which changes them by LMDB alone; a foreign process
+    // that shortened one would end this one by SIGBUS, as with every mapping.
+    let env = unsafe { opening.open(directory) };
+    env.map_err(|e| failed(format!("open {}", directory.display()), &e))
+}

@@ -1,0 +1,287 @@
+//! Operations on the database.
+
+use super::engine::Engine;
+use super::form::{Form, Table};
+use super::{STORE, failed, key_failed};
+use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use ::heed::{MdbError, PutFlags, RoTxn, RwTxn, WithTls};
+use std::ops::Bound;
+use std::sync::Arc;
+
+pub(super) struct LmdbSession<'c, F: Form> {
+    /// Shared with the other connections.
+    engine: &'c Arc<Engine<F>>,
+    table: Option<Table<F>>,
+    named: bool,
+    state: State<'c>,
+}
+
+enum State<'c> {
+    /// Each operation is a transaction of its own.
+    Idle,
+    Reading(RoTxn<'c, WithTls>),
+    Writing(RwTxn<'c>),
+}
+
+impl<'c, F: Form> LmdbSession<'c, F> {
+    pub(super) fn new(engine: &'c Arc<Engine<F>>, named: bool) -> Self {
+        Self {
+            engine,
+            table: engine.table(),
+            named,
+            state: State::Idle,
+        }
+    }
+
+    fn begin_read(&self) -> Result<RoTxn<'c, WithTls>> {
+        let transaction = self.engine.env.read_txn();
+        transaction.map_err(|e| failed("begin a transaction", &e))
+    }
+
+    /// Waits for the transaction of another thread that writes.
+    fn begin_write(&self) -> Result<RwTxn<'c>> {
+        let transaction = self.engine.env.write_txn();
+        transaction.map_err(|e| failed("begin a transaction", &e))
+    }
+
+    fn table(&self) -> Result<Table<F>> {
+        self.table
+            .ok_or_else(|| StoreError::no_table(STORE, "use it"))
+    }
+
+    fn read(&self, key: Key, visit: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let table = self.table()?;
+        match &self.state {
+            State::Idle => lend::<F>(table, &*self.begin_read()?, key, visit),
+            State::Reading(transaction) => lend::<F>(table, transaction, key, visit),
+            State::Writing(transaction) => lend::<F>(table, transaction, key, visit),
+        }
+    }
+
+    /// Changes something in the transaction that is open, or in one of its own. The latter is not
+    /// committed if there was nothing to change.
+    fn change(
+        &mut self,
+        work: impl FnOnce(Table<F>, &mut RwTxn<'_>) -> Result<Found>,
+    ) -> Result<Found> {
+        let table = self.table()?;
+        match &mut self.state {
+            State::Writing(transaction) => return work(table, transaction),
+            State::Reading(_) => {
+                return Err(StoreError::unsupported(
+                    STORE,
+                    "write",
+                    "the transaction is one that reads",
+                ));
+            }
+            State::Idle => {}
+        }
+        let mut transaction = self.begin_write()?;
+        let found = work(table, &mut transaction)?;
+        match found {
+            Found::Bytes(_) => commit(transaction)?,
+            Found::Missing => transaction.abort(),
+        }
+        Ok(found)
+    }
+
+    fn insert_all<'r>(&mut self, mut rows: impl Iterator<Item = (Key, &'r [u8])>) -> Result<()> {
+        self.change(|table, transaction| {
+            rows.try_for_each(|(key, value)| insert::<F>(table, transaction, key, value))?;
+            Ok(Found::Bytes(0))
+        })
+        .map(drop)
+    }
+
+    fn no_named(&self, what: &str) -> StoreError {
+        StoreError::unsupported(
+            STORE,
+            format!("{what} the unnamed database"),
+            "it is there as long as its environment; use database=named",
+        )
+    }
+}
+
+fn lend<F: Form>(
+    table: Table<F>,
+    transaction: &RoTxn<'_>,
+    key: Key,
+    visit: impl FnOnce(&[u8]) -> Result<()>,
+) -> Result<Found> {
+    let value = table.get(transaction, F::held(key).as_ref());
+    match value.map_err(|e| key_failed("read", key, &e))? {
+        None => Ok(Found::Missing),
+        Some(value) => {
+            visit(value)?;
+            Ok(Found::Bytes(value.len()))
+        }
+    }
+}
+
+fn insert<F: Form>(
+    table: Table<F>,
+    transaction: &mut RwTxn<'_>,
+    key: Key,
+    value: &[u8],
+) -> Result<()> {
+    let held = F::held(key);
+    match table.put_with_flags(transaction, PutFlags::NO_OVERWRITE, held.as_ref(), value) {
+        Ok(()) => Ok(()),
+        Err(::heed::Error::Mdb(MdbError::KeyExist)) => Err(StoreError::key_exists(STORE, key)),
+        Err(e) => Err(key_failed("insert", key, &e)),
+    }
+}
+
+/// Bytes of the value, if there is one: LMDB tells neither when it overwrites nor when it deletes.
+fn bytes_of<F: Form>(
+    table: Table<F>,
+    transaction: &RoTxn<'_>,
+    held: &F::Held,
+) -> ::heed::Result<Option<usize>> {
+    Ok(table.get(transaction, held.as_ref())?.map(<[u8]>::len))
+}
+
+fn visit_range<F: Form>(
+    table: Table<F>,
+    transaction: &RoTxn<'_>,
+    from: Key,
+    limit: usize,
+    visit: &mut dyn FnMut(Key, &[u8]),
+) -> Result<usize> {
+    let held = F::held(from);
+    let failed = |e: &::heed::Error| key_failed("scan from", from, e);
+    let range = (Bound::Included(held.as_ref()), Bound::Unbounded);
+    let range = table.range(transaction, &range).map_err(|e| failed(&e))?;
+    let mut visited = 0;
+    for entry in range.take(limit) {
+        let (key, value) = entry.map_err(|e| failed(&e))?;
+        visit(F::key(key)?, value);
+        visited += 1;
+    }
+    Ok(visited)
+}
+
+fn commit(transaction: RwTxn<'_>) -> Result<()> {
+    transaction.commit().map_err(|e| failed("commit", &e))
+}
+
+impl<F: Form> Session for LmdbSession<'_, F> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        // One that was left open ends first: LMDB would wait for it forever.
+        self.state = State::Idle;
+        self.state = match access {
+            Access::Read => State::Reading(self.begin_read()?),
+            Access::Write => State::Writing(self.begin_write()?),
+        };
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.state, State::Idle) {
+            State::Writing(transaction) => commit(transaction),
+            State::Reading(_) | State::Idle => Ok(()),
+        }
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        if let State::Writing(transaction) = std::mem::replace(&mut self.state, State::Idle) {
+            transaction.abort();
+        }
+        Ok(())
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        self.read(key, |value| buffer.copy_from(value))
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.read(key, |value| {
+            visit(value);
+            Ok(())
+        })
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        self.insert_all(std::iter::once((key, value)))
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        self.insert_all(rows.iter().copied())
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        self.change(|table, transaction| {
+            let held = F::held(key);
+            let failed = |e: &::heed::Error| key_failed("overwrite", key, e);
+            let there = bytes_of::<F>(table, transaction, &held).map_err(|e| failed(&e))?;
+            if there.is_none() {
+                return Ok(Found::Missing);
+            }
+            let put = table.put(transaction, held.as_ref(), value);
+            put.map_err(|e| failed(&e))?;
+            Ok(Found::Bytes(value.len()))
+        })
+    }
+
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        self.change(|table, transaction| {
+            let held = F::held(key);
+            let failed = |e: &::heed::Error| key_failed("delete", key, e);
+            let there = bytes_of::<F>(table, transaction, &held).map_err(|e| failed(&e))?;
+            let Some(bytes) = there else {
+                return Ok(Found::Missing);
+            };
+            let deleted = table.delete(transaction, held.as_ref());
+            deleted.map_err(|e| failed(&e))?;
+            Ok(Found::Bytes(bytes))
+        })
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        let table = self.table()?;
+        match &self.state {
+            State::Idle => visit_range::<F>(table, &*self.begin_read()?, from, limit, visit),
+            State::Reading(transaction) => visit_range::<F>(table, transaction, from, limit, visit),
+            State::Writing(transaction) => visit_range::<F>(table, transaction, from, limit, visit),
+        }
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        if !self.named {
+            return Err(self.no_named("create"));
+        }
+        self.state = State::Idle;
+        self.table = Some(self.engine.create_table()?);
+        Ok(())
+    }
+
+    #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
+    fn drop_table(&mut self) -> Result<()> {
+        if !self.named {
+            return Err(self.no_named("drop"));
+        }
+        if Arc::strong_count(self.engine) > 1 {
+            return Err(StoreError::unsupported(
+                STORE,
+                "drop the database",
+                "another connection may use it; close that first",
+            ));
+        }
+        self.state = State::Idle;
+        let table = self.table()?;
+        let mut transaction = self.begin_write()?;
+        // Gone with the call, whether it succeeds or not.
+        self.table = None;
+        *self.engine.table_mut() = None;
+        // SAFETY: the copies of this handle were those of the engine and of this session, the only
+        // one of the only connection, and both are forgotten. The transaction is new.
+        let removed = unsafe { table.remove(&mut transaction) };
+        removed.map_err(|e| failed("drop the database", &e))?;
+        commit(transaction)
+    }
+}

@@ -1,0 +1,160 @@
+use super::*;
+use crate::{Access, Buffer, Found};
+use std::collections::BTreeMap;
+
+fn settings(given: &[(&str, &str)]) -> Settings {
+    let given: BTreeMap<String, String> = given
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    Settings::resolve(SETTINGS, &given).unwrap()
+}
+
+fn created(directory: &Path, given: &[(&str, &str)]) -> Box<dyn Store> {
+    Lmdb.create(directory, &settings(given)).unwrap()
+}
+
+fn message<T>(result: Result<T>) -> String {
+    let message = result.err().unwrap().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message
+}
+
+#[test]
+fn a_full_map_is_an_error_that_says_so_and_harms_nothing() {
+    for write_map in ["off", "on"] {
+        let directory = tempfile::tempdir().unwrap();
+        let given = [
+            ("map_size", "64MiB"),
+            ("write_map", write_map),
+            ("sync", "none"),
+        ];
+        let store = created(directory.path(), &given);
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        let value = vec![1; 10 << 20];
+        session.insert(Key(1), &value).unwrap();
+        session.begin(Access::Write).unwrap();
+        let full = (2..100).try_for_each(|key| session.insert(Key(key), &value));
+        let message = message(full);
+        assert!(message.contains("larger map_size"), "{message}");
+        session.rollback().unwrap();
+        session.overwrite(Key(1), &value[1..]).unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        let found = session.read_into(Key(1), &mut buffer).unwrap();
+        assert_eq!(found, Found::Bytes(value.len() - 1));
+    }
+}
+
+#[test]
+fn the_hole_behind_a_writable_map_is_not_counted_and_not_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = created(directory.path(), &[("write_map", "on"), ("sync", "none")]);
+    let mut connection = store.connect().unwrap();
+    connection
+        .session()
+        .unwrap()
+        .insert(Key(1), &[1; 100_000])
+        .unwrap();
+    let length = || fs::metadata(directory.path().join(DATA)).unwrap().len();
+    let plausible = 100_000..1_000_000;
+    assert_eq!(length(), 64 << 30);
+    let footprint = store.footprint().unwrap();
+    assert!(
+        plausible.contains(&footprint.apparent_bytes),
+        "{footprint:?}"
+    );
+    connection.close().unwrap();
+    assert!(plausible.contains(&length()), "{}", length());
+    let footprint = store.footprint().unwrap();
+    assert!(
+        plausible.contains(&footprint.apparent_bytes),
+        "{footprint:?}"
+    );
+}
+
+/// Pages that are mapped stay in the page cache, whatever it is told.
+#[test]
+fn the_file_is_mapped_only_while_there_are_connections() {
+    let directory = tempfile::tempdir().unwrap();
+    let given = settings(&[]);
+    drop(Lmdb.create(directory.path(), &given).unwrap());
+    let store = Lmdb.open(directory.path(), &given).unwrap();
+    let path = fs::canonicalize(directory.path()).unwrap().join(DATA);
+    let mapped = || {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        maps.contains(path.to_str().unwrap())
+    };
+    assert!(!mapped());
+    let connection = store.connect().unwrap();
+    assert!(mapped());
+    connection.close().unwrap();
+    assert!(!mapped());
+}
+
+#[test]
+fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
+    for (kept, asked) in [("text", "integer"), ("integer", "text")] {
+        let directory = tempfile::tempdir().unwrap();
+        let store = created(directory.path(), &[("key", kept), ("database", "named")]);
+        let mut connection = store.connect().unwrap();
+        connection
+            .session()
+            .unwrap()
+            .insert(Key(1), b"value")
+            .unwrap();
+        connection.close().unwrap();
+        let given = settings(&[("key", asked), ("database", "named")]);
+        let message = message(Lmdb.open(directory.path(), &given));
+        assert!(message.contains("lmdb: cannot open"), "{message}");
+    }
+}
+
+#[test]
+fn a_database_is_not_dropped_beside_another_connection() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = created(directory.path(), &[("database", "named")]);
+    let (mut one, two) = (store.connect().unwrap(), store.connect().unwrap());
+    let refused = message(one.session().unwrap().drop_table());
+    assert!(refused.contains("another connection"), "{refused}");
+    two.close().unwrap();
+    let mut session = one.session().unwrap();
+    session.drop_table().unwrap();
+    let refused = message(session.insert(Key(1), b"value"));
+    assert!(refused.contains("dropped"), "{refused}");
+    session.create_table().unwrap();
+    session.insert(Key(1), b"value").unwrap();
+}
+
+#[test]
+fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = created(directory.path(), &[]);
+    let mut connection = store.connect().unwrap();
+    for _ in 0..2 {
+        let mut session = connection.session().unwrap();
+        for _ in 0..2 {
+            session.begin(Access::Write).unwrap();
+            session.insert(Key(1), b"left").unwrap();
+        }
+    }
+    let mut buffer = Buffer::with_capacity(16).unwrap();
+    let mut session = connection.session().unwrap();
+    let found = session.read_into(Key(1), &mut buffer).unwrap();
+    assert_eq!(found, Found::Missing);
+}
+
+#[test]
+fn settings_and_places_that_do_not_go_are_refused_by_name() {
+    let refused = message(Lmdb.capabilities(&settings(&[("sync", "map-async")])));
+    assert!(refused.contains("write_map=on"), "{refused}");
+    let directory = tempfile::tempdir().unwrap();
+    let refused = message(Lmdb.open(directory.path(), &settings(&[])));
+    assert!(refused.contains(DATA), "{refused}");
+    assert!(!directory.path().join(DATA).exists());
+    fs::write(directory.path().join(DATA), [7; 10_000]).unwrap();
+    let refused = message(Lmdb.create(directory.path(), &settings(&[])));
+    assert!(refused.contains(DATA), "{refused}");
+    let refused = message(Lmdb.open(directory.path(), &settings(&[])));
+    assert!(refused.contains("not an LMDB database"), "{refused}");
+}
