@@ -115,7 +115,6 @@ fn text(key: Key) -> [u8; KEY_TEXT_BYTES] {
     for (place, character) in text.iter_mut().enumerate() {
         if !matches!(place, 8 | 13 | 18 | 23) {
             let digit = halves[nibble / 16] >> (60 - 4 * (nibble % 16)) & 15;
-            #[expect(clippy::cast_possible_truncation, reason = "below 16")]
             let digit = digit as usize;
             *character = DIGITS[digit];
             nibble += 1;

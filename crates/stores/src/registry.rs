@@ -96,7 +96,7 @@ pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
 /// # Errors
 /// There is none; the message names the nearest one.
 pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
-    let known = || all().map(|kind| kind.name());
+    let known = || all().map(StoreKind::name);
     all()
         .chain(HIDDEN.iter().copied())
         .find(|kind| kind.name() == name)
