@@ -187,6 +187,7 @@ impl Question {
             floor: false,
             workload: WorkloadSpec::default(),
             published_seconds: None,
+            published_error_seconds: None,
         };
         let title = format!("Values of {}", size_in_words(spot.size));
         ComparisonSpec {

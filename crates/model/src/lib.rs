@@ -39,8 +39,9 @@ pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
 pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    CellSpec, ChartSpec, ComparisonSpec, MatrixScale, MatrixSpec, PublishedMatrix, PublishedSpace,
-    ScaleSpec, Study, StudyError,
+    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, LinesSpec, MatrixScale,
+    MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedSpace, ScaleSpec, Study,
+    StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

@@ -1,8 +1,10 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
+mod charts;
 mod fault;
 mod matrix;
 
+pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 use fault::Fault;
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
@@ -43,6 +45,12 @@ pub struct Study {
     /// What is drawn, in reading order.
     #[serde(rename = "chart", default)]
     pub charts: Vec<ChartSpec>,
+    /// Bars of measured quantities, in reading order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bars: Vec<BarsSpec>,
+    /// Lines of measured quantities, in reading order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LinesSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -126,6 +134,9 @@ pub struct CellSpec {
     /// Seconds that others published for as many operations as a block has, or stands for.
     #[serde(default)]
     pub published_seconds: Option<f64>,
+    /// Standard error of that, in seconds, where it was published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_error_seconds: Option<f64>,
 }
 
 /// One chart: bars of ratios to a reference, beside published ones.
@@ -234,9 +245,9 @@ impl Study {
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
         let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
         study.check(file).map_err(|error| error.located_in(text))?;
-        study
-            .check_matrices()
-            .map_err(|fault| fault.located_in(text, file))?;
+        let located = |fault: Fault| fault.located_in(text, file);
+        study.check_bars_and_lines().map_err(located)?;
+        study.check_matrices().map_err(located)?;
         Ok(study)
     }
 
