@@ -2,6 +2,12 @@
 //!
 //! Layouts are those of SQLite's kvtest, so that either tool runs on what the other made, and a
 //! directory carries no marker of ours.
+//!
+//! What other stores call a table is the directory itself.
+//!
+//! Threads may add, replace and remove files side by side; of those that add or remove the same one,
+//! one succeeds. Only `write=rename` replaces a value as a whole: with the other two, whoever reads
+//! a value while another thread overwrites it may find it empty, mixed, or of a size that changes.
 
 pub(crate) mod inspect;
 pub(crate) mod name;
@@ -171,6 +177,8 @@ impl StoreKind for Files {
                 Operation::Insert,
                 Operation::Delete,
                 Operation::Scan,
+                Operation::CreateTable,
+                Operation::DropTable,
             ],
             deliveries: vec![Delivery::Copy],
             transactions: false,

@@ -16,6 +16,9 @@ pub(crate) enum Layout {
 /// Longer than any name: 16 digits, two levels of two, and a temporary name of at most 36 bytes.
 const CAPACITY: usize = 64;
 
+/// How temporary names begin.
+const TEMPORARY: &[u8; 5] = b".tmp-";
+
 /// A path relative to the store's directory, on the stack and ready for system calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name {
@@ -64,7 +67,7 @@ impl Name {
         if name.len > 0 {
             name.push(b'/');
         }
-        for byte in *b".tmp-" {
+        for byte in *TEMPORARY {
             name.push(byte);
         }
         name.push_number(u64::from(process), 1);
@@ -81,6 +84,12 @@ impl Name {
             name.push(*byte);
         }
         name
+    }
+
+    /// A number that differs for most names (FNV-1a).
+    pub(super) fn scatter(&self) -> usize {
+        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        self.as_bytes().iter().fold(0x811c_9dc5, mix) as usize
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -145,6 +154,16 @@ pub(super) fn parse_number(text: &[u8], min_digits: usize) -> Option<u64> {
     str::from_utf8(text).ok()?.parse().ok()
 }
 
+/// Whether this is the name of a temporary file.
+pub(super) fn is_temporary(text: &[u8]) -> bool {
+    let numbers = text.strip_prefix(TEMPORARY).unwrap_or_default();
+    let mut numbers = numbers.split(|b| *b == b'-').map(|n| parse_number(n, 1));
+    matches!(
+        (numbers.next(), numbers.next(), numbers.next()),
+        (Some(Some(_)), Some(Some(_)), None)
+    )
+}
+
 /// The key whose file is `top/middle/leaf`, unless no key has such a file.
 pub(super) fn tree_key(top: u64, middle: u64, leaf: u64) -> Option<u64> {
     (middle < 100 && leaf < 100)
@@ -187,6 +206,10 @@ mod tests {
         assert_eq!(text(Layout::Dir, 5), tail);
         assert_eq!(text(Layout::Tree, 5), format!("00/00/{tail}"));
         assert!(text(Layout::Tree, u64::MAX).ends_with(&tail));
+        assert!(is_temporary(tail.as_bytes()));
+        for other in ["", ".tmp-", ".tmp-1", ".tmp-1-", ".tmp-1-2-3", ".tmp-a-1"] {
+            assert!(!is_temporary(other.as_bytes()), "{other}");
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// which file is meant, its name says.
 pub(crate) struct NamedFiles<'s> {
     store: &'s FileStore,
+    /// Names are looked up relative to this, which saves the walk down to the directory.
+    root: File,
     /// The store's directory and a slash, behind which a name is put where the whole path is
     /// needed.
     whole_path: Vec<u8>,
@@ -33,14 +35,22 @@ pub(crate) struct NamedFiles<'s> {
 }
 
 impl<'s> NamedFiles<'s> {
-    pub(crate) fn new(store: &'s FileStore) -> Self {
+    pub(crate) fn new(store: &'s FileStore) -> Result<Self> {
         let mut whole_path = store.path.as_os_str().as_bytes().to_vec();
         whole_path.push(b'/');
-        Self {
+        Ok(Self {
             store,
+            root: store.open_root()?,
             directory_length: whole_path.len(),
             whole_path,
-        }
+        })
+    }
+
+    /// Makes the store's directory, and goes on there.
+    pub(super) fn make_root(&mut self) -> Result<()> {
+        self.store.make()?;
+        self.root = self.store.open_root()?;
+        Ok(())
     }
 
     fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
@@ -49,7 +59,7 @@ impl<'s> NamedFiles<'s> {
 
     /// Opens an existing file; none if there is no such file.
     fn open(&self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
-        let root = &self.store.root;
+        let root = &self.root;
         match retry_on_intr(|| {
             rustix::fs::openat(root, name.as_c_str(), flags | SAFE, Mode::empty())
         }) {
@@ -62,7 +72,7 @@ impl<'s> NamedFiles<'s> {
     fn create(&self, name: &Name) -> std::result::Result<OwnedFd, Errno> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
         let mode = Mode::from_raw_mode(0o644);
-        let root = &self.store.root;
+        let root = &self.root;
         retry_on_intr(|| rustix::fs::openat(root, name.as_c_str(), flags, mode))
     }
 
@@ -166,7 +176,7 @@ impl<'s> NamedFiles<'s> {
     fn sync_directory(&self, name: &Name) -> Result<()> {
         let path = || self.store.path.join(name.as_path());
         let synced = if name.is_empty() {
-            self.store.root.sync_all()
+            self.root.sync_all()
         } else {
             self.open(name, OFlags::RDONLY | OFlags::DIRECTORY)?
                 .map_or(Err(Errno::NOENT.into()), |d| File::from(d).sync_all())
@@ -199,11 +209,12 @@ impl<'s> NamedFiles<'s> {
 
     /// A rename would also create what was missing, hence the look before it.
     fn overwrite_by_rename(&self, name: &Name, value: &[u8]) -> Result<Found> {
+        let _unchanged = self.store.lock_name(name);
         if self.size_of_entry(name)?.is_none() {
             return Ok(Found::Missing);
         }
         let (temporary, file) = self.create_temporary(name)?;
-        let root = &self.store.root;
+        let root = &self.root;
         let replaced = self
             .write_all(&file, &temporary, value)
             .and_then(|()| self.finish(file, &temporary))
@@ -237,12 +248,12 @@ impl<'s> NamedFiles<'s> {
     /// Removes what could not be completed. The caller already has an error to report, which
     /// says more than one from here.
     fn discard(&self, name: &Name) {
-        let _ = rustix::fs::unlinkat(&self.store.root, name.as_c_str(), AtFlags::empty());
+        let _ = rustix::fs::unlinkat(&self.root, name.as_c_str(), AtFlags::empty());
     }
 
     /// The size of a file by its name, in bytes; none if there is no such file.
     pub(crate) fn size_of_entry(&self, name: &Name) -> Result<Option<usize>> {
-        let root = &self.store.root;
+        let root = &self.root;
         match rustix::fs::statat(root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
                 Ok(usize::try_from(stat.st_size).ok())
@@ -259,7 +270,7 @@ impl<'s> NamedFiles<'s> {
         let top = leaf.directory();
         for directory in [&top, &leaf] {
             let mode = Mode::from_raw_mode(0o755);
-            match rustix::fs::mkdirat(&self.store.root, directory.as_c_str(), mode) {
+            match rustix::fs::mkdirat(&self.root, directory.as_c_str(), mode) {
                 Ok(()) => self.finish_name(directory)?,
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(self.error("make directory", directory, errno)),
@@ -302,11 +313,17 @@ impl<'s> NamedFiles<'s> {
         }
     }
 
-    /// Removes a file that is there.
-    pub(crate) fn remove(&self, name: &Name) -> Result<()> {
-        rustix::fs::unlinkat(&self.store.root, name.as_c_str(), AtFlags::empty())
-            .map_err(|e| self.error("delete", name, e))?;
-        self.finish_name(name)
+    /// Removes a file; says whether it was there. Of several threads, one removes it.
+    pub(crate) fn remove(&self, name: &Name) -> Result<bool> {
+        let removed = {
+            let _unchanged = self.store.lock_name(name);
+            rustix::fs::unlinkat(&self.root, name.as_c_str(), AtFlags::empty())
+        };
+        match removed {
+            Ok(()) => self.finish_name(name).map(|()| true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(self.error("delete", name, errno)),
+        }
     }
 }
 
@@ -323,7 +340,7 @@ mod tests {
         let options = Options::from_settings(&settings).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let store = FileStore::open(directory.path(), options, settings).unwrap();
-        let files = NamedFiles::new(&store);
+        let files = NamedFiles::new(&store).unwrap();
         let name = Name::of(Layout::Dir, Key(1));
         files.insert(Key(1), &name, &[1; 5000]).unwrap();
         let mut buffer = Buffer::with_capacity(0).unwrap();

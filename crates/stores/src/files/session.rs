@@ -17,7 +17,7 @@ impl<'s> FileSession<'s> {
     pub(super) fn new(store: &'s FileStore) -> Result<Self> {
         Ok(Self {
             store,
-            files: NamedFiles::new(store),
+            files: NamedFiles::new(store)?,
             scanned: Buffer::with_capacity(0)?,
         })
     }
@@ -69,8 +69,10 @@ impl Session for FileSession<'_> {
         let Some(bytes) = self.files.size_of_entry(&name)? else {
             return Ok(Found::Missing);
         };
-        self.files.remove(&name)?;
-        Ok(Found::Bytes(bytes))
+        match self.files.remove(&name)? {
+            true => Ok(Found::Bytes(bytes)),
+            false => Ok(Found::Missing),
+        }
     }
 
     fn scan(
@@ -93,5 +95,13 @@ impl Session for FileSession<'_> {
         }
         self.scanned = buffer;
         Ok(visited)
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        self.files.make_root()
+    }
+
+    fn drop_table(&mut self) -> Result<()> {
+        self.store.remove()
     }
 }

@@ -1,22 +1,27 @@
 //! The store's directory: opening, listing, adding up.
 
-use super::name::{Layout, Name, parse_number, tree_key};
+use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::fs::{self, DirEntry, File};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use stowplan_model::{Footprint, Settings};
 
 pub(crate) struct FileStore {
     pub(super) path: PathBuf,
-    /// Names are looked up relative to this, which saves the walk down to the directory.
+    /// The directory as it was when the store was opened.
     pub(super) root: File,
     pub(super) options: Options,
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
     settings: Settings,
+    /// Held while a file is replaced by a rename or removed, by a number made from its name: a
+    /// rename must not bring back what another thread has removed since it looked.
+    names: [Mutex<()>; 64],
 }
 
 impl FileStore {
@@ -28,9 +33,54 @@ impl FileStore {
             options,
             syncs_names: options.fsync == Fsync::Directory,
             settings,
+            names: [const { Mutex::new(()) }; 64],
         };
         store.check_layout()?;
         Ok(store)
+    }
+
+    /// Keeps other threads from replacing or removing a file.
+    pub(super) fn lock_name(&self, name: &Name) -> MutexGuard<'_, ()> {
+        let lock = &self.names[name.scatter() % self.names.len()];
+        lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The store's directory as it is now; as it was, if there is none.
+    pub(super) fn open_root(&self) -> Result<File> {
+        match File::open(&self.path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => self.root.try_clone(),
+            root => root,
+        }
+        .map_err(StoreError::io("open", &self.path))
+    }
+
+    /// Makes the directory, and makes it last if new names are to.
+    pub(super) fn make(&self) -> Result<()> {
+        fs::create_dir(&self.path).map_err(StoreError::io("make directory", &self.path))?;
+        self.sync_parent()
+    }
+
+    /// Removes every file of ours and the directories around them. Where there is anything else,
+    /// its directory stays, and that is an error.
+    pub(super) fn remove(&self) -> Result<()> {
+        match self.options.layout {
+            Layout::Dir => remove_directory(&self.path, 6, 0)?,
+            Layout::Tree => remove_directory(&self.path, 2, 2)?,
+        }
+        self.sync_parent()
+    }
+
+    fn sync_parent(&self) -> Result<()> {
+        if !self.syncs_names {
+            return Ok(());
+        }
+        let parent = match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        File::open(parent)
+            .and_then(|parent| parent.sync_all())
+            .map_err(StoreError::io("sync", parent))
     }
 
     /// The same, with a directory synced after each file made in it or removed from it, also
@@ -106,6 +156,21 @@ impl FileStore {
 fn entries(path: &Path) -> Result<impl Iterator<Item = Result<DirEntry>>> {
     let entries = fs::read_dir(path).map_err(StoreError::io("list", path))?;
     Ok(entries.map(move |entry| entry.map_err(StoreError::io("list", path))))
+}
+
+/// Removes a directory with its files, `levels` further down. Links are not followed.
+fn remove_directory(path: &Path, min_digits: usize, levels: u32) -> Result<()> {
+    for entry in entries(path)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let ours = parse_number(name.as_bytes(), min_digits).is_some();
+        if levels > 0 && ours && is_directory(&entry)? {
+            remove_directory(&entry.path(), min_digits, levels - 1)?;
+        } else if levels == 0 && (ours || is_temporary(name.as_bytes())) {
+            fs::remove_file(entry.path()).map_err(StoreError::io("delete", &entry.path()))?;
+        }
+    }
+    fs::remove_dir(path).map_err(StoreError::io("remove directory", path))
 }
 
 fn is_directory(entry: &DirEntry) -> Result<bool> {

@@ -8,6 +8,7 @@
 
 mod session;
 mod store;
+mod turns;
 
 use crate::files::{self, Options as FileOptions};
 use crate::sqlite::{self, options as database};

@@ -5,28 +5,35 @@
 //! insert of that name takes over, and never a row without a file. After a power loss that is
 //! true as far as the database keeps its rows and the settings sync the files.
 //!
-//! A connection that deletes beside one that reads may take the file away after its row was
-//! looked up; the reader then reports damage. Workloads do not delete.
+//! A thread that deletes beside one that reads may take the file away after its row was looked up:
+//! the reader then looks again, and where its transaction still shows the row, that is a conflict.
+//! Another process that deletes looks like damage.
 
+use super::store::IndexedStore;
+use super::turns::Turn;
 use super::{STORE, ours};
 use crate::files::name::{Layout, Name};
 use crate::files::named::NamedFiles;
-use crate::files::store::FileStore;
-use crate::sqlite::options::Statements;
 use crate::sqlite::statement::{Sql, Transaction};
 use crate::sqlite::table::row_id;
 use crate::sqlite::{counters, failed, is_key_taken, key_failed};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
+use std::sync::atomic::Ordering::SeqCst;
 
 /// So much of a name that is none goes into a message, in characters.
 const SHOWN: usize = 60;
 
 pub(super) struct IndexedSession<'c> {
     connection: &'c Connection,
+    store: &'c IndexedStore,
     files: NamedFiles<'c>,
     layout: Layout,
+    /// Of the transaction, if it writes.
+    turn: Option<Turn<'c>>,
+    /// How many files had been removed when the transaction began, if there is one.
+    began: Option<u64>,
     transaction: Transaction<'c>,
     look_up: Sql<'c>,
     owner: Sql<'c>,
@@ -41,17 +48,16 @@ pub(super) struct IndexedSession<'c> {
 }
 
 impl<'c> IndexedSession<'c> {
-    pub(super) fn new(
-        connection: &'c Connection,
-        statements: Statements,
-        files: &'c FileStore,
-        layout: Layout,
-    ) -> Result<Self> {
+    pub(super) fn new(connection: &'c Connection, store: &'c IndexedStore) -> Result<Self> {
+        let statements = store.options.database.statements;
         let data = |text| Sql::of(connection, text, statements).map_err(ours);
         Ok(Self {
             connection,
-            files: NamedFiles::new(files),
-            layout,
+            store,
+            files: NamedFiles::new(&store.files)?,
+            layout: store.options.files.layout,
+            turn: None,
+            began: None,
             transaction: Transaction::new(connection).map_err(ours)?,
             look_up: data("SELECT name FROM kv WHERE k=?1")?,
             owner: data("SELECT k FROM kv WHERE name=?1")?,
@@ -77,6 +83,45 @@ impl<'c> IndexedSession<'c> {
             let row = rows.next().map_err(|e| row_failed("look up", key, &e))?;
             row.map(|row| name_in(row, key, layout)).transpose()
         })
+    }
+
+    /// Looks up the row of `key` and does something to its file, again if the file went meanwhile.
+    fn at_file(
+        &mut self,
+        key: Key,
+        mut work: impl FnMut(&mut NamedFiles<'c>, &Name) -> Result<Found>,
+    ) -> Result<Found> {
+        loop {
+            let removed = self.began.unwrap_or_else(|| self.removed());
+            let Some(name) = self.look_up(key)? else {
+                return Ok(Found::Missing);
+            };
+            match work(&mut self.files, &name).map_err(ours)? {
+                Found::Missing if self.removed() == removed => {
+                    return Err(without_file(key, &name));
+                }
+                Found::Missing if self.connection.is_autocommit() => {}
+                Found::Missing => return Err(removed_since(key)),
+                found => return Ok(found),
+            }
+        }
+    }
+
+    fn removed(&self) -> u64 {
+        self.store.removed.load(SeqCst)
+    }
+
+    fn remove_file(&self, name: &Name) -> Result<()> {
+        self.store.removed.fetch_add(1, SeqCst);
+        self.files.remove(name).map(drop).map_err(ours)
+    }
+
+    /// The turn for an operation, unless the transaction has it.
+    fn take_turn(&self) -> Result<Option<Turn<'c>>> {
+        match self.turn {
+            Some(_) => Ok(None),
+            None => self.store.turns.take().map(Some),
+        }
     }
 
     /// Makes the file of a new row. One without a row, as a crash leaves it, is taken over.
@@ -165,28 +210,38 @@ fn row_failed(action: &str, key: Key, error: &rusqlite::Error) -> StoreError {
     ours(key_failed(action, key, error))
 }
 
-/// What was found behind a row: its file, or damage.
-fn behind_row(key: Key, name: &Name, found: Result<Found>) -> Result<Found> {
-    match found.map_err(ours)? {
-        Found::Missing => Err(without_file(key, name)),
-        found => Ok(found),
-    }
-}
-
 fn without_file(key: Key, name: &Name) -> StoreError {
     let detail = format!("its row names the file {}, which is missing", name.as_str());
     StoreError::damaged(STORE, key, detail)
 }
 
+#[cold]
+fn removed_since(key: Key) -> StoreError {
+    StoreError::Conflict {
+        store: STORE,
+        action: format!("use the file of key {key}"),
+        detail: "it was deleted after the transaction began".to_owned(),
+    }
+}
+
 impl Session for IndexedSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        self.transaction.begin(access).map_err(ours)
+        let turn = match access {
+            Access::Read => None,
+            Access::Write => self.take_turn()?,
+        };
+        let removed = self.removed();
+        self.transaction.begin(access).map_err(ours)?;
+        (self.turn, self.began) = (turn, Some(removed));
+        Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
         self.transaction.commit().map_err(ours)?;
-        for name in self.deleted.drain(..) {
-            self.files.remove(&name).map_err(ours)?;
+        let _until_the_files_are_done = self.turn.take();
+        self.began = None;
+        for name in std::mem::take(&mut self.deleted) {
+            self.remove_file(&name)?;
         }
         Ok(())
     }
@@ -200,10 +255,7 @@ impl Session for IndexedSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        let Some(name) = self.look_up(key)? else {
-            return Ok(Found::Missing);
-        };
-        behind_row(key, &name, self.files.read(key, &name, buffer))
+        self.at_file(key, |files, name| files.read(key, name, buffer))
     }
 
     fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
@@ -222,6 +274,7 @@ impl Session for IndexedSession<'_> {
                 "the keys of its database are signed 64-bit numbers",
             ));
         };
+        let _turn = self.take_turn()?;
         if self.look_up(key)?.is_some() {
             return Err(StoreError::key_exists(STORE, key));
         }
@@ -231,13 +284,11 @@ impl Session for IndexedSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let Some(name) = self.look_up(key)? else {
-            return Ok(Found::Missing);
-        };
-        behind_row(key, &name, self.files.overwrite(&name, value))
+        self.at_file(key, |files, name| files.overwrite(name, value))
     }
 
     fn delete(&mut self, key: Key) -> Result<Found> {
+        let _turn = self.take_turn()?;
         let (Some(k), Some(name)) = (row_id(key), self.look_up(key)?) else {
             return Ok(Found::Missing);
         };
@@ -246,7 +297,7 @@ impl Session for IndexedSession<'_> {
         };
         self.delete_row(key, k)?;
         if self.connection.is_autocommit() {
-            self.files.remove(&name).map_err(ours)?;
+            self.remove_file(&name)?;
         } else {
             self.deleted.push(name);
         }
@@ -264,6 +315,8 @@ impl Session for IndexedSession<'_> {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (files, buffer, layout) = (&mut self.files, &mut self.scanned, self.layout);
+        let removed = &self.store.removed;
+        let removed_before = self.began.unwrap_or_else(|| removed.load(SeqCst));
         self.scan.run(|statement| {
             let scan_failed = |e: rusqlite::Error| ours(failed("scan", &e));
             statement.raw_bind_parameter(1, k).map_err(scan_failed)?;
@@ -275,9 +328,15 @@ impl Session for IndexedSession<'_> {
             while let Some(row) = rows.next().map_err(scan_failed)? {
                 let key = Key(row.get::<_, i64>(1).map_err(scan_failed)?.unsigned_abs());
                 let name = name_in(row, key, layout)?;
-                behind_row(key, &name, files.read(key, &name, buffer))?;
-                visit(key, buffer.bytes());
-                visited += 1;
+                match files.read(key, &name, buffer).map_err(ours)? {
+                    Found::Bytes(_) => {
+                        visit(key, buffer.bytes());
+                        visited += 1;
+                    }
+                    // Deleted since the scan began, and no value any more.
+                    Found::Missing if removed.load(SeqCst) != removed_before => {}
+                    Found::Missing => return Err(without_file(key, &name)),
+                }
             }
             Ok(visited)
         })

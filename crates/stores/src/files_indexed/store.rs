@@ -1,20 +1,25 @@
 //! The database and the directory of files as one store.
 
 use super::session::IndexedSession;
+use super::turns::Turns;
 use super::{BLOBS, INDEX_FILE, Options, STORE, ours};
 use crate::files::store::FileStore;
 use crate::sqlite::base::{Base, Link};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use stowplan_model::{Footprint, Settings};
 
 pub(super) struct IndexedStore {
     directory: PathBuf,
-    files: FileStore,
+    pub(super) files: FileStore,
     index: Base,
-    options: Options,
+    pub(super) options: Options,
     settings: Settings,
+    pub(super) turns: Turns,
+    /// Files that were removed, counted just before they go.
+    pub(super) removed: AtomicU64,
 }
 
 impl IndexedStore {
@@ -30,6 +35,8 @@ impl IndexedStore {
             directory: directory.to_owned(),
             files,
             index: Base::new(directory.join(INDEX_FILE), options.database.clone()),
+            turns: Turns::new(options.database.busy_timeout()),
+            removed: AtomicU64::new(0),
             options,
             settings: settings.clone(),
         })
@@ -89,14 +96,8 @@ struct IndexedConnection<'s> {
 
 impl Connection for IndexedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let (connection, options) = self.link.begin_session().map_err(ours)?;
-        let session = IndexedSession::new(
-            connection,
-            options.statements,
-            &self.store.files,
-            self.store.options.files.layout,
-        )?;
-        Ok(Box::new(session))
+        let (connection, _) = self.link.begin_session().map_err(ours)?;
+        Ok(Box::new(IndexedSession::new(connection, self.store)?))
     }
 
     /// What SQLite reports of the settings that this store has; the others are this program's

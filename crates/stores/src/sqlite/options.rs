@@ -243,7 +243,7 @@ impl Options {
     }
 
     /// How long a connection waits for another's lock.
-    pub(super) fn busy_timeout(&self) -> Duration {
+    pub(crate) fn busy_timeout(&self) -> Duration {
         Duration::from_millis(self.settings.number(BUSY_TIMEOUT.name))
     }
 
