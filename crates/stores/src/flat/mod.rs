@@ -88,6 +88,8 @@ impl StoreKind for Flat {
                 atomic: false,
                 delayed: false,
             },
+            // Values never share bytes, and inserts find their places one after the other. Whoever
+            // reads a value while another thread overwrites it may find both mixed.
             threads: true,
             parallel_writers: true,
             persistent: true,

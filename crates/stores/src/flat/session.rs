@@ -41,9 +41,10 @@ impl<'s> FlatSession<'s> {
         reason = "memory maps are the interface under measurement"
     )]
     fn remap(&mut self) -> Result<()> {
-        // SAFETY: the file belongs to this store, which never shortens it, and overwrites values
-        // only between the calls that lend them; a foreign process that shortened it would end
-        // this one by SIGBUS, as with every mapping.
+        // SAFETY: the file belongs to this store, which never shortens it; a foreign process that
+        // did would end this one by SIGBUS, as with every mapping. A session overwrites values only
+        // between the calls that lend them. Another thread may do so meanwhile, through the file:
+        // whoever is lent a value then sees bytes change, each of which is valid as any other.
         let map = unsafe { Mmap::map(&self.store.values) };
         self.map = Some(map.map_err(StoreError::io("map", &self.store.path()))?);
         Ok(())

@@ -33,7 +33,10 @@
 //! change places only between two transactions and each is carried over as a whole. The journals
 //! that cannot undo a half-written transaction after a kill are not offered. After a power loss
 //! the same is true where the database on disk is durable by itself (journal=wal and
-//! synchronous=full, the defaults); with synchronous=normal more than the window may be missing.
+//! synchronous=full, the defaults). Where that is only consistent (synchronous=normal, or
+//! journal=delete), a prefix remains, but more than the window may be missing. With
+//! synchronous=off, or journal=truncate and synchronous=normal, nothing is known. The claim is
+//! therefore `consistent`, *delayed*, except in the last two cases.
 //!
 //! **Memory.** Both layers together hold up to twice the limits above, and what SQLite needs
 //! around each row; but a transaction is in memory as a whole, however large it is. Beside them
@@ -155,14 +158,31 @@ impl Options {
         })
     }
 
-    /// The classes ask what becomes of an acknowledged write when the process is killed, and
-    /// here it may vanish; so whatever the database on disk promises, this promises none. A
-    /// value is nevertheless the old or the new one, if the database on disk sees to that.
+    /// A kill loses the window and leaves a prefix of the commits. So does a power loss, if it
+    /// leaves the database on disk with a prefix of its own transactions, for each of them is a
+    /// layer as a whole, in the order of the commits. That is the class `consistent`, beginning
+    /// later. By journal and synchronous:
+    ///
+    /// - `wal`, `normal` and above: frames are valid up to the first that is not whole, and a
+    ///   checkpoint syncs the log before the database.
+    /// - `delete`, `truncate`, `persist` with `full` and `extra`, `delete` and `persist` with
+    ///   `normal`: the journal is synced before the database is written, and the database before
+    ///   the journal ends. Where its end is not synced, it undoes the last transaction at most.
+    /// - `truncate` with `normal`: its end may reach the disk before the database does, which is
+    ///   then damaged (docs/method.md).
+    /// - `off`: nothing is in order after a power loss.
+    ///
+    /// The last two leave the class `process-crash` on disk, whose only promise is that a kill
+    /// loses nothing acknowledged. Here it does, so nothing of that class is left to claim.
     fn durability(&self) -> DurabilityClaim {
+        let on_disk = self.database.durability();
         DurabilityClaim {
-            class: Durability::None,
-            atomic: self.database.durability().atomic,
-            delayed: false,
+            class: match on_disk.class {
+                Durability::Consistent | Durability::Durable => Durability::Consistent,
+                Durability::None | Durability::ProcessCrash => Durability::None,
+            },
+            atomic: on_disk.atomic,
+            delayed: true,
         }
     }
 }

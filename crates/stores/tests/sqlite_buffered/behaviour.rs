@@ -253,7 +253,8 @@ fn the_thread_and_its_connection_end_with_the_store() {
 }
 
 #[test]
-fn no_class_is_claimed_whatever_the_disk_promises_and_journals_that_undo_nothing_are_not_offered() {
+fn a_delayed_class_is_claimed_where_the_disk_keeps_a_prefix_and_journals_that_undo_nothing_are_not_offered()
+ {
     let resolved = |settings: &str| {
         let spec = format!("sqlite-buffered:{settings}").parse().unwrap();
         registry::resolve(&spec, 1 << 20)
@@ -262,7 +263,11 @@ fn no_class_is_claimed_whatever_the_disk_promises_and_journals_that_undo_nothing
         for synchronous in ["off", "normal", "full", "extra"] {
             let settings = format!("journal={journal},synchronous={synchronous}");
             let can = resolved(&settings).unwrap().capabilities;
-            assert_eq!(can.durability.to_string(), "none, atomic");
+            let claim = match (journal, synchronous) {
+                (_, "off") | ("truncate", "normal") => "none, atomic, delayed",
+                _ => "consistent, atomic, delayed",
+            };
+            assert_eq!(can.durability.to_string(), claim, "{settings}");
             assert_eq!(can.syncs_per_commit, 0);
         }
     }
