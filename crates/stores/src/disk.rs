@@ -2,28 +2,58 @@
 
 use crate::{Result, StoreError};
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_model::Footprint;
 
 /// Everything below `root`, itself included; links count as themselves and are not followed.
-pub(crate) fn footprint_of_tree(root: &Path) -> Result<Footprint> {
+///
+/// # Errors
+/// The file system refuses.
+pub fn footprint_of_tree(root: &Path) -> Result<Footprint> {
     let mut sum = Footprint::default();
+    visit(root, &mut |_, metadata| add(&mut sum, metadata))?;
+    Ok(sum)
+}
+
+/// The regular files below `root` that are not empty, in no particular order.
+///
+/// # Errors
+/// The file system refuses.
+pub fn files_of_tree(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    visit(root, &mut |path, metadata| {
+        if metadata.is_file() && metadata.len() > 0 {
+            files.push(path.to_owned());
+        }
+    })?;
+    Ok(files)
+}
+
+/// Shows `root` and everything below it. What vanishes meanwhile is passed over: engines remove
+/// files in the background.
+fn visit(root: &Path, show: &mut dyn FnMut(&Path, &Metadata)) -> Result<()> {
+    show(root, &metadata(root)?);
     let mut pending = vec![root.to_owned()];
     while let Some(directory) = pending.pop() {
-        add(&mut sum, &metadata(&directory)?);
-        let entries = fs::read_dir(&directory).map_err(StoreError::io("list", &directory))?;
+        let entries = match fs::read_dir(&directory) {
+            Err(e) if e.kind() == ErrorKind::NotFound && directory != root => continue,
+            entries => entries.map_err(StoreError::io("list", &directory))?,
+        };
         for entry in entries {
             let path = entry.map_err(StoreError::io("list", &directory))?.path();
-            let metadata = metadata(&path)?;
+            let metadata = match fs::symlink_metadata(&path) {
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                metadata => metadata.map_err(StoreError::io("stat", &path))?,
+            };
+            show(&path, &metadata);
             if metadata.is_dir() {
                 pending.push(path);
-            } else {
-                add(&mut sum, &metadata);
             }
         }
     }
-    Ok(sum)
+    Ok(())
 }
 
 /// Those of `paths` that exist.
@@ -34,7 +64,7 @@ pub(crate) fn footprint_of_paths<'a>(
     for path in paths {
         match fs::symlink_metadata(path) {
             Ok(metadata) => add(&mut sum, &metadata),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
             Err(e) => return Err(StoreError::io("stat", path)(e)),
         }
     }
@@ -72,6 +102,17 @@ mod tests {
             (5100, 2, 2)
         );
         assert!(sum.allocated_bytes >= 5100, "{sum:?}");
+    }
+
+    #[test]
+    fn the_files_of_a_tree_are_those_that_hold_something() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = directory.path().join("sub");
+        fs::create_dir(&below).unwrap();
+        fs::write(below.join("data"), [1; 10]).unwrap();
+        fs::write(below.join("lock"), []).unwrap();
+        let files = files_of_tree(directory.path()).unwrap();
+        assert_eq!(files, [below.join("data")]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod disk;
 mod error;
 mod files;
 mod files_indexed;
+mod fjall;
 mod flat;
 pub mod inspect;
 mod key;
@@ -27,6 +28,7 @@ mod store;
 mod syncs;
 
 pub use buffer::Buffer;
+pub use disk::{files_of_tree, footprint_of_tree};
 pub use error::StoreError;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
 pub use shared::Shared;

@@ -16,6 +16,7 @@ static VISIBLE: &[&dyn StoreKind] = &[
     &crate::sqlite_buffered::SqliteBuffered,
     &crate::lmdb::Lmdb,
     &crate::redb::Redb,
+    &crate::fjall::Fjall,
     &crate::flat::Flat,
 ];
 

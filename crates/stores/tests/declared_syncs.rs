@@ -90,6 +90,15 @@ fn specs() -> Vec<String> {
             }
         }
     }
+    for durability in ["buffer", "sync-data", "sync-all"] {
+        for other in [
+            "transactions=optimistic",
+            "separation=on",
+            "compression=none",
+        ] {
+            specs.push(format!("fjall:durability={durability},{other}"));
+        }
+    }
     // Combinations that a store refuses are no settings; those without overwrites no subject.
     specs.retain(|spec| {
         registry::resolve(&spec.parse().unwrap(), 4 << 20)

@@ -1,0 +1,145 @@
+use super::*;
+use crate::{Access, Buffer, Found, registry};
+
+const KIND: &dyn StoreKind = &Fjall;
+
+fn settings(spec: &str) -> Settings {
+    let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
+    resolved.settings
+}
+
+fn store(spec: &str, directory: &Path) -> Box<dyn Store> {
+    KIND.create(directory, &settings(spec)).unwrap()
+}
+
+#[test]
+fn the_version_that_is_named_is_the_one_that_is_built_in() {
+    let manifest = include_str!("../../Cargo.toml");
+    assert!(manifest.contains(&format!("fjall = \"={ENGINE_VERSION}\"")));
+}
+
+#[test]
+fn what_was_stored_is_read_by_fjall_itself() {
+    for (spec, form) in [
+        ("fjall", KeyForm::Integer),
+        (
+            "fjall:key=text,compression=none,separation=on",
+            KeyForm::Text,
+        ),
+        ("fjall:transactions=optimistic", KeyForm::Integer),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let store = store(spec, directory.path());
+        {
+            let mut connection = store.connect().unwrap();
+            let mut session = connection.session().unwrap();
+            session.insert(Key(1), &[7; 5000]).unwrap();
+            session.insert(Key(2), b"two").unwrap();
+            session.overwrite(Key(2), b"second").unwrap();
+            session.insert(Key(3), b"gone").unwrap();
+            session.delete(Key(3)).unwrap();
+        }
+        drop(store);
+        let database = ::fjall::Database::builder(directory.path().join("db"))
+            .open()
+            .unwrap();
+        let keyspace = database.keyspace("kv", Default::default).unwrap();
+        let get = |key| keyspace.get(form.bytes(Key(key))).unwrap();
+        assert_eq!(get(1).unwrap().as_ref(), [7; 5000]);
+        assert_eq!(get(2).unwrap().as_ref(), b"second");
+        assert_eq!(keyspace.len().unwrap(), 2, "{spec}");
+    }
+}
+
+/// The first commits; the second, which has read what the first changed, must fail and say that it
+/// may be tried again.
+#[test]
+fn of_two_optimistic_transactions_that_conflict_the_later_one_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store("fjall:transactions=optimistic", directory.path());
+    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
+    first.insert(Key(1), b"0").unwrap();
+    first.begin(Access::Write).unwrap();
+    second.begin(Access::Write).unwrap();
+    first.overwrite(Key(1), b"first").unwrap();
+    second.overwrite(Key(1), b"second").unwrap();
+    first.commit().unwrap();
+    let error = second.commit().unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    assert_eq!(second.overwrite(Key(1), b"again").unwrap(), Found::Bytes(5));
+}
+
+#[test]
+fn a_second_delete_of_the_same_key_at_the_same_time_is_a_conflict() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store("fjall:transactions=optimistic", directory.path());
+    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
+    first.insert(Key(1), b"0").unwrap();
+    first.begin(Access::Write).unwrap();
+    second.begin(Access::Write).unwrap();
+    assert_eq!(first.delete(Key(1)).unwrap(), Found::Bytes(1));
+    assert_eq!(second.delete(Key(1)).unwrap(), Found::Bytes(1));
+    first.commit().unwrap();
+    assert!(second.commit().unwrap_err().is_conflict());
+}
+
+#[test]
+fn a_transaction_for_reading_sees_the_state_in_which_it_began() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store("fjall", directory.path());
+    let (mut reader, mut writer) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut reader, mut writer) = (reader.session().unwrap(), writer.session().unwrap());
+    writer.insert(Key(1), b"old").unwrap();
+    reader.begin(Access::Read).unwrap();
+    writer.overwrite(Key(1), b"new").unwrap();
+    let mut buffer = Buffer::with_capacity(8).unwrap();
+    reader.read_into(Key(1), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), b"old");
+    assert!(reader.insert(Key(2), b"").is_err());
+    reader.commit().unwrap();
+    reader.read_into(Key(1), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), b"new");
+}
+
+#[test]
+fn a_keyspace_can_be_dropped_and_made_again_and_its_files_go_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store("fjall", directory.path());
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.insert(Key(1), b"one").unwrap();
+    let keyspaces = directory.path().join("db/keyspaces");
+    let before = std::fs::read_dir(&keyspaces).unwrap().count();
+    session.drop_table().unwrap();
+    let after = std::fs::read_dir(&keyspaces).unwrap().count();
+    assert_eq!(after + 1, before);
+    let error = session.insert(Key(1), b"one").unwrap_err().to_string();
+    assert!(error.contains("create it first"), "{error}");
+    assert!(session.drop_table().is_err());
+    session.create_table().unwrap();
+    let mut buffer = Buffer::with_capacity(8).unwrap();
+    assert_eq!(
+        session.read_into(Key(1), &mut buffer).unwrap(),
+        Found::Missing
+    );
+    session.insert(Key(1), b"new").unwrap();
+}
+
+#[test]
+fn opening_does_not_make_what_is_not_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = KIND.open(directory.path(), &settings("fjall"));
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("cannot open"), "{error}");
+    assert!(!directory.path().join("db").exists());
+}
+
+#[test]
+fn the_empty_journal_of_a_new_store_takes_no_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store("fjall", directory.path());
+    let bytes = store.footprint().unwrap().apparent_bytes;
+    assert!(bytes < 100_000, "{bytes}");
+}
