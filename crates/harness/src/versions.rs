@@ -29,18 +29,17 @@ pub(crate) fn read(path: &Path, count: u64) -> Result<Vec<u32>, HarnessError> {
     Ok(bytes.chunks_exact(4).map(word).collect())
 }
 
-/// Gives these keys a version.
+/// Gives keys their versions.
 pub(crate) fn update(
     path: &Path,
-    keys: impl Iterator<Item = u64>,
-    version: u32,
+    new: impl Iterator<Item = (u64, u32)>,
 ) -> Result<(), HarnessError> {
     let count = fs::metadata(path)
         .map_err(HarnessError::io("read versions", path))?
         .len()
         / 4;
     let mut versions = read(path, count)?;
-    for key in keys {
+    for (key, version) in new {
         match versions.get_mut(index(key).wrapping_sub(1)) {
             Some(slot) => *slot = version,
             None => {
@@ -77,14 +76,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("versions.bin");
         reset(&path, 5, 0).unwrap();
-        update(&path, [2, 5].into_iter(), 7).unwrap();
+        update(&path, [(2, 7), (5, 7)].into_iter()).unwrap();
         assert_eq!(read(&path, 5).unwrap(), [0, 7, 0, 0, 7]);
         assert!(
-            update(&path, [6].into_iter(), 8).is_err(),
+            update(&path, [(6, 8)].into_iter()).is_err(),
             "there is no key 6"
         );
         assert!(
-            update(&path, [0].into_iter(), 8).is_err(),
+            update(&path, [(0, 8)].into_iter()).is_err(),
             "keys begin at 1"
         );
         assert_eq!(

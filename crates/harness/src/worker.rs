@@ -5,8 +5,14 @@
 //! the last timestamp nothing runs but the lead-in and the measured operations.
 
 mod build;
-mod insert;
+mod crew;
+mod deal;
+mod fates;
 mod measure;
+mod own;
+mod rendezvous;
+mod source;
+mod timing;
 mod verify;
 
 use crate::dataset::{Dataset, Generator};
@@ -94,9 +100,7 @@ fn perform(job: &Job, wire: &mut Wire<'_>) -> Result<FromWorker, HarnessError> {
     match &job.task {
         Task::Build => build::build(job, &resolved, wire),
         Task::Verify => verify::verify(job, &resolved, wire),
-        Task::Measure(task) if job.workload.changes_keys() => {
-            insert::insert(job, task, &resolved, wire)
-        }
+        Task::Measure(task) if job.workload.changes_keys() => own::own(job, task, &resolved, wire),
         Task::Measure(task) => measure::measure(job, task, &resolved, wire),
     }
 }
@@ -142,7 +146,7 @@ impl Values {
     /// Whether these are the bytes of a version of a value.
     fn right(&self, key: u64, version: u32, bytes: &[u8]) -> bool {
         match (self, version) {
-            (Self::Dataset(dataset), 0) => bytes == dataset.value(key),
+            (Self::Dataset(dataset), 0) if key <= dataset.count() => bytes == dataset.value(key),
             _ => self.generator().filled(key, version, bytes),
         }
     }

@@ -1,8 +1,10 @@
 use super::*;
-use hdrhistogram::serialization::Deserializer;
+use crate::dataset::Generator;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use stowplan_model::{AccessOrder, CacheState, Content, DatasetSpec, SizeDistribution};
+use stowplan_model::{
+    AccessOrder, CacheState, Content, DatasetSpec, PerTransaction, SizeDistribution,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Call {
@@ -119,9 +121,11 @@ fn reads(per: PerTransaction) -> Workload {
 }
 
 fn raw(key: u64, bytes: u32) -> RawStep {
-    let mut raw = RawStep::default();
-    raw[..8].copy_from_slice(&key.to_le_bytes());
-    raw[8..12].copy_from_slice(&bytes.to_le_bytes());
+    Step::reading(key, bytes).encode()
+}
+
+fn doing(action: Action, mut raw: RawStep) -> RawStep {
+    raw[12] = action as u8;
     raw
 }
 
@@ -139,11 +143,10 @@ fn run_on(
     let mut buffer = Buffer::with_capacity(1).unwrap();
     let mut payloads = match workload.operation {
         Operation::Read => Payloads::None,
-        operation => Payloads::prepare(&generator(), operation, window, 3).unwrap(),
+        _ => Payloads::prepare(&generator(), None, window, |_| 3).unwrap(),
     };
-    let mut block = Block::new(session, workload, &mut buffer);
-    block.part(window, &mut payloads, &mut timing)?;
-    block.finish()?;
+    let mut block = Block::new(session, workload, &mut buffer, None);
+    block.part(window, &mut payloads, &mut timing, true)?;
     Ok(block.done())
 }
 
@@ -163,6 +166,7 @@ fn generator() -> Generator {
 /// Steps with the sizes of a generator's values.
 fn generated(generator: &Generator, keys: impl Iterator<Item = u64>) -> Vec<RawStep> {
     keys.map(|key| raw(key, u32::try_from(generator.size(key)).unwrap()))
+        .map(|raw| doing(Action::Overwrite, raw))
         .collect()
 }
 
@@ -294,11 +298,11 @@ fn the_latency_histogram_has_one_entry_per_operation() {
     let steps = some_steps(20);
     for per in [1, 7, 20].map(PerTransaction::Operations) {
         let mut session = Recorder::holding(&steps);
-        let mut histogram = new_histogram().unwrap();
+        let mut latencies = Latencies::new(&reads(per)).unwrap();
         let window = [&steps[..12], &steps[12..]];
-        let timing = Timing::EachOperation(&mut histogram);
+        let timing = Timing::EachOperation(&mut latencies);
         run_on(&mut session, &reads(per), &window, timing).unwrap();
-        assert_eq!(histogram.len(), 20, "{per}");
+        assert_eq!(latencies.all().len(), 20, "{per}");
     }
 }
 
@@ -308,26 +312,13 @@ fn beginning_and_committing_belong_to_no_operation() {
     let steps = some_steps(9);
     let mut session = Recorder::holding(&steps);
     session.ceremony = ceremony;
-    let mut histogram = new_histogram().unwrap();
-    let window = [&steps[..], &[]];
     let per = PerTransaction::Operations(4);
-    let timing = Timing::EachOperation(&mut histogram);
+    let mut latencies = Latencies::new(&reads(per)).unwrap();
+    let window = [&steps[..], &[]];
+    let timing = Timing::EachOperation(&mut latencies);
     run_on(&mut session, &reads(per), &window, timing).unwrap();
-    assert_eq!(histogram.len(), 9);
-    assert!(u128::from(histogram.max()) < ceremony.as_nanos());
-}
-
-#[test]
-fn a_histogram_survives_as_text() {
-    let mut histogram = new_histogram().unwrap();
-    for nanoseconds in [1, 999, 1_000_000, 59_000_000_000] {
-        histogram.record(nanoseconds).unwrap();
-    }
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(serialise(&histogram).unwrap())
-        .unwrap();
-    let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-    assert_eq!(read, histogram);
+    assert_eq!(latencies.all().len(), 9);
+    assert!(u128::from(latencies.all().max()) < ceremony.as_nanos());
 }
 
 #[test]
@@ -372,7 +363,7 @@ fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
     let generator = generator();
     let steps = generated(&generator, 1..=12);
     let window = [&steps[8..], &steps[..8]];
-    let mut payloads = Payloads::prepare(&generator, Operation::Overwrite, &window, 9).unwrap();
+    let mut payloads = Payloads::prepare(&generator, None, &window, |_| 9).unwrap();
     let keys: Vec<u64> = (9..=12).chain(1..=8).collect();
     assert_eq!(keys.len() as u64, len(&window));
     for ((index, key), step) in keys.into_iter().enumerate().zip(super::steps(&window)) {
@@ -413,7 +404,7 @@ fn overwrites_hand_each_key_its_own_payload() {
 
 #[test]
 fn payloads_of_nothing_can_be_prepared() {
-    assert!(Payloads::prepare(&generator(), Operation::Overwrite, &[&[], &[]], 1).is_ok());
+    assert!(Payloads::prepare(&generator(), None, &[&[], &[]], |_| 1).is_ok());
 }
 
 #[test]
@@ -428,7 +419,9 @@ fn payloads_drawn_within_the_time_have_their_size_and_differ() {
 
 #[test]
 fn parts_hold_every_step_in_order_and_no_more_memory_than_allowed() {
-    let steps: Vec<RawStep> = (1..=40).map(|key| raw(key, 3_000 * key as u32)).collect();
+    let steps: Vec<RawStep> = (1..=40)
+        .map(|key| doing(Action::Overwrite, raw(key, 3_000 * key as u32)))
+        .collect();
     let window = [&steps[25..], &steps[..25]];
     let parts = parts(&window, 200_000);
     let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
@@ -458,14 +451,13 @@ fn a_transaction_goes_over_the_ends_of_parts() {
         let mut session = Recorder::holding(&steps);
         let workload = workload(Operation::Read, Delivery::Copy, per);
         let mut buffer = Buffer::with_capacity(1).unwrap();
-        let mut block = Block::new(&mut session, &workload, &mut buffer);
-        for part in [&steps[..3], &steps[3..9], &steps[9..]] {
-            let part = [part, &[]];
+        let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+        for (from, to) in [(0, 3), (3, 9), (9, 10)] {
+            let part = [&steps[from..to], &[]];
             block
-                .part(&part, &mut Payloads::None, &mut Timing::Ends)
+                .part(&part, &mut Payloads::None, &mut Timing::Ends, to == 10)
                 .unwrap();
         }
-        block.finish().unwrap();
         assert_eq!(block.done().commits, commits, "{per}");
         assert_eq!(block.done().bytes, 550);
         let begun = session
@@ -488,9 +480,9 @@ fn a_mix_overwrites_the_steps_that_are_marked_and_reads_the_others() {
     let steps: Vec<RawStep> = generated(&generator, 1..=20)
         .into_iter()
         .enumerate()
-        .map(|(index, mut raw)| {
-            raw[12] = u8::from(index % 4 == 0);
-            raw
+        .map(|(index, raw)| match index % 4 {
+            0 => raw,
+            _ => doing(Action::Read, raw),
         })
         .collect();
     let mut session = Recorder::holding(&steps);

@@ -257,6 +257,7 @@ impl Rounds<'_> {
         let to = Writing {
             path: &path,
             keys: self.keys,
+            action: self.task.workload.pattern()[0],
             interrupt: self.interrupt,
         };
         let visits = &self.task.visits;

@@ -4,7 +4,7 @@ use crate::interrupt::Interrupt;
 use crate::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
 use crate::{HarnessError, disk, random};
 use std::path::Path;
-use stowplan_model::{AccessOrder, format_bytes};
+use stowplan_model::{AccessOrder, Action, format_bytes};
 use stowplan_stores::inspect::{self, Held};
 
 /// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
@@ -223,6 +223,8 @@ impl Course {
 pub(super) struct Writing<'a> {
     pub(super) path: &'a Path,
     pub(super) keys: &'a Keys,
+    /// What is done at each.
+    pub(super) action: Action,
     pub(super) interrupt: &'a Interrupt,
 }
 
@@ -274,7 +276,10 @@ impl Visits {
         write_visits(to.path, total, |put| {
             let put = &mut |index: u64| {
                 to.go_on()?;
-                put(to.keys.sequence.get(index % n))
+                put(Step {
+                    action: to.action,
+                    ..to.keys.sequence.get(index % n)
+                })
             };
             match self.order {
                 AccessOrder::Ascending => {
@@ -435,6 +440,7 @@ mod tests {
         let to = Writing {
             path: &path,
             keys,
+            action: Action::Overwrite,
             interrupt: &interrupt,
         };
         let mut course = Course::default();
@@ -444,6 +450,7 @@ mod tests {
             (0..sequence.count())
                 .map(|i| sequence.get(i))
                 .inspect(|step| assert_eq!(u64::from(step.bytes), step.key * 10))
+                .inspect(|step| assert_eq!(step.action, Action::Overwrite))
                 .map(|step| step.key)
                 .collect()
         };
@@ -460,6 +467,7 @@ mod tests {
         let to = Writing {
             path: &path,
             keys,
+            action: Action::Read,
             interrupt,
         };
         let error = visits.write(&to, Course::default(), 1, operations);

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_model::{
     BlockKind, BlockTask, CacheState, Cell, CellId, FromWorker, HarnessCost, Job, Measurement,
-    Operation, PayloadSource, PerTransaction, Settings, StoreSpec, Task, Verification, Workload,
-    encode,
+    PayloadSource, PerTransaction, Settings, StoreSpec, Task, Verification, Workload, encode,
 };
 
 /// How long a block should last, nanoseconds of corrected time (R4).
@@ -387,7 +386,7 @@ fn out_of_turn(message: &FromWorker) -> HarnessError {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use stowplan_model::Role;
+    use stowplan_model::{Operation, Role};
     use stowplan_stores::registry;
 
     const MANY: u64 = 100_000;

@@ -1,24 +1,23 @@
-//! Timing one block.
+//! Timing one block on a store that is there before it and after it.
 
 use super::build::load;
+use super::crew::{Crew, Share};
+use super::fates::Fates;
+use super::source::{Source, check_window, versions_of};
+use super::timing::{Drain, Operator, Timed, nanoseconds, steps_in};
 use super::verify::Checker;
 use super::{Values, Wire, dataset_of};
-use crate::accounting::{Accounting, Usage};
-use crate::block::{self, Block, Payloads, Timing, Window, bytes_of};
+use crate::block::{Window, bytes_of, steps};
 use crate::dataset::Dataset;
-use crate::sequence::{Sequence, Step};
-use crate::{HarnessError, disk, page_cache, platform, versions};
-use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use crate::sequence::Sequence;
+use crate::{HarnessError, page_cache, platform, versions};
+use std::time::Instant;
 use stowplan_model::{
-    BlockKind, BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, Operation,
-    PayloadSource, Residency, WallBreakdown, Workload,
+    BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, PayloadSource, Residency,
+    WallBreakdown,
 };
 use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Buffer, Connection, Key, Session, Store};
-
-/// The most memory that values take which are generated before the clock starts.
-const MOST_PREPARED_BYTES: usize = 128 << 20;
 
 pub(super) fn open_store(job: &Job, resolved: &Resolved) -> Result<Box<dyn Store>, HarnessError> {
     let open = if resolved.capabilities.persistent {
@@ -36,255 +35,273 @@ pub(super) fn measure(
     wire: &mut Wire<'_>,
 ) -> Result<FromWorker, HarnessError> {
     let sequence = Sequence::open(&task.sequence)?;
-    let lead_in = sequence.window(task.first, task.lead_in)?;
-    let timed = sequence.window(task.first + task.lead_in, task.operations)?;
-    let source = Source::of(job, task)?;
-    let parts = source.parts(&timed);
-    let mut lead_in_payloads = source.payloads(&lead_in)?;
-    let first_payloads = source.payloads(parts.first().unwrap_or(&timed))?;
-    let store = open_store(job, resolved)?;
-    let residency = match job.workload.cache {
-        CacheState::Cold => Some(make_cold(&*store, &timed)?),
-        CacheState::Warm | CacheState::AsFound => None,
+    let work = Work {
+        job,
+        task,
+        resolved,
+        lead_in: sequence.window(task.first, task.lead_in)?,
+        timed: sequence.window(task.first + task.lead_in, task.operations)?,
+        source: Source::of(job, task)?,
     };
-
-    let opening = Instant::now();
-    let mut connection = store.connect()?;
-    let open_ns = nanoseconds(opening);
-    if needs_loading(resolved) {
-        let dataset = Dataset::open(dataset_of(job)?)?;
-        load(&mut *connection, &dataset, 1..=dataset.count(), &mut |_| {
-            Ok(())
-        })?;
-    }
-    let effective = connection.effective_settings()?;
-    let mut operator = Operator {
-        session: connection.session()?,
-        workload: &job.workload,
-        buffer: Buffer::with_capacity(bytes_of(&lead_in).max(bytes_of(&timed)))?,
+    check_window(job, &work.lead_in)?;
+    check_window(job, &work.timed)?;
+    let mut drain = Drain::default();
+    let (timed, residency) = if job.workload.threads > 1 {
+        work.by_several(wire, &mut drain)?
+    } else {
+        work.by_one(wire, &mut drain)?
     };
-    if job.workload.cache == CacheState::Warm && !job.workload.operation.writes() {
-        operator.enter_mapped_pages(&lead_in, &job.instance)?;
-    }
-    wire.ready(effective)?;
-
-    let leading = Instant::now();
-    operator.lead_in(&lead_in, &mut lead_in_payloads)?;
-    let lead_in_ns = nanoseconds(leading);
-    let mut measurement = operator.time(task.block, &parts, first_payloads, &source)?;
-
-    if let Source::Prepared {
-        values, version, ..
-    } = &source
-        && (needs_loading(resolved) || job.dataset.is_none())
-    {
-        // Nobody can look later at what this store holds, or knows what it should be.
-        operator.check(resolved, values, *version, &timed)?;
-    }
-    drop(operator);
-    let drain_ns = end(job, &*store, connection)?;
-    if let Some(versions) = &job.versions
-        && job.workload.operation.writes()
-        && resolved.capabilities.persistent
-    {
-        let steps = lead_in.iter().chain(&timed).copied().flatten();
-        let written = steps
-            .map(Step::decode)
-            .filter(|step| block::writes(job.workload.operation, step));
-        versions::update(versions, written.map(|step| step.key), task.version)?;
-    }
-    measurement.outside = WallBreakdown {
-        open_ns,
-        lead_in_ns,
-        drain_ns,
-        ..measurement.outside
-    };
+    let measurement = timed.measurement;
+    let writes = job.workload.operation.writes();
     Ok(FromWorker::Measured(Measurement {
         cell: job.cell.clone(),
         round: task.round,
         position: task.position,
         lead_in_operations: task.lead_in,
         residency,
+        outside: WallBreakdown {
+            drain_ns: if writes { drain.ns } else { 0 },
+            ..measurement.outside
+        },
+        drain_write_bytes: drain.write_bytes.filter(|_| writes),
         ..measurement
     }))
 }
 
-/// Where the values come from that a block writes.
-pub(super) enum Source {
-    /// It reads.
-    Nowhere,
-    /// They are generated before the clock starts.
-    Prepared {
-        values: Box<Values>,
-        operation: Operation,
-        version: u32,
-    },
-    /// They are drawn while it runs.
-    Timed,
+/// A block and what it is done with.
+struct Work<'a> {
+    job: &'a Job,
+    task: &'a BlockTask,
+    resolved: &'a Resolved,
+    lead_in: Window<'a>,
+    timed: Window<'a>,
+    source: Source,
 }
 
-impl Source {
-    fn of(job: &Job, task: &BlockTask) -> Result<Self, HarnessError> {
-        match task.payloads {
-            _ if !job.workload.operation.writes() => Ok(Self::Nowhere),
-            PayloadSource::Timed => Ok(Self::Timed),
-            PayloadSource::Prepared => Ok(Self::Prepared {
-                values: Box::new(Values::of(job)?),
-                operation: job.workload.operation,
-                version: task.version,
-            }),
+impl Work<'_> {
+    fn by_one(
+        &self,
+        wire: &mut Wire<'_>,
+        drain: &mut Drain,
+    ) -> Result<(Timed, Option<Residency>), HarnessError> {
+        let Self { job, lead_in, .. } = self;
+        let source = &self.source;
+        let versions = versions_of(job, self.task, 0, [lead_in, &self.timed]);
+        let parts = source.parts(&self.timed, 1);
+        let first = steps_in(lead_in);
+        let mut lead_in_payloads = source.payloads(lead_in, &versions, 0)?;
+        let first_part = parts.first().unwrap_or(&self.timed);
+        let first_payloads = source.payloads(first_part, &versions, first)?;
+        let store = open_store(job, self.resolved)?;
+        let residency = self.make_cold(&*store)?;
+        let (mut connection, open_ns) = self.connect(&*store)?;
+        let effective = connection.effective_settings()?;
+        let mut operator = Operator {
+            session: connection.session()?,
+            workload: &job.workload,
+            buffer: Buffer::with_capacity(self.capacity()?)?,
+        };
+        if self.reads_warm() {
+            operator.enter_mapped_pages(lead_in, &job.instance)?;
+        }
+        wire.ready(effective)?;
+
+        let leading = Instant::now();
+        operator.lead_in(lead_in, &mut lead_in_payloads)?;
+        let lead_in_ns = nanoseconds(leading);
+        let mut timed = operator.time(
+            self.task.block,
+            &parts,
+            first_payloads,
+            source,
+            (&versions, first),
+        )?;
+        let mut fates = Fates::default();
+        if self.can_be_checked() {
+            fates.add(steps(lead_in).chain(steps(&self.timed)), &versions);
+            self.check(&mut *operator.session, &fates)?;
+        }
+        drop(operator);
+        drain.during(|| connection.close())?;
+        self.settle(&*store, drain)?;
+        self.note_versions(&fates.versions(|_, versions| Ok(versions[0]))?)?;
+        timed.measurement.outside.open_ns = open_ns;
+        timed.measurement.outside.lead_in_ns = lead_in_ns;
+        Ok((timed, residency))
+    }
+
+    fn by_several(
+        &self,
+        wire: &mut Wire<'_>,
+        drain: &mut Drain,
+    ) -> Result<(Timed, Option<Residency>), HarnessError> {
+        let job = self.job;
+        let shares = Share::all(job, self.task, [&self.lead_in, &self.timed]);
+        let store = open_store(job, self.resolved)?;
+        let residency = self.make_cold(&*store)?;
+        let (connection, open_ns) = self.connect(&*store)?;
+        let effective = connection.effective_settings()?;
+        let kept = keep(self.resolved, connection)?;
+        let crew = Crew {
+            store: &*store,
+            workload: &job.workload,
+            kind: self.task.block,
+            source: &self.source,
+            shares: &shares,
+            capacity: self.capacity()?,
+        };
+        let mut ready = || {
+            if self.reads_warm() {
+                platform::populate_mappings(&job.instance);
+            }
+            wire.ready(effective.clone())
+        };
+        let mut timed = crew.run(&mut ready, drain)?;
+        let mut fates = Fates::default();
+        if self.can_be_checked() {
+            for share in &shares {
+                fates.add(share.steps(), &share.versions);
+            }
+        }
+        let versions = self.settle_versions(&*store, kept, &fates, drain)?;
+        self.settle(&*store, drain)?;
+        self.note_versions(&versions)?;
+        timed.measurement.outside.open_ns = open_ns;
+        Ok((timed, residency))
+    }
+
+    /// Checks what nobody can look at later, finds out which of several threads had the last word,
+    /// and closes the connection that was kept.
+    fn settle_versions(
+        &self,
+        store: &dyn Store,
+        kept: Option<Box<dyn Connection + '_>>,
+        fates: &Fates,
+        drain: &mut Drain,
+    ) -> Result<Vec<(u64, u32)>, HarnessError> {
+        let mut connection = match kept {
+            None if !fates.disputed() && !self.checks_itself() => {
+                return fates.versions(|_, versions| Ok(versions[0]));
+            }
+            Some(connection) => connection,
+            None => store.connect()?,
+        };
+        let mut session = connection.session()?;
+        self.check(&mut *session, fates)?;
+        let values = Values::of(self.job)?;
+        let mut checker = Checker {
+            buffer: Buffer::with_capacity(bytes_of(&self.timed))?,
+            values: &values,
+            store: self.resolved.kind.name(),
+        };
+        let versions = fates.versions(|step, versions| {
+            checker.check_any(&mut *session, Delivery::Copy, step, versions)
+        })?;
+        drop(session);
+        drain.during(|| connection.close())?;
+        Ok(versions)
+    }
+
+    /// Opens the first connection; loads what forgets on closing.
+    fn connect<'s>(
+        &self,
+        store: &'s dyn Store,
+    ) -> Result<(Box<dyn Connection + 's>, u64), HarnessError> {
+        let opening = Instant::now();
+        let mut connection = store.connect()?;
+        let open_ns = nanoseconds(opening);
+        if needs_loading(self.resolved) {
+            let dataset = Dataset::open(dataset_of(self.job)?)?;
+            load(&mut *connection, &dataset, 1..=dataset.count(), &mut |_| {
+                Ok(())
+            })?;
+        }
+        Ok((connection, open_ns))
+    }
+
+    fn make_cold(&self, store: &dyn Store) -> Result<Option<Residency>, HarnessError> {
+        match self.job.workload.cache {
+            CacheState::Cold => make_cold(store, &self.timed).map(Some),
+            CacheState::Warm | CacheState::AsFound => Ok(None),
         }
     }
 
-    /// A window in parts, between which the clock stands still while values are generated: memory
-    /// stays bounded however much is written.
-    fn parts<'a>(&self, window: &Window<'a>) -> Vec<Window<'a>> {
-        match self {
-            Self::Prepared { .. } => block::parts(window, MOST_PREPARED_BYTES),
-            Self::Nowhere | Self::Timed => vec![*window],
+    /// Bytes of the largest value that may arrive.
+    fn capacity(&self) -> Result<usize, HarnessError> {
+        let visited = bytes_of(&self.lead_in).max(bytes_of(&self.timed));
+        capacity(self.job, visited)
+    }
+
+    fn reads_warm(&self) -> bool {
+        let workload = &self.job.workload;
+        workload.cache == CacheState::Warm && !workload.operation.writes()
+    }
+
+    /// Whether it is known what was written.
+    fn can_be_checked(&self) -> bool {
+        let writes = self.job.workload.operation.writes();
+        writes && self.task.payloads == PayloadSource::Prepared
+    }
+
+    /// Whether nobody can look later at what the store holds, or knows what it should be.
+    fn checks_itself(&self) -> bool {
+        self.can_be_checked() && (needs_loading(self.resolved) || self.job.dataset.is_none())
+    }
+
+    /// Compares what was written with what it must be, if nobody else can.
+    fn check(&self, session: &mut dyn Session, fates: &Fates) -> Result<(), HarnessError> {
+        if !self.checks_itself() {
+            return Ok(());
         }
+        let values = Values::of(self.job)?;
+        let mut checker = Checker {
+            buffer: Buffer::with_capacity(bytes_of(&self.timed))?,
+            values: &values,
+            store: self.resolved.kind.name(),
+        };
+        fates.check(&mut checker, session, true)
     }
 
-    fn payloads(&self, window: &Window<'_>) -> Result<Payloads, HarnessError> {
-        match self {
-            Self::Nowhere => Ok(Payloads::None),
-            Self::Timed => Ok(Payloads::Timed(Vec::new())),
-            Self::Prepared {
-                values,
-                operation,
-                version,
-            } => Payloads::prepare(values.generator(), *operation, window, *version),
+    /// After writes, brings what was written to rest.
+    fn settle(&self, store: &dyn Store, drain: &mut Drain) -> Result<(), HarnessError> {
+        if self.job.workload.operation.writes() {
+            drain.settle(self.job, store)?;
         }
-    }
-}
-
-/// A session with what its operations need.
-pub(super) struct Operator<'a> {
-    pub(super) session: Box<dyn Session + 'a>,
-    pub(super) workload: &'a Workload,
-    pub(super) buffer: Buffer,
-}
-
-impl Operator<'_> {
-    fn block(&mut self) -> Block<'_> {
-        Block::new(&mut *self.session, self.workload, &mut self.buffer)
-    }
-
-    fn lead_in(
-        &mut self,
-        window: &Window<'_>,
-        payloads: &mut Payloads,
-    ) -> Result<(), HarnessError> {
-        let mut block = self.block();
-        block.part(window, payloads, &mut Timing::Ends)?;
-        block.finish()
-    }
-
-    /// Brings the page tables into the state of a process that has run for a while: one read, so
-    /// that the engine has mapped its file if it maps it at all, then every page of it.
-    fn enter_mapped_pages(
-        &mut self,
-        window: &Window<'_>,
-        instance: &Path,
-    ) -> Result<(), HarnessError> {
-        let [steps, _] = *window;
-        let one = &steps[..steps.len().min(1)];
-        self.lead_in(&[one, &[]], &mut Payloads::None)?;
-        platform::populate_mappings(instance);
         Ok(())
     }
 
-    /// Reads what a window has written and compares it with what it must be.
-    fn check(
-        &mut self,
-        resolved: &Resolved,
-        values: &Values,
-        version: u32,
-        window: &Window<'_>,
-    ) -> Result<(), HarnessError> {
-        let mut checker = Checker {
-            buffer: Buffer::with_capacity(bytes_of(window))?,
-            values,
-            store: resolved.kind.name(),
-        };
-        let steps = window.iter().copied().flatten().map(Step::decode);
-        steps
-            .filter(|step| block::writes(self.workload.operation, step))
-            .try_for_each(|step| checker.check(&mut *self.session, Delivery::Copy, step, version))
-    }
-
-    /// Times a window, given in parts; the clock runs within the parts only.
-    pub(super) fn time(
-        &mut self,
-        kind: BlockKind,
-        parts: &[Window<'_>],
-        first_payloads: Payloads,
-        source: &Source,
-    ) -> Result<Measurement, HarnessError> {
-        let mut histogram = block::new_histogram()?;
-        let mut timing = match kind {
-            BlockKind::Latency => Timing::EachOperation(&mut histogram),
-            BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
-        };
-        let accounting = Accounting::of_this_thread();
-        let started_unix_ms = unix_ms();
-        let syncs = stowplan_stores::sync_calls();
-        let mut usage: Option<Usage> = None;
-        let mut payloads = Some(first_payloads);
-        let mut block = self.block();
-        for (index, part) in parts.iter().enumerate() {
-            let mut payloads = match payloads.take() {
-                Some(payloads) => payloads,
-                None => source.payloads(part)?,
-            };
-            let last = index + 1 == parts.len();
-            let begin = accounting.begin();
-            let ran = block
-                .part(part, &mut payloads, &mut timing)
-                .and_then(|()| if last { block.finish() } else { Ok(()) });
-            let cost = accounting.end(&begin);
-            match &mut usage {
-                Some(usage) => *usage += cost,
-                None => usage = Some(cost),
+    /// Writes down which versions were given.
+    fn note_versions(&self, given: &[(u64, u32)]) -> Result<(), HarnessError> {
+        match &self.job.versions {
+            Some(path) if self.job.workload.operation.writes() && !needs_loading(self.resolved) => {
+                versions::update(path, given.iter().copied())
             }
-            ran?;
+            _ => Ok(()),
         }
-        let done = block.done();
-        let syncs = stowplan_stores::sync_calls().since(&syncs);
-        let counters = self.session.counters()?;
-        let latency = match kind {
-            BlockKind::Latency => Some(block::serialise(&histogram)?),
-            BlockKind::Ratio | BlockKind::Pilot => None,
-        };
-        Ok(Measurement {
-            block: kind,
-            operations: parts.iter().map(block::len).sum(),
-            bytes: done.bytes,
-            commits: done.commits,
-            syncs,
-            outside: WallBreakdown {
-                last_commit_ns: done.last_commit_ns,
-                ..WallBreakdown::default()
-            },
-            latency,
-            started_unix_ms,
-            counters,
-            ..measurement_of(&usage.unwrap_or_default())
-        })
     }
 }
 
-/// Closes a store; after writes brings its data to rest and tells how long that took.
-pub(super) fn end(
-    job: &Job,
-    store: &dyn Store,
-    connection: Box<dyn Connection + '_>,
-) -> Result<u64, HarnessError> {
-    if job.workload.operation.writes() {
-        return drain(job, store, connection);
+/// Keeps the connection that a store lives by which forgets on closing; closes another one.
+pub(super) fn keep<'s>(
+    resolved: &Resolved,
+    connection: Box<dyn Connection + 's>,
+) -> Result<Option<Box<dyn Connection + 's>>, HarnessError> {
+    if needs_loading(resolved) {
+        return Ok(Some(connection));
     }
     connection.close()?;
-    Ok(0)
+    Ok(None)
+}
+
+/// Bytes of the largest value that may arrive, where the largest that is visited singly has so
+/// many: scans also visit others.
+pub(super) fn capacity(job: &Job, visited: usize) -> Result<usize, HarnessError> {
+    match &job.dataset {
+        Some(directory) if job.workload.scans() => {
+            Ok(visited.max(Dataset::open(directory)?.largest()))
+        }
+        _ => Ok(visited),
+    }
 }
 
 /// A store that forgets on closing is loaded by each worker anew.
@@ -292,34 +309,9 @@ pub(super) fn needs_loading(resolved: &Resolved) -> bool {
     !resolved.capabilities.persistent
 }
 
-/// The part of a measurement that the accounting gives.
-fn measurement_of(usage: &Usage) -> Measurement {
-    Measurement {
-        wall_ns: usage.wall_ns,
-        run_delay_ns: usage.run_delay_ns,
-        thread_cpu_ns: usage.thread_cpu_ns,
-        process_cpu_ns: usage.process_cpu_ns,
-        user_ns: usage.user_ns,
-        system_ns: usage.system_ns,
-        minor_faults: usage.minor_faults,
-        major_faults: usage.major_faults,
-        voluntary_switches: usage.voluntary_switches,
-        involuntary_switches: usage.involuntary_switches,
-        in_blocks: usage.in_blocks,
-        out_blocks: usage.out_blocks,
-        io: usage.io,
-        peak_memory_bytes: usage.peak_memory_bytes,
-        ..Measurement::default()
-    }
-}
-
 /// Evicts the data of these operations from the page cache and proves that it is gone.
 fn make_cold(store: &dyn Store, window: &Window<'_>) -> Result<Residency, HarnessError> {
-    let mut keys = window
-        .iter()
-        .copied()
-        .flatten()
-        .map(|raw| Key(Step::decode(raw).key));
+    let mut keys = steps(window).map(|step| Key(step.key));
     let files = store.data_files(&mut keys);
     page_cache::evict(&files)?;
     let Some(residency) = page_cache::residency(&files)? else {
@@ -337,34 +329,4 @@ fn make_cold(store: &dyn Store, window: &Window<'_>) -> Result<Residency, Harnes
         )));
     }
     Ok(residency)
-}
-
-/// Brings written data to rest: closing, the store's checkpoint, `syncfs` (R10). Nanoseconds. Data
-/// that someone brought along may be in use: of that, closing checkpoints what can be.
-fn drain(
-    job: &Job,
-    store: &dyn Store,
-    connection: Box<dyn Connection + '_>,
-) -> Result<u64, HarnessError> {
-    let draining = Instant::now();
-    // Closed first: an exclusive connection lets nobody else checkpoint.
-    connection.close()?;
-    if job.dataset.is_some() {
-        store.checkpoint()?;
-    }
-    if job.instance.is_dir() {
-        disk::sync_filesystem(&job.instance)?;
-    }
-    Ok(nanoseconds(draining))
-}
-
-pub(super) fn nanoseconds(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn unix_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

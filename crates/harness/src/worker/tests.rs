@@ -150,6 +150,16 @@ impl Lab {
     fn writes(&self, first: u64, lead_in: u64, operations: u64) -> Job {
         let mut job = self.reads(BlockKind::Ratio, first, lead_in, operations);
         job.workload.operation = Operation::Overwrite;
+        self.drawn(job, self.dataset.count())
+    }
+
+    /// The job with a sequence of so many steps, drawn for its workload.
+    fn drawn(&self, mut job: Job, steps: u64) -> Job {
+        let Task::Measure(task) = &mut job.task else {
+            panic!("it measures");
+        };
+        task.sequence = self.path(&format!("sequence-{}", job.workload.operation));
+        sequence::write(&task.sequence, &self.dataset, &job.workload, steps, 7).unwrap();
         job
     }
 
@@ -421,7 +431,7 @@ fn verify_catches_a_version_that_is_stale_and_one_that_nobody_wrote() {
         let mut job = lab.job(Task::Verify);
         job.workload.delivery = delivery;
         let versions = lab.path("versions");
-        versions::update(&versions, [17].into_iter(), 2).unwrap();
+        versions::update(&versions, [(17, 2)].into_iter()).unwrap();
         let message = failure(job.clone());
         assert!(
             message.contains("value 17 is damaged: its bytes are not those of version 2"),
@@ -586,8 +596,7 @@ fn a_mix_raises_the_versions_of_what_it_overwrote_only() {
         overwrite: 1,
         ..Mix::default()
     });
-    sequence::write(&lab.path("sequence"), &lab.dataset, &job.workload, COUNT, 0).unwrap();
-    let measured = lab.measured(job);
+    let measured = lab.measured(lab.drawn(job, COUNT));
     assert_eq!((measured.operations, measured.commits), (40, 1));
     assert_eq!(lab.overwritten(), 10);
 }
@@ -598,7 +607,7 @@ fn inserted(lab: &Lab, per: PerTransaction, rows: Option<u32>) -> Measurement {
     job.workload.operation = Operation::Insert;
     job.workload.per_transaction = per;
     job.workload.rows_per_statement = rows;
-    lab.measured(job)
+    lab.measured(lab.drawn(job, 40))
 }
 
 #[test]

@@ -77,32 +77,72 @@ impl Checker<'_> {
         step: Step,
         version: u32,
     ) -> Result<(), HarnessError> {
+        self.check_any(session, delivery, step, &[version])
+            .map(|_| ())
+    }
+
+    /// Checks one value, which must be one of several versions; returns which.
+    pub(super) fn check_any(
+        &mut self,
+        session: &mut dyn Session,
+        delivery: Delivery,
+        step: Step,
+        versions: &[u32],
+    ) -> Result<u32, HarnessError> {
         let Step { key, bytes, .. } = step;
         let values = self.values;
-        let mut good = false;
+        let which = |value: &[u8]| {
+            let mut versions = versions.iter().copied();
+            versions.find(|version| values.right(key, *version, value))
+        };
+        let mut version = None;
         let found = match delivery {
             Delivery::Copy => {
                 let found = session.read_into(Key(key), &mut self.buffer)?;
-                good = values.right(key, version, self.buffer.bytes());
+                version = which(self.buffer.bytes());
                 found
             }
-            Delivery::InPlace => session.read_in_place(Key(key), &mut |bytes| {
-                good = values.right(key, version, bytes);
-            })?,
+            Delivery::InPlace => {
+                session.read_in_place(Key(key), &mut |value| version = which(value))?
+            }
         };
-        let detail = match found {
-            Found::Missing => "it is missing".to_owned(),
-            Found::Bytes(n) if n != bytes as usize => {
+        let detail = match (found, version) {
+            (Found::Missing, _) => "it is missing".to_owned(),
+            (Found::Bytes(n), _) if n != bytes as usize => {
                 format!("it has {n} bytes instead of {bytes}")
             }
-            Found::Bytes(_) if good => return Ok(()),
-            Found::Bytes(_) => format!("its bytes are not those of version {version}"),
+            (Found::Bytes(_), Some(version)) => return Ok(version),
+            (Found::Bytes(_), None) => {
+                let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
+                format!(
+                    "its bytes are not those of version {}",
+                    versions.join(" or ")
+                )
+            }
         };
-        Err(StoreError::Damaged {
+        Err(self.damaged(key, detail))
+    }
+
+    /// Checks that a value is not there.
+    pub(super) fn check_gone(
+        &mut self,
+        session: &mut dyn Session,
+        step: Step,
+    ) -> Result<(), HarnessError> {
+        match session.read_into(Key(step.key), &mut self.buffer)? {
+            Found::Missing => Ok(()),
+            Found::Bytes(_) => {
+                Err(self.damaged(step.key, "it was deleted and is still there".to_owned()))
+            }
+        }
+    }
+
+    fn damaged(&self, key: u64, detail: String) -> HarnessError {
+        StoreError::Damaged {
             store: self.store,
             key,
             detail,
         }
-        .into())
+        .into()
     }
 }
