@@ -1,8 +1,8 @@
 //! From the records of a run to its findings.
 
 use crate::{
-    Analysis, ComparisonOutcome, StoppingRule, blocks::Blocks, charts, gathered::Gathered,
-    judge::Judge, matrix, space, stopping, summary::summarise, sweeps, warnings,
+    Analysis, ComparisonOutcome, StoppingRule, bars, blocks::Blocks, charts, gathered::Gathered,
+    judge::Judge, lines, matrix, space, stopping, summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -55,10 +55,20 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     // Nothing rests on a session that was replaced, so what qualifies it qualifies nothing.
     let superseded = |id: &String| sweeps.iter().any(|sweep| sweep.superseded.contains(id));
     found.retain(|(id, _)| !superseded(id));
-    let matrices = plan.study.matrices.iter();
+    let space = space::rows(&gathered);
+    let study = &plan.study;
+    let bars = study.bars.iter();
+    let lines = study.lines.iter();
+    let matrices = study.matrices.iter();
     Ok(Analysis {
         run: gathered.run.clone().into_owned(),
         charts,
+        bars: bars
+            .filter_map(|spec| bars::bars(spec, study, &comparisons, &space))
+            .collect(),
+        lines: lines
+            .filter_map(|spec| lines::lines(spec, &comparisons, &space))
+            .collect(),
         matrices: matrices
             .filter_map(|spec| {
                 let failures = &gathered.failures;
@@ -67,7 +77,7 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             .collect(),
         sweeps,
         comparisons,
-        space: space::rows(&gathered),
+        space,
         warnings: gathered
             .warnings
             .iter()

@@ -68,8 +68,8 @@ impl<'a> Judge<'a> {
 
     /// The cell among baseline and candidates that beats each of the others: see
     /// [`crate::ComparisonOutcome::fastest`]. Only cells that do the same work as the baseline
-    /// are rivals (METHOD "Work equivalence"): one with another delivery or another transaction
-    /// scope than the baseline's can neither be the fastest nor keep another from being it.
+    /// are rivals (METHOD "Work equivalence"): one with another delivery, another transaction
+    /// scope or another number of threads than the baseline's can neither be the fastest nor keep another from being it.
     pub(crate) fn fastest(&self) -> Option<&'a Cell> {
         let baseline = self.comparison.with_role(Role::Baseline)?;
         let rivals: Vec<&Cell> = self
@@ -90,10 +90,10 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether both hand the values over alike, in transactions of the same scope.
+/// Whether both hand the values over alike, in transactions of the same scope, by as many threads.
 fn same_work(a: &Cell, b: &Cell) -> bool {
     let (a, b) = (&a.workload, &b.workload);
-    a.delivery == b.delivery && a.per_transaction == b.per_transaction
+    (a.delivery, a.per_transaction, a.threads) == (b.delivery, b.per_transaction, b.threads)
 }
 
 /// Whether both promise the same about what they acknowledged (METHOD "Durability classes":

@@ -4,14 +4,18 @@
 //! terminals, and the wording or drawing of a verdict (that is `stowplan-report`).
 
 mod analyse;
+mod bars;
+mod block_time;
 mod blocks;
 mod charts;
 mod crossover;
 mod estimate;
 mod gathered;
 mod judge;
+mod lines;
 mod matrix;
 mod outcome;
+mod quantity;
 mod repeated;
 mod space;
 mod stopping;
@@ -21,16 +25,20 @@ mod warnings;
 pub mod wilcoxon;
 
 pub use analyse::{AnalysisError, analyse};
+pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
+pub use block_time::BlockTime;
 pub use crossover::{
     Crossover, Finding, RefineLimits, Rule, SettingSweep, Side, SizeRange, Standing, SweepError,
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
+pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
     SweepOutcome, Verdict,
 };
+pub use quantity::Quantity;
 pub use repeated::{Repeated, repeated};
 pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};

@@ -1,11 +1,11 @@
 //! What the analysis finds: the one structure that every output reads.
 
-use crate::{Crossover, MatrixOutcome, SweepPoint};
+use crate::{BarsOutcome, BlockTime, Crossover, LinesOutcome, MatrixOutcome, SweepPoint};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Cell, CellFailure, CellId, Footprint, HarnessCost, PreparationRecord, RunEnd, RunHeader,
-    Settings, Sweep, Verification, Warning, Workload,
+    Action, Cell, CellFailure, CellId, Footprint, HarnessCost, PreparationRecord, RunEnd,
+    RunHeader, Settings, Sweep, Verification, Warning, Workload,
 };
 
 /// Everything that can be said about one run.
@@ -17,6 +17,10 @@ pub struct Analysis {
     pub comparisons: Vec<ComparisonOutcome>,
     /// One outcome per chart of the study that has data, in reading order.
     pub charts: Vec<ChartOutcome>,
+    /// One outcome per chart of bars that has data, in reading order.
+    pub bars: Vec<BarsOutcome>,
+    /// One outcome per chart of lines that has data, in reading order.
+    pub lines: Vec<LinesOutcome>,
     /// Sweeps over the size of values.
     pub sweeps: Vec<SweepOutcome>,
     /// One outcome per matrix of the study that has data, in reading order.
@@ -231,6 +235,10 @@ pub struct CellSummary {
     /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
     /// it is the range of the rounds.
     pub time_ns: Option<Interval>,
+    /// Time of all operations of a block.
+    pub block_time: Option<BlockTime>,
+    /// Standard error of the seconds that others published, if they did.
+    pub published_error_seconds: Option<f64>,
     /// Wall time per operation, nanoseconds: median of rounds.
     pub wall_ns: f64,
     /// CPU time per operation, nanoseconds: median of rounds.
@@ -252,6 +260,9 @@ pub struct CellSummary {
     pub storage_read_bytes: f64,
     /// Bytes sent to storage per operation.
     pub storage_write_bytes: Option<f64>,
+    /// Bytes sent to storage, within the timed window and to bring its data to rest, per byte that
+    /// the operations wrote; nothing where that is not known, or they read as well.
+    pub write_amplification: Option<f64>,
     /// Page faults per operation.
     pub faults: f64,
     /// Sync calls per committed transaction.
@@ -267,8 +278,12 @@ pub struct CellSummary {
     pub block_footprint: Option<Footprint>,
     /// Of inserts: share of the bytes of leaf pages that were in use, median of blocks.
     pub page_fill: Option<f64>,
+    /// Transactions that were refused because of another one and tried again, all blocks together.
+    pub conflicts: u64,
     /// Latency of single operations.
     pub latency: Option<LatencySummary>,
+    /// The same of a mix, by what the operations did.
+    pub latencies: BTreeMap<Action, LatencySummary>,
     /// Settings as the engine reports them.
     pub effective: Option<Settings>,
     /// What the check of every value found.
@@ -290,6 +305,8 @@ pub struct LatencySummary {
     pub p50_ns: u64,
     /// 90%.
     pub p90_ns: u64,
+    /// 95%.
+    pub p95_ns: u64,
     /// 99%.
     pub p99_ns: u64,
     /// 99.9%.

@@ -1,12 +1,13 @@
 //! What was measured of one cell.
 
 use crate::{
-    CellSummary, Estimate, Interval, LatencySummary, Metric, blocks::time_ns, estimate::median,
-    gathered::Gathered, judge::Judge,
+    CellSummary, Estimate, Interval, LatencySummary, Metric, block_time::block_time,
+    blocks::time_ns, estimate::median, gathered::Gathered, judge::Judge,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
-use stowplan_model::{BlockKind, Cell, Footprint, IoCounters, Measurement};
+use std::collections::BTreeMap;
+use stowplan_model::{Action, BlockKind, Cell, Footprint, IoCounters, Measurement, Operation};
 
 /// A cell's time is described by a plain 95% interval: nothing is decided on it.
 const ALPHA_OF_TIMES: f64 = 0.05;
@@ -26,10 +27,15 @@ pub(crate) fn summarise(
     let series = judge.blocks.log_times(&cell.id, metric);
     let described = Described::of(cell, judge, gathered);
     let writes = cell.workload.operation.writes();
+    let time_ns = location(&logs(&series), metric);
+    let last_commit_ns = described.last_commit();
+    let measured = gathered.measurements(&cell.id);
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
-        time_ns: location(&logs(&series), metric),
+        time_ns,
+        block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
+        published_error_seconds: published_error(cell, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: described.kernel_share(),
@@ -47,16 +53,21 @@ pub(crate) fn summarise(
             .mean_io(|io| io.storage_read_bytes)
             .unwrap_or_else(|| described.mean(|m| m.in_blocks) * BLOCK_BYTES),
         storage_write_bytes: described.mean_io(|io| io.storage_write_bytes),
+        write_amplification: writes_only(cell)
+            .then(|| described.write_amplification())
+            .flatten(),
         faults: described.mean(|m| m.minor_faults + m.major_faults),
         syncs_per_commit: described.syncs_per_commit_or_none_made(),
         peak_memory_bytes: described.peak_memory(),
-        last_commit_ns: described.last_commit(),
+        last_commit_ns,
         commits: described
             .median_of(|m| Some(m.commits as f64))
             .unwrap_or(f64::NAN),
         block_footprint: described.footprint(),
         page_fill: described.median_of(|m| m.page_fill),
-        latency: latency(gathered.measurements(&cell.id), problems),
+        conflicts: described.blocks.iter().map(|m| m.conflicts).sum(),
+        latency: latency(measured, problems),
+        latencies: latencies(measured, problems),
         effective: gathered.effective.get(&cell.id).map(|s| (*s).clone()),
         verification: gathered.verifications.get(&cell.id).map(|v| (*v).clone()),
         multiple_of_floor: judge.multiple_of_floor(cell),
@@ -91,14 +102,40 @@ pub(crate) fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
     })
 }
 
+fn drain_of_timed(m: &Measurement) -> u64 {
+    share_of_timed(m, m.outside.drain_ns)
+}
+
 /// The timed operations' share of the drain, which brings to rest what the lead-in wrote as well.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "not above the drain, which fits"
+    reason = "not above the whole, which fits"
 )]
-fn drain_of_timed(m: &Measurement) -> u64 {
+fn share_of_timed(m: &Measurement, whole: u64) -> u64 {
     let written = u128::from(m.operations) + u128::from(m.lead_in_operations);
-    (u128::from(m.outside.drain_ns) * u128::from(m.operations) / written.max(1)) as u64
+    (u128::from(whole) * u128::from(m.operations) / written.max(1)) as u64
+}
+
+/// Whether every byte that the operations pass is one they write.
+fn writes_only(cell: &Cell) -> bool {
+    let mix = cell.workload.mix.as_ref();
+    match cell.workload.operation {
+        Operation::Overwrite | Operation::Insert => true,
+        Operation::Mix => mix.is_some_and(|mix| {
+            let mut actions = mix.actions();
+            actions.all(|a| matches!(a, Action::Overwrite | Action::Insert | Action::Delete))
+        }),
+        _ => false,
+    }
+}
+
+/// The standard error that the study gives beside the published seconds of a cell.
+fn published_error(cell: &Cell, gathered: &Gathered<'_>) -> Option<f64> {
+    cell.published_seconds?;
+    let comparison = cell.id.0.strip_suffix(&cell.key)?.strip_suffix('/')?;
+    let mut comparisons = gathered.run.plan.study.comparisons.iter();
+    let spec = comparisons.find(|known| known.id == comparison)?;
+    spec.cells.get(&cell.key)?.published_error_seconds
 }
 
 /// The blocks by which a cell is described.
@@ -148,6 +185,18 @@ impl<'a> Described<'a> {
         let counters: Vec<IoCounters> = self.blocks.iter().map(|m| m.io).collect::<Option<_>>()?;
         let sum: u64 = counters.iter().map(of).sum();
         (!counters.is_empty()).then(|| sum as f64 / self.operations().max(1) as f64)
+    }
+
+    /// Bytes sent to storage per byte written; nothing if a block lacks a counter, or if nothing was
+    /// written.
+    fn write_amplification(&self) -> Option<f64> {
+        let sent = |m: &&Measurement| {
+            let drained = share_of_timed(m, m.drain_write_bytes?);
+            Some(m.io?.storage_write_bytes + drained)
+        };
+        let sent: u64 = self.blocks.iter().map(sent).sum::<Option<u64>>()?;
+        let written: u64 = self.blocks.iter().map(|m| m.bytes).sum();
+        (written > 0).then(|| sent as f64 / written as f64)
     }
 
     fn kernel_share(&self) -> f64 {
@@ -209,11 +258,30 @@ pub(crate) fn latency(
     measurements: &[&Measurement],
     problems: &mut Vec<String>,
 ) -> Option<LatencySummary> {
+    let texts = measurements.iter();
+    let texts = texts.filter_map(|m| Some((*m, m.latency.as_ref()?)));
+    percentiles(texts, problems)
+}
+
+/// The same of each action of a mix.
+fn latencies(
+    measurements: &[&Measurement],
+    problems: &mut Vec<String>,
+) -> BTreeMap<Action, LatencySummary> {
+    let of_action = |action: Action| {
+        let texts = measurements.iter();
+        let texts = texts.filter_map(move |m| Some((*m, m.latencies.get(&action)?)));
+        Some((action, percentiles(texts, problems)?))
+    };
+    Action::ALL.into_iter().filter_map(of_action).collect()
+}
+
+fn percentiles<'a>(
+    histograms: impl Iterator<Item = (&'a Measurement, &'a String)>,
+    problems: &mut Vec<String>,
+) -> Option<LatencySummary> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
-    for measurement in measurements {
-        let Some(text) = &measurement.latency else {
-            continue;
-        };
+    for (measurement, text) in histograms {
         let added = decode(text).and_then(|histogram| {
             merged
                 .add(histogram)
@@ -231,6 +299,7 @@ pub(crate) fn latency(
         mean_ns: merged.mean(),
         p50_ns: merged.value_at_quantile(0.5),
         p90_ns: merged.value_at_quantile(0.9),
+        p95_ns: merged.value_at_quantile(0.95),
         p99_ns: merged.value_at_quantile(0.99),
         p999_ns: merged.value_at_quantile(0.999),
         max_ns: merged.max(),

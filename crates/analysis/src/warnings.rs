@@ -94,7 +94,9 @@ fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Opt
         return None;
     }
     let seen = Described::of(cell, judge, gathered).syncs_per_commit()?;
-    (seen < f64::from(needed)).then(|| Warning {
+    // Each thread waits for its own commit, so at most as many commits as threads share a sync.
+    let shared = f64::from(cell.workload.threads.max(1));
+    (seen * shared < f64::from(needed)).then(|| Warning {
         kind: WarningKind::TooFewSyncs,
         message: format!(
             "{}: {seen:.2} sync calls per commit, but its settings make at least {needed}",

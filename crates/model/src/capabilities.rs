@@ -1,6 +1,6 @@
 //! What a store can do with given settings, and what it takes on disk.
 
-use crate::{Action, Delivery, DurabilityClaim, Operation, Workload};
+use crate::{Action, Delivery, DurabilityClaim, Mix, Operation, Workload};
 use serde::{Deserialize, Serialize};
 
 /// What a store can do with the settings it was given; plans are checked against this before
@@ -51,7 +51,7 @@ impl Capabilities {
             Operation::Mix => workload
                 .mix
                 .iter()
-                .flat_map(|mix| mix.actions())
+                .flat_map(Mix::actions)
                 .flat_map(needed)
                 .collect(),
             operation => vec![operation],

@@ -1,0 +1,130 @@
+//! What all operations of a block take, as mean and standard error over rounds: how studies that
+//! repeat a whole run report it. Beside it stands our own estimate.
+
+use crate::{Interval, Metric, blocks::time_ns, estimate::median};
+use serde::Serialize;
+use stowplan_model::{Cell, Measurement};
+
+/// The time of all operations of a block, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BlockTime {
+    /// The operations that the times are of.
+    pub operations: u64,
+    /// Whether fewer were measured: a sample, extrapolated.
+    pub extrapolated: bool,
+    /// Arithmetic mean over rounds.
+    pub mean_ns: f64,
+    /// Standard error of that mean: the rounds' sample deviation over the root of their number;
+    /// nothing with a single round.
+    pub standard_error_ns: Option<f64>,
+    /// Headline time per operation times the operations; the estimate that verdicts go with.
+    pub estimate_ns: f64,
+    /// The same without the one commit that ends the block; nothing where there are several commits
+    /// or the block is a sample.
+    pub before_commit_ns: Option<f64>,
+}
+
+/// The block time of a cell by the metric of its comparison; nothing without blocks.
+#[expect(clippy::cast_precision_loss, reason = "times and counts below 2^53")]
+pub(crate) fn block_time(
+    cell: &Cell,
+    blocks: &[&Measurement],
+    metric: Metric,
+    time_ns_per_operation: Option<Interval>,
+    last_commit_ns: Option<f64>,
+) -> Option<BlockTime> {
+    let operations = operations(cell, blocks)?;
+    let scaled =
+        |m: &&Measurement| time_ns(m, metric) as f64 / m.operations as f64 * operations as f64;
+    let times: Vec<f64> = blocks.iter().map(scaled).collect();
+    let extrapolated = cell.workload.sample_of.is_some();
+    let estimate_ns = time_ns_per_operation?.estimate * operations as f64;
+    let commit = last_commit_ns.filter(|_| !extrapolated);
+    Some(BlockTime {
+        operations,
+        extrapolated,
+        mean_ns: mean(&times)?,
+        standard_error_ns: standard_error(&times),
+        estimate_ns,
+        before_commit_ns: commit.map(|commit| (estimate_ns - commit).max(0.0)),
+    })
+}
+
+/// The operations that a block stands for: those that the workload fixes, or else those of the
+/// median block.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count"
+)]
+fn operations(cell: &Cell, blocks: &[&Measurement]) -> Option<u64> {
+    let fixed = cell.workload.operations.map(u64::from);
+    let median = || median(blocks.iter().map(|m| m.operations as f64).collect());
+    cell.workload
+        .sample_of
+        .or(fixed)
+        .or_else(|| median().map(|operations| operations.round() as u64))
+}
+
+/// The arithmetic mean; nothing of nothing.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The standard error of the mean; nothing of fewer than two values.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+pub(crate) fn standard_error(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let n = values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (values.len() > 1).then(|| (squares / (n - 1.0) / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_standard_error_is_that_of_the_textbook() {
+        // Deviation of the sample 2, 4, 4, 4, 5, 5, 7, 9: the root of 32 / 7.
+        let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert_eq!(mean(&values), Some(5.0));
+        let expected = (32.0_f64 / 7.0).sqrt() / 8.0_f64.sqrt();
+        assert!((standard_error(&values).unwrap() - expected).abs() < 1e-12);
+        assert_eq!(standard_error(&[3.0]), None);
+        assert_eq!((mean(&[]), standard_error(&[])), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn a_factor_scales_both_and_a_shift_moves_the_mean_alone(
+            values in proptest::collection::vec(0.1..1e3f64, 2..40),
+            factor in 0.1..10f64,
+            shift in 0.0..100f64,
+        ) {
+            let changed: Vec<f64> = values.iter().map(|v| v * factor + shift).collect();
+            let (m, e) = (mean(&values).unwrap(), standard_error(&values).unwrap());
+            let (m2, e2) = (mean(&changed).unwrap(), standard_error(&changed).unwrap());
+            prop_assert!((m * factor + shift - m2).abs() <= 1e-9 * m2.abs().max(1.0));
+            prop_assert!((e * factor - e2).abs() <= 1e-9 * e2.max(1.0));
+        }
+
+        #[test]
+        fn the_order_of_rounds_and_equal_rounds_change_nothing(value in 0.1..1e6f64, n in 2usize..40) {
+            let values = vec![value; n];
+            prop_assert!((mean(&values).unwrap() - value).abs() < value * 1e-12);
+            prop_assert!(standard_error(&values).unwrap() < value * 1e-12);
+        }
+
+        #[test]
+        fn four_times_the_rounds_halve_the_error(values in proptest::collection::vec(0.1..1e3f64, 10..40)) {
+            let four: Vec<f64> = values.iter().copied().cycle().take(values.len() * 4).collect();
+            let (one, four) = (standard_error(&values).unwrap(), standard_error(&four).unwrap());
+            // Up to the n - 1 of the deviation.
+            prop_assert!(four <= one / 2.0 && four >= one / 2.0 * 0.94);
+        }
+    }
+}

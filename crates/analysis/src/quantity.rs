@@ -1,0 +1,72 @@
+//! One quantity of a cell, as charts show it.
+
+use crate::{CellSummary, SpaceRow};
+use serde::Serialize;
+use stowplan_model::{DurabilityClaim, Measure, Role};
+
+/// A value with its interval, if it has one. Nanoseconds, operations per second, bytes, or bytes per
+/// byte, as the measure says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Quantity {
+    /// The value.
+    pub value: f64,
+    /// Ends of the interval; of a block time, the mean less and plus its standard error.
+    pub ends: Option<(f64, f64)>,
+}
+
+impl Quantity {
+    /// A value that was given with a standard error, if it was.
+    #[must_use]
+    pub fn with_error(value: f64, error: Option<f64>) -> Self {
+        Self {
+            value,
+            ends: error.map(|error| ((value - error).max(0.0), value + error)),
+        }
+    }
+
+    fn plain(value: f64) -> Option<Self> {
+        value.is_finite().then_some(Self { value, ends: None })
+    }
+}
+
+/// The quantity of a cell; nothing where it is not known. `space` is what built stores take.
+#[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]
+pub(crate) fn of(cell: &CellSummary, measure: Measure, space: &[SpaceRow]) -> Option<Quantity> {
+    match measure {
+        Measure::Time => cell.time_ns.map(|time| Quantity {
+            value: time.estimate,
+            ends: Some((time.low, time.high)),
+        }),
+        Measure::Throughput => cell.time_ns.map(|time| Quantity {
+            value: 1e9 / time.estimate,
+            ends: Some((1e9 / time.high, 1e9 / time.low)),
+        }),
+        Measure::BlockTime => cell
+            .block_time
+            .map(|time| Quantity::with_error(time.mean_ns, time.standard_error_ns)),
+        Measure::Cpu => Quantity::plain(cell.cpu_ns),
+        Measure::PeakMemory => Quantity::plain(cell.peak_memory_bytes? as f64),
+        Measure::Footprint => Quantity::plain(allocated(cell, space)? as f64),
+        Measure::WriteAmplification => Quantity::plain(cell.write_amplification?),
+    }
+}
+
+/// Bytes allocated for the store of a cell: after a block that filled one, or right after building.
+fn allocated(cell: &CellSummary, space: &[SpaceRow]) -> Option<u64> {
+    let built = || space.iter().find(|row| row.instance == cell.cell.instance);
+    let footprint = cell.block_footprint.or_else(|| Some(built()?.footprint))?;
+    Some(footprint.allocated_bytes)
+}
+
+/// What a cell promises for what it writes; nothing if it only reads or is a floor, which is no
+/// store.
+pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
+    let promises = cell.cell.workload.operation.writes() && cell.cell.role != Role::Floor;
+    promises.then_some(cell.cell.capabilities.durability)
+}
+
+/// Weakest promise first, what promises nothing last.
+pub(crate) fn rank(claim: Option<DurabilityClaim>) -> impl Ord {
+    let parts = claim.map(|claim| (claim.class, !claim.delayed, claim.atomic));
+    (parts.is_none(), parts)
+}
