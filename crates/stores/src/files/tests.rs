@@ -176,3 +176,69 @@ fn an_existing_key_is_not_inserted_again() {
         assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
     });
 }
+
+#[test]
+fn the_directory_goes_with_everything_in_it_and_is_made_again() {
+    for layout in ["dir", "tree"] {
+        with_store(&[("layout", layout)], |directory, connection| {
+            let mut session = connection.session().unwrap();
+            for key in [1, 2, 30_000, 7_000_001] {
+                session.insert(Key(key), b"old").unwrap();
+            }
+            let (leaf, top) = (directory.join("00/00"), directory.to_owned());
+            let left = if layout == "tree" { leaf } else { top };
+            fs::write(left.join(".tmp-12-34"), b"left by a kill").unwrap();
+            session.drop_table().unwrap();
+            assert!(!directory.exists());
+            assert!(session.insert(Key(1), b"nowhere").is_err());
+            assert!(session.drop_table().is_err());
+            drop(session);
+            let mut session = connection.session().unwrap();
+            session.create_table().unwrap();
+            assert!(session.create_table().is_err());
+            session.insert(Key(1), b"new").unwrap();
+            drop(session);
+            let mut session = connection.session().unwrap();
+            assert_eq!(session.delete(Key(1)).unwrap(), Found::Bytes(3));
+            assert_eq!(session.delete(Key(2)).unwrap(), Found::Missing);
+        });
+    }
+}
+
+#[test]
+fn a_directory_with_something_else_in_it_is_not_dropped_and_links_are_not_followed() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("000001"), b"precious").unwrap();
+    fs::create_dir(outside.path().join("00")).unwrap();
+    fs::write(outside.path().join("00/01"), b"precious").unwrap();
+    for layout in ["dir", "tree"] {
+        with_store(&[("layout", layout)], |directory, connection| {
+            let mut session = connection.session().unwrap();
+            session.insert(Key(1), b"ours").unwrap();
+            fs::write(directory.join("letter"), b"dear").unwrap();
+            std::os::unix::fs::symlink(outside.path(), directory.join("55")).unwrap();
+            let error = session.drop_table().unwrap_err().to_string();
+            assert!(error.contains("remove directory"), "{error}");
+            assert_eq!(fs::read(directory.join("letter")).unwrap(), b"dear");
+            let precious = fs::read(outside.path().join("000001")).unwrap();
+            assert_eq!(precious, b"precious");
+            assert!(outside.path().join("00/01").exists());
+        });
+    }
+}
+
+#[test]
+fn where_new_names_are_to_last_so_does_the_directory() {
+    for (fsync, syncs) in [("file", false), ("directory", true)] {
+        let pairs = [("write", "rename"), ("fsync", fsync)];
+        with_store(&pairs, |_, connection| {
+            let mut session = connection.session().unwrap();
+            let before = sync_calls();
+            session.drop_table().unwrap();
+            session.create_table().unwrap();
+            let made = sync_calls().since(&before).fsync;
+            // Other tests sync meanwhile.
+            assert!(!syncs || made >= 2, "{made}");
+        });
+    }
+}

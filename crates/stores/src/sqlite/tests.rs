@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Access, Buffer, Found, Key};
+use crate::{Access, Buffer, Found, Key, Session};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -408,4 +408,245 @@ fn a_temporary_database_overflows_into_the_directory_of_the_store() {
         .filter_map(|entry| fs::read_link(entry.unwrap().path()).ok())
         .filter(|target| target.starts_with(directory.path()));
     assert_eq!(below.count(), 1);
+}
+
+/// Every form of the table that is not kvtest's.
+const FORMS: [&[(&str, &str)]; 6] = [
+    &[("column_type", "text")],
+    &[("columns", "3")],
+    &[("columns", "32"), ("column_type", "text")],
+    &[("key", "text")],
+    &[("key", "text"), ("rowid", "off")],
+    &[
+        ("key", "text"),
+        ("rowid", "off"),
+        ("columns", "5"),
+        ("column_type", "text"),
+    ],
+];
+
+/// Text of so many bytes, in which a character ends at few of them.
+fn text(bytes: usize) -> String {
+    let wide = "ключ€𝄞".repeat(bytes / 15);
+    let rest = "x".repeat(bytes - wide.len());
+    wide + &rest
+}
+
+fn expect_text(session: &mut dyn Session, key: u64, expected: &str) {
+    let mut buffer = Buffer::with_capacity(16).unwrap();
+    let found = session.read_into(Key(key), &mut buffer).unwrap();
+    assert_eq!(found, Found::Bytes(expected.len()));
+    assert_eq!(buffer.bytes(), expected.as_bytes());
+}
+
+#[test]
+fn a_value_comes_back_whole_from_any_form_of_the_table() {
+    const SIZES: [usize; 9] = [0, 1, 2, 31, 32, 100, 4096, 5003, 100_000];
+    for form in FORMS {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = settings(form);
+        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        for (key, bytes) in (1..).zip(SIZES) {
+            session.insert(Key(key), text(bytes).as_bytes()).unwrap();
+            expect_text(&mut *session, key, &text(bytes));
+            let next = text(bytes + 7);
+            let found = session.overwrite(Key(key), next.as_bytes()).unwrap();
+            assert_eq!(found, Found::Bytes(next.len()));
+        }
+        let rows: Vec<_> = (101..104).map(|key| (Key(key), text(300))).collect();
+        let rows: Vec<_> = rows.iter().map(|(k, v)| (*k, v.as_bytes())).collect();
+        session.insert_many(&rows).unwrap();
+        let found = session.delete(Key(1)).unwrap();
+        assert_eq!(found, Found::Bytes(7), "{form:?}");
+        assert_eq!(session.delete(Key(1)).unwrap(), Found::Missing);
+        drop(session);
+        connection.close().unwrap();
+        let store = Sqlite.open(directory.path(), &asked).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        let mut scanned = std::collections::BTreeMap::new();
+        let visited = session.scan(Key(0), 0, &mut |_, _| ()).unwrap();
+        assert_eq!(visited, 0);
+        for from in (2..=9).chain(101..104) {
+            let mut first = None;
+            session
+                .scan(Key(from), 1, &mut |key, value| {
+                    first = Some((key.0, value.to_vec()));
+                })
+                .unwrap();
+            scanned.extend(first);
+        }
+        for (key, bytes) in (2..).zip(&SIZES[1..]) {
+            expect_text(&mut *session, key, &text(bytes + 7));
+            assert_eq!(scanned[&key], text(bytes + 7).as_bytes(), "{form:?}");
+        }
+        assert_eq!(scanned.len(), 8 + 3, "{form:?}");
+        let error = session.insert(Key(2), b"x").unwrap_err();
+        assert!(matches!(error, StoreError::KeyExists { .. }), "{error}");
+    }
+}
+
+#[test]
+fn columns_of_text_hold_text_that_is_whole_and_nothing_else_is_kept() {
+    let form = [("columns", "4"), ("column_type", "text")];
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite.create(directory.path(), &settings(&form)).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.insert(Key(1), text(50).as_bytes()).unwrap();
+    for refused in [
+        session.insert(Key(2), b"no text: \xff").unwrap_err(),
+        session.overwrite(Key(1), b"\xe2\x82").unwrap_err(),
+        session
+            .insert_many(&[(Key(3), b"a"), (Key(4), b"\x80")])
+            .unwrap_err(),
+    ] {
+        assert!(refused.to_string().contains("UTF-8"), "{refused}");
+        assert!(!refused.is_conflict());
+    }
+    let database = rusqlite::Connection::open(directory.path().join(DATABASE_FILE)).unwrap();
+    let columns: Vec<(String, String)> = (1..=4)
+        .map(|n| {
+            let sql = format!("SELECT typeof(v{n}), v{n} FROM kv");
+            database
+                .query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+                .unwrap()
+        })
+        .collect();
+    assert!(columns.iter().all(|(kind, _)| kind == "text"));
+    // As equal as the ends of characters let them be.
+    let sizes: Vec<usize> = columns.iter().map(|(_, v)| v.len()).collect();
+    assert!(
+        sizes.iter().all(|size| (10..=16).contains(size)),
+        "{sizes:?}"
+    );
+    let whole: String = columns.into_iter().map(|(_, v)| v).collect();
+    assert_eq!(whole, text(50));
+}
+
+#[test]
+fn a_database_with_another_form_of_the_table_is_told() {
+    for (made, opened) in [
+        (&[][..], FORMS[1]),
+        (FORMS[1], &[][..]),
+        (&[], FORMS[3]),
+        (FORMS[3], &[]),
+        (FORMS[3], FORMS[4]),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        Sqlite.create(directory.path(), &settings(made)).unwrap();
+        let error = Sqlite.open(directory.path(), &settings(opened));
+        let message = error.err().unwrap().to_string();
+        assert!(message.contains("no table kv(k "), "{message}");
+    }
+}
+
+#[test]
+fn forms_that_exclude_each_other_are_refused_with_what_would_do() {
+    for (pairs, named) in [
+        (&[("rowid", "off")][..], "key=text"),
+        (&[("api", "blob"), ("columns", "2")], "columns=1"),
+        (&[("api", "blob"), ("key", "text")], "key=integer"),
+        (
+            &[("api", "blob"), ("column_type", "text")],
+            "column_type=blob",
+        ),
+    ] {
+        let error = Sqlite.capabilities(&settings(pairs)).unwrap_err();
+        assert!(error.to_string().contains(named), "{error}");
+    }
+    let can = Sqlite.capabilities(&settings(FORMS[1])).unwrap();
+    assert_eq!(can.deliveries, [Delivery::Copy]);
+}
+
+#[test]
+fn a_table_is_dropped_and_made_again_in_any_session() {
+    let places: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("statement", "each"), ("journal", "wal")],
+        &[("api", "blob")],
+        &[("location", "shared")],
+        FORMS[5],
+    ];
+    for pairs in places {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), b"old").unwrap();
+        // Leaves statements, and perhaps a handle, that have been used.
+        expect_text(&mut *session, 1, "old");
+        session.drop_table().unwrap();
+        assert!(session.insert(Key(1), b"nowhere").is_err());
+        assert!(session.drop_table().is_err());
+        drop(session);
+        let mut session = connection.session().unwrap();
+        assert!(session.delete(Key(1)).is_err());
+        session.create_table().unwrap();
+        assert!(session.create_table().is_err());
+        assert_eq!(session.delete(Key(1)).unwrap(), Found::Missing);
+        session.insert(Key(1), b"new").unwrap();
+        expect_text(&mut *session, 1, "new");
+    }
+}
+
+#[test]
+fn an_operation_waits_for_another_connection_as_long_as_busy_timeout_says() {
+    let (_directory, store) = built(&[]);
+    let mut holder = store.connect().unwrap();
+    let mut held = holder.session().unwrap();
+    held.begin(Access::Write).unwrap();
+    let store = &*store;
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || {
+            let mut connection = store.connect().unwrap();
+            let mut session = connection.session().unwrap();
+            session.overwrite(Key(2), &[9; 5000])
+        });
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!waiting.is_finished());
+        held.commit().unwrap();
+        assert!(waiting.join().unwrap().is_ok());
+    });
+}
+
+#[test]
+fn a_write_after_a_read_that_is_no_longer_true_is_a_conflict_at_once() {
+    let (_directory, store) = built(&[("journal", "wal")]);
+    let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    first.begin(Access::Read).unwrap();
+    first.read_into(Key(1), &mut buffer).unwrap();
+    second.overwrite(Key(1), &[9; 5000]).unwrap();
+    // SQLITE_BUSY_SNAPSHOT: no waiting makes it go away.
+    let error = first.overwrite(Key(1), &[8; 5000]).unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    first.rollback().unwrap();
+    first.rollback().unwrap();
+    first.overwrite(Key(1), &[8; 5000]).unwrap();
+}
+
+#[test]
+fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let asked = settings(&[("location", "shared")]);
+    let store = Sqlite.create(directory.path(), &asked).unwrap();
+    let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut first, mut second) = (one.session().unwrap(), two.session().unwrap());
+    first.insert(Key(1), b"old").unwrap();
+    first.begin(Access::Write).unwrap();
+    first.overwrite(Key(1), b"new").unwrap();
+    let mut buffer = Buffer::with_capacity(5000).unwrap();
+    for error in [
+        second.begin(Access::Write).unwrap_err(),
+        second.overwrite(Key(1), b"x").unwrap_err(),
+        second.read_into(Key(1), &mut buffer).unwrap_err(),
+    ] {
+        assert!(error.is_conflict(), "{error}");
+    }
+    first.commit().unwrap();
+    expect_text(&mut *second, 1, "new");
 }
