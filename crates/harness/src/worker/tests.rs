@@ -12,6 +12,10 @@ use stowplan_model::{
     PayloadSource, PerTransaction, StoreSpec, Verification, Workload,
 };
 
+mod changing;
+mod threads;
+mod toy;
+
 /// Values in the dataset.
 const COUNT: u64 = 40;
 
