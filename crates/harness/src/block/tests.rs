@@ -10,9 +10,13 @@ use stowplan_model::{
 enum Call {
     Begin(Access),
     Commit,
+    Rollback,
     Read(u64),
     Lend(u64),
     Overwrite(u64, Vec<u8>),
+    Insert(u64),
+    Delete(u64),
+    Scan(u64, usize),
 }
 
 /// A session that notes what it is asked; its values have the sizes it is given.
@@ -24,6 +28,8 @@ struct Recorder {
     ceremony: Duration,
     /// Where overwritten values lay in memory.
     addresses: Vec<usize>,
+    /// The numbers of calls, from 1, at which another transaction is in the way.
+    conflicts: Vec<usize>,
 }
 
 impl Recorder {
@@ -51,6 +57,19 @@ impl Recorder {
     fn operations(&self) -> usize {
         self.count(|call| !matches!(call, Call::Begin(_) | Call::Commit))
     }
+
+    /// Notes a call, or meets another transaction.
+    fn note(&mut self, call: Call) -> Result<()> {
+        self.calls.push(call);
+        if self.conflicts.contains(&self.calls.len()) {
+            return Err(StoreError::Conflict {
+                store: "recorder",
+                action: "go on".to_owned(),
+                detail: "by design".to_owned(),
+            });
+        }
+        Ok(())
+    }
 }
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -58,23 +77,21 @@ type Result<T> = std::result::Result<T, StoreError>;
 impl Session for Recorder {
     fn begin(&mut self, access: Access) -> Result<()> {
         std::thread::sleep(self.ceremony);
-        self.calls.push(Call::Begin(access));
-        Ok(())
+        self.note(Call::Begin(access))
     }
 
     fn commit(&mut self) -> Result<()> {
         std::thread::sleep(self.ceremony);
-        self.calls.push(Call::Commit);
-        Ok(())
+        self.note(Call::Commit)
     }
 
     fn read_into(&mut self, key: Key, _: &mut Buffer) -> Result<Found> {
-        self.calls.push(Call::Read(key.0));
+        self.note(Call::Read(key.0))?;
         Ok(self.found(key))
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        self.calls.push(Call::Lend(key.0));
+        self.note(Call::Lend(key.0))?;
         if let Some(bytes) = self.sizes.get(&key.0) {
             let fresh = memmap2::MmapMut::map_anon((*bytes).max(1)).unwrap();
             visit(&fresh[..*bytes]);
@@ -83,25 +100,35 @@ impl Session for Recorder {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.calls.push(Call::Overwrite(key.0, value.to_vec()));
+        self.note(Call::Overwrite(key.0, value.to_vec()))?;
         self.addresses.push(value.as_ptr().addr());
         Ok(self.found(key))
     }
 
     fn rollback(&mut self) -> Result<()> {
-        unreachable!("no block rolls back")
+        self.note(Call::Rollback)
     }
 
-    fn insert(&mut self, _: Key, _: &[u8]) -> Result<()> {
-        unreachable!("no block inserts")
+    fn insert(&mut self, key: Key, _: &[u8]) -> Result<()> {
+        self.note(Call::Insert(key.0))
     }
 
-    fn delete(&mut self, _: Key) -> Result<Found> {
-        unreachable!("no block deletes")
+    fn delete(&mut self, key: Key) -> Result<Found> {
+        self.note(Call::Delete(key.0))?;
+        Ok(self.found(key))
     }
 
-    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
-        unreachable!("no block scans")
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        self.note(Call::Scan(from.0, limit))?;
+        let some = self.sizes.range(from.0..).take(limit);
+        Ok(some
+            .map(|(key, bytes)| visit(Key(*key), &vec![1; *bytes]))
+            .count())
     }
 }
 
@@ -503,4 +530,188 @@ fn a_mix_overwrites_the_steps_that_are_marked_and_reads_the_others() {
         }
     }
     assert_eq!(written, [1, 5, 9, 13, 17]);
+}
+
+/// Steps of a mix of everything, with the sizes of a generator's values.
+fn everything() -> (Vec<RawStep>, Workload) {
+    let generator = generator();
+    let actions = (1..=20).zip(Action::ALL.into_iter().cycle());
+    let steps = actions.map(|(key, action)| {
+        Step {
+            key,
+            bytes: u32::try_from(generator.size(key)).unwrap(),
+            action,
+            rows: if action == Action::Scan { 3 } else { 0 },
+        }
+        .encode()
+    });
+    let mut workload = workload(
+        Operation::Mix,
+        Delivery::Copy,
+        PerTransaction::Operations(1),
+    );
+    workload.mix = Some(stowplan_model::Mix {
+        read: 1,
+        overwrite: 1,
+        modify: 1,
+        insert: 1,
+        delete: 1,
+        scan: 1,
+    });
+    (steps.collect(), workload)
+}
+
+#[test]
+fn each_action_of_a_mix_is_done_and_what_is_modified_is_read_and_written_in_one_transaction() {
+    let (steps, workload) = everything();
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..6], &[]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    let size = |key| session.sizes[&key] as u64;
+    let visited = size(6) + size(7) + size(8);
+    let bytes = size(1) + size(2) + 2 * size(3) + size(4) + visited;
+    assert_eq!((done.bytes, done.commits), (bytes, 6));
+    let kinds: Vec<String> = session
+        .calls
+        .iter()
+        .map(|call| format!("{call:?}").split(", ").next().unwrap().to_owned())
+        .collect();
+    let expected = [
+        "Read(1)",
+        "Overwrite(2",
+        "Begin(Write)",
+        "Read(3)",
+        "Overwrite(3",
+        "Commit",
+        "Insert(4)",
+        "Delete(5)",
+        "Scan(6",
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn a_transaction_of_a_mix_that_only_reads_says_so() {
+    let (steps, mut workload) = everything();
+    workload.per_transaction = PerTransaction::Operations(2);
+    let reads = [steps[0], steps[5], steps[6], steps[1]];
+    let mut session = Recorder::holding(&steps);
+    run_on(&mut session, &workload, &[&reads, &[]], Timing::Ends).unwrap();
+    let begun = session.calls.iter().filter_map(|call| match call {
+        Call::Begin(access) => Some(*access),
+        _ => None,
+    });
+    assert_eq!(begun.collect::<Vec<_>>(), [Access::Read, Access::Write]);
+}
+
+#[test]
+fn a_delete_of_nothing_and_a_scan_of_nothing_are_errors() {
+    let (steps, workload) = everything();
+    for (index, expected) in [(4, "it is missing"), (5, "visited 0 values")] {
+        let mut session = Recorder::default();
+        let window = [&steps[index..=index], &[]];
+        let error = run_on(&mut session, &workload, &window, Timing::Ends).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_scan_in_place_touches_what_it_visits_and_copies_nothing() {
+    let (steps, mut workload) = everything();
+    workload.operation = Operation::Scan;
+    workload.delivery = Delivery::InPlace;
+    let mut session = Recorder::holding(&steps);
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+    let window = [&steps[5..6], &[]];
+    block
+        .part(&window, &mut Payloads::None, &mut Timing::Ends, true)
+        .unwrap();
+    assert!(block.done().bytes > 0);
+    assert!(buffer.bytes().is_empty());
+}
+
+/// The steps that a conflict is tried on, and what is done to them.
+fn overwrites(per: PerTransaction) -> (Vec<RawStep>, Workload) {
+    let steps = generated(&generator(), 1..=10);
+    (steps, workload(Operation::Overwrite, Delivery::Copy, per))
+}
+
+#[test]
+fn a_conflict_undoes_a_transaction_which_begins_again_with_its_first_step() {
+    // Begin, three overwrites, commit: each may be refused, in the second of four transactions.
+    for refused in 6..=10 {
+        let (steps, workload) = overwrites(PerTransaction::Operations(3));
+        let mut session = Recorder::holding(&steps);
+        session.conflicts = vec![refused];
+        let mut latencies = Latencies::new(&workload).unwrap();
+        let timing = Timing::EachOperation(&mut latencies);
+        let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
+        let total: usize = (1..=10).map(|key| generator().size(key)).sum();
+        assert_eq!((done.commits, done.conflicts), (4, 1), "call {refused}");
+        assert_eq!(done.bytes, total as u64, "nothing counts twice");
+        assert_eq!(latencies.all().len(), 10, "call {refused}");
+        let begun = refused > 6;
+        assert_eq!(session.count(|c| *c == Call::Rollback), usize::from(begun));
+        let keys = |calls: &[Call]| -> Vec<u64> {
+            let key = |call: &Call| match call {
+                Call::Overwrite(key, _) => Some(*key),
+                _ => None,
+            };
+            calls.iter().filter_map(key).collect()
+        };
+        let again = keys(&session.calls[refused..]);
+        assert_eq!(again, (4..=10).collect::<Vec<_>>(), "call {refused}");
+    }
+}
+
+#[test]
+fn an_operation_alone_that_is_refused_is_tried_again_and_nothing_before_it() {
+    let (steps, workload) = overwrites(PerTransaction::Operations(1));
+    let mut session = Recorder::holding(&steps);
+    session.conflicts = vec![4, 5, 6, 9];
+    let done = run_on(
+        &mut session,
+        &workload,
+        &[&steps[..3], &steps[3..]],
+        Timing::Ends,
+    )
+    .unwrap();
+    assert_eq!((done.commits, done.conflicts), (10, 4));
+    assert_eq!(session.calls.len(), 14);
+    assert_eq!(
+        session.count(|c| *c == Call::Rollback),
+        0,
+        "nothing is open"
+    );
+}
+
+#[test]
+fn the_conflict_of_a_transaction_that_began_in_an_earlier_part_is_an_error() {
+    let (steps, workload) = overwrites(PerTransaction::All);
+    let mut session = Recorder::holding(&steps);
+    session.conflicts = vec![9];
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+    let mut part = |steps: &[RawStep], last| {
+        let window = [steps, &[]];
+        let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 3).unwrap();
+        block.part(&window, &mut payloads, &mut Timing::Ends, last)
+    };
+    part(&steps[..5], false).unwrap();
+    let error = part(&steps[5..], true).unwrap_err().to_string();
+    assert!(error.contains("too large to be tried again"), "{error}");
+}
+
+#[test]
+fn a_block_that_was_given_up_stops_at_its_next_transaction() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let stop = AtomicBool::new(true);
+    let workload = reads(PerTransaction::Operations(1));
+    let mut block = Block::new(&mut session, &workload, &mut buffer, Some(&stop));
+    let window = [&steps[..], &[]];
+    let ended = block.part(&window, &mut Payloads::None, &mut Timing::Ends, true);
+    assert!(ended.is_err() && session.calls.is_empty());
 }
