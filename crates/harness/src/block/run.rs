@@ -216,10 +216,7 @@ impl Loop<'_> {
                 operation,
                 &mut bytes,
             )
-            .map_err(|failed| {
-                *untimed = failed.index;
-                failed
-            }),
+            .inspect_err(|failed| *untimed = failed.index),
             failed => failed,
         };
         if let Err(Failed { error, .. }) = ran {

@@ -1,6 +1,7 @@
 use super::*;
 
 mod matrix;
+mod workloads;
 
 const STUDY: &str = r#"
 name = "places"

@@ -190,8 +190,7 @@ fn uniform_keys_come_evenly_and_zipfian_ones_do_not() {
             *times.entry(step.key).or_default() += 1;
         }
         assert_eq!(times.len(), 100, "{order}");
-        let most = times.into_iter().max_by_key(|(_, times)| *times).unwrap();
-        most
+        times.into_iter().max_by_key(|(_, times)| *times).unwrap()
     };
     assert!((500..650).contains(&most(AccessOrder::Uniform).1));
     let (key, times) = most(AccessOrder::Zipfian);
