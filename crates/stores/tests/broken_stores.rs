@@ -3,8 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 use stowplan_model::{Capabilities, Durability, Footprint, Setting, Settings, Value};
 use stowplan_stores::{
     Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreKind, conformance,
@@ -42,6 +45,22 @@ enum Fault {
     HidesItsFootprint,
     /// Deletes nothing.
     KeepsDeletedKeys,
+    /// Drops and makes nothing.
+    KeepsItsTable,
+    /// Drops the table with its values, and only says that it made one.
+    ForgetsNewTables,
+    /// Says that it dropped a table, which it does not declare that it can.
+    PretendsToDrop,
+    /// Visits values by rising number, whatever the order of its keys.
+    ScansByNumber,
+    /// Does not visit the last of as many values as it was asked for.
+    ScansTooLittle,
+    /// Lets others see an overwrite half done.
+    ShowsHalfAValue,
+    /// Begins a transaction that writes only when it first writes.
+    LosesUpdates,
+    /// Forgets what all threads but the first one insert.
+    ForgetsOtherThreads,
 }
 
 struct Broken {
@@ -103,6 +122,7 @@ impl Broken {
             inner,
             fault: self.fault,
             asked: asked.clone(),
+            first_thread: thread::current().id(),
         }
     }
 }
@@ -111,6 +131,7 @@ struct BrokenStore {
     inner: Box<dyn Store>,
     fault: Fault,
     asked: Settings,
+    first_thread: ThreadId,
 }
 
 impl Store for BrokenStore {
@@ -119,6 +140,7 @@ impl Store for BrokenStore {
             inner: self.inner.connect()?,
             fault: self.fault,
             asked: &self.asked,
+            first_thread: self.first_thread,
         }))
     }
 
@@ -142,6 +164,7 @@ struct BrokenConnection<'s> {
     inner: Box<dyn Connection + 's>,
     fault: Fault,
     asked: &'s Settings,
+    first_thread: ThreadId,
 }
 
 impl Connection for BrokenConnection<'_> {
@@ -150,6 +173,7 @@ impl Connection for BrokenConnection<'_> {
             inner: self.inner.session()?,
             fault: self.fault,
             in_transaction: false,
+            first_thread: self.first_thread == thread::current().id(),
         }))
     }
 
@@ -173,17 +197,25 @@ struct BrokenSession<'c> {
     inner: Box<dyn Session + 'c>,
     fault: Fault,
     in_transaction: bool,
+    /// Whether it belongs to the thread that opened the store.
+    first_thread: bool,
 }
 
 impl Session for BrokenSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.in_transaction = true;
-        self.inner.begin(access)
+        match self.fault {
+            Fault::LosesUpdates => Ok(()),
+            _ => self.inner.begin(access),
+        }
     }
 
     fn commit(&mut self) -> Result<()> {
         self.in_transaction = false;
-        self.inner.commit()
+        match self.fault {
+            Fault::LosesUpdates => Ok(()),
+            _ => self.inner.commit(),
+        }
     }
 
     fn rollback(&mut self) -> Result<()> {
@@ -213,6 +245,7 @@ impl Session for BrokenSession<'_> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         match self.fault {
             Fault::DropsAKey if key == Key(2) => Ok(()),
+            Fault::ForgetsOtherThreads if !self.first_thread => Ok(()),
             Fault::TearsValues if value.len() > 4096 => {
                 let mut torn = value.to_vec();
                 torn[4096..].fill(0);
@@ -235,6 +268,16 @@ impl Session for BrokenSession<'_> {
                 }
                 Ok(Found::Bytes(value.len()))
             }
+            Fault::ShowsHalfAValue if value.len() > 4096 => {
+                // Each half of the change is a transaction of its own.
+                self.inner.commit()?;
+                let mut half = value.to_vec();
+                half[4096..].fill(0);
+                self.inner.overwrite(key, &half)?;
+                thread::sleep(Duration::from_millis(5));
+                self.inner.begin(Access::Write)?;
+                self.inner.overwrite(key, value)
+            }
             _ => self.inner.overwrite(key, value),
         }
     }
@@ -253,8 +296,36 @@ impl Session for BrokenSession<'_> {
         limit: usize,
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
-        let more = usize::from(self.fault == Fault::ScansTooFar);
-        self.inner.scan(from, limit.saturating_add(more), visit)
+        let limit = match self.fault {
+            Fault::ScansTooFar => limit.saturating_add(1),
+            Fault::ScansTooLittle if limit > 5 => limit - 1,
+            _ => limit,
+        };
+        if self.fault != Fault::ScansByNumber {
+            return self.inner.scan(from, limit, visit);
+        }
+        let mut visited = BTreeMap::new();
+        self.inner.scan(from, limit, &mut |key, value| {
+            visited.insert(key, value.to_vec());
+        })?;
+        for (key, value) in &visited {
+            visit(*key, value);
+        }
+        Ok(visited.len())
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        match self.fault {
+            Fault::KeepsItsTable | Fault::ForgetsNewTables => Ok(()),
+            _ => self.inner.create_table(),
+        }
+    }
+
+    fn drop_table(&mut self) -> Result<()> {
+        match self.fault {
+            Fault::KeepsItsTable | Fault::PretendsToDrop => Ok(()),
+            _ => self.inner.drop_table(),
+        }
     }
 }
 
@@ -385,4 +456,54 @@ fn a_hidden_footprint_is_caught() {
 fn a_key_that_outlives_its_deletion_is_caught() {
     assert_caught(Fault::KeepsDeletedKeys, FAST, "delete");
     assert_caught(Fault::KeepsDeletedKeys, BUFFERED, "reopen");
+}
+
+/// Has tables, and syncs nothing.
+const TABLES: &str = "lmdb:database=named,sync=none";
+
+/// Has no tables.
+const NO_TABLES: &str = "lmdb:sync=none";
+
+#[test]
+fn a_table_that_outlives_its_removal_is_caught() {
+    assert_caught(Fault::KeepsItsTable, TABLES, "tables");
+    assert_caught(Fault::KeepsItsTable, "redb:durability=none", "tables");
+}
+
+#[test]
+fn a_table_that_was_not_made_is_caught() {
+    assert_caught(Fault::ForgetsNewTables, TABLES, "tables");
+}
+
+#[test]
+fn a_removal_that_is_neither_declared_nor_done_is_caught() {
+    assert_caught(Fault::PretendsToDrop, NO_TABLES, "undeclared");
+    assert_caught(Fault::PretendsToDrop, "flat", "undeclared");
+}
+
+#[test]
+fn an_order_that_is_not_that_of_the_keys_is_caught() {
+    assert_caught(Fault::ScansByNumber, "lmdb:key=text,sync=none", "scan");
+}
+
+#[test]
+fn a_key_that_is_missed_between_two_scans_is_caught() {
+    assert_caught(Fault::ScansTooLittle, NO_TABLES, "scan-in-parts");
+}
+
+#[test]
+fn a_value_that_others_see_half_written_is_caught() {
+    assert_caught(Fault::ShowsHalfAValue, NO_TABLES, "readers-beside-a-writer");
+}
+
+#[test]
+fn an_update_that_is_lost_between_threads_is_caught() {
+    assert_caught(Fault::LosesUpdates, NO_TABLES, "writers");
+    assert_caught(Fault::LosesUpdates, "redb:durability=none", "writers");
+}
+
+#[test]
+fn what_another_thread_wrote_and_is_lost_is_caught() {
+    assert_caught(Fault::ForgetsOtherThreads, NO_TABLES, "writers");
+    assert_caught(Fault::ForgetsOtherThreads, "flat", "writers");
 }

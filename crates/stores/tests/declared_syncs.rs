@@ -99,6 +99,24 @@ fn specs() -> Vec<String> {
             specs.push(format!("fjall:durability={durability},{other}"));
         }
     }
+    for database in ["unnamed", "named"] {
+        for sync in ["full", "no-meta", "none", "map-async"] {
+            for write_map in ["on", "off"] {
+                specs.push(format!(
+                    "lmdb:database={database},sync={sync},write_map={write_map}"
+                ));
+            }
+        }
+    }
+    for durability in ["immediate", "none"] {
+        for two_phase in ["on", "off"] {
+            for quick_repair in ["on", "off"] {
+                specs.push(format!(
+                    "redb:durability={durability},two_phase={two_phase},quick_repair={quick_repair}"
+                ));
+            }
+        }
+    }
     // Combinations that a store refuses are no settings; those without overwrites no subject.
     specs.retain(|spec| {
         registry::resolve(&spec.parse().unwrap(), 4 << 20)

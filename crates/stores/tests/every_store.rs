@@ -64,6 +64,8 @@ fn every_store_conforms_with_every_setting() {
     assert_conform(sqlite_blobs());
     assert_conform(sqlite_forms());
     assert_conform(sqlite_buffered());
+    assert_conform(lmdb());
+    assert_conform(["redb:key=text,durability=none", "redb:key=text,cache=0"].map(str::to_owned));
     assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
 }
 
@@ -145,6 +147,18 @@ fn sqlite_buffered() -> Vec<String> {
                 ));
             }
         }
+    }
+    specs
+}
+
+/// Every way to sync, with and without a writable map; each form of keys in each database.
+fn lmdb() -> Vec<String> {
+    let mut specs = vec!["lmdb:sync=map-async,write_map=on".to_owned()];
+    for sync in ["full", "no-meta", "none"] {
+        specs.push(format!("lmdb:write_map=on,sync={sync}"));
+    }
+    for key in ["integer", "text"] {
+        specs.push(format!("lmdb:database=named,sync=none,key={key}"));
     }
     specs
 }

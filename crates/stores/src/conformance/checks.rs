@@ -4,7 +4,8 @@ use super::subject::{
     Complaint, Outcome, Subject, ensure, expect, expect_lent, expect_missing, expect_value, fill,
     value,
 };
-use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
+use super::{tables, threads};
+use crate::{Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
 use stowplan_model::Durability;
 
 type Check = fn(&Subject<'_>) -> Outcome;
@@ -12,6 +13,7 @@ type Check = fn(&Subject<'_>) -> Outcome;
 /// Every check, with its name.
 pub(super) const ALL: &[(&str, Check)] = &[
     ("round-trip", round_trip),
+    ("any-bytes", any_bytes),
     ("empty-value", empty_value),
     ("large-value", large_value),
     ("overwrite", overwrite),
@@ -21,6 +23,7 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("existing-key", existing_key),
     ("in-place", in_place),
     ("scan", scan),
+    ("scan-in-parts", scan_in_parts),
     ("reopen", reopen),
     ("commit", commit),
     ("rollback", rollback),
@@ -28,6 +31,10 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("effective-settings", effective_settings),
     ("data-files", data_files),
     ("durability", durability),
+    ("tables", tables::tables),
+    ("undeclared", tables::undeclared),
+    ("readers-beside-a-writer", threads::readers_beside_a_writer),
+    ("writers", threads::writers),
 ];
 
 /// Around the sizes at which pages, overflow chains and buffers change.
@@ -52,6 +59,24 @@ fn round_trip(subject: &Subject<'_>) -> Outcome {
             expect_value(session, key, &value(key, 0, *bytes))?;
         }
         Ok(session.commit()?)
+    })
+}
+
+/// Bytes that are no text come back as they were; a store of text says that it cannot keep them, and
+/// keeps nothing else instead.
+fn any_bytes(subject: &Subject<'_>) -> Outcome {
+    let bytes: Vec<u8> = (0..=u8::MAX).cycle().skip(0x80).take(10_000).collect();
+    subject.with_values(1, 10_000, |session| {
+        match session.insert(Key(2), &bytes) {
+            Ok(()) => expect_value(session, 2, &bytes)?,
+            Err(StoreError::Unsupported { .. }) => expect_missing(session, 2)?,
+            Err(error) => return Err(error.into()),
+        }
+        match session.overwrite(Key(1), &bytes) {
+            Ok(_) => expect_value(session, 1, &bytes),
+            Err(StoreError::Unsupported { .. }) => expect_value(session, 1, &value(1, 0, 10_000)),
+            Err(error) => Err(error.into()),
+        }
     })
 }
 
@@ -211,6 +236,7 @@ fn in_place(subject: &Subject<'_>) -> Outcome {
     })
 }
 
+/// In the order of the keys in the store's own form, whatever the order of their numbers.
 fn scan(subject: &Subject<'_>) -> Outcome {
     let store = subject.create()?;
     subject.with_session(&*store, |session| {
@@ -221,17 +247,67 @@ fn scan(subject: &Subject<'_>) -> Outcome {
             session.insert(Key(key), &value(key, 0, 300))?;
         }
         session.commit()?;
-        for (from, limit, expected) in [
-            (0, usize::MAX, &[1, 2, 3, 101, 20_001, 1_000_000][..]),
-            (2, 3, &[2, 3, 101]),
-            (4, 1, &[101]),
-            (20_001, 9, &[20_001, 1_000_000]),
-            (1_000_001, 9, &[]),
-            (1, 0, &[]),
+        for (from, limit) in [
+            (0, usize::MAX),
+            (2, 3),
+            (4, 1),
+            (20_001, 9),
+            (1_000_001, 9),
+            (1, 0),
         ] {
-            expect_scan(session, from, limit, expected)?;
+            let mut expected = in_order(subject, keys);
+            expected.retain(|key| place(subject, *key) >= place(subject, from));
+            expected.truncate(limit);
+            expect_scan(session, from, limit, &expected)?;
         }
         Ok(())
+    })
+}
+
+/// Where the store's own order has a key.
+fn place(subject: &Subject<'_>, key: u64) -> Vec<u8> {
+    let form = KeyForm::of(subject.settings);
+    form.bytes(Key(key)).as_ref().to_vec()
+}
+
+fn in_order(subject: &Subject<'_>, keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut keys: Vec<u64> = keys.into_iter().collect();
+    keys.sort_by_key(|key| place(subject, *key));
+    keys
+}
+
+/// Scans that each go on where the last one ended visit each key once, in the store's order.
+fn scan_in_parts(subject: &Subject<'_>) -> Outcome {
+    const KEYS: u64 = 200;
+    const PART: usize = 9;
+    subject.with_values(KEYS, 300, |session| {
+        let mut from = match in_order(subject, 1..=KEYS).first() {
+            Some(first) => *first,
+            None => return Ok(()),
+        };
+        let mut visited = vec![from];
+        loop {
+            // The first of each part is the last of the one before.
+            let mut part = Vec::new();
+            session.scan(Key(from), PART, &mut |key, _| part.push(key.0))?;
+            ensure(part.first() == Some(&from), || {
+                format!("a scan from {from}, which is there, visits {part:?}")
+            })?;
+            visited.extend(&part[1..]);
+            match part.last() {
+                Some(last) if part.len() == PART => from = *last,
+                _ => break,
+            }
+        }
+        let expected = in_order(subject, 1..=KEYS);
+        ensure(visited == expected, || {
+            let missed = expected.iter().filter(|key| !visited.contains(key));
+            format!(
+                "scans in parts visit {} of {KEYS} keys, or not in order; missed: {:?}",
+                visited.len(),
+                missed.collect::<Vec<_>>()
+            )
+        })
     })
 }
 

@@ -5,6 +5,8 @@
 
 mod checks;
 mod subject;
+mod tables;
+mod threads;
 
 use crate::StoreKind;
 use std::fmt;

@@ -115,15 +115,16 @@ pub(super) fn fill(session: &mut dyn Session, keys: u64, bytes: usize) -> Outcom
 }
 
 /// The value of a key in one of its versions: bytes that no other key or version shares
-/// (xorshift64*).
+/// (xorshift64*). They are ASCII, for stores that keep text; a check of its own has all others.
 pub(super) fn value(key: u64, version: u64, bytes: usize) -> Vec<u8> {
+    const ASCII: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let mut state = (key << 20 | version).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut value = vec![0; bytes];
     for chunk in value.chunks_mut(8) {
         state ^= state >> 12;
         state ^= state << 25;
         state ^= state >> 27;
-        let word = state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_le_bytes();
+        let word = (state.wrapping_mul(0x2545_F491_4F6C_DD1D) & ASCII).to_le_bytes();
         chunk.copy_from_slice(&word[..chunk.len()]);
     }
     value
