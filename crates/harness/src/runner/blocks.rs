@@ -529,6 +529,35 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn where_keys_repeat_a_block_may_be_longer_than_the_dataset() {
+        let mut zipfian = cell("files");
+        zipfian.workload.order = stowplan_model::AccessOrder::Zipfian;
+        assert_eq!(sized(&zipfian, 100, 50, 0), (500, 10_000));
+        let given = BlockSize::given(&with_operations(zipfian.clone(), 300), 50).unwrap();
+        assert_eq!((given.lead_in, given.operations), (500, 300));
+        let trial = BlockSize::trial(&zipfian, 50, 0);
+        assert!(trial.steps() <= BlockSize::most_steps(&zipfian, 50, 0));
+        assert_eq!(BlockSize::most_steps(&zipfian, 50, 0), 10_500);
+    }
+
+    #[test]
+    fn a_store_of_a_blocks_own_has_no_lead_in() {
+        let mut delete = with_operations(cell("files"), 50);
+        delete.workload.operation = Operation::Delete;
+        let size = BlockSize::given(&delete, 50).unwrap();
+        assert_eq!((size.lead_in, size.operations), (0, 50));
+        assert_eq!(BlockSize::most_steps(&delete, 50, 0), 50);
+    }
+
+    #[test]
+    fn each_thread_fills_a_cache_of_its_own() {
+        let mut four = cell("sqlite");
+        four.workload.threads = 4;
+        assert_eq!(BlockSize::trial(&four, MANY, 4 << 20).lead_in, 4 * 1_280);
+        assert_eq!(sized(&four, 5_000, MANY, 4 << 20).0, 4 * 1_280);
+    }
+
+    #[test]
     fn a_trial_is_short_where_operations_wait_for_the_disk() {
         let size = |cell: &Cell| {
             let size = BlockSize::trial(cell, MANY, 4 << 20);

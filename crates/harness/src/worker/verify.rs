@@ -5,7 +5,7 @@ use super::measure::{needs_loading, open_store};
 use super::{Values, Wire, no_dataset};
 use crate::sequence::Step;
 use crate::{HarnessError, versions};
-use stowplan_model::{Delivery, FromWorker, Job, Verification};
+use stowplan_model::{Action, Delivery, FromWorker, Job, Verification};
 use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Access, Buffer, Found, Key, Session, StoreError};
 
@@ -36,12 +36,18 @@ pub(super) fn verify(
         values: &values,
         store: resolved.kind.name(),
     };
+    // As the workload reads values; what it does otherwise says nothing about reading them.
+    let delivery = if job.workload.pattern().contains(&Action::Read) {
+        job.workload.delivery
+    } else {
+        Delivery::Copy
+    };
     session.begin(Access::Read)?;
     let mut overwritten = 0;
     for (key, version) in (1..=count).zip(&versions) {
         let bytes = u32::try_from(dataset.size(key)).unwrap_or(u32::MAX);
         let step = Step::reading(key, bytes);
-        checker.check(&mut *session, job.workload.delivery, step, *version)?;
+        checker.check(&mut *session, delivery, step, *version)?;
         overwritten += u64::from(*version > 0);
         if key % PROGRESS_EVERY == 0 {
             wire.say(&FromWorker::Progress {
