@@ -35,7 +35,7 @@ pub(crate) fn summarise(
         operations: described.operations(),
         time_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
-        published_error_seconds: published_error(cell, gathered),
+        published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: described.kernel_share(),
@@ -130,9 +130,8 @@ fn writes_only(cell: &Cell) -> bool {
 }
 
 /// The standard error that the study gives beside the published seconds of a cell.
-fn published_error(cell: &Cell, gathered: &Gathered<'_>) -> Option<f64> {
+fn published_error(cell: &Cell, comparison: &str, gathered: &Gathered<'_>) -> Option<f64> {
     cell.published_seconds?;
-    let comparison = cell.id.0.strip_suffix(&cell.key)?.strip_suffix('/')?;
     let mut comparisons = gathered.run.plan.study.comparisons.iter();
     let spec = comparisons.find(|known| known.id == comparison)?;
     spec.cells.get(&cell.key)?.published_error_seconds

@@ -1,5 +1,6 @@
 //! Prints one of the reports of an invented run, to look at while working on reports:
-//! `cargo run -p stowplan-report --example preview -- html > preview.html`
+//! `cargo run -p stowplan-report --example preview -- html > preview.html`; with `measured` in
+//! front, of one with bars and lines.
 
 #![allow(
     clippy::print_stdout,
@@ -9,13 +10,19 @@
 
 #[path = "../tests/report/fixture.rs"]
 mod fixture;
+#[path = "../tests/report/measured_run.rs"]
+mod measured_run;
 
 use stowplan_report::terminal::TerminalOptions;
 use stowplan_report::{csv, html, json, markdown, terminal};
 
 fn main() {
-    let analysis = fixture::analysis();
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    let measured = arguments.next_if(|argument| argument == "measured");
+    let analysis = match measured {
+        Some(_) => measured_run::analysis(),
+        None => fixture::analysis(),
+    };
     let format = arguments.next().unwrap_or_default();
     let width = arguments.next().map_or(80, |width| width.parse().unwrap());
     let options = TerminalOptions {

@@ -2,9 +2,10 @@
 
 use crate::wording;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate};
+use stowplan_model::Workload;
 
 /// The columns, units in their names.
-const HEADER: [&str; 47] = [
+const HEADER: [&str; 67] = [
     "study",
     "scale",
     "host",
@@ -52,6 +53,26 @@ const HEADER: [&str; 47] = [
     "syncs_per_commit",
     "peak_memory_bytes",
     "values_verified",
+    "durability_delayed",
+    "threads",
+    "mix",
+    "ops_per_s",
+    "conflicts",
+    "p95_ns",
+    "write_amplification",
+    "block_operations",
+    "block_extrapolated",
+    "block_ns",
+    "block_before_commit_ns",
+    "block_mean_ns",
+    "block_standard_error_ns",
+    "published_seconds",
+    "published_error_seconds",
+    "commits_per_block",
+    "last_commit_ns",
+    "allocated_bytes",
+    "apparent_bytes",
+    "page_fill",
 ];
 
 /// The cells as CSV (RFC 4180, but with plain line feeds): a header, then a row per cell. Empty
@@ -83,6 +104,8 @@ fn fields(
     let claim = wording::claim(summary);
     let latency = summary.latency.as_ref();
     let time = summary.time_ns;
+    let block = summary.block_time;
+    let footprint = summary.block_footprint;
     [
         run.plan.study.name.clone(),
         run.plan.scale.clone(),
@@ -131,7 +154,36 @@ fn fields(
         number(Some(summary.syncs_per_commit)),
         shown(summary.peak_memory_bytes),
         shown(summary.verification.as_ref().map(|v| v.values)),
+        shown(claim.map(|claim| claim.delayed)),
+        workload.threads.to_string(),
+        mix(workload),
+        number(time.map(|time| 1e9 / time.estimate)),
+        shown((summary.rounds > 0).then_some(summary.conflicts)),
+        shown(latency.map(|latency| latency.p95_ns)),
+        number(summary.write_amplification),
+        shown(block.map(|block| block.operations)),
+        shown(block.map(|block| block.extrapolated)),
+        number(block.map(|block| block.estimate_ns)),
+        number(block.and_then(|block| block.before_commit_ns)),
+        number(block.map(|block| block.mean_ns)),
+        number(block.and_then(|block| block.standard_error_ns)),
+        number(cell.published_seconds),
+        number(summary.published_error_seconds),
+        number(Some(summary.commits)),
+        number(summary.last_commit_ns),
+        shown(footprint.map(|footprint| footprint.allocated_bytes)),
+        shown(footprint.map(|footprint| footprint.apparent_bytes)),
+        number(summary.page_fill),
     ]
+}
+
+/// The proportions of a mix: `read=95 insert=5`.
+fn mix(workload: &Workload) -> String {
+    let mix = workload.mix.unwrap_or_default();
+    let parts = mix
+        .actions()
+        .map(|action| format!("{action}={}", mix.parts(action)));
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 fn shown<T: ToString>(value: Option<T>) -> String {

@@ -4,6 +4,7 @@
 //! is `stowplan-analysis`; a verdict is only worded here), files, clocks, and asking the terminal
 //! what it can do (width, colour and Unicode are parameters).
 
+mod bars;
 mod chart;
 mod crossover;
 pub mod csv;
@@ -14,11 +15,13 @@ pub mod html;
 pub mod json;
 pub mod kvtest;
 mod labels;
+mod lines;
 pub mod markdown;
 mod matrix;
 mod method;
 mod overview;
 mod parts;
+mod quantity;
 mod scale;
 mod shade;
 mod sign;

@@ -4,7 +4,7 @@ use crate::chart::{Bar, Chart, charts};
 use crate::matrix::{Field, Matrix};
 use crate::sign::Sign;
 use crate::table::{self, Table};
-use crate::{facts, labels, matrix, method, overview, parts, sweep, total, wording};
+use crate::{bars, facts, labels, lines, matrix, method, overview, parts, sweep, total, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -24,6 +24,7 @@ pub fn render(analysis: &Analysis) -> String {
     page.sweeps(analysis);
     page.verdicts(analysis);
     page.charts(analysis);
+    page.measured(analysis);
     page.comparisons(analysis);
     page.space(analysis);
     page.facts(analysis);
@@ -187,6 +188,26 @@ impl Page {
         self.paragraph(&format!("{text}."));
     }
 
+    /// Bars and lines of measured quantities.
+    fn measured(&mut self, analysis: &Analysis) {
+        for chart in bars::charts(analysis) {
+            self.heading(2, &chart.title);
+            self.paragraph(&escape(&chart.subtitle));
+            for group in &chart.groups {
+                let notes = group.notes.iter();
+                let notes: Vec<String> = notes.map(|n| format!("{}: {n}", group.title)).collect();
+                self.notes(&notes);
+            }
+            self.table(&chart.table);
+        }
+        for chart in lines::charts(analysis) {
+            self.heading(2, &chart.title);
+            self.paragraph(&escape(&chart.subtitle));
+            self.notes(&chart.notes);
+            self.table(&chart.table);
+        }
+    }
+
     fn charts(&mut self, analysis: &Analysis) {
         for chart in charts(analysis) {
             self.heading(2, &chart.title);
@@ -242,6 +263,10 @@ impl Page {
             self.table(&table::cells(comparison));
             self.not_applicable(comparison);
             self.totals(analysis, comparison);
+            if let Some(latencies) = table::latencies(comparison) {
+                self.paragraph("Latency by operation, wall time:");
+                self.table(&latencies);
+            }
         }
         if !analysis.failures.is_empty() {
             self.heading(2, "Failed cells");

@@ -27,18 +27,8 @@ impl Scale {
         let high = highest(bars).max(highest(ends));
         if highest(bars) > lowest(bars) * LOGARITHMIC_FROM {
             Self::logarithmic(lowest(bars).min(lowest(ends)), high)
-        } else if high > 0.0 {
-            Self {
-                low: 0.0,
-                high: high * 1.02,
-                logarithmic: false,
-            }
         } else {
-            Self {
-                low: 0.0,
-                high: 1.0,
-                logarithmic: false,
-            }
+            Self::linear(high)
         }
     }
 
@@ -50,6 +40,16 @@ impl Scale {
             low: low / 1.15,
             high: high * 1.15,
             logarithmic: true,
+        }
+    }
+
+    /// An axis from 0, with some air at its end.
+    pub(crate) fn linear(high: f64) -> Self {
+        let usable = high.is_finite() && high > 0.0;
+        Self {
+            low: 0.0,
+            high: if usable { high * 1.02 } else { 1.0 },
+            logarithmic: false,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Tables before they are drawn: columns, and rows of finished texts with the number to sort by.
 //! Markdown and HTML draw the same tables; the terminal has narrower ones of its own.
 
-use crate::{format, wording};
+use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, SpaceRow};
-use stowplan_model::{Role, format_bytes};
+use stowplan_model::{Action, Measure, Operation, Role, format_bytes};
 
 /// A table.
 #[derive(Default)]
@@ -176,6 +176,18 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
             },
         ),
         numeric(
+            "ops/s",
+            "operations per second, all threads together",
+            |cell: &&CellSummary| {
+                let threads = cell.cell.workload.threads > 1;
+                let mixed = cell.cell.workload.operation == Operation::Mix;
+                let rate = cell.time_ns.map(|time| 1e9 / time.estimate);
+                Entry::maybe(rate.filter(|_| threads || mixed), |rate| {
+                    quantity::value(Measure::Throughput, rate)
+                })
+            },
+        ),
+        numeric(
             "wall/op",
             "wall time of one operation: median of rounds",
             |cell: &&CellSummary| Entry::number(cell.wall_ns, format::time(cell.wall_ns)),
@@ -194,6 +206,11 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
             "p50",
             "median latency of single operations",
             latency(|l| l.p50_ns),
+        ),
+        numeric(
+            "p95",
+            "95% of the operations took at most this",
+            latency(|l| l.p95_ns),
         ),
         numeric(
             "p99",
@@ -258,6 +275,22 @@ fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
             |cell: &&CellSummary| Entry::maybe(cell.storage_write_bytes, format::bytes),
         ),
         numeric(
+            "write ampl.",
+            "bytes sent to storage, bringing the data to rest included, per byte that the operations \
+             wrote",
+            |cell: &&CellSummary| Entry::maybe(cell.write_amplification, format::ratio),
+        ),
+        numeric(
+            "conflicts",
+            "transactions that the engine refused because of another one and that were tried again",
+            |cell: &&CellSummary| {
+                #[expect(clippy::cast_precision_loss, reason = "only sorted by")]
+                let sort = cell.conflicts as f64;
+                let some = (cell.conflicts > 0).then_some(sort);
+                Entry::maybe(some, |_| format::count(cell.conflicts))
+            },
+        ),
+        numeric(
             "syncs/commit",
             "sync calls per committed transaction",
             |cell: &&CellSummary| {
@@ -306,6 +339,65 @@ fn evidence_columns<'a>() -> Vec<CellMaker<'a>> {
             },
         ),
     ]
+}
+
+/// Latency by what the operations of a mix did; nothing without mixes.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn latencies(comparison: &ComparisonOutcome) -> Option<Table> {
+    type Row<'a> = (&'a CellSummary, Action, &'a LatencySummary);
+    let rows: Vec<Row<'_>> = comparison
+        .cells
+        .iter()
+        .flat_map(|cell| {
+            let latencies = cell.latencies.iter();
+            latencies.map(move |(action, summary)| (cell, *action, summary))
+        })
+        .collect();
+    let time = |get: fn(&LatencySummary) -> f64| {
+        move |row: &Row<'_>| Entry::number(get(row.2), format::time(get(row.2)))
+    };
+    let makers: Vec<Maker<'_, Row<'_>>> = vec![
+        textual("cell", "what was timed", |row: &Row<'_>| {
+            Entry::text(label(row.0))
+        }),
+        textual("operation", "what it did", |row: &Row<'_>| {
+            Entry::text(row.1.name())
+        }),
+        textual(
+            "durability",
+            "what an acknowledged write survives",
+            |row: &Row<'_>| {
+                let claim = wording::claim(row.0);
+                Entry::text(claim.map_or_else(String::new, |claim| claim.to_string()))
+            },
+        ),
+        numeric("count", "operations timed singly", |row: &Row<'_>| {
+            Entry::number(row.2.count as f64, format::count(row.2.count))
+        }),
+        numeric("mean", "", time(|l| l.mean_ns)),
+        numeric(
+            "p50",
+            "half of them took at most this",
+            time(|l| l.p50_ns as f64),
+        ),
+        numeric(
+            "p95",
+            "95% of them took at most this",
+            time(|l| l.p95_ns as f64),
+        ),
+        numeric(
+            "p99",
+            "99% of them took at most this",
+            time(|l| l.p99_ns as f64),
+        ),
+        numeric(
+            "p99.9",
+            "99.9% of them took at most this",
+            time(|l| l.p999_ns as f64),
+        ),
+        numeric("largest", "", time(|l| l.max_ns as f64)),
+    ];
+    (!rows.is_empty()).then(|| build(makers, &rows))
 }
 
 /// One ratio of a matrix or of a sweep.
@@ -476,8 +568,12 @@ pub(crate) fn settings(comparison: &ComparisonOutcome) -> Table {
             } else {
                 format!(", {}", workload.delivery)
             };
+            let threads = match workload.threads {
+                1 => String::new(),
+                threads => format!(", {threads} threads"),
+            };
             Entry::text(format!(
-                "{} {}, {}, {}{delivery}",
+                "{} {}, {}, {}{delivery}{threads}",
                 workload.cache, workload.operation, workload.order, workload.per_transaction
             ))
         }),

@@ -1,5 +1,5 @@
-//! What inserts take altogether: each block fills an empty store, so its seconds can be compared
-//! with those that others published. Terminal, Markdown and HTML show the same numbers.
+//! What the operations of a block take altogether, where they can be compared with what others
+//! published, or fill an empty store. Terminal, Markdown and HTML show the same numbers.
 
 use crate::table::{Entry, Maker, Table, build, label, numeric, textual};
 use crate::{format, wording};
@@ -33,7 +33,10 @@ pub(crate) struct Total {
     pub(crate) with_commit: Option<f64>,
     /// Transactions committed in a block; of a sample, as measured.
     pub(crate) commits: Option<f64>,
-    pub(crate) published: Option<f64>,
+    /// Mean over the rounds and its standard error, as others repeat a whole run.
+    pub(crate) mean: Option<(f64, Option<f64>)>,
+    /// The published seconds and their standard error.
+    pub(crate) published: Option<(f64, Option<f64>)>,
     pub(crate) peak_memory: Option<u64>,
     pub(crate) allocated: Option<u64>,
     /// Share of the bytes of leaf pages.
@@ -42,24 +45,37 @@ pub(crate) struct Total {
     pub(crate) durability: String,
 }
 
-/// The totals of a comparison all of whose cells insert; nothing for any other.
+/// The totals of a comparison all of whose cells insert, or of which others published seconds;
+/// nothing for any other.
 pub(crate) fn totals(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Totals> {
     let cells = &comparison.cells;
     let inserts = |cell: &CellSummary| cell.cell.workload.operation == Operation::Insert;
-    if cells.is_empty() || !cells.iter().all(inserts) {
+    let inserts = !cells.is_empty() && cells.iter().all(inserts);
+    if !inserts
+        && cells
+            .iter()
+            .all(|cell| cell.cell.published_seconds.is_none())
+    {
         return None;
     }
     let rows: Vec<Total> = cells.iter().map(total).collect();
     let first = rows.first().and_then(|total| total.rows);
     let same_rows = first.filter(|_| rows.iter().all(|total| total.rows == first));
-    let how_many = same_rows.map_or_else(|| "all rows".to_owned(), count_of_rows);
+    let caption = if inserts {
+        let rows = same_rows.map_or_else(|| "all rows".to_owned(), count_of_rows);
+        format!("Totals of {rows}, inserted into an empty store:")
+    } else {
+        let s = if same_rows == Some(1) { "" } else { "s" };
+        let how_many = same_rows.map_or_else(|| "all".to_owned(), format::count);
+        format!("Totals of {how_many} operation{s}:")
+    };
     let mut notes = Vec::new();
     if rows.iter().any(|total| total.published.is_some()) {
         notes.extend(published_label(analysis, comparison));
     }
     notes.extend(samples(cells));
     Some(Totals {
-        caption: format!("Totals of {how_many}, inserted into an empty store:"),
+        caption,
         rows,
         same_rows,
         notes,
@@ -90,7 +106,14 @@ fn total(cell: &CellSummary) -> Total {
         to_last_row: before_commit.map(|time| time.max(0.0) / 1e9),
         with_commit: nanoseconds.map(|time| time / 1e9),
         commits: Some(cell.commits).filter(|commits| per_row.is_some() && commits.is_finite()),
-        published: cell.cell.published_seconds,
+        mean: cell.block_time.map(|time| {
+            let error = time.standard_error_ns.map(|error| error / 1e9);
+            (time.mean_ns / 1e9, error)
+        }),
+        published: cell
+            .cell
+            .published_seconds
+            .map(|seconds| (seconds, cell.published_error_seconds)),
         peak_memory: cell.peak_memory_bytes,
         allocated: cell
             .block_footprint
@@ -156,15 +179,31 @@ impl Total {
         self.to_last_row.map_or_else(String::new, format::seconds)
     }
 
-    /// The published seconds.
+    /// The mean and its standard error.
+    pub(crate) fn mean_text(&self) -> String {
+        with_error(self.mean)
+    }
+
+    /// The published seconds and their standard error.
     pub(crate) fn published_text(&self) -> String {
-        self.published.map_or_else(String::new, format::seconds)
+        with_error(self.published)
     }
 
     /// The share of leaf pages in use.
     pub(crate) fn page_fill_text(&self) -> String {
         self.page_fill.map_or_else(String::new, format::percent)
     }
+}
+
+/// `22.5 s ± 218 ms`
+fn with_error(figure: Option<(f64, Option<f64>)>) -> String {
+    let Some((seconds, error)) = figure else {
+        return String::new();
+    };
+    let error = error.map_or_else(String::new, |error| {
+        format!(" ± {}", format::seconds(error))
+    });
+    format!("{}{error}", format::seconds(seconds))
 }
 
 /// The totals as a table with every column.
@@ -184,7 +223,7 @@ fn time_columns<'a>() -> Vec<Maker<'a, Total>> {
         textual("cell", "what was timed", |total: &Total| {
             Entry::text(&total.label)
         }),
-        numeric("rows", "rows inserted by a block", |total: &Total| {
+        numeric("rows", "operations of a block", |total: &Total| {
             Entry::maybe(total.rows.map(|rows| rows as f64), |_| {
                 total.rows.map_or_else(String::new, format::count)
             })
@@ -196,13 +235,23 @@ fn time_columns<'a>() -> Vec<Maker<'a, Total>> {
         ),
         numeric(
             "with commit",
-            "time per row times the number of rows, every commit included",
+            "time per operation times their number, every commit included",
             |total: &Total| with_sort(total.with_commit, total.with_commit_text()),
         ),
         numeric(
+            "mean ± error",
+            "mean over the rounds and its standard error, every commit included",
+            |total: &Total| with_sort(total.mean.map(|mean| mean.0), total.mean_text()),
+        ),
+        numeric(
             "published",
-            "what others published for as many rows",
-            |total: &Total| with_sort(total.published, total.published_text()),
+            "what others published for as many, with its standard error where they gave one",
+            |total: &Total| {
+                with_sort(
+                    total.published.map(|published| published.0),
+                    total.published_text(),
+                )
+            },
         ),
         numeric(
             "commits",

@@ -1,6 +1,6 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::{crossover, format, labels};
+use crate::{crossover, format, labels, quantity};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
 };
@@ -630,6 +630,16 @@ pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
     writes.then_some(cell.cell.capabilities.durability)
 }
 
+/// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
+pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
+    let stores = comparison.cells.iter();
+    let mut claims = stores
+        .filter(|cell| cell.cell.role != Role::Floor)
+        .map(claim);
+    let first = claims.next();
+    claims.all(|claim| Some(claim) == first)
+}
+
 /// Whether `ours` lacks something that `theirs` has, and has nothing that `theirs` lacks.
 fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
     ours != theirs && theirs.covers(&ours)
@@ -641,7 +651,7 @@ pub(crate) fn promises(comparison: &ComparisonOutcome) -> Option<String> {
     promises_of(cells.filter(|cell| cell.cell.role != Role::Control))
 }
 
-/// `Durability: none: “files, in place”; process-crash, atomic: …`: what an
+/// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: what an
 /// acknowledged write survives, the weakest promise first; nothing for reads. Floors are no
 /// stores and promise nothing.
 pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
@@ -656,7 +666,7 @@ pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> O
     groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));
     let groups: Vec<String> = groups
         .iter()
-        .map(|(claim, labels)| format!("{claim}: {}", labels.join(", ")))
+        .map(|(claim, labels)| format!("{}: {}", quantity::class(claim), labels.join(", ")))
         .collect();
     (!groups.is_empty()).then(|| format!("Durability: {}.", groups.join("; ")))
 }

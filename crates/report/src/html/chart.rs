@@ -2,6 +2,7 @@
 
 use super::element::{anchor, escape};
 use super::svg::{Mark, Row, axis};
+use super::{bars, lines};
 use crate::chart::{Bar, Chart};
 use crate::format;
 use crate::scale::Scale;
@@ -11,10 +12,11 @@ use stowplan_analysis::{Analysis, ComparisonOutcome, LatencySummary, SpaceRow, V
 /// The charts of the study.
 pub(super) fn charts(analysis: &Analysis) -> String {
     let charts = crate::chart::charts(analysis);
-    if charts.is_empty() {
-        return String::new();
-    }
     let figures: String = charts.iter().map(chart).collect();
+    let figures = figures + &bars::charts(analysis) + &lines::charts(analysis);
+    if figures.is_empty() {
+        return figures;
+    }
     format!("<section id=\"charts\"><h2>Charts</h2>{figures}</section>\n")
 }
 
@@ -83,17 +85,21 @@ fn legend(chart: &Chart) -> String {
 }
 
 /// What every row of a chart has in its background.
-struct Grid<'a> {
-    scale: &'a Scale,
-    reference: Option<f64>,
-    floor: Option<f64>,
+pub(super) struct Grid<'a> {
+    pub(super) scale: &'a Scale,
+    pub(super) reference: Option<f64>,
+    pub(super) floor: Option<f64>,
 }
 
 impl Grid<'_> {
     fn row(&self, title: &str) -> Row {
+        self.row_at(&self.scale.ticks(), title)
+    }
+
+    pub(super) fn row_at(&self, ticks: &[f64], title: &str) -> Row {
         let mut row = Row::new(title);
-        for tick in self.scale.ticks() {
-            row.line_behind(self.scale.position(tick), "grid");
+        for tick in ticks {
+            row.line_behind(self.scale.position(*tick), "grid");
         }
         row
     }
@@ -109,9 +115,13 @@ impl Grid<'_> {
     }
 
     fn axis(&self, label: impl Fn(f64) -> String) -> String {
-        let ticks = self.scale.ticks().into_iter();
+        self.axis_at(&self.scale.ticks(), label)
+    }
+
+    pub(super) fn axis_at(&self, ticks: &[f64], label: impl Fn(f64) -> String) -> String {
+        let ticks = ticks.iter();
         let labels: Vec<_> = ticks
-            .map(|tick| (self.scale.position(tick), label(tick)))
+            .map(|tick| (self.scale.position(*tick), label(*tick)))
             .collect();
         format!(
             "<div class=\"row axis-row\"><div class=\"drawing\">{}</div></div>",
@@ -125,12 +135,12 @@ pub(super) fn ratio_tick(tick: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn group(title: &str) -> String {
+pub(super) fn group(title: &str) -> String {
     format!("<div class=\"group\">{}</div>", escape(title))
 }
 
 /// A row: label and detail, drawing, value.
-fn row(label: &str, detail: Option<&str>, drawing: &str, value: &str) -> String {
+pub(super) fn row(label: &str, detail: Option<&str>, drawing: &str, value: &str) -> String {
     let detail = detail.map_or_else(String::new, |detail| {
         format!("<small>{}</small>", escape(detail))
     });

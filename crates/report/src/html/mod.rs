@@ -5,10 +5,12 @@
 //! follow the reader's font and colour scheme. Here each bar is a small SVG that stretches in one
 //! direction only, and every label is ordinary text beside it.
 
+mod bars;
 mod chart;
 mod element;
 mod embed;
 mod growth;
+mod lines;
 mod matrix;
 mod overview;
 mod plot;
@@ -272,12 +274,23 @@ fn comparison_table(analysis: &Analysis, comparison: &ComparisonOutcome) -> Stri
     let not_applicable = not_applicable(comparison);
     format!(
         "<section id=\"cells-{}\"><h3>{}</h3><p>Ratios are of {metric}.{delay}</p>{}\
-         {not_applicable}{}</section>\n",
+         {not_applicable}{}{}</section>\n",
         anchor(&comparison.id),
         escape(&comparison.title),
         table::table(&comparison.title, &tables::cells(comparison)),
-        totals(analysis, comparison)
+        totals(analysis, comparison),
+        latencies(comparison)
     )
+}
+
+/// Latency by what the operations of a mix did.
+fn latencies(comparison: &ComparisonOutcome) -> String {
+    let Some(latencies) = tables::latencies(comparison) else {
+        return String::new();
+    };
+    let caption = format!("Latency by operation: {}", comparison.title);
+    let table = table::table(&caption, &latencies);
+    format!("<p>Latency by operation, wall time:</p>{table}")
 }
 
 /// What inserts take altogether; nothing for anything else.

@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 
 /// Height of the plane, in pixels.
 const HEIGHT: f64 = 230.0;
+/// How many lines of a plane have a shape, a pattern and a colour of their own.
+pub(super) const SERIES: usize = 8;
 /// Half the width of the caps of a whisker, in pixels.
 const CAP: f64 = 4.0;
 
@@ -33,6 +35,8 @@ pub(super) enum Shape {
     Cross,
     /// A lozenge, for what is no measurement.
     Lozenge,
+    /// The shape of the line with this number; those of the first [`SERIES`] all differ.
+    Series(usize),
 }
 
 impl Plot {
@@ -113,6 +117,15 @@ impl Plot {
         ));
     }
 
+    /// A sign to the right of the plane.
+    pub(super) fn label_behind(&mut self, at: f64, text: &str) {
+        self.add(format_args!(
+            "<text x=\"100%\" dx=\"4\" y=\"{}\" dy=\".35em\">{}</text>",
+            down(at),
+            escape(text)
+        ));
+    }
+
     /// The SVG element.
     pub(super) fn finish(self) -> String {
         format!(
@@ -138,6 +151,16 @@ impl Shape {
             Self::Ring => "<circle class=\"point hollow\" r=\"4\"/>",
             Self::Cross => "<path class=\"point cross\" d=\"M-4 -4L4 4M-4 4L4 -4\"/>",
             Self::Lozenge => "<path class=\"root\" d=\"M0 -4L4 0L0 4L-4 0Z\"/>",
+            Self::Series(index) => match index % SERIES {
+                0 => "<circle class=\"point s0\" r=\"4.5\"/>",
+                1 => "<path class=\"point s1\" d=\"M-4 -4H4V4H-4Z\"/>",
+                2 => "<path class=\"point s2\" d=\"M0 -5L5 4H-5Z\"/>",
+                3 => "<path class=\"point s3 hollow\" d=\"M0 -5.5L5.5 0L0 5.5L-5.5 0Z\"/>",
+                4 => "<circle class=\"point s4 hollow\" r=\"4.5\"/>",
+                5 => "<path class=\"point s5 hollow\" d=\"M-4 -4H4V4H-4Z\"/>",
+                6 => "<path class=\"point s6\" d=\"M0 5L5 -4H-5Z\"/>",
+                _ => "<path class=\"point s7 cross\" d=\"M-4 -4L4 4M-4 4L4 -4\"/>",
+            },
         }
     }
 }

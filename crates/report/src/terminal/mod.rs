@@ -2,6 +2,7 @@
 //! charts, and what qualifies them. What Markdown and HTML say in a sentence per ratio stands in
 //! table rows here, unless everything is asked for.
 
+mod bars;
 pub(crate) mod canvas;
 mod chart;
 mod matrix;
@@ -15,7 +16,7 @@ use crate::overview::{self, Kind};
 use crate::sign::Sign;
 use crate::table::{label, overhead, published_in_short, relative};
 use crate::wording::Findings;
-use crate::{format, labels, parts, wording};
+use crate::{format, labels, parts, quantity, wording};
 use canvas::{Canvas, Span, Tone, span};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Role, format_bytes};
@@ -62,6 +63,7 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
             .iter()
             .for_each(|chart| chart::draw(&mut canvas, chart));
     }
+    measured(&mut canvas, analysis, !charts.is_empty());
     space(&mut canvas, analysis, options.verbose);
     if options.verbose {
         settings(&mut canvas, analysis);
@@ -69,6 +71,17 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
     }
     qualifications(&mut canvas, analysis, options.verbose);
     canvas.finish()
+}
+
+/// Bars and lines of measured quantities.
+fn measured(canvas: &mut Canvas, analysis: &Analysis, has_heading: bool) {
+    let bars = crate::bars::charts(analysis);
+    let lines = crate::lines::charts(analysis);
+    if !(has_heading || bars.is_empty() && lines.is_empty()) {
+        canvas.heading("Charts");
+    }
+    bars.iter().for_each(|chart| bars::bars(canvas, chart));
+    lines.iter().for_each(|chart| bars::lines(canvas, chart));
 }
 
 /// Only what every comparison comes to, as text: title, headlines and advice.
@@ -223,6 +236,7 @@ fn verdict_tone(verdict: Verdict) -> Tone {
 
 fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose: bool) {
     let columns = [
+        ("class", 9, false),
         ("time/op", 9, true),
         ("+ drain", 5, true),
         ("ratio", 8, true),
@@ -239,11 +253,12 @@ fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose
     });
     // What the control shows is said in the line about noise.
     let cells = comparison.cells.iter();
+    let alike = wording::promise_alike(comparison);
     let rows = cells
         .filter(|cell| verbose || cell.cell.role != Role::Control)
         .map(|cell| Row {
             label: label(cell),
-            fields: cell_fields(comparison, cell),
+            fields: cell_fields(comparison, cell, alike),
         });
     let rows: Vec<Row> = rows.collect();
     table::draw(canvas, "cell", &columns, &rows);
@@ -252,7 +267,8 @@ fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose
     }
 }
 
-fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary) -> Vec<Span> {
+/// Where promises differ, each figure has its own beside it.
+fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary, alike: bool) -> Vec<Span> {
     let plain = |text: String| span(text, Tone::Plain);
     let contrast = wording::to_baseline(comparison, cell);
     let estimate = contrast.and_then(|(estimate, _)| estimate);
@@ -276,7 +292,9 @@ fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary) -> Vec<Span> 
     };
     let interval = estimate.map_or_else(String::new, |e| format::interval(e.low, e.high));
     let multiple = cell.multiple_of_floor.map(|e| format::ratio(e.ratio));
+    let class = wording::claim(cell).filter(|_| !alike && cell.cell.role != Role::Floor);
     vec![
+        plain(class.map_or_else(String::new, |claim| quantity::short_class(&claim))),
         plain(format::time(wording::headline_time(cell))),
         plain(cell.total_ns.map_or_else(String::new, format::time)),
         plain(ratio),

@@ -1,4 +1,4 @@
-//! What inserts take altogether: times in one table, and what remains of them in a second one,
+//! What the operations of a block take altogether: times in one table, and what remains of them in a second one,
 //! which shows only when everything is asked for.
 
 use super::canvas::{Canvas, Tone, span};
@@ -11,9 +11,10 @@ use stowplan_model::{Role, format_bytes};
 /// A column: title, weight, whether it is numeric, and its text.
 type Field = (&'static str, u8, bool, fn(&Total) -> String);
 
-const TIMES: [Field; 5] = [
+const TIMES: [Field; 6] = [
     ("to last row", 8, true, Total::to_last_row_text),
     ("with commit", 9, true, Total::with_commit_text),
+    ("mean ± error", 5, true, Total::mean_text),
     ("published", 7, true, Total::published_text),
     ("commits", 6, true, Total::commits_text),
     ("fill", 4, true, Total::page_fill_text),
@@ -34,7 +35,7 @@ const SPACE: [Field; 4] = [
     ("durability", 6, false, |total| total.durability.clone()),
 ];
 
-/// The totals of a comparison of inserts; nothing for any other.
+/// The totals of a comparison that has them.
 pub(super) fn draw(
     canvas: &mut Canvas,
     analysis: &Analysis,

@@ -1,6 +1,6 @@
 //! The page: well formed, complete, and without a word to the network.
 
-use crate::{by_size, fixture, inserts};
+use crate::{by_size, fixture, inserts, measured_run};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -11,14 +11,15 @@ fn page() -> String {
 }
 
 /// One page of each kind.
-fn pages() -> [String; 4] {
+fn pages() -> [String; 5] {
     let others = [
         by_size::with_matrix(),
         by_size::with_page_sizes(),
         inserts::analysis(),
+        measured_run::analysis(),
     ];
-    let [matrix, sweeps, inserts] = others.map(|analysis| render(&analysis, ""));
-    [page(), matrix, sweeps, inserts]
+    let [matrix, sweeps, inserts, measured] = others.map(|analysis| render(&analysis, ""));
+    [page(), matrix, sweeps, inserts, measured]
 }
 
 /// The page without what stands in `script` and `style`: there, `<` is no tag.

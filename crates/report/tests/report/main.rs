@@ -14,6 +14,8 @@ mod html;
 mod inserts;
 mod markdown;
 mod matrix;
+mod measured;
+mod measured_run;
 mod sweep;
 mod terminal;
 mod wording;

@@ -247,8 +247,8 @@ fn mixes_and_old_stores_are_said_to_be_that() {
     }
     .complete();
     let text = render(&with_sweeps(vec![outcome]), &WIDE);
-    let asked = "Which is faster to read or overwrite values (10% overwrites) in random order, \
-                 after every value was replaced 4 times?";
+    let asked = "Which is faster to do a mix of operations on values (90 reads to 10 \
+                 overwrites) in random order, after every value was replaced 4 times?";
     assert!(text.contains(asked), "{text}");
 }
 

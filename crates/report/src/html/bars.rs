@@ -1,0 +1,86 @@
+//! Bars of measured quantities: rows of a label, a drawing and a value, below the headings of what can
+//! be compared.
+
+use super::chart::{Grid, group as heading, row};
+use super::element::{anchor, escape};
+use super::{folded, notices, table};
+use crate::bars::{Bar, Chart, Class, Group, Kind};
+use crate::quantity;
+use stowplan_analysis::Analysis;
+use stowplan_model::Measure;
+
+/// Every chart of bars.
+pub(super) fn charts(analysis: &Analysis) -> String {
+    crate::bars::charts(analysis).iter().map(chart).collect()
+}
+
+fn chart(chart: &Chart) -> String {
+    let grid = Grid {
+        scale: &chart.scale,
+        reference: None,
+        floor: None,
+    };
+    let ticks = quantity::ticks(&chart.scale);
+    let groups: String = chart
+        .groups
+        .iter()
+        .map(|found| group(found, &grid, &ticks, chart.measure))
+        .collect();
+    let axis = grid.axis_at(&ticks, |tick| quantity::tick(chart.measure, tick));
+    let numbers = table::table(&chart.title, &chart.table);
+    format!(
+        "<figure class=\"chart bars\" id=\"bars-{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>\
+         <div class=\"rows\">{groups}{axis}</div>{}</figure>\n",
+        anchor(&chart.id),
+        escape(&chart.title),
+        escape(&chart.subtitle),
+        folded("All figures", &numbers)
+    )
+}
+
+fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+    let classes: String = group
+        .classes
+        .iter()
+        .map(|found| class(found, grid, ticks, measure))
+        .collect();
+    format!(
+        "<h4>{}</h4>{}{classes}",
+        escape(&group.title),
+        notices(&group.notes)
+    )
+}
+
+fn class(class: &Class, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+    let title = class.heading.as_deref().map_or_else(String::new, heading);
+    let rows: String = class
+        .bars
+        .iter()
+        .map(|bar| bar_row(bar, grid, ticks, measure))
+        .collect();
+    format!("{title}{rows}")
+}
+
+fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+    let scale = grid.scale;
+    let mut drawing = grid.row_at(ticks, &bar.tooltip);
+    let mut value = format!("<b>{}</b>", escape(&bar.text));
+    if let Some(quantity) = &bar.quantity {
+        let class = match bar.kind {
+            Kind::Ours => "ours",
+            Kind::Uncertain => "ours uncertain",
+            Kind::Floor => "floor-bar",
+            Kind::Published => "published",
+        };
+        drawing.bar(0.0, scale.position(quantity.value), class);
+        if let Some((low, high)) = quantity.ends {
+            drawing.whisker(scale.position(low), scale.position(high));
+        }
+        value = format!(
+            "<b>{}</b> <span>{}</span>",
+            escape(&quantity::value(measure, quantity.value)),
+            escape(&quantity::spread(measure, quantity))
+        );
+    }
+    row(&bar.label, None, &drawing.finish(), &value)
+}

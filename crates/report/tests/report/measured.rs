@@ -1,0 +1,208 @@
+//! Bars and lines of measured quantities, in every format.
+
+use crate::measured_run::{analysis, records};
+use stowplan_analysis::{Analysis, analyse};
+use stowplan_model::Record;
+use stowplan_report::terminal::{TerminalOptions, render};
+use stowplan_report::{csv, html, json, markdown};
+use unicode_width::UnicodeWidthStr as _;
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+/// The part of a text from one heading to another.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).unwrap();
+    let length = text[start..].find(to).unwrap_or(text.len() - start);
+    &text[start..start + length]
+}
+
+#[test]
+fn shows_bars_and_lines_in_80_columns() {
+    let text = render(&analysis(), &PLAIN);
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+}
+
+#[test]
+fn shows_the_same_in_40_columns_of_ascii() {
+    let options = TerminalOptions {
+        width: 40,
+        unicode: false,
+        ..PLAIN
+    };
+    let text = render(&analysis(), &options);
+    assert!(text.lines().all(|line| line.width() <= 40), "{text}");
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+}
+
+#[test]
+fn the_table_has_the_class_beside_each_figure_where_promises_differ() {
+    let text = render(&analysis(), &PLAIN);
+    insta::assert_snapshot!(between(&text, "cell ", "\nYCSB A"));
+}
+
+#[test]
+fn markdown_has_every_figure_with_its_promise() {
+    let text = markdown::render(&analysis());
+    insta::assert_snapshot!(between(
+        &text,
+        "## 200 operations in defaults",
+        "## All numbers"
+    ));
+    let totals = between(&text, "Totals of 200 operations:", "\n\n## ");
+    insta::assert_snapshot!("totals_of_reads", totals);
+}
+
+#[test]
+fn the_page_draws_each_figure_once_and_says_it_in_words() {
+    let analysis = analysis();
+    let page = html::render(&analysis, "");
+    let charts = between(&page, "<section id=\"charts\">", "<section id=\"numbers\">");
+    for title in [
+        "<title>200 inserts, a transaction each: lmdb (D3 durable, atomic): 7.38 s, standard error 31.4 ms</title>",
+        "<title>200 inserts, a transaction each: SQL CE 4.0: 25.8 ms, standard error 583 µs as published</title>",
+        "<title>redb (D3 durable, atomic), threads 4: 38.3/s, interval 37.7/s to 38.9/s</title>",
+    ] {
+        assert_eq!(charts.matches(title).count(), 1, "{title}");
+    }
+    let bars: usize = analysis
+        .bars
+        .iter()
+        .flat_map(|chart| &chart.groups)
+        .map(|group| {
+            let measured: usize = group.classes.iter().map(|class| class.bars.len()).sum();
+            measured + group.published.len()
+        })
+        .sum();
+    assert_eq!(charts.matches("<rect").count(), bars);
+    let lines = analysis.lines.iter().flat_map(|chart| &chart.planes);
+    let points: usize = lines.flat_map(|p| &p.lines).map(|l| l.points.len()).sum();
+    assert_eq!(
+        charts.matches("overflow=\"visible\"><title>").count(),
+        points
+    );
+    assert!(!charts.contains("NaN") && !charts.contains("inf"));
+}
+
+#[test]
+fn classes_stand_below_headings_of_their_own_weakest_first() {
+    let page = html::render(&analysis(), "");
+    let chart = between(&page, "id=\"bars-phases\"", "</figure>");
+    let headings = [
+        "D1 process-crash",
+        "D2 consistent",
+        "D3 durable",
+        "floor, no store",
+    ];
+    let places: Vec<usize> = headings
+        .iter()
+        .map(|h| chart.find(&format!(">{h}")).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn a_cell_without_blocks_is_said_to_have_no_data() {
+    let mut records = records();
+    records.retain(|record| match record {
+        Record::Measurement(block) => block.cell.0 != "insert/redb",
+        _ => true,
+    });
+    let analysis = analyse(&records, None).unwrap();
+    let page = html::render(&analysis, "");
+    let chart = between(&page, "id=\"bars-phases\"", "</figure>");
+    assert!(
+        chart.contains("redb (D3 durable, atomic): no data</title>"),
+        "{chart}"
+    );
+    assert!(render(&analysis, &PLAIN).contains("no data"));
+}
+
+#[test]
+fn an_unreliable_session_claims_nothing_in_a_chart() {
+    let mut analysis = analysis();
+    analysis.bars[0].groups[0].reliable = false;
+    analysis.lines[0].unreliable = vec!["the title".to_owned()];
+    for text in [
+        html::render(&analysis, ""),
+        markdown::render(&analysis),
+        render(&analysis, &PLAIN),
+    ] {
+        assert_eq!(text.matches("Session unreliable").count(), 2, "{text}");
+    }
+    assert!(html::render(&analysis, "").contains("class=\"ours uncertain\""));
+}
+
+#[test]
+fn a_hostile_label_stays_text_in_charts() {
+    let mut analysis = analysis();
+    let hostile = "<script>alert(1)</script>";
+    for chart in &mut analysis.bars {
+        chart.title = hostile.to_owned();
+        chart.groups[0].title = hostile.to_owned();
+    }
+    analysis.lines[0].planes[0].lines[0].label = hostile.to_owned();
+    analysis.lines[0].title = hostile.to_owned();
+    assert!(!html::render(&analysis, "").contains(hostile));
+    assert!(!markdown::render(&analysis).contains(hostile));
+}
+
+/// The fields of a cell's row by column; no label of the run has a comma in quotes before them.
+fn row(analysis: &Analysis, cell: &str, column: &str) -> String {
+    let text = csv::render(analysis);
+    let mut lines = text
+        .lines()
+        .map(|line| line.rsplit(',').collect::<Vec<_>>());
+    let titles = lines.next().unwrap();
+    let at = titles.iter().position(|title| *title == column).unwrap();
+    let (comparison, key) = cell.split_once('/').unwrap();
+    let mut rows = text.lines().skip(1).zip(lines);
+    let found = rows.find(|(line, _)| {
+        line.contains(&format!(",{comparison},{key},")) && !line.contains(",control,")
+    });
+    found.unwrap().1[at].to_owned()
+}
+
+#[test]
+fn csv_and_json_have_the_totals_of_a_block() {
+    let analysis = analysis();
+    let [mean, error] = ["block_mean_ns", "block_standard_error_ns"].map(|column| {
+        row(&analysis, "insert/sqlite", column)
+            .parse::<f64>()
+            .unwrap()
+    });
+    assert!((mean - 27.88e9).abs() < 1e6, "{mean}");
+    assert!((error - 0.119e9).abs() < 1e6, "{error}");
+    for (column, expected) in [
+        ("block_operations", "200"),
+        ("published_seconds", "22.5498"),
+        ("published_error_seconds", "0.2185"),
+        ("commits_per_block", "200"),
+        ("threads", "1"),
+        ("durability_delayed", "false"),
+    ] {
+        assert_eq!(
+            row(&analysis, "insert/sqlite", column),
+            expected,
+            "{column}"
+        );
+    }
+    assert_eq!(row(&analysis, "threads/redb-4", "threads"), "4");
+    assert_eq!(
+        row(&analysis, "threads/redb-4", "mix"),
+        "read=50 overwrite=50"
+    );
+    assert_eq!(row(&analysis, "threads/redb-4", "conflicts"), "30");
+    let document: serde_json::Value =
+        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let block = &document["comparisons"][0]["cells"][0]["block_time"];
+    assert_eq!(block["operations"], 200);
+    assert_eq!(block["mean_ns"].as_f64(), Some(mean));
+    assert_eq!(document["bars"][0]["measure"], "block-time");
+    assert_eq!(document["lines"][1]["x"], "window_rows");
+}
