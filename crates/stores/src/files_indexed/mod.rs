@@ -107,7 +107,7 @@ impl StoreKind for FilesIndexed {
             transactions: false,
             resizes: true,
             durability: options.durability(),
-            threads: true,
+            threads: options.database.undoes(),
             parallel_writers: false,
             persistent: true,
             evictable: true,

@@ -107,6 +107,44 @@ impl<'c> IndexedSession<'c> {
         }
     }
 
+    /// Ends the transaction after a conflict, so that it can be tried again: the rows are as they
+    /// were, new files are taken over by the next attempt, and overwrites are made again.
+    fn or_undo<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        if matches!(&outcome, Err(error) if error.is_conflict()) {
+            self.transaction.roll_back().map_err(ours)?;
+            self.deleted.clear();
+            (self.turn, self.began) = (None, None);
+        }
+        outcome
+    }
+
+    fn insert_value(&mut self, key: Key, k: i64, value: &[u8]) -> Result<()> {
+        let _turn = self.take_turn()?;
+        if self.look_up(key)?.is_some() {
+            return Err(StoreError::key_exists(STORE, key));
+        }
+        let name = Name::of(self.layout, key);
+        self.make_file(key, &name, value)?;
+        self.insert_row(key, k, &name)
+    }
+
+    fn delete_value(&mut self, key: Key) -> Result<Found> {
+        let _turn = self.take_turn()?;
+        let (Some(k), Some(name)) = (row_id(key), self.look_up(key)?) else {
+            return Ok(Found::Missing);
+        };
+        let Some(bytes) = self.files.size_of_entry(&name).map_err(ours)? else {
+            return Err(without_file(key, &name));
+        };
+        self.delete_row(key, k)?;
+        if self.connection.is_autocommit() {
+            self.remove_file(&name)?;
+        } else {
+            self.deleted.push(name);
+        }
+        Ok(Found::Bytes(bytes))
+    }
+
     fn removed(&self) -> u64 {
         self.store.removed.load(SeqCst)
     }
@@ -237,7 +275,8 @@ impl Session for IndexedSession<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.transaction.commit().map_err(ours)?;
+        let committed = self.transaction.commit().map_err(ours);
+        self.or_undo(committed)?;
         let _until_the_files_are_done = self.turn.take();
         self.began = None;
         for name in std::mem::take(&mut self.deleted) {
@@ -246,7 +285,11 @@ impl Session for IndexedSession<'_> {
         Ok(())
     }
 
+    /// After a conflict there is nothing left to undo.
     fn rollback(&mut self) -> Result<()> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
         Err(StoreError::unsupported(
             STORE,
             "roll back",
@@ -255,7 +298,8 @@ impl Session for IndexedSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.at_file(key, |files, name| files.read(key, name, buffer))
+        let read = self.at_file(key, |files, name| files.read(key, name, buffer));
+        self.or_undo(read)
     }
 
     fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
@@ -274,34 +318,18 @@ impl Session for IndexedSession<'_> {
                 "the keys of its database are signed 64-bit numbers",
             ));
         };
-        let _turn = self.take_turn()?;
-        if self.look_up(key)?.is_some() {
-            return Err(StoreError::key_exists(STORE, key));
-        }
-        let name = Name::of(self.layout, key);
-        self.make_file(key, &name, value)?;
-        self.insert_row(key, k, &name)
+        let inserted = self.insert_value(key, k, value);
+        self.or_undo(inserted)
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.at_file(key, |files, name| files.overwrite(name, value))
+        let overwritten = self.at_file(key, |files, name| files.overwrite(name, value));
+        self.or_undo(overwritten)
     }
 
     fn delete(&mut self, key: Key) -> Result<Found> {
-        let _turn = self.take_turn()?;
-        let (Some(k), Some(name)) = (row_id(key), self.look_up(key)?) else {
-            return Ok(Found::Missing);
-        };
-        let Some(bytes) = self.files.size_of_entry(&name).map_err(ours)? else {
-            return Err(without_file(key, &name));
-        };
-        self.delete_row(key, k)?;
-        if self.connection.is_autocommit() {
-            self.remove_file(&name)?;
-        } else {
-            self.deleted.push(name);
-        }
-        Ok(Found::Bytes(bytes))
+        let deleted = self.delete_value(key);
+        self.or_undo(deleted)
     }
 
     fn scan(
@@ -317,7 +345,7 @@ impl Session for IndexedSession<'_> {
         let (files, buffer, layout) = (&mut self.files, &mut self.scanned, self.layout);
         let removed = &self.store.removed;
         let removed_before = self.began.unwrap_or_else(|| removed.load(SeqCst));
-        self.scan.run(|statement| {
+        let scanned = self.scan.run(|statement| {
             let scan_failed = |e: rusqlite::Error| ours(failed("scan", &e));
             statement.raw_bind_parameter(1, k).map_err(scan_failed)?;
             statement
@@ -339,7 +367,8 @@ impl Session for IndexedSession<'_> {
                 }
             }
             Ok(visited)
-        })
+        });
+        self.or_undo(scanned)
     }
 
     fn counters(&mut self) -> Result<Counters> {

@@ -125,11 +125,12 @@ impl StoreKind for Sqlite {
             transactions: true,
             resizes: options.api == Api::Sql,
             durability: options.durability(),
-            threads: match options.location {
-                Location::Disk => !options.exclusive,
-                Location::Shared => true,
-                Location::Memory | Location::Temp => false,
-            },
+            threads: options.undoes()
+                && match options.location {
+                    Location::Disk => !options.exclusive,
+                    Location::Shared => true,
+                    Location::Memory | Location::Temp => false,
+                },
             parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,

@@ -242,6 +242,11 @@ impl Options {
         }
     }
 
+    /// Whether a transaction can be undone, and so be tried again after a conflict.
+    pub(crate) fn undoes(&self) -> bool {
+        self.journal() != "off"
+    }
+
     /// How long a connection waits for another's lock.
     pub(crate) fn busy_timeout(&self) -> Duration {
         Duration::from_millis(self.settings.number(BUSY_TIMEOUT.name))

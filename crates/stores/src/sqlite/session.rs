@@ -114,7 +114,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn rollback(&mut self) -> Result<()> {
-        if self.options.journal() == "off" {
+        if !self.options.undoes() {
             return Err(StoreError::unsupported(
                 STORE,
                 "roll back",

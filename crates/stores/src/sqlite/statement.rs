@@ -111,7 +111,7 @@ impl<'c> Transaction<'c> {
     }
 
     /// Does nothing if no transaction is open: some errors of SQLite end it by themselves.
-    pub(super) fn roll_back(&mut self) -> Result<()> {
+    pub(crate) fn roll_back(&mut self) -> Result<()> {
         if self.connection.is_autocommit() {
             return Ok(());
         }
