@@ -48,7 +48,6 @@ fn insist<T>(
 ) -> T {
     loop {
         match work(session) {
-            Ok(done) => return done,
             Err(error) if error.is_conflict() => {
                 *conflicts += 1;
                 if undo {
@@ -56,7 +55,7 @@ fn insist<T>(
                 }
                 thread::yield_now();
             }
-            Err(error) => panic!("{error}"),
+            done => return done.unwrap(),
         }
     }
 }
