@@ -21,7 +21,36 @@ static VISIBLE: &[&dyn StoreKind] = &[
 ];
 
 /// Stores from crates of their own, registered by the program that was built with them.
-static REGISTERED: OnceLock<Vec<&'static dyn StoreKind>> = OnceLock::new();
+static REGISTERED: OnceLock<Registered> = OnceLock::new();
+
+struct Registered {
+    kinds: Vec<&'static dyn StoreKind>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A store that the program could have been built with, and was not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name in store specs.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// The engine's name and version.
+    pub engine: &'static str,
+    /// What to build the program with to have it.
+    pub feature: &'static str,
+}
+
+impl LeftOut {
+    /// `not in this build; …`, with the command that changes it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        format!(
+            "not in this build; cargo build --release --features {}",
+            self.feature
+        )
+    }
+}
 
 /// Stores that exist for the harness itself: found by name, never listed.
 static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null, &crate::spin::Spin];
@@ -41,6 +70,14 @@ pub enum ResolveError {
         suggestion: String,
         /// The listed names.
         known: String,
+    },
+    /// The program was built without it.
+    #[error("store '{name}' is {hint}")]
+    LeftOut {
+        /// The name.
+        name: &'static str,
+        /// [`LeftOut::hint`].
+        hint: String,
     },
     /// A setting is unknown, or its value is not accepted.
     #[error("store spec '{spec}': {source}")]
@@ -77,18 +114,24 @@ impl fmt::Debug for Resolved {
     }
 }
 
-/// Adds stores from crates of their own. To be called once, before anything else here.
+/// Adds stores from crates of their own, and names those that could have been built in. To be
+/// called once, before anything else here.
 ///
 /// # Panics
 /// It was called before: the program would not have the stores it was built with.
-pub fn register(kinds: Vec<&'static dyn StoreKind>) {
-    let first = REGISTERED.set(kinds).is_ok();
+pub fn register(kinds: Vec<&'static dyn StoreKind>, left_out: Vec<LeftOut>) {
+    let first = REGISTERED.set(Registered { kinds, left_out }).is_ok();
     assert!(first, "stores are registered once");
+}
+
+/// The stores that the program could have been built with.
+pub fn left_out() -> impl Iterator<Item = &'static LeftOut> {
+    REGISTERED.get().into_iter().flat_map(|r| &r.left_out)
 }
 
 /// The stores that are listed, in the order of listing.
 pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
-    let registered = REGISTERED.get().into_iter().flatten();
+    let registered = REGISTERED.get().into_iter().flat_map(|r| &r.kinds);
     VISIBLE.iter().chain(registered).copied()
 }
 
@@ -97,15 +140,25 @@ pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
 /// # Errors
 /// There is none; the message names the nearest one.
 pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
-    let known = || all().map(StoreKind::name);
     all()
         .chain(HIDDEN.iter().copied())
         .find(|kind| kind.name() == name)
-        .ok_or_else(|| ResolveError::UnknownStore {
-            name: name.to_owned(),
-            suggestion: suggestion(name, known()),
-            known: known().collect::<Vec<_>>().join(", "),
-        })
+        .ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> ResolveError {
+    if let Some(store) = left_out().find(|store| store.name == name) {
+        return ResolveError::LeftOut {
+            name: store.name,
+            hint: store.hint(),
+        };
+    }
+    let known = || all().map(StoreKind::name);
+    ResolveError::UnknownStore {
+        name: name.to_owned(),
+        suggestion: suggestion(name, known().chain(left_out().map(|store| store.name))),
+        known: known().collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// Finds the store of a spec, checks its settings, and fills in what the spec leaves open: a

@@ -34,25 +34,38 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
 pub(crate) fn stores(name: Option<&str>) -> Result<Exit, CliError> {
     match name {
         Some(name) => describe(registry::find(name)?),
-        None => {
-            for kind in registry::all() {
-                let engine = kind.engine().map(|(name, version)| {
-                    format!(
-                        " ({name} {})",
-                        version.split_whitespace().next().unwrap_or_default()
-                    )
-                });
-                let about = format!("{}{}", kind.about(), engine.unwrap_or_default());
-                let mut name = kind.name();
-                for line in wrap(&about, 62) {
-                    anstream::println!("{name:<16}{line}");
-                    name = "";
-                }
-            }
-            anstream::println!("\n'stowplan stores NAME' lists a store's settings.");
-        }
+        None => list(),
     }
     Ok(Exit::Done)
+}
+
+/// What there is, then what there could be.
+fn list() {
+    for kind in registry::all() {
+        let engine = kind.engine().map(|(name, version)| {
+            format!(
+                " ({name} {})",
+                version.split_whitespace().next().unwrap_or_default()
+            )
+        });
+        let about = format!("{}{}", kind.about(), engine.unwrap_or_default());
+        entry(kind.name(), &wrap(&about, 62));
+    }
+    for store in registry::left_out() {
+        let about = format!("{} ({})", store.about, store.engine);
+        let mut lines = wrap(&about, 62);
+        lines.push(store.hint());
+        entry(store.name, &lines);
+    }
+    anstream::println!("\n'stowplan stores NAME' lists a store's settings.");
+}
+
+/// The name on the left, and the lines beside it.
+fn entry(name: &str, lines: &[String]) {
+    let names = std::iter::once(name).chain(std::iter::repeat(""));
+    for (name, line) in names.zip(lines) {
+        anstream::println!("{name:<16}{line}");
+    }
 }
 
 fn describe(kind: &dyn StoreKind) {

@@ -2,6 +2,7 @@
 
 mod cli;
 mod crossover;
+mod engines;
 mod error;
 mod kvtest;
 mod listing;
@@ -17,6 +18,7 @@ use error::{CliError, Exit};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    engines::register();
     let arguments = Arguments::parse_from(kvtest::with_double_dashes(std::env::args_os()));
     arguments.colour.write_global();
     match run(arguments) {

@@ -182,7 +182,33 @@ fn stores_and_studies_are_listed() {
     bench
         .run(&["stores", "sqlit"])
         .refuses("did you mean 'sqlite'?");
+    bench.run(&["stores", "rocksbd"]).refuses("'rocksdb'?");
     bench.run(&["studies"]).exits(0).prints("fasterthanfs");
+}
+
+/// Of the features, the tests know only their own build's.
+#[test]
+fn a_store_that_the_build_leaves_out_says_how_to_have_it() {
+    let hint = "not in this build; cargo build --release --features";
+    let bench = Bench::new();
+    let listed = bench.run(&["stores"]).exits(0).stdout();
+    let wide = listed.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None);
+    for (store, built_in) in [
+        ("mdbx", cfg!(feature = "mdbx")),
+        ("rocksdb", cfg!(feature = "rocksdb")),
+    ] {
+        let hint = format!("{hint} {store}");
+        assert!(listed.contains(&format!("\n{store}  ")), "{listed}");
+        assert_eq!(listed.contains(&hint), !built_in, "{listed}");
+        let described = bench.run(&["stores", store]);
+        if built_in {
+            described.exits(0).prints("durability");
+        } else {
+            described.refuses(&hint);
+            bench.run(&["crossover", store, "files"]).refuses(&hint);
+        }
+    }
 }
 
 #[test]
