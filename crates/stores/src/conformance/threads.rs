@@ -5,7 +5,7 @@ use crate::{Access, Buffer, Found, Key, Result, Session, Store};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Keys that are read while they are written.
 const KEYS: u64 = 4;
@@ -23,8 +23,8 @@ const WRITERS: u64 = 3;
 /// Changes that each writer makes to a value of all.
 const CHANGES: u64 = 5;
 
-/// How often a transaction is tried: for several times as long as a sync takes on a busy disk.
-const TRIES: u32 = 10_000;
+/// How long a transaction is tried again: many times as long as a sync takes on a busy disk.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Before a transaction is tried again, and before everything is read again: who reads without a
 /// pause may keep a writer out for good.
@@ -196,24 +196,33 @@ fn transaction<T>(
     access: Access,
     mut work: impl FnMut(&mut dyn Session) -> Result<T>,
 ) -> Outcome<T> {
-    for _ in 0..TRIES {
+    let begun = Instant::now();
+    while begun.elapsed() < LIMIT {
         let done = session.begin(access).and_then(|()| {
             let done = work(session)?;
             session.commit()?;
             Ok(done)
         });
+        if done.is_err() {
+            end(session);
+        }
         match done {
-            Err(error) if error.is_conflict() => {
-                // There may be nothing to undo: it was refused when it was to begin.
-                let _ = session.rollback();
-                thread::sleep(PAUSE);
-            }
+            Err(error) if error.is_conflict() => thread::sleep(PAUSE),
             done => return Ok(done?),
         }
     }
     Err(Complaint(format!(
-        "a transaction was in conflict {TRIES} times, and never got through"
+        "a transaction was in conflict for {} seconds, and never got through",
+        LIMIT.as_secs()
     )))
+}
+
+/// Ends what may be open after an error, so that it is in nobody's way: by committing where
+/// nothing can be undone. If it was refused when it was to begin, there is nothing to end.
+fn end(session: &mut dyn Session) {
+    if session.rollback().is_err() {
+        let _ = session.commit();
+    }
 }
 
 /// Runs `work` with a connection of this thread's own, when all threads have one.
