@@ -1,10 +1,14 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
 use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, summary::Described};
-use stowplan_model::{Cell, Role, Settings, Value, Warning, WarningKind};
+use stowplan_model::{
+    Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
+};
 
 /// A cache size that differs by less than this share was rounded to whole pages.
 const CACHE_TOLERANCE: f64 = 0.05;
+/// By how much a block of a mix may have fewer writing transactions than its proportions say.
+const PATTERN_TOLERANCE: f64 = 0.02;
 /// The page size assumed where settings name none, in bytes.
 const USUAL_PAGE: u64 = 4096;
 
@@ -88,6 +92,27 @@ fn is_rounding(asked: &Value, got: &Value, page: u64) -> bool {
     difference <= page || difference as f64 <= CACHE_TOLERANCE * *asked as f64
 }
 
+/// Share of the transactions of a workload that write, 0 to 1: the others have nothing to sync.
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn writing_share(workload: &Workload) -> f64 {
+    let pattern = workload.pattern();
+    let writes = |action: &Action| action.puts() || *action == Action::Delete;
+    let PerTransaction::Operations(size) = workload.per_transaction else {
+        return 1.0;
+    };
+    if workload.operation != Operation::Mix || pattern.is_empty() {
+        return 1.0;
+    }
+    let size = size as usize;
+    // The pattern repeats, so after as many transactions as it is long, all have been seen.
+    let has_write = |n: &usize| {
+        (0..size.min(pattern.len())).any(|i| writes(&pattern[(n * size + i) % pattern.len()]))
+    };
+    let writing = (0..pattern.len()).filter(has_write).count();
+    // A block may begin anywhere in the pattern.
+    writing as f64 / pattern.len() as f64 * (1.0 - PATTERN_TOLERANCE)
+}
+
 fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Option<Warning> {
     let needed = cell.capabilities.syncs_per_commit;
     if !cell.workload.operation.writes() {
@@ -96,7 +121,8 @@ fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Opt
     let seen = Described::of(cell, judge, gathered).syncs_per_commit()?;
     // Each thread waits for its own commit, so at most as many commits as threads share a sync.
     let shared = f64::from(cell.workload.threads.max(1));
-    (seen * shared < f64::from(needed)).then(|| Warning {
+    let expected = f64::from(needed) * writing_share(&cell.workload);
+    (seen * shared < expected).then(|| Warning {
         kind: WarningKind::TooFewSyncs,
         message: format!(
             "{}: {seen:.2} sync calls per commit, but its settings make at least {needed}",

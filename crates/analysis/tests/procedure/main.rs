@@ -10,6 +10,8 @@ mod gate;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
+mod quantities;
+#[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
 mod simulated_drift;

@@ -1,0 +1,433 @@
+//! Block times, write amplification, conflicts, latencies by action, and the charts of them.
+
+use crate::support::{analysis, comparison, id, outcome, records, rounds};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use hdrhistogram::{
+    Histogram,
+    serialization::{Serializer, V2Serializer},
+};
+use proptest::prelude::*;
+use stowplan_analysis::{Analysis, analyse};
+use stowplan_model::{
+    Across, Action, BarsSpec, BlockKind, Comparison, Durability, IoCounters, LinesSpec, Measure,
+    Measurement, Mix, Operation, PerTransaction, PublishedBar, Record, Role, SyncCalls, Value,
+    WarningKind,
+};
+
+/// Ten rounds of the baseline, its control and further cells, 10 ms a block.
+fn ten(cells: &[(&str, f64)]) -> Vec<Measurement> {
+    let equal = [("base", 10_000.0), ("again", 10_000.0)];
+    rounds(&[&equal, cells].concat(), 0..10)
+}
+
+fn doing(operation: Operation, mut comparison: Comparison) -> Comparison {
+    for cell in &mut comparison.cells {
+        cell.workload.operation = operation;
+    }
+    comparison
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[test]
+fn a_block_time_is_the_mean_of_the_rounds_with_its_error_beside_our_estimate() {
+    let blocks = ten(&[]);
+    let base: Vec<f64> = blocks
+        .iter()
+        .filter(|block| block.cell == id("base"))
+        .map(|block| block.wall_ns as f64)
+        .collect();
+    let mean = base.iter().sum::<f64>() / 10.0;
+    let squares: f64 = base.iter().map(|time| (time - mean).powi(2)).sum();
+    let found = outcome(&comparison(&[]), &blocks);
+    let time = found.cells[0].block_time.unwrap();
+    assert_eq!((time.operations, time.extrapolated), (1000, false));
+    assert!(close(time.mean_ns, mean));
+    assert!(close(
+        time.standard_error_ns.unwrap(),
+        (squares / 90.0).sqrt()
+    ));
+    assert!(close(
+        time.estimate_ns,
+        found.cells[0].time_ns.unwrap().estimate * 1000.0
+    ));
+}
+
+#[test]
+fn a_sample_is_extrapolated_to_all_operations_and_its_commit_is_not_theirs() {
+    let mut sample = doing(Operation::Insert, comparison(&[]));
+    sample.cells[0].workload.operations = Some(1000);
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.outside.last_commit_ns = 1_000_000;
+    }
+    let whole = outcome(&sample, &blocks).cells[0].block_time.unwrap();
+    assert!(close(
+        whole.before_commit_ns.unwrap(),
+        whole.estimate_ns - 1e6
+    ));
+    sample.cells[0].workload.sample_of = Some(50_000);
+    let time = outcome(&sample, &blocks).cells[0].block_time.unwrap();
+    assert_eq!((time.operations, time.extrapolated), (50_000, true));
+    assert!(close(time.mean_ns, whole.mean_ns * 50.0));
+    assert_eq!(time.before_commit_ns, None);
+}
+
+#[test]
+fn write_amplification_counts_what_bringing_to_rest_sends_and_shares_it_with_the_lead_in() {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.bytes = 1000;
+        block.io = Some(IoCounters {
+            storage_write_bytes: 2000,
+            ..IoCounters::default()
+        });
+        block.drain_write_bytes = Some(3000);
+        block.lead_in_operations = block.operations / 2;
+    }
+    let of = |comparison: &Comparison, blocks: &[Measurement]| {
+        outcome(comparison, blocks).cells[0].write_amplification
+    };
+    let writes = doing(Operation::Overwrite, comparison(&[]));
+    assert_eq!(of(&writes, &blocks), Some(4.0));
+    assert_eq!(of(&comparison(&[]), &blocks), None, "reads");
+    assert_eq!(
+        of(&doing(Operation::Delete, comparison(&[])), &blocks),
+        None,
+        "no bytes"
+    );
+    let mut mix = doing(Operation::Mix, comparison(&[]));
+    let mut proportions = Mix {
+        insert: 1,
+        overwrite: 11,
+        delete: 1,
+        ..Mix::default()
+    };
+    mix.cells[0].workload.mix = Some(proportions);
+    assert_eq!(of(&mix, &blocks), Some(4.0), "a mix of writes");
+    proportions.read = 1;
+    mix.cells[0].workload.mix = Some(proportions);
+    assert_eq!(of(&mix, &blocks), None, "a mix with reads");
+    blocks[0].drain_write_bytes = None;
+    assert_eq!(of(&writes, &blocks), None, "a counter is missing");
+}
+
+#[test]
+fn latencies_of_a_mix_are_told_apart_by_action_and_one_that_is_damaged_is_named() {
+    let mut histogram = Histogram::<u64>::new(3).unwrap();
+    (1..=1000).for_each(|ns| histogram.record(ns).unwrap());
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(&histogram, &mut bytes)
+        .unwrap();
+    let mut blocks = ten(&[]);
+    blocks[0].conflicts = 3;
+    blocks[2].conflicts = 4;
+    let mut latency = Measurement {
+        block: BlockKind::Latency,
+        ..blocks[0].clone()
+    };
+    latency
+        .latencies
+        .insert(Action::Read, STANDARD.encode(bytes));
+    latency
+        .latencies
+        .insert(Action::Overwrite, "???".to_owned());
+    blocks.push(latency);
+    let found = analysis(&comparison(&[]), &blocks);
+    let cell = &found.comparisons[0].cells[0];
+    assert_eq!(cell.latencies.keys().collect::<Vec<_>>(), [&Action::Read]);
+    let read = &cell.latencies[&Action::Read];
+    assert_eq!((read.count, read.p50_ns, read.p95_ns), (1000, 500, 950));
+    assert_eq!(cell.conflicts, 7);
+    let problems = found.warnings.iter().filter(|w| w.message.contains("base"));
+    assert_eq!(problems.count(), 1, "{:?}", found.warnings);
+}
+
+fn with_syncs(syncs: u64) -> Vec<Measurement> {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.commits = 1000;
+        block.syncs = SyncCalls {
+            fdatasync: syncs,
+            ..SyncCalls::default()
+        };
+    }
+    blocks
+}
+
+fn warns_of_syncs(comparison: &Comparison, syncs: u64) -> bool {
+    let found = analysis(comparison, &with_syncs(syncs));
+    let mut warnings = found.warnings.iter();
+    warnings.any(|warning| warning.kind == WarningKind::TooFewSyncs)
+}
+
+#[test]
+fn threads_may_share_syncs_but_not_more_commits_than_there_are_threads() {
+    let mut writes = doing(Operation::Overwrite, comparison(&[]));
+    for cell in &mut writes.cells {
+        cell.workload.threads = 4;
+    }
+    // Two syncs are needed for each of 1,000 commits, and four commits may share them.
+    assert!(!warns_of_syncs(&writes, 500));
+    assert!(warns_of_syncs(&writes, 499));
+    writes.cells[0].workload.threads = 1;
+    assert!(warns_of_syncs(&writes, 1999));
+}
+
+#[test]
+fn transactions_of_a_mix_that_only_read_need_no_sync() {
+    let mut mix = doing(Operation::Mix, comparison(&[]));
+    for cell in &mut mix.cells {
+        cell.workload.mix = Some(Mix {
+            read: 3,
+            overwrite: 1,
+            ..Mix::default()
+        });
+        cell.workload.per_transaction = PerTransaction::Operations(1);
+    }
+    assert!(!warns_of_syncs(&mix, 500));
+    assert!(warns_of_syncs(&mix, 480));
+    // Of four operations one writes, so that each transaction does.
+    for cell in &mut mix.cells {
+        cell.workload.per_transaction = PerTransaction::Operations(4);
+    }
+    assert!(warns_of_syncs(&mix, 1900));
+    assert!(!warns_of_syncs(&mix, 2000));
+}
+
+#[test]
+fn cells_with_other_numbers_of_threads_are_no_rivals() {
+    let mut both = comparison(&["fast"]);
+    let blocks = ten(&[("fast", 1_000.0)]);
+    let fastest = |comparison: &Comparison| outcome(comparison, &blocks).fastest;
+    assert_eq!(fastest(&both), Some(id("fast")));
+    both.cells[2].workload.threads = 8;
+    assert_eq!(fastest(&both), None);
+}
+
+fn charted(
+    comparison: &Comparison,
+    blocks: &[Measurement],
+    bars: Option<BarsSpec>,
+    lines: Option<LinesSpec>,
+) -> Analysis {
+    let mut all = records(comparison, blocks);
+    if let Record::Run(run) = &mut all[0] {
+        run.plan.study.bars.extend(bars);
+        run.plan.study.lines.extend(lines);
+    }
+    analyse(&all, None).unwrap()
+}
+
+fn bars(measure: Measure) -> BarsSpec {
+    BarsSpec {
+        id: "bars".to_owned(),
+        title: "Bars".to_owned(),
+        comparisons: vec!["c".to_owned(), "skipped".to_owned()],
+        cells: Vec::new(),
+        measure,
+        axis: None,
+        published_label: None,
+        published: Vec::new(),
+    }
+}
+
+#[test]
+fn bars_stand_by_what_they_promise_weakest_first_and_floors_apart() {
+    let mut writes = doing(Operation::Overwrite, comparison(&["weak", "late", "floor"]));
+    writes.cells[2].capabilities.durability.class = Durability::None;
+    writes.cells[3].capabilities.durability.delayed = true;
+    writes.cells[4].role = Role::Floor;
+    let blocks = ten(&[("weak", 100.0), ("late", 200.0), ("floor", 50.0)]);
+    let found = charted(&writes, &blocks, Some(bars(Measure::Time)), None);
+    let group = &found.bars[0].groups[0];
+    let classes: Vec<(String, Vec<&str>)> = group
+        .classes
+        .iter()
+        .map(|class| {
+            let claim = class
+                .durability
+                .map_or("-".to_owned(), |claim| claim.to_string());
+            (
+                claim,
+                class.bars.iter().map(|bar| bar.label.as_str()).collect(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("none, atomic".to_owned(), vec!["the weak"]),
+        ("durable, atomic, delayed".to_owned(), vec!["the late"]),
+        ("durable, atomic".to_owned(), vec!["the base"]),
+        ("-".to_owned(), vec!["the floor"]),
+    ];
+    assert_eq!(classes, expected);
+    let reads = charted(&comparison(&[]), &ten(&[]), Some(bars(Measure::Time)), None);
+    assert_eq!(reads.bars[0].groups[0].classes[0].durability, None);
+}
+
+#[test]
+fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
+    let mut measured = comparison(&[]);
+    measured.cells[0].published_seconds = Some(2.0);
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.peak_memory_bytes = Some(5_000_000);
+    }
+    let value = |measure: Measure| {
+        let found = charted(&measured, &blocks, Some(bars(measure)), None);
+        found.bars[0].groups[0].classes[0].bars[0].quantity.unwrap()
+    };
+    let time = value(Measure::Time);
+    let rate = value(Measure::Throughput);
+    assert!(close(rate.value * time.value, 1e9));
+    let (low, high) = rate.ends.unwrap();
+    assert!(low <= rate.value && rate.value <= high);
+    assert_eq!(
+        value(Measure::PeakMemory).value.to_bits(),
+        5e6_f64.to_bits()
+    );
+    let mut spec = bars(Measure::BlockTime);
+    spec.published = vec![PublishedBar {
+        comparison: "c".to_owned(),
+        label: "other".to_owned(),
+        seconds: 3.0,
+        error_seconds: Some(0.5),
+    }];
+    let found = charted(&measured, &blocks, Some(spec), None);
+    let published = &found.bars[0].groups[0].published;
+    let figures: Vec<_> = published
+        .iter()
+        .map(|p| (p.label.as_str(), p.quantity.value, p.quantity.ends))
+        .collect();
+    let expected = [
+        ("the base", 2e9, None),
+        ("other", 3e9, Some((2.5e9, 3.5e9))),
+    ];
+    assert_eq!(figures, expected);
+    // Nothing measures a footprint here.
+    assert!(
+        charted(&measured, &blocks, Some(bars(Measure::Footprint)), None)
+            .bars
+            .is_empty()
+    );
+}
+
+fn lines(x: Across) -> LinesSpec {
+    LinesSpec {
+        id: "lines".to_owned(),
+        title: "Lines".to_owned(),
+        comparisons: vec!["c".to_owned()],
+        cells: Vec::new(),
+        x,
+        measure: Measure::Time,
+    }
+}
+
+/// Lines as their labels and places.
+fn drawn(found: &Analysis) -> Vec<(String, Vec<u64>)> {
+    let planes = found.lines.iter().flat_map(|chart| &chart.planes);
+    let lines = planes.flat_map(|plane| &plane.lines);
+    lines
+        .map(|line| {
+            (
+                line.label.clone(),
+                line.points.iter().map(|p| p.x).collect(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn cells_that_differ_in_threads_alone_are_one_line_by_rising_threads() {
+    let mut threads = comparison(&["four", "two", "other"]);
+    let blocks = ten(&[("four", 3_000.0), ("two", 6_000.0), ("other", 100.0)]);
+    for (index, number, label) in [
+        (0, 1, "A, 1 thread"),
+        (2, 4, "A, 4 threads"),
+        (3, 2, "A, 2 threads"),
+    ] {
+        threads.cells[index].workload.threads = number;
+        threads.cells[index].label = label.to_owned();
+    }
+    threads.cells[4].store = "sqlite".parse().unwrap();
+    let found = charted(&threads, &blocks, None, Some(lines(Across::Threads)));
+    let expected = [
+        ("A".to_owned(), vec![1, 2, 4]),
+        ("the other".to_owned(), vec![1]),
+    ];
+    assert_eq!(drawn(&found), expected);
+}
+
+#[test]
+fn two_cells_at_one_place_are_two_lines_and_other_promises_another_plane() {
+    let mut writes = doing(Operation::Overwrite, comparison(&["twin", "weak"]));
+    writes.cells[3].capabilities.durability.class = Durability::None;
+    let blocks = ten(&[("twin", 3_000.0), ("weak", 100.0)]);
+    let found = charted(&writes, &blocks, None, Some(lines(Across::Threads)));
+    let planes: Vec<usize> = found.lines[0]
+        .planes
+        .iter()
+        .map(|p| p.lines.len())
+        .collect();
+    assert_eq!(planes, [1, 2], "weakest first");
+}
+
+#[test]
+fn a_cell_without_the_setting_across_is_a_level() {
+    let mut window = comparison(&["large", "plain"]);
+    for (index, rows) in [(0, 100), (2, 10_000)] {
+        window.cells[index]
+            .settings
+            .set("window_rows", Value::Number(rows));
+        let spec = format!("sqlite-buffered:window_rows={rows}");
+        window.cells[index].store = spec.parse().unwrap();
+        window.cells[index].label = format!("by {rows} rows");
+    }
+    let blocks = ten(&[("large", 3_000.0), ("plain", 100.0)]);
+    let across = Across::Setting("window_rows".to_owned());
+    let found = charted(&window, &blocks, None, Some(lines(across)));
+    assert_eq!(drawn(&found), [("by … rows".to_owned(), vec![100, 10_000])]);
+    let levels: Vec<&str> = found.lines[0]
+        .levels
+        .iter()
+        .map(|l| l.label.as_str())
+        .collect();
+    assert_eq!(levels, ["the plain"]);
+}
+
+#[test]
+fn operations_per_transaction_of_a_block_that_is_one_are_those_of_the_block() {
+    let mut batches = doing(Operation::Overwrite, comparison(&["one"]));
+    batches.cells[2].workload.per_transaction = PerTransaction::Operations(1);
+    let blocks = ten(&[("one", 30_000.0)]);
+    let found = charted(&batches, &blocks, None, Some(lines(Across::PerTransaction)));
+    assert_eq!(drawn(&found), [("the".to_owned(), vec![1, 1000])]);
+}
+
+proptest! {
+    #[test]
+    fn each_measured_cell_is_in_a_chart_exactly_once(
+        threads in proptest::collection::vec(1u32..4, 3),
+        classes in proptest::collection::vec(0usize..4, 3),
+    ) {
+        let mut all = doing(Operation::Overwrite, comparison(&["x", "y", "z"]));
+        for ((cell, threads), class) in all.cells[2..].iter_mut().zip(&threads).zip(&classes) {
+            cell.workload.threads = *threads;
+            cell.capabilities.durability.class = Durability::ALL[*class];
+        }
+        let blocks = ten(&[("x", 100.0), ("y", 200.0), ("z", 300.0)]);
+        let found = charted(&all, &blocks, Some(bars(Measure::Time)), Some(lines(Across::Threads)));
+        let expected = [id("base"), id("x"), id("y"), id("z")];
+        let groups = found.bars[0].groups.iter().flat_map(|g| &g.classes);
+        let mut bars: Vec<_> = groups.flat_map(|c| &c.bars).map(|bar| bar.cell.clone()).collect();
+        let lines = found.lines[0].planes.iter().flat_map(|p| &p.lines);
+        let mut points: Vec<_> = lines.flat_map(|l| &l.points).map(|p| p.cell.clone()).collect();
+        bars.sort();
+        points.sort();
+        prop_assert_eq!(&bars[..], &expected[..]);
+        prop_assert_eq!(&points[..], &expected[..]);
+    }
+}
