@@ -131,7 +131,10 @@ pub(crate) fn tick(measure: Measure, at: f64) -> String {
 
 /// Marks of an axis, at most six, so that their labels have room.
 pub(crate) fn ticks(scale: &Scale) -> Vec<f64> {
-    let ticks = scale.ticks();
+    let mut ticks = scale.ticks();
+    if ticks.len() < 3 && scale.is_logarithmic() {
+        ticks = scale.fine_ticks();
+    }
     let step = ticks.len().div_ceil(6).max(1);
     ticks.into_iter().step_by(step).collect()
 }
@@ -154,6 +157,22 @@ mod tests {
 
     fn shown(measure: Measure, value: f64, ends: Option<(f64, f64)>) -> String {
         text(measure, &Quantity { value, ends })
+    }
+
+    #[test]
+    fn an_axis_has_some_marks_and_not_too_many() {
+        for (low, high) in [
+            (79e3, 111e3),
+            (1.0, 1e9),
+            (0.1, 3.0),
+            (5.0, 5.0),
+            (2e6, 4e6),
+        ] {
+            let scale = Scale::logarithmic(low, high);
+            let marks = ticks(&scale);
+            assert!((1..=6).contains(&marks.len()), "{low} to {high}: {marks:?}");
+        }
+        assert!((2..=6).contains(&ticks(&Scale::linear(8.5)).len()));
     }
 
     #[test]

@@ -61,6 +61,19 @@ fn bars_and_lines_are_read() {
 }
 
 #[test]
+fn a_study_with_bars_and_lines_reads_back_from_a_result_as_it_was_run() {
+    let study = Study::parse(STUDY, "t.toml").unwrap();
+    let text = serde_json::to_string(&study).unwrap();
+    assert_eq!(serde_json::from_str::<Study>(&text).unwrap(), study);
+    let without = Study::parse(STUDY.split("[[bars]]").next().unwrap(), "t.toml").unwrap();
+    let text = serde_json::to_string(&without).unwrap();
+    assert!(
+        !text.contains("\"bars\"") && !text.contains("\"lines\""),
+        "{text}"
+    );
+}
+
+#[test]
 fn every_measure_is_read_by_its_name() {
     for measure in Measure::ALL {
         let text = STUDY.replace("\"throughput\"", &format!("\"{}\"", measure.name()));
