@@ -19,6 +19,9 @@ const BUILT_IN: &[(&str, &str)] = &[
         "blob-or-not",
         include_str!("../../../studies/blob-or-not.toml"),
     ),
+    ("crud", include_str!("../../../studies/crud.toml")),
+    ("ycsb", include_str!("../../../studies/ycsb.toml")),
+    ("dbench", include_str!("../../../studies/dbench.toml")),
 ];
 
 /// Every built-in study.

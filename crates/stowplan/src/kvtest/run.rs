@@ -541,9 +541,14 @@ fn kvtest_lines(
     outcome: &Outcome,
 ) -> Vec<String> {
     let order = match outcome.cell.workload.order {
-        AccessOrder::Random => "random",
         AccessOrder::Descending => "desc",
         AccessOrder::Ascending => "asc",
+        // What kvtest cannot be asked for draws keys as well.
+        AccessOrder::Random
+        | AccessOrder::Uniform
+        | AccessOrder::Zipfian
+        | AccessOrder::Latest
+        | AccessOrder::Lifecycle => "random",
     };
     let mut first = format!(
         "--count {} --max-id {} --{order}",
