@@ -208,7 +208,7 @@ pub enum AccessOrder {
     /// Random keys, drawn with replacement.
     Uniform,
     /// Random keys, a few of them most of the time: rank n with a probability proportional to
-    /// n^-0.99, the ranks scattered over the keys (Gray et al. 1994, as YCSB has it).
+    /// n^-0.99, the ranks scattered over the keys (YCSB's distribution, after Gray et al. 1994).
     Zipfian,
     /// As zipfian, but the newest keys are the popular ones.
     Latest,

@@ -15,6 +15,7 @@ use crate::sequence::Sequence;
 use crate::{HarnessError, disk, page_cache};
 use std::fs;
 use std::hint::black_box;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 use stowplan_model::{
@@ -63,9 +64,13 @@ impl Place {
         Ok(Self { path, there: true })
     }
 
+    /// A store whose table is a directory has removed it when it dropped its table.
     fn remove(&mut self) -> Result<(), HarnessError> {
         self.there = false;
-        fs::remove_dir_all(&self.path).map_err(HarnessError::io("remove", &self.path))
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(HarnessError::io("remove", &self.path)),
+        }
     }
 }
 

@@ -133,14 +133,20 @@ fn lives_begin_and_end_in_a_store_that_is_empty_before_and_after() {
 
 #[test]
 fn a_table_is_made_and_dropped_once() {
-    let lab = Lab::new("sqlite");
-    for operation in [Operation::CreateTable, Operation::DropTable] {
-        let mut job = lab.reads(BlockKind::Ratio, 0, 0, 1);
-        job.workload.operation = operation;
-        let block = lab.measured(lab.drawn(job, 1));
-        assert_eq!((block.operations, block.commits), (1, 1), "{operation}");
-        assert!(block.wall_ns > 0 && block.footprint.is_none());
-        assert!(nothing_left(&lab), "{operation}");
+    for spec in ["sqlite", "files", "redb"] {
+        let lab = Lab::new(spec);
+        for operation in [Operation::CreateTable, Operation::DropTable] {
+            let mut job = lab.reads(BlockKind::Ratio, 0, 0, 1);
+            job.workload.operation = operation;
+            let block = lab.measured(lab.drawn(job, 1));
+            assert_eq!(
+                (block.operations, block.commits),
+                (1, 1),
+                "{spec}: {operation}"
+            );
+            assert!(block.wall_ns > 0 && block.footprint.is_none());
+            assert!(nothing_left(&lab), "{spec}: {operation}");
+        }
     }
 }
 
