@@ -61,6 +61,8 @@ pub struct MeasuredBar {
     pub label: String,
     /// Whether it is the cheapest conceivable way and no store.
     pub is_floor: bool,
+    /// Whether fewer operations were measured than the figure is of; only of block times.
+    pub extrapolated: bool,
     /// Its length; nothing where it is not known.
     pub quantity: Option<Quantity>,
 }
@@ -112,6 +114,8 @@ fn group(
             cell: cell.cell.id.clone(),
             label: cell.cell.label.clone(),
             is_floor: cell.cell.role == Role::Floor,
+            extrapolated: spec.measure == Measure::BlockTime
+                && cell.cell.workload.sample_of.is_some(),
             quantity: quantity::of(cell, spec.measure, space),
         };
         match classes
@@ -126,12 +130,20 @@ fn group(
         }
     }
     classes.sort_by_key(|class| quantity::rank(class.durability));
-    let wanted = |key: &String| spec.cells.is_empty() || spec.cells.contains(key);
-    let not_applicable = outcome.not_applicable.iter();
     let compared = study
         .comparisons
         .iter()
         .find(|known| known.id == outcome.id);
+    // What a store cannot do is listed by what it is called.
+    let called = |key: &String| {
+        let cell = compared.and_then(|known| known.cells.get(key));
+        cell.map(|cell| cell.label.clone().unwrap_or_else(|| cell.store.to_string()))
+    };
+    let wanted = |name: &String| {
+        let mut keys = spec.cells.iter();
+        spec.cells.is_empty() || keys.any(|key| key == name || called(key).as_ref() == Some(name))
+    };
+    let not_applicable = outcome.not_applicable.iter();
     BarGroup {
         comparison: outcome.id.clone(),
         title: outcome.title.clone(),

@@ -8,6 +8,9 @@ use crate::wording;
 use stowplan_analysis::{Analysis, BarGroup, BarsOutcome, Quantity};
 use stowplan_model::{Axis, Measure};
 
+/// Stands before a figure that was not measured whole.
+pub(crate) const EXTRAPOLATED: &str = "~";
+
 /// One chart.
 pub(crate) struct Chart {
     /// Name in the study file.
@@ -52,8 +55,10 @@ pub(crate) struct Bar {
     pub(crate) kind: Kind,
     /// Its length; nothing without data.
     pub(crate) quantity: Option<Quantity>,
-    /// Value and spread.
-    pub(crate) text: String,
+    /// The same for people, marked where it is extrapolated; `no data` without any.
+    pub(crate) value: String,
+    /// What stands behind the value: its standard error or interval.
+    pub(crate) spread: String,
     /// Everything about it in a sentence.
     pub(crate) tooltip: String,
 }
@@ -160,7 +165,8 @@ fn group(analysis: &Analysis, measure: Measure, group: &BarGroup) -> Group {
                 label: label.to_owned(),
                 kind: kind(bar.is_floor),
                 quantity: bar.quantity,
-                text: shown(measure, bar.quantity.as_ref()),
+                value: shown(measure, bar.quantity.as_ref(), bar.extrapolated),
+                spread: spread(measure, bar.quantity.as_ref()),
                 tooltip: format!("{title}: {label}{promise}: {figure}"),
             }
         });
@@ -177,11 +183,26 @@ fn group(analysis: &Analysis, measure: Measure, group: &BarGroup) -> Group {
     }
 }
 
-fn shown(measure: Measure, quantity: Option<&Quantity>) -> String {
+fn shown(measure: Measure, quantity: Option<&Quantity>, extrapolated: bool) -> String {
+    let sign = if extrapolated { EXTRAPOLATED } else { "" };
     quantity.map_or_else(
         || "no data".to_owned(),
-        |quantity| quantity::text(measure, quantity),
+        |quantity| format!("{sign}{}", quantity::value(measure, quantity.value)),
     )
+}
+
+fn spread(measure: Measure, quantity: Option<&Quantity>) -> String {
+    quantity.map_or_else(String::new, |quantity| quantity::spread(measure, quantity))
+}
+
+impl Bar {
+    /// Value and spread.
+    pub(crate) fn text(&self) -> String {
+        if self.spread.is_empty() {
+            return self.value.clone();
+        }
+        format!("{} {}", self.value, self.spread)
+    }
 }
 
 fn published(measure: Measure, group: &BarGroup) -> Option<Class> {
@@ -192,7 +213,8 @@ fn published(measure: Measure, group: &BarGroup) -> Option<Class> {
             label: figure.label.clone(),
             kind: Kind::Published,
             quantity: Some(figure.quantity),
-            text: quantity::text(measure, &figure.quantity),
+            value: quantity::value(measure, figure.quantity.value),
+            spread: spread(measure, Some(&figure.quantity)),
             tooltip: format!(
                 "{}: {}: {} as published",
                 group.title,
@@ -215,6 +237,10 @@ fn notes(group: &BarGroup) -> Vec<String> {
         notes.push(
             "Session unreliable: two identical cells differed, so nothing is claimed.".to_owned(),
         );
+    }
+    let mut bars = group.classes.iter().flat_map(|class| &class.bars);
+    if bars.any(|bar| bar.extrapolated) {
+        notes.push(format!("{EXTRAPOLATED} extrapolated from a sample."));
     }
     let cells: Vec<String> = group
         .not_applicable
@@ -246,8 +272,6 @@ fn table(measure: Measure, groups: &[Group]) -> Table {
             })
         })
         .collect();
-    let number =
-        move |value: Option<f64>| Entry::maybe(value, |value| quantity::value(measure, value));
     let of = |line: &Line<'_>| line.bar.quantity;
     let makers = vec![
         textual("comparison", "", |line: &Line<'_>| Entry::text(line.group)),
@@ -260,7 +284,9 @@ fn table(measure: Measure, groups: &[Group]) -> Table {
             |line: &Line<'_>| Entry::text(line.heading),
         ),
         numeric("value", "", move |line: &Line<'_>| {
-            number(of(line).map(|quantity| quantity.value))
+            of(line).map_or_else(Entry::default, |quantity| {
+                Entry::number(quantity.value, line.bar.value.clone())
+            })
         }),
         numeric(
             "spread",

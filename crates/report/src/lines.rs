@@ -59,8 +59,6 @@ pub(crate) struct Point {
     pub(crate) place: String,
     /// How high it lies.
     pub(crate) quantity: Quantity,
-    /// Value and spread.
-    pub(crate) text: String,
     /// Everything about it in a sentence.
     pub(crate) tooltip: String,
 }
@@ -180,7 +178,6 @@ fn line(measure: Measure, x_title: &str, line: &MeasuredLine, promise: &str) -> 
         Point {
             x: point.x,
             quantity: point.quantity,
-            text: quantity::text(measure, &point.quantity),
             tooltip: format!(
                 "{}{promise}, {x_title} {place}: {}{sample}",
                 line.label,
@@ -215,11 +212,12 @@ pub(crate) fn number(place: u64) -> f64 {
 impl Chart {
     /// The same as groups of bars, for where there is no room for a plane: heading, bars.
     pub(crate) fn as_bars(&self) -> Vec<(String, Vec<Bar>)> {
-        let bar = |label: &str, quantity: Quantity, text: &str| Bar {
+        let bar = |label: &str, quantity: Quantity| Bar {
             label: label.to_owned(),
             kind: Kind::Ours,
             quantity: Some(quantity),
-            text: text.to_owned(),
+            value: quantity::value(self.measure, quantity.value),
+            spread: quantity::spread(self.measure, &quantity),
             tooltip: String::new(),
         };
         let mut groups = Vec::new();
@@ -228,14 +226,11 @@ impl Chart {
             let promise = promise.map_or_else(String::new, |text| format!(" ({text})"));
             for line in &plane.lines {
                 let points = line.points.iter();
-                let bars = points.map(|p| bar(&p.place, p.quantity, &p.text));
+                let bars = points.map(|p| bar(&p.place, p.quantity));
                 groups.push((format!("{}{promise}", line.label), bars.collect()));
             }
         }
-        let levels = self
-            .levels
-            .iter()
-            .map(|l| bar(&l.label, l.quantity, &l.text));
+        let levels = self.levels.iter().map(|l| bar(&l.label, l.quantity));
         let levels: Vec<Bar> = levels.collect();
         if !levels.is_empty() {
             groups.push((format!("Without {}", self.x_title), levels));

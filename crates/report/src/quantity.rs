@@ -52,7 +52,7 @@ pub(crate) fn value(measure: Measure, value: f64) -> String {
     clippy::cast_sign_loss,
     reason = "a rate of operations is positive and far below 2^53"
 )]
-fn rate(value: f64) -> String {
+pub(crate) fn rate(value: f64) -> String {
     if !value.is_finite() || value < 999.5 {
         return format::ratio(value);
     }

@@ -158,6 +158,14 @@ fn verdict_columns(comparison: &ComparisonOutcome) -> Vec<CellMaker<'_>> {
     ]
 }
 
+/// Operations per second, where that is how people think of it: of mixes and of several threads.
+pub(crate) fn rate(cell: &CellSummary) -> Option<f64> {
+    let workload = &cell.cell.workload;
+    let asked = workload.threads > 1 || workload.operation == Operation::Mix;
+    let time = cell.time_ns.filter(|_| asked)?;
+    Some(1e9 / time.estimate)
+}
+
 fn time_columns<'a>() -> Vec<CellMaker<'a>> {
     let latency = |get: fn(&LatencySummary) -> u64| {
         move |cell: &&CellSummary| {
@@ -179,10 +187,7 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
             "ops/s",
             "operations per second, all threads together",
             |cell: &&CellSummary| {
-                let threads = cell.cell.workload.threads > 1;
-                let mixed = cell.cell.workload.operation == Operation::Mix;
-                let rate = cell.time_ns.map(|time| 1e9 / time.estimate);
-                Entry::maybe(rate.filter(|_| threads || mixed), |rate| {
+                Entry::maybe(rate(cell), |rate| {
                     quantity::value(Measure::Throughput, rate)
                 })
             },

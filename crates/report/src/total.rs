@@ -51,6 +51,9 @@ pub(crate) fn totals(analysis: &Analysis, comparison: &ComparisonOutcome) -> Opt
     let cells = &comparison.cells;
     let inserts = |cell: &CellSummary| cell.cell.workload.operation == Operation::Insert;
     let inserts = !cells.is_empty() && cells.iter().all(inserts);
+    if !comparison.was_measured() {
+        return None;
+    }
     if !inserts
         && cells
             .iter()

@@ -702,18 +702,24 @@ pub(crate) fn unreliable_sizes(
     })
 }
 
-/// Where cells do not do quite the same as the baseline, a sentence each.
+/// Where cells do not do quite the same as the baseline, a sentence for each way.
 pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
     let Some(baseline) = baseline(comparison) else {
         return Vec::new();
     };
-    rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| {
-            let difference = work_difference(cell, baseline);
-            let label = &cell.cell.label;
-            (!difference.is_empty()).then(|| format!("{label}: {difference}."))
-        })
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for cell in rivals(comparison) {
+        let difference = work_difference(cell, baseline);
+        let label = quoted(&cell.cell.label);
+        match groups.iter_mut().find(|(known, _)| *known == difference) {
+            _ if difference.is_empty() => {}
+            Some((_, labels)) => labels.push(label),
+            None => groups.push((difference, vec![label])),
+        }
+    }
+    let groups = groups.iter();
+    groups
+        .map(|(difference, labels)| format!("{}: {difference}.", labels.join(", ")))
         .collect()
 }
 

@@ -431,3 +431,23 @@ proptest! {
         prop_assert_eq!(&points[..], &expected[..]);
     }
 }
+
+#[test]
+fn what_a_store_cannot_do_is_listed_if_the_chart_asks_for_it() {
+    let mut some = comparison(&["slow"]);
+    some.not_applicable
+        .insert("cannot do it".to_owned(), "no such workload".to_owned());
+    let listed = |cells: &[&str]| {
+        let spec = BarsSpec {
+            cells: cells.iter().map(|key| (*key).to_owned()).collect(),
+            ..bars(Measure::Time)
+        };
+        let found = charted(&some, &ten(&[("slow", 100.0)]), Some(spec), None);
+        found.bars[0].groups[0].not_applicable.len()
+    };
+    // The study calls the cell `gone` that.
+    assert_eq!(
+        [listed(&[]), listed(&["base", "gone"]), listed(&["base"])],
+        [1, 1, 0]
+    );
+}

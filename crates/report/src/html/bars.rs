@@ -7,7 +7,6 @@ use super::{folded, notices, table};
 use crate::bars::{Bar, Chart, Class, Group, Kind};
 use crate::quantity;
 use stowplan_analysis::Analysis;
-use stowplan_model::Measure;
 
 /// Every chart of bars.
 pub(super) fn charts(analysis: &Analysis) -> String {
@@ -24,7 +23,7 @@ fn chart(chart: &Chart) -> String {
     let groups: String = chart
         .groups
         .iter()
-        .map(|found| group(found, &grid, &ticks, chart.measure))
+        .map(|found| group(found, &grid, &ticks))
         .collect();
     let axis = grid.axis_at(&ticks, |tick| quantity::tick(chart.measure, tick));
     let numbers = table::table(&chart.title, &chart.table);
@@ -38,11 +37,11 @@ fn chart(chart: &Chart) -> String {
     )
 }
 
-fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64]) -> String {
     let classes: String = group
         .classes
         .iter()
-        .map(|found| class(found, grid, ticks, measure))
+        .map(|found| class(found, grid, ticks))
         .collect();
     format!(
         "<h4>{}</h4>{}{classes}",
@@ -51,20 +50,19 @@ fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> Str
     )
 }
 
-fn class(class: &Class, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+fn class(class: &Class, grid: &Grid<'_>, ticks: &[f64]) -> String {
     let title = class.heading.as_deref().map_or_else(String::new, heading);
     let rows: String = class
         .bars
         .iter()
-        .map(|bar| bar_row(bar, grid, ticks, measure))
+        .map(|bar| bar_row(bar, grid, ticks))
         .collect();
     format!("{title}{rows}")
 }
 
-fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> String {
+fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64]) -> String {
     let scale = grid.scale;
     let mut drawing = grid.row_at(ticks, &bar.tooltip);
-    let mut value = format!("<b>{}</b>", escape(&bar.text));
     if let Some(quantity) = &bar.quantity {
         let class = match bar.kind {
             Kind::Ours => "ours",
@@ -76,11 +74,11 @@ fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64], measure: Measure) -> Strin
         if let Some((low, high)) = quantity.ends {
             drawing.whisker(scale.position(low), scale.position(high));
         }
-        value = format!(
-            "<b>{}</b> <span>{}</span>",
-            escape(&quantity::value(measure, quantity.value)),
-            escape(&quantity::spread(measure, quantity))
-        );
     }
+    let value = format!(
+        "<b>{}</b> <span>{}</span>",
+        escape(&bar.value),
+        escape(&bar.spread)
+    );
     row(&bar.label, None, &drawing.finish(), &value)
 }

@@ -83,16 +83,12 @@ impl Frame {
         let widest = |of: fn(&Bar) -> usize| bars.iter().map(|bar| of(bar)).max().unwrap_or(0);
         let label = widest(|bar| bar.label.width()).min(canvas.width * 2 / 5);
         // The spread is left out where bars would have no room beside it; the whisker shows it.
-        let whole = widest(|bar| bar.text.width());
+        let whole = widest(|bar| bar.text().width());
         let room = canvas.width.saturating_sub(label + 4);
-        let short = bars.iter().filter_map(|bar| bar.quantity);
-        let short = short
-            .map(|q| quantity::value(measure, q.value).width())
-            .max();
         let value = if whole + NARROWEST <= room {
             whole
         } else {
-            short.unwrap_or(0).max("no data".len())
+            widest(|bar| bar.value.width())
         };
         Self {
             scale,
@@ -110,11 +106,11 @@ impl Frame {
         } else {
             bar.label.clone()
         };
-        let text = match &bar.quantity {
-            Some(quantity) if bar.text.width() > self.value => {
-                quantity::value(self.measure, quantity.value)
-            }
-            _ => bar.text.clone(),
+        let whole = bar.text();
+        let text = if whole.width() > self.value {
+            &bar.value
+        } else {
+            &whole
         };
         let mut spans = vec![span(pad(&label, self.label, false), Tone::Plain)];
         spans.push(span(" ", Tone::Plain));

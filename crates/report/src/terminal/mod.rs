@@ -238,6 +238,7 @@ fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose
     let columns = [
         ("class", 9, false),
         ("time/op", 9, true),
+        ("ops/s", 6, true),
         ("+ drain", 5, true),
         ("ratio", 8, true),
         ("interval", 10, false),
@@ -296,6 +297,7 @@ fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary, alike: bool) 
     vec![
         plain(class.map_or_else(String::new, |claim| quantity::short_class(&claim))),
         plain(format::time(wording::headline_time(cell))),
+        plain(crate::table::rate(cell).map_or_else(String::new, quantity::rate)),
         plain(cell.total_ns.map_or_else(String::new, format::time)),
         plain(ratio),
         plain(interval),

@@ -206,3 +206,17 @@ fn csv_and_json_have_the_totals_of_a_block() {
     assert_eq!(document["bars"][0]["measure"], "block-time");
     assert_eq!(document["lines"][1]["x"], "window_rows");
 }
+
+#[test]
+fn a_block_time_from_a_sample_is_marked_wherever_it_stands() {
+    let mut analysis = analysis();
+    analysis.bars[0].groups[0].classes[0].bars[0].extrapolated = true;
+    let note = "~ extrapolated from a sample.";
+    for text in [
+        html::render(&analysis, ""),
+        markdown::render(&analysis),
+        render(&analysis, &PLAIN),
+    ] {
+        assert!(text.contains("~42.6 ms") && text.contains(note), "{text}");
+    }
+}
