@@ -35,6 +35,8 @@ pub(crate) struct Group {
     pub(crate) title: String,
     /// What must be said about it, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// What explains it, a sentence each.
+    pub(crate) remarks: Vec<String>,
     /// Bars that can be compared with each other.
     pub(crate) classes: Vec<Class>,
 }
@@ -179,6 +181,7 @@ fn group(analysis: &Analysis, measure: Measure, group: &BarGroup) -> Group {
     Group {
         title: title.clone(),
         notes: notes(group),
+        remarks: remarks(group),
         classes,
     }
 }
@@ -238,9 +241,14 @@ fn notes(group: &BarGroup) -> Vec<String> {
             "Session unreliable: two identical cells differed, so nothing is claimed.".to_owned(),
         );
     }
+    notes
+}
+
+fn remarks(group: &BarGroup) -> Vec<String> {
+    let mut remarks = Vec::new();
     let mut bars = group.classes.iter().flat_map(|class| &class.bars);
     if bars.any(|bar| bar.extrapolated) {
-        notes.push(format!("{EXTRAPOLATED} extrapolated from a sample."));
+        remarks.push(format!("{EXTRAPOLATED} extrapolated from a sample."));
     }
     let cells: Vec<String> = group
         .not_applicable
@@ -248,9 +256,9 @@ fn notes(group: &BarGroup) -> Vec<String> {
         .map(|key| wording::quoted(key))
         .collect();
     if !cells.is_empty() {
-        notes.push(format!("Not applicable: {}.", wording::list(&cells)));
+        remarks.push(format!("Not applicable: {}.", wording::list(&cells)));
     }
-    notes
+    remarks
 }
 
 /// A bar with what it stands below.

@@ -199,6 +199,9 @@ impl Page {
                 self.notes(&notes);
             }
             self.table(&chart.table);
+            let remarks = chart.groups.iter();
+            let remarks = remarks.flat_map(|g| g.remarks.iter().map(move |r| (&g.title, r)));
+            self.list(remarks.map(|(title, remark)| escape(&format!("{title}: {remark}"))));
         }
         for chart in lines::charts(analysis) {
             self.heading(2, &chart.title);

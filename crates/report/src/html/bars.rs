@@ -43,10 +43,13 @@ fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64]) -> String {
         .iter()
         .map(|found| class(found, grid, ticks))
         .collect();
+    let remarks = group.remarks.iter();
+    let remarks = remarks.map(|text| format!("<p class=\"hint\">{}</p>", escape(text)));
     format!(
-        "<h4>{}</h4>{}{classes}",
+        "<h4>{}</h4>{}{}{classes}",
         escape(&group.title),
-        notices(&group.notes)
+        notices(&group.notes),
+        remarks.collect::<String>()
     )
 }
 

@@ -6,8 +6,11 @@ use super::{bars, lines};
 use crate::chart::{Bar, Chart};
 use crate::format;
 use crate::scale::Scale;
-use crate::table;
-use stowplan_analysis::{Analysis, ComparisonOutcome, LatencySummary, SpaceRow, Verdict};
+use crate::{quantity, table, wording};
+use stowplan_analysis::{
+    Analysis, CellSummary, ComparisonOutcome, LatencySummary, SpaceRow, Verdict,
+};
+use stowplan_model::Role;
 
 /// The charts of the study.
 pub(super) fn charts(analysis: &Analysis) -> String {
@@ -193,13 +196,19 @@ pub(super) fn latency(analysis: &Analysis) -> String {
     reason = "drawn, and shown with three digits"
 )]
 fn latency_chart(comparison: &ComparisonOutcome) -> Option<String> {
-    let cells: Vec<(String, &LatencySummary)> = comparison
+    // Where promises differ, each latency has its own beside it.
+    let alike = wording::promise_alike(comparison);
+    let class = |cell: &CellSummary| {
+        let claim = wording::claim(cell).filter(|_| !alike && cell.cell.role != Role::Floor);
+        claim.as_ref().map(quantity::class)
+    };
+    let cells: Vec<(String, Option<String>, &LatencySummary)> = comparison
         .cells
         .iter()
-        .filter_map(|cell| Some((table::label(cell), cell.latency.as_ref()?)))
+        .filter_map(|cell| Some((table::label(cell), class(cell), cell.latency.as_ref()?)))
         .collect();
-    let lowest = cells.iter().map(|(_, latency)| latency.p50_ns).min()?;
-    let highest = cells.iter().map(|(_, latency)| latency.p999_ns).max()?;
+    let lowest = cells.iter().map(|(.., latency)| latency.p50_ns).min()?;
+    let highest = cells.iter().map(|(.., latency)| latency.p999_ns).max()?;
     let scale = Scale::logarithmic(lowest.max(1) as f64, highest.max(1) as f64);
     let grid = Grid {
         scale: &scale,
@@ -207,7 +216,7 @@ fn latency_chart(comparison: &ComparisonOutcome) -> Option<String> {
         floor: None,
     };
     let mut rows = String::new();
-    for (label, latency) in &cells {
+    for (label, class, latency) in &cells {
         let [p50, p90, p99, p999, max] = [
             latency.p50_ns,
             latency.p90_ns,
@@ -227,7 +236,7 @@ fn latency_chart(comparison: &ComparisonOutcome) -> Option<String> {
         drawing.mark(scale.position(p99), Mark::Ring);
         drawing.mark(scale.position(p999), Mark::Bar);
         let value = format!("<b>{t50}</b> <span>{t99} · {t999}</span>");
-        rows.push_str(&row(label, None, &drawing.finish(), &value));
+        rows.push_str(&row(label, class.as_deref(), &drawing.finish(), &value));
     }
     rows.push_str(&grid.axis(short_time));
     Some(format!(

@@ -31,6 +31,9 @@ pub(super) fn bars(canvas: &mut Canvas, chart: &Chart) {
         for note in &group.notes {
             canvas.paragraph(note, 0, Tone::Warning);
         }
+        for remark in &group.remarks {
+            canvas.paragraph(remark, 0, Tone::Faint);
+        }
         for class in &group.classes {
             if let Some(heading) = &class.heading {
                 canvas.paragraph(heading, 0, Tone::Faint);
