@@ -601,8 +601,9 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
             format!("{} failed: {message}", summary.cell.label)
         }
         None => {
-            let measured = rounds(cell.rounds.min(reference.rounds));
-            format!("{measured} are too few (ten are needed)")
+            let measured = cell.rounds.min(reference.rounds);
+            let are = if measured == 1 { "is" } else { "are" };
+            format!("{} {are} too few (ten are needed)", rounds(measured))
         }
     }
 }
