@@ -124,3 +124,26 @@ fn the_version_that_is_told_is_the_one_that_is_built() {
     let asked = format!("redb = \"={ENGINE_VERSION}\"");
     assert!(include_str!("../../Cargo.toml").contains(&asked));
 }
+
+#[test]
+fn what_was_stored_is_read_by_redb_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Redb.create(directory.path(), &settings(&[])).unwrap();
+    {
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), &[7; 5000]).unwrap();
+        session.insert(Key(2), b"two").unwrap();
+        session.overwrite(Key(2), b"second").unwrap();
+        session.insert(Key(3), b"gone").unwrap();
+        session.delete(Key(3)).unwrap();
+    }
+    drop(store);
+    let database = ::redb::Database::open(directory.path().join(DATABASE)).unwrap();
+    let transaction = ::redb::ReadableDatabase::begin_read(&database).unwrap();
+    let definition = ::redb::TableDefinition::<u64, &[u8]>::new("kv");
+    let table = transaction.open_table(definition).unwrap();
+    assert_eq!(table.get(1).unwrap().unwrap().value(), [7; 5000]);
+    assert_eq!(table.get(2).unwrap().unwrap().value(), b"second");
+    assert_eq!(::redb::ReadableTableMetadata::len(&table).unwrap(), 2);
+}
