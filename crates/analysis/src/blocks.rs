@@ -117,6 +117,12 @@ impl<'a> Blocks<'a> {
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
+    /// Whether every block knows how long it waited for a CPU.
+    pub(crate) fn delays_known(&self) -> bool {
+        let mut blocks = self.by_cell.values().flat_map(BTreeMap::values);
+        blocks.all(|m| m.run_delay_ns.is_some())
+    }
+
     /// Per round of a cell: (round, natural logarithm of nanoseconds per operation).
     pub(crate) fn log_times(&self, cell: &CellId, metric: Metric) -> Vec<(u32, f64)> {
         self.of_cell(cell)

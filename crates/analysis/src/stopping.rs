@@ -142,7 +142,9 @@ impl Noise {
     pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, rule: &StoppingRule) -> Self {
         let metric = blocks.metric();
         let delay_share = blocks.delay_share();
-        let busy = delay_share.is_some_and(|share| share > BUSY_DELAY_SHARE);
+        // Several threads do not tell their waits, nor do some systems: the machine may be busy.
+        let unknown = metric == Metric::Wall && !blocks.delays_known();
+        let busy = unknown || delay_share.is_some_and(|share| share > BUSY_DELAY_SHARE);
         let base: f64 = if busy { BUSY_FLOOR } else { BASE_FLOOR };
         let base = base.ln();
         let control = control_estimate(comparison, blocks, metric);

@@ -119,8 +119,12 @@ fn too_few_syncs(cell: &Cell, judge: &Judge<'_>, gathered: &Gathered<'_>) -> Opt
         return None;
     }
     let seen = Described::of(cell, judge, gathered).syncs_per_commit()?;
-    // Each thread waits for its own commit, so at most as many commits as threads share a sync.
-    let shared = f64::from(cell.workload.threads.max(1));
+    // Each thread waits for its own commit, so at most as many commits as threads share a sync; and
+    // only where the engine lets several write at the same time can any.
+    let shared = match cell.capabilities.parallel_writers {
+        true => f64::from(cell.workload.threads.max(1)),
+        false => 1.0,
+    };
     let expected = f64::from(needed) * writing_share(&cell.workload);
     (seen * shared < expected).then(|| Warning {
         kind: WarningKind::TooFewSyncs,

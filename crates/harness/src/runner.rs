@@ -476,7 +476,7 @@ impl<'a> Runner<'a> {
         self.warn(Warning {
             kind: WarningKind::Other,
             message: format!(
-                "Comparison {}: its blocks hold only {operations} operations, too few for what one of them costs.",
+                "Comparison {}: its blocks hold {operations} operations only, too few for what one of them costs.",
                 comparison.id
             ),
             advice: "Give the dataset more values, or the workload more operations.".to_owned(),

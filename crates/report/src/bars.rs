@@ -152,7 +152,10 @@ fn group(analysis: &Analysis, measure: Measure, group: &BarGroup) -> Group {
     for found in &group.classes {
         let heading = match &found.durability {
             Some(claim) => Some(class(claim)),
-            None if promises => Some("floor, no store".to_owned()),
+            None if promises && found.bars.iter().all(|bar| bar.is_floor) => {
+                Some("floor, no store".to_owned())
+            }
+            None if promises => Some("reads: nothing promised".to_owned()),
             None => None,
         };
         let promise = heading

@@ -156,7 +156,7 @@ fn across(x: &Across) -> String {
 fn plane(measure: Measure, x_title: &str, plane: &LinePlane, promises: bool) -> Plane {
     let heading = match &plane.durability {
         Some(claim) => Some(class(claim)),
-        None if promises => Some("floor, no store".to_owned()),
+        None if promises => Some("reads or floor: nothing promised".to_owned()),
         None => None,
     };
     let promise = heading

@@ -301,10 +301,40 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     if undecided {
         format!(
             "On this machine, {work}, nothing measured so far is a reason to leave {base}; some \
-             cells have no verdict yet."
+             cells have no verdict yet{}.",
+            promising_more(comparison, baseline)
         )
     } else {
-        format!("On this machine, {work}, speed is no reason to leave {base}.")
+        format!(
+            "On this machine, {work}, speed is no reason to leave {base}{}.",
+            promising_more(comparison, baseline)
+        )
+    }
+}
+
+/// `; A promises more (durable, atomic against none)`: cells that keep what the baseline does and
+/// more, so that advice on speed is not taken for advice on safety.
+fn promising_more(comparison: &ComparisonOutcome, baseline: &CellSummary) -> String {
+    let Some(ours) = claim(baseline) else {
+        return String::new();
+    };
+    let more: Vec<(String, DurabilityClaim)> = rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| {
+            let theirs = claim(cell).filter(|theirs| *theirs != ours && theirs.covers(&ours))?;
+            Some((quoted(&cell.cell.label), theirs))
+        })
+        .collect();
+    match more.as_slice() {
+        [] => String::new(),
+        [(label, theirs)] => format!("; {label} promises more ({theirs} against {ours})"),
+        [(label, theirs), others @ ..] => format!(
+            "; {label} ({theirs}) and {} promise more than {ours}",
+            match others {
+                [(other, _)] => other.clone(),
+                _ => format!("{} others", others.len()),
+            }
+        ),
     }
 }
 
@@ -521,6 +551,13 @@ fn statement(
         .unwrap_or_default();
     let operation = cell.cell.workload.operation;
     let time = format::time(headline_time(cell));
+    let pace = match cell.cell.workload.threads {
+        1 => format!("{time} per {operation}"),
+        number => format!(
+            "{time} between two of all {} threads together",
+            format::count(number.into())
+        ),
+    };
     let rounds = rounds(estimate.rounds);
     let work = work_difference(cell, reference);
     let work = if work.is_empty() {
@@ -529,7 +566,7 @@ fn statement(
         format!(" ({work})")
     };
     let drain = drain(cell, reference);
-    format!("{label}: {time} per {operation}, {finding}, {rounds}{promise}{work}.{drain}")
+    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{drain}")
 }
 
 /// The ratio and what it means, in the direction in which it is above 1.

@@ -165,14 +165,19 @@ fn warns_of_syncs(comparison: &Comparison, syncs: u64) -> bool {
 }
 
 #[test]
-fn threads_may_share_syncs_but_not_more_commits_than_there_are_threads() {
+fn threads_that_write_at_the_same_time_may_share_syncs_but_not_more_commits_than_they_are() {
     let mut writes = doing(Operation::Overwrite, comparison(&[]));
     for cell in &mut writes.cells {
         cell.workload.threads = 4;
+        cell.capabilities.parallel_writers = true;
     }
     // Two syncs are needed for each of 1,000 commits, and four commits may share them.
     assert!(!warns_of_syncs(&writes, 500));
     assert!(warns_of_syncs(&writes, 499));
+    for cell in &mut writes.cells {
+        cell.capabilities.parallel_writers = false;
+    }
+    assert!(warns_of_syncs(&writes, 1999));
     writes.cells[0].workload.threads = 1;
     assert!(warns_of_syncs(&writes, 1999));
 }
