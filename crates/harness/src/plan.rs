@@ -1,8 +1,10 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
+mod text;
 mod uses;
 
+pub use text::describe;
 pub(crate) use uses::Uses;
 
 use crate::random::scatter_all;
@@ -13,9 +15,9 @@ use stowplan_analysis::LOOKS;
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
     DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
-    Study, Workload, format_bytes, suggestion,
+    StoreSpec, Study, Workload, suggestion,
 };
-use stowplan_stores::registry;
+use stowplan_stores::registry::{self, ResolveError, Resolved};
 
 /// The scale of the published study.
 pub const SEED_SCALE: &str = "seed";
@@ -328,9 +330,9 @@ fn build_cell(
             comparison.id
         ))
     };
-    let resolved = registry::resolve(&spec.store, study.memory_budget)
-        .map_err(|error| place(error.to_string()))?;
     let mut workload = spec.workload.over(&comparison.workload).complete();
+    let resolved = resolve(&spec.store, study.memory_budget, workload.threads)
+        .map_err(|error| place(error.to_string()))?;
     workload.check().map_err(place)?;
     if workload.changes_keys() && workload.operations.is_none() {
         let dataset = study.datasets.get(&comparison.dataset);
@@ -371,6 +373,16 @@ fn operations_of_all(workload: &Workload, count: u64) -> u64 {
         AccessOrder::Lifecycle => count.saturating_mul(workload.pattern().len() as u64),
         _ => count,
     }
+}
+
+/// The store of a cell. Where each connection has a cache of its own, those of all threads share the
+/// memory budget: a cell with more threads gets no more memory.
+fn resolve(spec: &StoreSpec, budget: u64, threads: u32) -> Result<Resolved, ResolveError> {
+    let shares = match registry::find(&spec.kind)?.cache_per_connection() {
+        true => u64::from(threads.max(1)),
+        false => 1,
+    };
+    registry::resolve(spec, budget / shares)
 }
 
 /// What tells a store from those built alike: how a store aged depends on all its settings, and
@@ -671,91 +683,6 @@ fn block_seconds(cell: &Cell) -> f64 {
         _ => 0.0,
     };
     timed + around + loading
-}
-
-/// The plan in words, for `--dry-run`; `keep` as for [`needs`].
-#[must_use]
-pub fn describe(plan: &Plan, keep: bool) -> String {
-    let needs = needs(plan, keep);
-    let mut text = format!(
-        "{} (study '{}', scale '{}')\n",
-        plan.study.title, plan.study.name, plan.scale
-    );
-    for (name, spec) in &plan.datasets {
-        text += &format!(
-            "dataset {name}: {} values, {}, {}, seed {}\n",
-            spec.count, spec.size, spec.content, spec.seed
-        );
-    }
-    for comparison in &plan.comparisons {
-        text += &format!(
-            "\n{}: {} (at most {} rounds)\n",
-            comparison.id, comparison.title, comparison.max_rounds
-        );
-        for cell in &comparison.cells {
-            text += &format!("  {:<24} {}\n", name_with_role(cell), describe_cell(cell));
-        }
-        for (label, reason) in &comparison.not_applicable {
-            text += &format!("  not applicable: {label}: {reason}\n");
-        }
-    }
-    text += &format!(
-        "\nneeds about {} of disk and {} to {} of time\n",
-        format_bytes(needs.disk_bytes),
-        minutes(needs.least_seconds),
-        minutes(needs.most_seconds)
-    );
-    text
-}
-
-fn name_with_role(cell: &Cell) -> String {
-    match cell.role {
-        Role::Baseline => format!("{} (baseline)", cell.key),
-        Role::Control => format!("{} (control)", cell.key),
-        Role::Floor => format!("{} (floor)", cell.key),
-        Role::Candidate => cell.key.clone(),
-    }
-}
-
-fn describe_cell(cell: &Cell) -> String {
-    let durability = if cell.workload.operation.writes() {
-        format!("; durability {}", cell.capabilities.durability)
-    } else {
-        String::new()
-    };
-    let workload = &cell.workload;
-    let mix = workload
-        .mix
-        .map(|mix| format!("; mix of {}", proportions(&mix)));
-    let threads = (workload.threads > 1).then(|| format!("; {} threads", workload.threads));
-    format!(
-        "{}; {}{}{}{durability}{}",
-        cell.store,
-        workload.per_transaction,
-        mix.unwrap_or_default(),
-        threads.unwrap_or_default(),
-        describe_sample(cell)
-    )
-}
-
-/// What all operations of a sample would take, before anybody waits for them.
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn describe_sample(cell: &Cell) -> String {
-    let Some((measured, all)) = cell.workload.operations.zip(cell.workload.sample_of) else {
-        return String::new();
-    };
-    format!(
-        "; a sample of {measured} operations, for all {all} would take about {}",
-        minutes(all as f64 * operation_seconds(cell))
-    )
-}
-
-fn minutes(seconds: f64) -> String {
-    if seconds < 90.0 {
-        format!("{seconds:.0} s")
-    } else {
-        format!("{:.1} min", seconds / 60.0)
-    }
 }
 
 #[cfg(test)]

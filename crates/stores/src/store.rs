@@ -21,6 +21,11 @@ pub trait StoreKind: Sync {
         None
     }
 
+    /// Whether each connection has a `cache` of its own: several share the memory budget.
+    fn cache_per_connection(&self) -> bool {
+        false
+    }
+
     /// What it can do with these settings.
     ///
     /// # Errors

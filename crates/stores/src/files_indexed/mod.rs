@@ -97,6 +97,10 @@ impl StoreKind for FilesIndexed {
         Some(sqlite::engine())
     }
 
+    fn cache_per_connection(&self) -> bool {
+        true
+    }
+
     /// `transactions` is false: `begin` and `commit` are the database's, so look-ups share a
     /// transaction, but no file is part of one.
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {

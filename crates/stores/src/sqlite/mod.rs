@@ -113,6 +113,10 @@ impl StoreKind for Sqlite {
         Some(engine())
     }
 
+    fn cache_per_connection(&self) -> bool {
+        true
+    }
+
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         let on_disk = options.location == Location::Disk;

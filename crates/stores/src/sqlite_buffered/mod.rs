@@ -209,6 +209,10 @@ impl StoreKind for SqliteBuffered {
         Some(sqlite::engine())
     }
 
+    fn cache_per_connection(&self) -> bool {
+        true
+    }
+
     /// `parallel_writers` is false: any number of connections may write, but they take turns.
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;

@@ -159,3 +159,19 @@ fn a_table_is_one_operation() {
     assert_eq!(cell.workload.operations, Some(1));
     assert!(cell.instance.ends_with(".own"));
 }
+
+#[test]
+fn connections_with_caches_of_their_own_share_the_memory_budget() {
+    let cache = |spec: &str, threads| {
+        let resolved = resolve(&spec.parse().unwrap(), 64 << 20, threads).unwrap();
+        resolved.settings.number("cache")
+    };
+    assert_eq!(cache("sqlite", 1), 64 << 20);
+    assert_eq!(cache("sqlite", 8), 8 << 20);
+    assert_eq!(
+        cache("sqlite:cache=1MiB", 8),
+        1 << 20,
+        "what is given stays"
+    );
+    assert_eq!(cache("redb", 8), 64 << 20, "one for all");
+}

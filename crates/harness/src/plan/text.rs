@@ -1,0 +1,242 @@
+//! A plan in words.
+
+use super::{Needs, needs, operation_seconds, proportions};
+use stowplan_model::{Cell, Comparison, Plan, Role, format_bytes};
+
+/// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
+/// allow; `keep` as for [`needs`].
+#[must_use]
+pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
+    let study = &plan.study;
+    let title = format!(
+        "{} (study '{}', scale '{}')",
+        study.title, study.name, plan.scale
+    );
+    let mut text = paragraph("", &title, 2, width);
+    for (name, spec) in &plan.datasets {
+        let dataset = format!(
+            "dataset {name}: {} values, {}, {}, seed {}",
+            spec.count, spec.size, spec.content, spec.seed
+        );
+        text += &paragraph("", &dataset, 2, width);
+    }
+    let column = name_column(plan, width);
+    for comparison in &plan.comparisons {
+        text.push('\n');
+        text += &describe_comparison(comparison, column, width);
+    }
+    text.push('\n');
+    text + &paragraph("", &describe_needs(&needs(plan, keep)), 2, width)
+}
+
+/// In which column the specs begin: behind the longest name, unless that is a very long one.
+fn name_column(plan: &Plan, width: usize) -> usize {
+    let names = plan.cells().map(|cell| name_with_role(cell).len());
+    let longest = names.max().unwrap_or(0).clamp(24, 32);
+    3 + longest.min(width / 2)
+}
+
+/// What all cells have in common, and then each cell with what it has for itself.
+fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> String {
+    let Comparison {
+        id,
+        title,
+        max_rounds,
+        ..
+    } = comparison;
+    let head = format!("{id}: {title} (at most {max_rounds} rounds)");
+    let mut text = paragraph("", &head, 4, width);
+    let common = common_parts(&comparison.cells);
+    if !common.is_empty() {
+        text += &paragraph("  all cells: ", &common.join("; "), 13, width);
+    }
+    for cell in &comparison.cells {
+        let own = parts(cell).into_iter().flatten();
+        let own = own.filter(|part| !common.contains(part));
+        let line: Vec<String> = std::iter::once(cell.store.to_string()).chain(own).collect();
+        let name = format!("  {:<1$}", name_with_role(cell), column - 2);
+        text += &paragraph(&name, &line.join("; "), column, width);
+    }
+    for (label, reason) in &comparison.not_applicable {
+        let line = format!("{label}: {reason}");
+        text += &paragraph("  not applicable: ", &line, 6, width);
+    }
+    text
+}
+
+fn name_with_role(cell: &Cell) -> String {
+    match cell.role {
+        Role::Baseline => format!("{} (baseline)", cell.key),
+        Role::Control => format!("{} (control)", cell.key),
+        Role::Floor => format!("{} (floor)", cell.key),
+        Role::Candidate => cell.key.clone(),
+    }
+}
+
+/// The parts that every cell has alike.
+fn common_parts(cells: &[Cell]) -> Vec<String> {
+    let Some((first, others)) = cells.split_first() else {
+        return Vec::new();
+    };
+    let others: Vec<_> = others.iter().map(parts).collect();
+    let common = |part: &String| {
+        others
+            .iter()
+            .all(|parts| parts.contains(&Some(part.clone())))
+    };
+    parts(first).into_iter().flatten().filter(common).collect()
+}
+
+/// What a cell does and promises, part by part.
+fn parts(cell: &Cell) -> [Option<String>; 6] {
+    let workload = &cell.workload;
+    let sample = workload.operations.zip(workload.sample_of);
+    [
+        Some(workload.per_transaction.to_string()),
+        workload
+            .mix
+            .map(|mix| format!("mix of {}", proportions(&mix))),
+        (workload.threads > 1).then(|| format!("{} threads", workload.threads)),
+        workload
+            .operation
+            .writes()
+            .then(|| format!("durability {}", cell.capabilities.durability)),
+        sample.map(|(measured, all)| format!("a sample of {measured} of {all} operations")),
+        sample.map(|(_, all)| time_of_all(cell, all)),
+    ]
+}
+
+/// What all operations of a sample would take, before anybody waits for them.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn time_of_all(cell: &Cell, all: u64) -> String {
+    let seconds = all as f64 * operation_seconds(cell);
+    format!("all would take about {}", minutes(seconds))
+}
+
+fn describe_needs(needs: &Needs) -> String {
+    let (least, most) = (minutes(needs.least_seconds), minutes(needs.most_seconds));
+    let disk = format_bytes(needs.disk_bytes);
+    if least == most {
+        format!("needs about {disk} of disk and {most} of time")
+    } else {
+        format!("needs about {disk} of disk and {least} to {most} of time")
+    }
+}
+
+fn minutes(seconds: f64) -> String {
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.1} min", seconds / 60.0)
+    }
+}
+
+/// Where a text may be broken, the best places first. Behind a comma without a space lie the
+/// settings of a store spec.
+const BREAKS: [&str; 3] = ["; ", " ", ","];
+
+/// Text behind a head, in lines of at most `width` characters as far as [`BREAKS`] allow; those
+/// after the first are indented. A head that is longer than the indentation, and padded to none,
+/// stands alone.
+fn paragraph(head: &str, text: &str, indent: usize, width: usize) -> String {
+    let mut lines = Lines {
+        lines: vec![head.to_owned()],
+        indent,
+        width,
+    };
+    let alone = !head.is_empty() && !head.ends_with(' ');
+    if alone {
+        lines.begin();
+    }
+    lines.add(text, &BREAKS);
+    let lines = lines
+        .lines
+        .iter()
+        .map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// Lines that grow.
+struct Lines {
+    lines: Vec<String>,
+    indent: usize,
+    width: usize,
+}
+
+impl Lines {
+    fn begin(&mut self) {
+        self.lines.push(" ".repeat(self.indent));
+    }
+
+    /// Adds text to the last line, or to one more, or in pieces.
+    fn add(&mut self, text: &str, breaks: &[&str]) {
+        let length = text.trim_end().chars().count();
+        let used = self.lines.last().map_or(0, |line| line.chars().count());
+        let fits_alone = self.indent + length <= self.width;
+        match breaks {
+            _ if used + length <= self.width => {}
+            [best, others @ ..] if !fits_alone => {
+                let pieces = text.split_inclusive(best);
+                return pieces.for_each(|piece| self.add(piece, others));
+            }
+            _ if used <= self.indent => {}
+            _ => self.begin(),
+        }
+        if let Some(line) = self.lines.last_mut() {
+            line.push_str(text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_above_a_minute_and_a_half_are_told_in_minutes() {
+        assert_eq!(minutes(89.4), "89 s");
+        assert_eq!(minutes(90.0), "1.5 min");
+    }
+
+    #[test]
+    fn a_time_that_looks_the_same_at_most_as_at_least_is_told_once() {
+        let mut needs = Needs {
+            disk_bytes: 1_000_000,
+            least_seconds: 449.0,
+            most_seconds: 451.0,
+        };
+        let text = "needs about 1.00 MB of disk and 7.5 min of time";
+        assert_eq!(describe_needs(&needs), text);
+        needs.most_seconds = 480.0;
+        assert!(describe_needs(&needs).ends_with("7.5 min to 8.0 min of time"));
+    }
+
+    #[test]
+    fn lines_break_between_parts_then_between_words_then_between_settings() {
+        assert_eq!(
+            paragraph("  name  ", "files; one transaction; 2 threads", 8, 32),
+            "  name  files; one transaction;\n        2 threads\n"
+        );
+        assert_eq!(
+            paragraph("", "words that are too many; and more", 2, 12),
+            "words that\n  are too\n  many; and\n  more\n"
+        );
+        assert_eq!(
+            paragraph("  a  ", "sqlite:journal=wal,synchronous=off; b", 5, 28),
+            "  a  sqlite:journal=wal,\n     synchronous=off; b\n"
+        );
+    }
+
+    #[test]
+    fn a_name_longer_than_its_column_has_a_line_of_its_own() {
+        assert_eq!(
+            paragraph("  a-long-name", "files", 8, 32),
+            "  a-long-name\n        files\n"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_broken_is_kept_whole() {
+        assert_eq!(paragraph("", "abcdefgh ij", 2, 6), "abcdefgh\n  ij\n");
+    }
+}
