@@ -549,7 +549,7 @@ fn statement(
     let promise = durability_difference(cell, reference)
         .filter(|_| !contrast.same_durability)
         .unwrap_or_default();
-    let operation = cell.cell.workload.operation;
+    let operation = one(cell.cell.workload.operation);
     let time = format::time(headline_time(cell));
     let pace = match cell.cell.workload.threads {
         1 => format!("{time} per {operation}"),
@@ -567,6 +567,16 @@ fn statement(
     };
     let drain = drain(cell, reference);
     format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{drain}")
+}
+
+/// What one operation is called.
+fn one(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Mix => "operation",
+        Operation::CreateTable => "table made",
+        Operation::DropTable => "table dropped",
+        operation => operation.name(),
+    }
 }
 
 /// The ratio and what it means, in the direction in which it is above 1.
