@@ -257,8 +257,8 @@ fn modify(
 #[inline]
 fn delete(session: &mut dyn Session, step: &Step) -> Result<u64, StoreError> {
     match session.delete(Key(step.key))? {
-        Found::Bytes(_) => Ok(0),
-        Found::Missing => Err(surprise(step, Found::Missing)),
+        true => Ok(0),
+        false => Err(surprise(step, Found::Missing)),
     }
 }
 

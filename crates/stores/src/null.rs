@@ -150,8 +150,8 @@ impl Session for NullSession {
         Ok(Found::Bytes(value.len()))
     }
 
-    fn delete(&mut self, _: Key) -> Result<Found> {
-        Ok(Found::Bytes(self.value.len()))
+    fn delete(&mut self, _: Key) -> Result<bool> {
+        Ok(true)
     }
 
     fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {

@@ -204,7 +204,7 @@ impl Session for SpinSession<'_> {
         self.cost.spend(|| self.flat.overwrite(key, value))
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         self.flat.delete(key).map_err(ours)
     }
 

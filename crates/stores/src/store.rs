@@ -180,11 +180,12 @@ pub trait Session {
     /// The engine or the file system refuses; a changed size where the store cannot resize.
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found>;
 
-    /// Removes a value.
+    /// Removes a value; true if it was there. How large it was is not told: most engines would
+    /// have to look it up first.
     ///
     /// # Errors
     /// The engine or the file system refuses.
-    fn delete(&mut self, key: Key) -> Result<Found>;
+    fn delete(&mut self, key: Key) -> Result<bool>;
 
     /// Visits up to `limit` values with keys from `from` on, by rising key, and returns how
     /// many there were.

@@ -282,10 +282,12 @@ impl Session for BrokenSession<'_> {
         }
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let mut buffer = Buffer::with_capacity(0)?;
         match self.fault {
-            Fault::KeepsDeletedKeys => self.inner.read_into(key, &mut buffer),
+            Fault::KeepsDeletedKeys => {
+                Ok(self.inner.read_into(key, &mut buffer)? != Found::Missing)
+            }
             _ => self.inner.delete(key),
         }
     }

@@ -169,16 +169,12 @@ impl Session for MdbxSession<'_> {
         )
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let bytes = self.form.bytes(key);
-        self.write(|table, writing| {
-            let deleted = |code| key_failed("delete", key, code);
-            let Some(value) = writing.get(table, bytes.as_ref()).map_err(deleted)? else {
-                return Ok(Found::Missing);
-            };
-            let found = Found::Bytes(value.len());
-            writing.delete(table, bytes.as_ref()).map_err(deleted)?;
-            Ok(found)
+        self.write(|table, writing| match writing.delete(table, bytes.as_ref()) {
+            Ok(()) => Ok(true),
+            Err(Code::NOT_FOUND) => Ok(false),
+            Err(code) => Err(key_failed("delete", key, code)),
         })
     }
 

@@ -223,15 +223,15 @@ impl Session for RocksSession<'_> {
         })
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         self.write(|family, transaction| {
-            let Some(size) = self.size("delete", family, transaction, key)? else {
-                return Ok(Found::Missing);
-            };
+            if self.size("delete", family, transaction, key)?.is_none() {
+                return Ok(false);
+            }
             transaction
                 .delete_cf(family, self.form.bytes(key))
                 .map_err(|e| key_failed("delete", key, &e))?;
-            Ok(Found::Bytes(size))
+            Ok(true)
         })
     }
 

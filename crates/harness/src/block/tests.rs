@@ -113,9 +113,9 @@ impl Session for Recorder {
         self.note(Call::Insert(key.0))
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         self.note(Call::Delete(key.0))?;
-        Ok(self.found(key))
+        Ok(self.found(key) != Found::Missing)
     }
 
     fn scan(

@@ -89,9 +89,9 @@ fn replace(
         dataset.generator().fill(key, version, &mut value);
         value
     };
-    let there = |key: u64, found: Found| match found {
-        Found::Bytes(_) => Ok(()),
-        Found::Missing => Err(HarnessError::invalid(format!(
+    let there = |key: u64, there: bool| match there {
+        true => Ok(()),
+        false => Err(HarnessError::invalid(format!(
             "value {key} was gone while the store grew old"
         ))),
     };
@@ -101,7 +101,8 @@ fn replace(
         there(*key, session.delete(Key(*key))?)?;
     }
     for key in overwritten {
-        there(*key, session.overwrite(Key(*key), &fresh(*key))?)?;
+        let found = session.overwrite(Key(*key), &fresh(*key))?;
+        there(*key, found != Found::Missing)?;
     }
     for key in removed.iter().rev() {
         session.insert(Key(*key), &fresh(*key))?;

@@ -87,7 +87,7 @@ fn empty_value(subject: &Subject<'_>) -> Outcome {
             "overwriting an empty value by an empty one".to_owned()
         })?;
         expect_value(session, 1, &[])?;
-        expect(session.delete(Key(1))?, Found::Bytes(0), || {
+        expect(session.delete(Key(1))?, true, || {
             "deleting an empty value".to_owned()
         })?;
         expect_missing(session, 1)
@@ -155,11 +155,11 @@ fn resize(subject: &Subject<'_>) -> Outcome {
 fn delete(subject: &Subject<'_>) -> Outcome {
     subject.with_values(3, 5000, |session| {
         expect_value(session, 2, &value(2, 0, 5000))?;
-        expect(session.delete(Key(2))?, Found::Bytes(5000), || {
+        expect(session.delete(Key(2))?, true, || {
             "deleting key 2".to_owned()
         })?;
         expect_missing(session, 2)?;
-        expect(session.delete(Key(2))?, Found::Missing, || {
+        expect(session.delete(Key(2))?, false, || {
             "deleting key 2 again".to_owned()
         })?;
         expect_value(session, 1, &value(1, 0, 5000))?;
@@ -201,7 +201,7 @@ fn expect_unknown(subject: &Subject<'_>, session: &mut dyn Session, key: u64) ->
     }
     let found = session.overwrite(Key(key), &value(key, 1, 5000))?;
     expect(found, Found::Missing, || format!("overwriting key {key}"))?;
-    expect(session.delete(Key(key))?, Found::Missing, || {
+    expect(session.delete(Key(key))?, false, || {
         format!("deleting key {key}")
     })?;
     expect_missing(session, key)

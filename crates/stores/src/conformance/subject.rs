@@ -1,6 +1,7 @@
 //! The store under test, and the values it is given.
 
 use crate::{Access, Buffer, Found, Key, Session, Store, StoreError, StoreKind};
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Delivery, Settings};
@@ -174,7 +175,11 @@ pub(super) fn expect_missing(session: &mut dyn Session, key: u64) -> Outcome {
 }
 
 /// Complains unless an operation found what it should have.
-pub(super) fn expect(found: Found, expected: Found, what: impl FnOnce() -> String) -> Outcome {
+pub(super) fn expect<T: PartialEq + Debug>(
+    found: T,
+    expected: T,
+    what: impl FnOnce() -> String,
+) -> Outcome {
     ensure(found == expected, || {
         format!("{}: {found:?}, expected {expected:?}", what())
     })

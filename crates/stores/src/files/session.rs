@@ -64,15 +64,8 @@ impl Session for FileSession<'_> {
         self.files.overwrite(&self.name(key), value)
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
-        let name = self.name(key);
-        let Some(bytes) = self.files.size_of_entry(&name)? else {
-            return Ok(Found::Missing);
-        };
-        match self.files.remove(&name)? {
-            true => Ok(Found::Bytes(bytes)),
-            false => Ok(Found::Missing),
-        }
+    fn delete(&mut self, key: Key) -> Result<bool> {
+        self.files.remove(&self.name(key))
     }
 
     fn scan(

@@ -39,10 +39,11 @@ pub(super) struct IndexedSession<'c> {
     owner: Sql<'c>,
     insert: Sql<'c>,
     delete: Sql<'c>,
+    delete_named: Sql<'c>,
     scan: Sql<'c>,
     /// Files whose rows the running transaction deleted. They go after its commit: until then
     /// the rows may come back.
-    deleted: Vec<Name>,
+    deleted: Vec<(Key, Name)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -63,6 +64,7 @@ impl<'c> IndexedSession<'c> {
             owner: data("SELECT k FROM kv WHERE name=?1")?,
             insert: data("INSERT INTO kv(k,name) VALUES(?1,?2)")?,
             delete: data("DELETE FROM kv WHERE k=?1")?,
+            delete_named: data("DELETE FROM kv WHERE k=?1 AND name=?2")?,
             scan: data("SELECT name,k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2")?,
             deleted: Vec::new(),
             scanned: Buffer::with_capacity(0)?,
@@ -128,30 +130,40 @@ impl<'c> IndexedSession<'c> {
         self.insert_row(key, k, &name)
     }
 
-    fn delete_value(&mut self, key: Key) -> Result<Found> {
+    /// A row names the file that its key has in this layout, so one statement usually does. Where
+    /// it finds none, the row is looked at.
+    fn delete_value(&mut self, key: Key) -> Result<bool> {
+        let Some(k) = row_id(key) else {
+            return Ok(false);
+        };
         let _turn = self.take_turn()?;
-        let (Some(k), Some(name)) = (row_id(key), self.look_up(key)?) else {
-            return Ok(Found::Missing);
-        };
-        let Some(bytes) = self.files.size_of_entry(&name).map_err(ours)? else {
-            return Err(without_file(key, &name));
-        };
-        self.delete_row(key, k)?;
-        if self.connection.is_autocommit() {
-            self.remove_file(&name)?;
-        } else {
-            self.deleted.push(name);
+        let mut name = Name::of(self.layout, key);
+        if !self.delete_row_named(key, k, &name)? {
+            let Some(other) = self.look_up(key)? else {
+                return Ok(false);
+            };
+            self.delete_row(key, k)?;
+            name = other;
         }
-        Ok(Found::Bytes(bytes))
+        if self.connection.is_autocommit() {
+            self.remove_file(key, &name)?;
+        } else {
+            self.deleted.push((key, name));
+        }
+        Ok(true)
     }
 
     fn removed(&self) -> u64 {
         self.store.removed.load(SeqCst)
     }
 
-    fn remove_file(&self, name: &Name) -> Result<()> {
+    /// Removes the file of a row that is gone.
+    fn remove_file(&self, key: Key, name: &Name) -> Result<()> {
         self.store.removed.fetch_add(1, SeqCst);
-        self.files.remove(name).map(drop).map_err(ours)
+        match self.files.remove(name).map_err(ours)? {
+            true => Ok(()),
+            false => Err(without_file(key, name)),
+        }
     }
 
     /// The turn for an operation, unless the transaction has it.
@@ -177,7 +189,7 @@ impl<'c> IndexedSession<'c> {
         }
         self.files.overwrite(name, value).map_err(ours)?;
         self.files.finish_name(name).map_err(ours)?;
-        self.deleted.retain(|deleted| deleted != name);
+        self.deleted.retain(|(_, deleted)| deleted != name);
         Ok(())
     }
 
@@ -205,6 +217,20 @@ impl<'c> IndexedSession<'c> {
                 Ok(_) => Ok(()),
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
                 Err(error) => Err(row_failed("insert", key, &error)),
+            }
+        })
+    }
+
+    /// Says whether there was such a row.
+    fn delete_row_named(&mut self, key: Key, k: i64, name: &Name) -> Result<bool> {
+        self.delete_named.run(|statement| {
+            let deleted = statement
+                .raw_bind_parameter(1, k)
+                .and_then(|()| statement.raw_bind_parameter(2, name.as_str()))
+                .and_then(|()| statement.raw_execute());
+            match deleted {
+                Ok(rows) => Ok(rows > 0),
+                Err(error) => Err(row_failed("delete", key, &error)),
             }
         })
     }
@@ -279,10 +305,11 @@ impl Session for IndexedSession<'_> {
         self.or_undo(committed)?;
         let _until_the_files_are_done = self.turn.take();
         self.began = None;
-        for name in std::mem::take(&mut self.deleted) {
-            self.remove_file(&name)?;
+        let mut outcome = Ok(());
+        for (key, name) in std::mem::take(&mut self.deleted) {
+            outcome = outcome.and(self.remove_file(key, &name));
         }
-        Ok(())
+        outcome
     }
 
     /// After a conflict there is nothing left to undo.
@@ -327,7 +354,7 @@ impl Session for IndexedSession<'_> {
         self.or_undo(overwritten)
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let deleted = self.delete_value(key);
         self.or_undo(deleted)
     }

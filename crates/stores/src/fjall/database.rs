@@ -142,20 +142,6 @@ impl Writing<'_> {
         }
     }
 
-    /// The size of a value, if it is there.
-    pub(super) fn size(&self, keyspace: &Keyspace, key: &[u8]) -> Result<Option<u32>> {
-        match self {
-            Self::SingleWriter(tx) => tx.size_of(keyspace.inner(), key),
-            Self::Optimistic(tx) => {
-                // Asking for a size does not count as reading, so conflicts would be missed.
-                if !tx.contains_key(keyspace.inner(), key)? {
-                    return Ok(None);
-                }
-                tx.size_of(keyspace.inner(), key)
-            }
-        }
-    }
-
     pub(super) fn range_from(&self, keyspace: &Keyspace, from: &[u8]) -> fjall::Iter {
         match self {
             Self::SingleWriter(tx) => tx.range(keyspace.inner(), from..),

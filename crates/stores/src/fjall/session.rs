@@ -177,17 +177,16 @@ impl Session for FjallSession<'_> {
         })
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let bytes = self.form.bytes(key);
         self.write(|keyspace, writing| {
-            let size = writing
-                .size(keyspace, bytes.as_ref())
+            let there = writing
+                .contains(keyspace, bytes.as_ref())
                 .map_err(|e| key_failed("delete", key, &e))?;
-            let Some(size) = size else {
-                return Ok(Found::Missing);
-            };
-            writing.remove(keyspace, bytes.as_ref());
-            Ok(Found::Bytes(size as usize))
+            if there {
+                writing.remove(keyspace, bytes.as_ref());
+            }
+            Ok(there)
         })
     }
 

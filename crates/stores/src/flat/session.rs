@@ -192,13 +192,13 @@ impl Session for FlatSession<'_> {
         Ok(found(span))
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let mut index = self.store.index_mut();
-        let Some(span) = index.get(key) else {
-            return Ok(Found::Missing);
-        };
-        index.remove(key);
-        Ok(found(span))
+        let there = index.get(key).is_some();
+        if there {
+            index.remove(key);
+        }
+        Ok(there)
     }
 
     fn scan(

@@ -58,12 +58,12 @@ impl<'c, F: Form> LmdbSession<'c, F> {
         }
     }
 
-    /// Changes something in the transaction that is open, or in one of its own. The latter is not
-    /// committed if there was nothing to change.
+    /// Changes something in the transaction that is open, or in one of its own; says whether there
+    /// was something to change. If not, the latter is not committed.
     fn change(
         &mut self,
-        work: impl FnOnce(Table<F>, &mut RwTxn<'_>) -> Result<Found>,
-    ) -> Result<Found> {
+        work: impl FnOnce(Table<F>, &mut RwTxn<'_>) -> Result<bool>,
+    ) -> Result<bool> {
         let table = self.table()?;
         match &mut self.state {
             State::Writing(transaction) => return work(table, transaction),
@@ -77,18 +77,19 @@ impl<'c, F: Form> LmdbSession<'c, F> {
             State::Idle => {}
         }
         let mut transaction = self.begin_write()?;
-        let found = work(table, &mut transaction)?;
-        match found {
-            Found::Bytes(_) => commit(transaction)?,
-            Found::Missing => transaction.abort(),
+        let changed = work(table, &mut transaction)?;
+        if changed {
+            commit(transaction)?;
+        } else {
+            transaction.abort();
         }
-        Ok(found)
+        Ok(changed)
     }
 
     fn insert_all<'r>(&mut self, mut rows: impl Iterator<Item = (Key, &'r [u8])>) -> Result<()> {
         self.change(|table, transaction| {
             rows.try_for_each(|(key, value)| insert::<F>(table, transaction, key, value))?;
-            Ok(Found::Bytes(0))
+            Ok(true)
         })
         .map(drop)
     }
@@ -130,15 +131,6 @@ fn insert<F: Form>(
         Err(::heed::Error::Mdb(MdbError::KeyExist)) => Err(StoreError::key_exists(STORE, key)),
         Err(e) => Err(key_failed("insert", key, &e)),
     }
-}
-
-/// Bytes of the value, if there is one: LMDB tells neither when it overwrites nor when it deletes.
-fn bytes_of<F: Form>(
-    table: Table<F>,
-    transaction: &RoTxn<'_>,
-    held: &F::Held,
-) -> ::heed::Result<Option<usize>> {
-    Ok(table.get(transaction, held.as_ref())?.map(<[u8]>::len))
 }
 
 fn visit_range<F: Form>(
@@ -210,30 +202,28 @@ impl<F: Form> Session for LmdbSession<'_, F> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.change(|table, transaction| {
+        let overwritten = self.change(|table, transaction| {
             let held = F::held(key);
             let failed = |e: &::heed::Error| key_failed("overwrite", key, e);
-            let there = bytes_of::<F>(table, transaction, &held).map_err(|e| failed(&e))?;
-            if there.is_none() {
-                return Ok(Found::Missing);
+            // LMDB's put would create what is missing, and does not tell.
+            let there = table.get(transaction, held.as_ref());
+            if there.map_err(|e| failed(&e))?.is_none() {
+                return Ok(false);
             }
             let put = table.put(transaction, held.as_ref(), value);
             put.map_err(|e| failed(&e))?;
-            Ok(Found::Bytes(value.len()))
+            Ok(true)
+        })?;
+        Ok(match overwritten {
+            true => Found::Bytes(value.len()),
+            false => Found::Missing,
         })
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         self.change(|table, transaction| {
-            let held = F::held(key);
-            let failed = |e: &::heed::Error| key_failed("delete", key, e);
-            let there = bytes_of::<F>(table, transaction, &held).map_err(|e| failed(&e))?;
-            let Some(bytes) = there else {
-                return Ok(Found::Missing);
-            };
-            let deleted = table.delete(transaction, held.as_ref());
-            deleted.map_err(|e| failed(&e))?;
-            Ok(Found::Bytes(bytes))
+            let deleted = table.delete(transaction, F::held(key).as_ref());
+            deleted.map_err(|e| key_failed("delete", key, &e))
         })
     }
 

@@ -67,12 +67,12 @@ impl<'c, F: Form> RedbSession<'c, F> {
         }
     }
 
-    /// Changes something in the transaction that is open, or in one of its own. The latter is not
-    /// committed if there was nothing to change.
+    /// Changes something in the transaction that is open, or in one of its own; says whether there
+    /// was something to change. If not, the latter is not committed.
     fn change(
         &mut self,
-        work: impl FnOnce(&mut WriteTable<'_, F>) -> Result<Found>,
-    ) -> Result<Found> {
+        work: impl FnOnce(&mut WriteTable<'_, F>) -> Result<bool>,
+    ) -> Result<bool> {
         match &mut self.state {
             State::Writing(writing) => work(writing.table_mut()?),
             State::Reading(_) => Err(StoreError::unsupported(
@@ -86,24 +86,25 @@ impl<'c, F: Form> RedbSession<'c, F> {
 
     fn change_alone(
         &self,
-        work: impl FnOnce(&mut WriteTable<'_, F>) -> Result<Found>,
-    ) -> Result<Found> {
+        work: impl FnOnce(&mut WriteTable<'_, F>) -> Result<bool>,
+    ) -> Result<bool> {
         let transaction = self.begin_write()?;
-        let found = {
+        let changed = {
             let table = transaction.open_table(F::TABLE);
             work(&mut table.map_err(|e| failed("open the table", &e))?)?
         };
-        match found {
-            Found::Bytes(_) => commit(transaction)?,
-            Found::Missing => abort(transaction)?,
+        if changed {
+            commit(transaction)?;
+        } else {
+            abort(transaction)?;
         }
-        Ok(found)
+        Ok(changed)
     }
 
     fn insert_all<'r>(&mut self, mut rows: impl Iterator<Item = (Key, &'r [u8])>) -> Result<()> {
         self.change(|table| {
             rows.try_for_each(|(key, value)| insert::<F>(table, key, value))?;
-            Ok(Found::Bytes(0))
+            Ok(true)
         })
         .map(drop)
     }
@@ -206,24 +207,28 @@ impl<F: Form> Session for RedbSession<'_, F> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.change(|table| {
+        let overwritten = self.change(|table| {
             let held = F::held(key);
             let failed = |e: &StorageError| key_failed("overwrite", key, e);
             let place = table.get_mut(F::stored(&held)).map_err(|e| failed(&e))?;
             let Some(mut place) = place else {
-                return Ok(Found::Missing);
+                return Ok(false);
             };
             place.insert(value).map_err(|e| failed(&e))?;
-            Ok(Found::Bytes(value.len()))
+            Ok(true)
+        })?;
+        Ok(match overwritten {
+            true => Found::Bytes(value.len()),
+            false => Found::Missing,
         })
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         self.change(|table| {
             let held = F::held(key);
             let removed = table.remove(F::stored(&held));
             let removed = removed.map_err(|e| key_failed("delete", key, &e))?;
-            Ok(removed.map_or(Found::Missing, |value| Found::Bytes(value.value().len())))
+            Ok(removed.is_some())
         })
     }
 

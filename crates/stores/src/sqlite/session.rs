@@ -52,7 +52,7 @@ impl<'c> SqliteSession<'c> {
             insert: data(table.insert(1))?,
             insert_many: None,
             overwrite: data(table.overwrite())?,
-            delete: data(table.delete())?,
+            delete: Sql::of(connection, Table::DELETE, options.statements)?,
             scan: data(table.scan())?,
             scanned: Buffer::with_capacity(0)?,
         })
@@ -172,23 +172,16 @@ impl Session for SqliteSession<'_> {
         }
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let Some(k) = self.table.key(key) else {
-            return Ok(Found::Missing);
+            return Ok(false);
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
         self.delete.run(|statement| {
-            let deleted = statement.raw_bind_parameter(1, k).and_then(|()| {
-                let mut rows = statement.raw_query();
-                let length = rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?;
-                // The change is only complete once the statement is.
-                while rows.next()?.is_some() {}
-                Ok(length)
-            });
-            match deleted {
-                Ok(Some(bytes)) => Ok(Found::Bytes(usize::try_from(bytes).unwrap_or(0))),
-                Ok(None) => Ok(Found::Missing),
+            let bound = statement.raw_bind_parameter(1, k);
+            match bound.and_then(|()| statement.raw_execute()) {
+                Ok(changes) => Ok(changes > 0),
                 Err(error) => Err(key_failed("delete", key, &error)),
             }
         })

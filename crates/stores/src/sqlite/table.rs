@@ -118,11 +118,8 @@ impl Table {
         format!("UPDATE kv SET {} WHERE k=?1", sets.join(","))
     }
 
-    /// By parameter 1, the key; shows the bytes of what it deletes.
-    pub(super) fn delete(&self) -> String {
-        let sizes = self.each(|column| format!("octet_length({column})"));
-        format!("DELETE FROM kv WHERE k=?1 RETURNING {}", sizes.join("+"))
-    }
+    /// By parameter 1, the key.
+    pub(super) const DELETE: &'static str = "DELETE FROM kv WHERE k=?1";
 
     /// The key as the table has it; nothing for one that no row can have.
     #[inline]

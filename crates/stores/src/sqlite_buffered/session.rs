@@ -257,11 +257,12 @@ impl Session for BufferedSession<'_> {
         })
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let Some(k) = row_id(key) else {
-            return Ok(Found::Missing);
+            return Ok(false);
         };
-        self.change(key, k, None, |found| found != Found::Missing)
+        let found = self.change(key, k, None, |found| found != Found::Missing)?;
+        Ok(found != Found::Missing)
     }
 
     fn scan(

@@ -109,8 +109,8 @@ impl Epoch<'_> {
             }
             _ => {
                 let outcome = session.delete(Key(key));
-                if let Some(found) = self.done(outcome) {
-                    assert_eq!(found, sized(present));
+                if let Some(deleted) = self.done(outcome) {
+                    assert_eq!(deleted, present.is_some());
                     self.expected().remove(&key);
                 }
             }

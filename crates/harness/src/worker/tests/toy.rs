@@ -260,15 +260,15 @@ impl Session for Talk<'_> {
         }
     }
 
-    fn delete(&mut self, key: Key) -> Result<Found> {
+    fn delete(&mut self, key: Key) -> Result<bool> {
         let there = self.store.values().get(&key.0).cloned();
         match (there, self.store.flaw) {
-            (None, _) => Ok(Found::Missing),
+            (None, _) => Ok(false),
             (Some(value), Flaw::LosesDeletes) => {
                 self.put(key, Some(&value))?;
-                Ok(found(Some(&value)))
+                Ok(true)
             }
-            (Some(value), flaw) => {
+            (Some(_), flaw) => {
                 self.put(key, None)?;
                 if flaw == Flaw::DeletesTwo {
                     let next = self.store.values().range(key.0..).next().map(|(k, _)| *k);
@@ -276,7 +276,7 @@ impl Session for Talk<'_> {
                         self.store.values().remove(&next);
                     }
                 }
-                Ok(found(Some(&value)))
+                Ok(true)
             }
         }
     }
