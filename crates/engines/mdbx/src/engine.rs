@@ -21,13 +21,16 @@ type Result<T> = std::result::Result<T, Code>;
 pub(crate) struct Code(c_int);
 
 impl Code {
+    /// Of a commit: libmdbx has aborted the transaction because an operation in it had failed.
+    pub(crate) const UNDONE: Self = Self(ffi::MDBX_RESULT_TRUE);
     pub(crate) const BUSY: Self = Self(ffi::MDBX_BUSY);
     pub(crate) const KEY_EXISTS: Self = Self(ffi::MDBX_KEYEXIST);
     pub(crate) const MAP_FULL: Self = Self(ffi::MDBX_MAP_FULL);
     pub(crate) const NOT_FOUND: Self = Self(ffi::MDBX_NOTFOUND);
 
     fn check(code: c_int) -> Result<()> {
-        // MDBX_RESULT_TRUE is a success with a remark, such as that there was nothing to do.
+        // MDBX_RESULT_TRUE is a success with a remark, such as that there was nothing to do; but
+        // not of a commit.
         if code == ffi::MDBX_SUCCESS || code == ffi::MDBX_RESULT_TRUE {
             Ok(())
         } else {
@@ -278,7 +281,12 @@ impl Transaction<'_> {
         let transaction = ManuallyDrop::new(self);
         // SAFETY: a live transaction, which ends here also if this fails (all errors but that of
         // a foreign thread, which MDBX_NOSTICKYTHREADS and a session's one thread exclude).
-        Code::check(unsafe { ffi::mdbx_txn_commit_ex(transaction.txn, ptr::null_mut()) })
+        let code = unsafe { ffi::mdbx_txn_commit_ex(transaction.txn, ptr::null_mut()) };
+        if code == ffi::MDBX_SUCCESS {
+            Ok(())
+        } else {
+            Err(Code(code))
+        }
     }
 
     fn table(&self, name: &str, flags: ffi::MDBX_db_flags_t) -> Result<Table> {

@@ -40,6 +40,7 @@ fn failed(action: impl Into<String>, code: Code) -> StoreError {
         Code::MAP_FULL => {
             "the database has reached its largest size; raise the setting max_size".to_owned()
         }
+        Code::UNDONE => "the transaction was undone because of an earlier error".to_owned(),
         code => code.to_string(),
     };
     if code == Code::BUSY {

@@ -190,3 +190,19 @@ fn a_database_that_is_full_says_which_setting_helps() {
     assert!(error.to_string().contains("max_size"), "{error}");
     session.insert(Key(1), &[1; 5000]).unwrap();
 }
+
+#[test]
+fn a_transaction_that_an_error_has_undone_is_not_acknowledged() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = create("mdbx:max_size=64MiB", directory.path());
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.begin(Access::Write).unwrap();
+    session.insert(Key(1), b"one").unwrap();
+    let error = session.insert(Key(2), &vec![1; 80 << 20]).unwrap_err();
+    assert!(error.to_string().contains("max_size"), "{error}");
+    let error = session.commit().unwrap_err();
+    assert!(error.to_string().contains("was undone"), "{error}");
+    assert_eq!(session.overwrite(Key(1), b"1").unwrap(), Found::Missing);
+    session.insert(Key(1), b"again").unwrap();
+}
