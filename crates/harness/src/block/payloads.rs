@@ -1,19 +1,29 @@
 //! The values that a block writes.
 
-use super::{Window, steps};
+use super::run::slices;
+use super::{Window, len, steps};
 use crate::HarnessError;
 use crate::dataset::{Dataset, Generator};
-use crate::sequence::{RawStep, Step};
+use crate::sequence::Step;
 use stowplan_model::Action;
 
-/// Prepared values begin on a page.
-const PAYLOAD_ALIGNMENT: usize = 4096;
+/// Prepared values of a page or more begin on one.
+const PAGE: usize = 4096;
+/// Smaller ones begin on a cache line: were each on a page of its own, each would cost a miss of
+/// the TLB, which is no part of what is measured, and a hundred times its memory.
+const CACHE_LINE: usize = 64;
+
+/// Where a value lies that is put behind others which end at `end`.
+fn start_of(end: usize, bytes: usize) -> usize {
+    end.next_multiple_of(if bytes < PAGE { CACHE_LINE } else { PAGE })
+}
 
 /// The values that a window writes.
 pub(crate) enum Payloads<'d> {
     /// None: it reads.
     None,
-    /// Generated beforehand, each on a page boundary as the destination of reads is.
+    /// Generated beforehand, those of a page or more on a page boundary as the destination of
+    /// reads is.
     Prepared(Prepared),
     /// The same; but what is inserted lies in a dataset, as far as that has it.
     Inserting(Prepared, &'d Dataset),
@@ -60,8 +70,9 @@ impl<'d> Payloads<'d> {
             } else {
                 0
             };
-            ranges.push((end, bytes));
-            end += bytes.next_multiple_of(PAYLOAD_ALIGNMENT);
+            let start = start_of(end, bytes);
+            ranges.push((start, bytes));
+            end = start + bytes;
         }
         let memory_error = |error| {
             HarnessError::invalid(format!(
@@ -108,26 +119,33 @@ impl<'d> Payloads<'d> {
     }
 }
 
-/// Cuts a window into parts whose prepared values take no more than `most` bytes of memory each,
-/// one value at least.
-pub(crate) fn parts<'a>(window: &Window<'a>, most: usize) -> Vec<Window<'a>> {
-    let mut parts = Vec::new();
-    for slice in window {
-        let mut rest = *slice;
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let fits = |raw: &&RawStep| {
-                let step = Step::decode(raw);
-                if step.action.puts() {
-                    bytes += (step.bytes as usize).next_multiple_of(PAYLOAD_ALIGNMENT);
-                }
-                bytes <= most
-            };
-            let count = rest.iter().take_while(fits).count().max(1);
-            let (part, after) = rest.split_at(count);
-            parts.push([part, &[][..]]);
-            rest = after;
+/// Cuts a window into parts whose prepared values take no more than `most` bytes of memory each.
+/// Cuts lie only at multiples of `unit` steps, so one unit may take more.
+pub(crate) fn parts<'a>(window: &Window<'a>, most: usize, unit: usize) -> Vec<Window<'a>> {
+    let total = usize::try_from(len(window)).unwrap_or(usize::MAX);
+    let behind = |end: usize, step: Step| {
+        let bytes = step.bytes as usize;
+        if step.action.puts() {
+            start_of(end, bytes) + bytes
+        } else {
+            end
         }
+    };
+    let mut parts = Vec::new();
+    let (mut from, mut to, mut end) = (0, 0, 0);
+    while to < total {
+        let next = total.min(to.saturating_add(unit.max(1)));
+        let more = slices(window, &(to..next));
+        let with_it = steps(&more).fold(end, behind);
+        if with_it > most && from < to {
+            parts.push(slices(window, &(from..to)));
+            (from, end) = (to, 0);
+            continue;
+        }
+        (to, end) = (next, with_it);
+    }
+    if from < total {
+        parts.push(slices(window, &(from..total)));
     }
     parts
 }

@@ -326,7 +326,7 @@ fn each<C: Clock>(
 }
 
 /// Some steps of a window.
-fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> [&'a [RawStep]; 2] {
+pub(super) fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> [&'a [RawStep]; 2] {
     let [first, second] = *window;
     let cut = first.len();
     [

@@ -385,8 +385,13 @@ fn every_page_of_a_lent_value_is_touched() {
     assert!(page_faults() - before >= u64::from(PAGES));
 }
 
+/// Values of a page or more lie on a page boundary, others on a cache line.
+fn well_placed(address: usize, bytes: usize) -> bool {
+    address.is_multiple_of(if bytes < 4096 { 64 } else { 4096 })
+}
+
 #[test]
-fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
+fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
     let generator = generator();
     let steps = generated(&generator, 1..=12);
     let window = [&steps[8..], &steps[..8]];
@@ -400,7 +405,7 @@ fn payloads_are_the_generators_bytes_of_the_version_on_page_boundaries() {
             payload.len() < 8 || !generator.matches(key, 8, payload),
             "versions differ"
         );
-        assert_eq!(payload.as_ptr().addr() % 4096, 0, "key {key}");
+        assert!(well_placed(payload.as_ptr().addr(), payload.len()), "{key}");
     }
 }
 
@@ -426,7 +431,22 @@ fn overwrites_hand_each_key_its_own_payload() {
         keys,
         (1..=20).rev().chain((21..=30).rev()).collect::<Vec<_>>()
     );
-    assert!(session.addresses.iter().all(|address| address % 4096 == 0));
+    let placed = |(address, key): (&usize, &u64)| well_placed(*address, generator.size(*key));
+    assert!(session.addresses.iter().zip(&keys).all(placed));
+}
+
+#[test]
+fn small_payloads_lie_close_together() {
+    let steps: Vec<RawStep> = (1..=200)
+        .map(|key| doing(Action::Overwrite, raw(key, 36)))
+        .collect();
+    let window = [&steps[..], &[]];
+    let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 1).unwrap();
+    let addresses: Vec<usize> = super::steps(&window)
+        .enumerate()
+        .map(|(index, step)| payloads.get(index, &step).as_ptr().addr())
+        .collect();
+    assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] == 64));
 }
 
 #[test]
@@ -444,27 +464,53 @@ fn payloads_drawn_within_the_time_have_their_size_and_differ() {
     assert_ne!(drawn[0][..50], drawn[1][..]);
 }
 
+/// Bytes of memory that the prepared values of a window take.
+fn memory_of(window: &Window<'_>) -> usize {
+    super::steps(window).fold(0, |end, step| {
+        let bytes = step.bytes as usize;
+        end.next_multiple_of(if bytes < 4096 { 64 } else { 4096 }) + bytes
+    })
+}
+
 #[test]
 fn parts_hold_every_step_in_order_and_no_more_memory_than_allowed() {
     let steps: Vec<RawStep> = (1..=40)
         .map(|key| doing(Action::Overwrite, raw(key, 3_000 * key as u32)))
         .collect();
     let window = [&steps[25..], &steps[..25]];
-    let parts = parts(&window, 200_000);
+    let parts = parts(&window, 200_000, 1);
     let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
     assert_eq!(joined, window.concat());
     for part in &parts {
-        let bytes: usize = super::steps(part)
-            .map(|step| (step.bytes as usize).next_multiple_of(4096))
-            .sum();
+        let bytes = memory_of(part);
         assert!(bytes <= 200_000 && len(part) >= 1, "{bytes}");
     }
     assert!(parts.len() > 10);
     assert_eq!(
-        super::parts(&[&steps[39..], &[]], 1).len(),
+        super::parts(&[&steps[39..], &[]], 1, 1).len(),
         1,
         "one fits always"
     );
+    assert!(super::parts(&[&[], &[]], 1, 1).is_empty());
+}
+
+#[test]
+fn parts_are_cut_only_where_a_transaction_ends_and_one_that_is_too_large_stays_whole() {
+    let steps: Vec<RawStep> = (1..=50)
+        .map(|key| doing(Action::Overwrite, raw(key, 16)))
+        .collect();
+    let window = [&steps[..23], &steps[23..]];
+    let lengths = |most, unit| -> Vec<u64> {
+        let parts = parts(&window, most, unit);
+        let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
+        assert_eq!(joined, steps);
+        parts.iter().map(len).collect()
+    };
+    // Each takes a cache line.
+    assert_eq!(lengths(16 * 64, 7), [14, 14, 14, 8]);
+    assert_eq!(lengths(64, 20), [20, 20, 10]);
+    assert_eq!(lengths(64, usize::MAX), [50]);
+    assert_eq!(lengths(64 * 49, 1), [49, 1]);
 }
 
 #[test]

@@ -149,7 +149,8 @@ impl Crew<'_> {
     }
 
     fn parts<'s>(&self, share: &'s Share) -> Vec<Window<'s>> {
-        self.source.parts(&share.timed(), self.shares.len())
+        let threads = self.shares.len();
+        self.source.parts(&share.timed(), self.workload, threads)
     }
 
     /// One thread from its connection to its end.
@@ -189,6 +190,8 @@ impl Crew<'_> {
             BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
         };
         let mut parts = self.parts(share);
+        // Ends its last transaction there, whatever the others still have to do.
+        let last = parts.len();
         parts.resize(rounds, [&[], &[]]);
         let mut payloads = Some(self.source.payloads(
             &parts[0],
@@ -204,7 +207,7 @@ impl Crew<'_> {
         );
         meeting.wait()?;
         let mut step = share.lead_in.len();
-        for (index, part) in parts.iter().enumerate() {
+        for (number, part) in (1..).zip(&parts) {
             let mut payloads = match payloads.take() {
                 Some(payloads) => payloads,
                 None => self.source.payloads(part, &share.versions, step)?,
@@ -213,7 +216,7 @@ impl Crew<'_> {
             meeting.wait()?;
             let cpu = platform::cpu_ns(CpuClock::Thread);
             let start = monotonic_ns();
-            block.part(part, &mut payloads, &mut timing, index + 1 == rounds)?;
+            block.part(part, &mut payloads, &mut timing, number >= last)?;
             let end = monotonic_ns();
             let cpu = platform::cpu_ns(CpuClock::Thread).saturating_sub(cpu);
             spans.push(Span { start, end, cpu });

@@ -87,7 +87,7 @@ impl Work<'_> {
         let Self { job, lead_in, .. } = self;
         let source = &self.source;
         let versions = versions_of(job, self.task, 0, [lead_in, &self.timed]);
-        let parts = source.parts(&self.timed, 1);
+        let parts = source.parts(&self.timed, &job.workload, 1);
         let first = steps_in(lead_in);
         let mut lead_in_payloads = source.payloads(lead_in, &versions, 0)?;
         let first_part = parts.first().unwrap_or(&self.timed);

@@ -164,7 +164,7 @@ impl Work<'_> {
         drain: &mut Drain,
     ) -> Result<Measurement, HarnessError> {
         let versions = versions_of(self.job, self.task, 0, [&[&[], &[]], &self.window]);
-        let parts = self.source.parts(&self.window, 1);
+        let parts = self.source.parts(&self.window, &self.job.workload, 1);
         let first = parts.first().unwrap_or(&self.window);
         let payloads = self.source.payloads(first, &versions, 0)?;
         let effective = connection.effective_settings()?;

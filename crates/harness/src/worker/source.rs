@@ -2,14 +2,15 @@
 
 use super::{Values, dataset_of};
 use crate::HarnessError;
-use crate::block::{self, Payloads, Window, steps};
+use crate::block::{self, Payloads, Window, group_of, steps};
 use crate::dataset::Dataset;
 use crate::sequence::Step;
 use std::collections::HashMap;
-use stowplan_model::{Action, BlockTask, Job, Operation, PayloadSource};
+use stowplan_model::{Action, BlockTask, Job, Operation, PayloadSource, Workload};
 
-/// The most memory that values take which are generated before the clock starts.
-const MOST_PREPARED_BYTES: usize = 128 << 20;
+/// The most memory that values take which are generated before the clock starts. Tests have few
+/// values, and blocks of several parts nevertheless.
+const MOST_PREPARED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 128 << 20 };
 
 /// Where the values come from that a block writes.
 pub(super) enum Source {
@@ -41,11 +42,23 @@ impl Source {
     }
 
     /// A window in parts, between which the clock stands still while values are generated: memory
-    /// stays bounded however much is written. `sharers` threads do so at a time.
-    pub(super) fn parts<'a>(&self, window: &Window<'a>, sharers: usize) -> Vec<Window<'a>> {
+    /// stays bounded however much is written. `threads` do so at a time; where they are several,
+    /// parts end where transactions do: one that is open between two parts could keep another
+    /// thread from reaching the end of its own, and both would wait for ever. What is one
+    /// transaction is then prepared whole.
+    pub(super) fn parts<'a>(
+        &self,
+        window: &Window<'a>,
+        workload: &Workload,
+        threads: usize,
+    ) -> Vec<Window<'a>> {
+        let unit = match threads {
+            0 | 1 => 1,
+            _ => usize::try_from(group_of(workload).max(1)).unwrap_or(usize::MAX),
+        };
         match self {
             Self::Prepared(_) | Self::Inserting(_) => {
-                let parts = block::parts(window, MOST_PREPARED_BYTES / sharers.max(1));
+                let parts = block::parts(window, MOST_PREPARED_BYTES / threads.max(1), unit);
                 if parts.is_empty() {
                     vec![*window]
                 } else {

@@ -48,6 +48,25 @@ fn several_threads_do_together_what_one_would() {
 }
 
 #[test]
+fn writers_that_wait_for_each_other_meet_between_parts_with_no_transaction_open() {
+    let lab = Lab::built("redb");
+    for per in [
+        PerTransaction::Operations(7),
+        PerTransaction::Operations(1),
+        PerTransaction::All,
+    ] {
+        let mut job = lab.reads(BlockKind::Ratio, 0, 0, 600);
+        job.workload.operation = Operation::Overwrite;
+        job.workload.order = AccessOrder::Uniform;
+        job.workload.per_transaction = per;
+        // Of three threads, one has fewer parts than the others.
+        let written = lab.measured(by(3, lab.drawn(job, 600)));
+        assert_eq!(written.operations, 600, "{per}");
+        assert!(lab.overwritten() > 0, "{per}");
+    }
+}
+
+#[test]
 fn values_that_several_threads_overwrite_have_the_version_of_the_last_one() {
     // Without a rename, one thread finds a file that another has just emptied.
     for spec in ["files:write=rename", "sqlite:journal=wal,synchronous=off"] {
