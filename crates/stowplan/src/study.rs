@@ -34,7 +34,8 @@ pub(crate) fn carry_out<S: Steer>(
     steer: impl FnOnce(&Path) -> S,
 ) -> Result<Exit, CliError> {
     if options.dry_run {
-        print(&plan::describe(plan, options.keep));
+        let width = screen::options(false).width;
+        print(&plan::describe(plan, options.keep, width));
         return Ok(Exit::Done);
     }
     let place = options

@@ -32,8 +32,8 @@ pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
 /// In which column the specs begin: behind the longest name, unless that is a very long one.
 fn name_column(plan: &Plan, width: usize) -> usize {
     let names = plan.cells().map(|cell| name_with_role(cell).len());
-    let longest = names.max().unwrap_or(0).clamp(24, 32);
-    3 + longest.min(width / 2)
+    let longest = names.max().unwrap_or(0).min(32);
+    4 + longest.min(width / 2)
 }
 
 /// What all cells have in common, and then each cell with what it has for itself.
@@ -58,8 +58,8 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
         text += &paragraph(&name, &line.join("; "), column, width);
     }
     for (label, reason) in &comparison.not_applicable {
-        let line = format!("{label}: {reason}");
-        text += &paragraph("  not applicable: ", &line, 6, width);
+        let line = format!("  not applicable: {label}: {reason}");
+        text += &paragraph("", &line, 6, width);
     }
     text
 }
@@ -136,8 +136,7 @@ fn minutes(seconds: f64) -> String {
 const BREAKS: [&str; 3] = ["; ", " ", ","];
 
 /// Text behind a head, in lines of at most `width` characters as far as [`BREAKS`] allow; those
-/// after the first are indented. A head that is longer than the indentation, and padded to none,
-/// stands alone.
+/// after the first are indented. A head that does not end with a space has a line of its own.
 fn paragraph(head: &str, text: &str, indent: usize, width: usize) -> String {
     let mut lines = Lines {
         lines: vec![head.to_owned()],
@@ -219,7 +218,7 @@ mod tests {
         );
         assert_eq!(
             paragraph("", "words that are too many; and more", 2, 12),
-            "words that\n  are too\n  many; and\n  more\n"
+            "words that\n  are too\n  many;\n  and more\n"
         );
         assert_eq!(
             paragraph("  a  ", "sqlite:journal=wal,synchronous=off; b", 5, 28),
