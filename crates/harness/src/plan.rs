@@ -15,7 +15,7 @@ use stowplan_analysis::LOOKS;
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
     DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
-    StoreSpec, Study, Workload, suggestion,
+    StoreSpec, Study, Workload, near_miss, suggestion,
 };
 use stowplan_stores::registry::{self, ResolveError, Resolved};
 
@@ -161,31 +161,90 @@ fn without_matrices(study: &Study, only: &[String]) -> Vec<String> {
     only.iter().flat_map(comparisons).collect()
 }
 
+/// Refuses names in `only` that are none, and tells those that are near.
 fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
-    let cells = |spec: &ComparisonSpec| -> Vec<String> {
-        let names = spec.cells.keys();
-        names.map(|cell| format!("{}/{cell}", spec.id)).collect()
-    };
-    let ids = study.comparisons.iter().map(|c| c.id.clone());
-    let known: Vec<String> = ids
-        .chain(study.comparisons.iter().flat_map(cells))
-        .collect();
+    let cells = study.comparisons.iter().flat_map(cell_names);
+    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
+    let comparisons: Vec<String> = study.comparisons.iter().map(|c| c.id.clone()).collect();
+    let known: Vec<String> = matrices.chain(comparisons).chain(cells).collect();
     let Some(name) = only.iter().find(|name| !known.contains(name)) else {
         return Ok(());
     };
-    // The cells of a matrix are too many to list; its comparisons show how they are called.
-    let listed = |spec: &&ComparisonSpec| !study.is_of_matrix(spec);
-    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
-    let known_briefly: Vec<String> = matrices
-        .chain(study.comparisons.iter().map(|c| c.id.clone()))
-        .chain(study.comparisons.iter().filter(listed).flat_map(cells))
-        .collect();
+    let cell = last_part(study, &known, name);
+    let hint = match &cell {
+        Some(cell) => full_name_hint(&study.comparisons, cell),
+        None => suggestion(name, known.iter().map(String::as_str)),
+    };
     Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'{}; known: {}",
+        "--only '{name}' names no comparison or cell of study '{}'{hint}; {}",
         study.name,
-        suggestion(name, known.iter().chain(&known_briefly).map(String::as_str)),
-        known_briefly.join(", ")
+        names_near(study, name, cell.as_deref())
     )))
+}
+
+/// The names of a comparison's cells as `--only` takes them.
+fn cell_names(spec: &ComparisonSpec) -> impl Iterator<Item = String> {
+    let names = spec.cells.keys();
+    names.map(|cell| format!("{}/{cell}", spec.id))
+}
+
+/// The cell of which only the last part was given, perhaps mistyped; nothing where what was given
+/// is near to a name.
+fn last_part(study: &Study, known: &[String], name: &str) -> Option<String> {
+    let cells = || study.comparisons.iter().flat_map(|c| c.cells.keys());
+    if cells().any(|cell| cell == name) {
+        return Some(name.to_owned());
+    }
+    match near_miss(name, known.iter().map(String::as_str)) {
+        Some(_) => None,
+        None => near_miss(name, cells().map(String::as_str)).map(str::to_owned),
+    }
+}
+
+/// The whole name of a cell that some comparisons have.
+fn full_name_hint(comparisons: &[ComparisonSpec], cell: &str) -> String {
+    let having: Vec<&ComparisonSpec> = comparisons
+        .iter()
+        .filter(|c| c.cells.contains_key(cell))
+        .collect();
+    match having[..] {
+        [] => String::new(),
+        [one] => format!("; did you mean '{}/{cell}'?", one.id),
+        [first, ..] => {
+            let id = &first.id;
+            format!("; a cell is called COMPARISON/{cell}, such as '{id}/{cell}'")
+        }
+    }
+}
+
+/// Names to choose from: the cells of the comparison that was given, the comparisons that have the
+/// cell, or all comparisons, with a matrix in place of its own.
+fn names_near(study: &Study, name: &str, cell: Option<&str>) -> String {
+    let given = |c: &&ComparisonSpec| name.split('/').next() == Some(&c.id);
+    if let Some(spec) = study.comparisons.iter().find(given) {
+        let cells: Vec<String> = spec.cells.keys().cloned().collect();
+        return format!("cells of '{}': {}", spec.id, briefly(&cells));
+    }
+    if let Some(cell) = cell {
+        let having = |c: &&ComparisonSpec| c.cells.contains_key(cell);
+        let having = study.comparisons.iter().filter(having);
+        let having: Vec<String> = having.map(|c| c.id.clone()).collect();
+        return format!("comparisons with it: {}", briefly(&having));
+    }
+    let matrices = study.matrices.iter().map(|matrix| matrix.id.clone());
+    let others = study.comparisons.iter().filter(|c| !study.is_of_matrix(c));
+    let all: Vec<String> = matrices.chain(others.map(|c| c.id.clone())).collect();
+    format!("comparisons: {}", briefly(&all))
+}
+
+/// The first ten of some names, and where the others are found.
+fn briefly(names: &[String]) -> String {
+    const SHOWN: usize = 10;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more; --dry-run without --only lists them"),
+    }
 }
 
 /// One comparison with its cells; nothing if the options exclude it.

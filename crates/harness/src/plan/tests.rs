@@ -252,8 +252,48 @@ fn only_takes_what_it_names_and_the_baseline_along() {
 fn only_refuses_an_unknown_name_and_tells_the_nearest() {
     let message = refusal(STUDY, &only(&["read/tre"]));
     assert!(message.contains("did you mean 'read/tree'?"), "{message}");
-    assert!(message.contains("write/lax"), "it lists all: {message}");
-    assert!(refusal(STUDY, &only(&["reed"])).contains("did you mean 'read'?"));
+    let message = refusal(STUDY, &only(&["reed"]));
+    assert!(message.contains("did you mean 'read'?"), "{message}");
+    assert!(
+        message.contains("; comparisons: read, cold, write, "),
+        "{message}"
+    );
+    assert!(
+        !message.contains("read/"),
+        "cells are too many to list: {message}"
+    );
+}
+
+#[test]
+fn only_says_how_a_cell_is_called_that_several_comparisons_have() {
+    let message = refusal(STUDY, &only(&["tree"]));
+    assert!(message.contains("did you mean 'read/tree'?"), "{message}");
+    let message = refusal(STUDY, &only(&["dir"]));
+    assert!(
+        message.contains("a cell is called COMPARISON/dir, such as 'read/dir'"),
+        "{message}"
+    );
+    let message = refusal(STUDY, &only(&["stdoi"]));
+    assert!(message.contains("did you mean 'read/stdio'?"), "{message}");
+}
+
+#[test]
+fn only_lists_the_cells_of_a_comparison_that_has_no_such_cell() {
+    let message = refusal(STUDY, &only(&["write/sqlite"]));
+    assert!(
+        message.ends_with("; cells of 'write': floor, lax, safe"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_list_that_is_long_ends_with_how_many_more_there_are() {
+    let names = |count: u32| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>();
+    assert_eq!(briefly(&names(3)), "1, 2, 3");
+    assert_eq!(
+        briefly(&names(12)),
+        "1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more; --dry-run without --only lists them"
+    );
 }
 
 #[test]
