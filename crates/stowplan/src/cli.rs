@@ -45,7 +45,8 @@ pub(crate) enum Verb {
     Studies,
     /// List the stores, or one store's settings.
     Stores {
-        /// The store.
+        /// The store, or a store spec: what it promises with these settings.
+        #[arg(value_name = "NAME|SPEC")]
         name: Option<String>,
     },
     /// Make a database of random blobs, as SQLite's kvtest does.

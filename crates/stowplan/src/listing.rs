@@ -3,8 +3,9 @@
 use crate::error::{CliError, Exit};
 use crate::screen::{print, wrap};
 use crate::studies;
-use stowplan_model::{Setting, Settings};
-use stowplan_stores::{StoreKind, registry};
+use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
+use stowplan_stores::registry::{self, ResolveError};
+use stowplan_stores::{StoreError, StoreKind};
 
 pub(crate) fn kvtest() -> Result<Exit, CliError> {
     print(&format!("{}\n", crate::kvtest::MAPPING));
@@ -13,29 +14,33 @@ pub(crate) fn kvtest() -> Result<Exit, CliError> {
 
 pub(crate) fn studies() -> Result<Exit, CliError> {
     for study in studies::built_in()? {
-        anstream::println!("{:<16}{}", study.name, study.title);
-        for line in wrap(&study.question, 62) {
-            anstream::println!("{:16}{line}", "");
-        }
+        let mut lines = wrap(&study.title, 62);
+        lines.extend(wrap(&study.question, 62));
         let scales: Vec<&str> = study
             .scales
             .keys()
             .map(String::as_str)
             .chain(["seed"])
             .collect();
-        anstream::println!("{:16}scales: {}", "", scales.join(", "));
+        lines.extend(wrap(&format!("scales: {}", scales.join(", ")), 62));
+        entry(&study.name, &lines);
     }
     anstream::println!(
-        "\nRun one with 'stowplan study NAME'; 'stowplan study NAME --dry-run' shows its cells."
+        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells."
     );
     Ok(Exit::Done)
 }
 
-pub(crate) fn stores(name: Option<&str>) -> Result<Exit, CliError> {
-    match name {
-        Some(name) => describe(registry::find(name)?),
-        None => list(),
-    }
+/// All stores, or the one of a spec (`redb`, `redb:durability=none`).
+pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
+    let Some(spec) = spec else {
+        list();
+        return Ok(Exit::Done);
+    };
+    let spec: StoreSpec = spec
+        .parse()
+        .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
+    describe(&spec)?;
     Ok(Exit::Done)
 }
 
@@ -68,54 +73,163 @@ fn entry(name: &str, lines: &[String]) {
     }
 }
 
-fn describe(kind: &dyn StoreKind) {
-    anstream::println!("{}: {}\n", kind.name(), kind.about());
+fn describe(spec: &StoreSpec) -> Result<(), CliError> {
+    let kind = registry::find(&spec.kind)?;
+    let settings = settings_of(kind, spec)?;
+    let can = capabilities_of(kind, spec, &settings)?;
+    hanging("", &format!("{}: {}", kind.name(), kind.about()));
+    anstream::println!();
     for setting in kind.settings() {
-        anstream::println!("  {}={}", setting.name, setting.default);
+        anstream::println!("  {}", value_line(setting, &settings));
         for line in wrap(&help(setting), 72) {
             anstream::println!("      {line}");
         }
     }
-    if let Ok(settings) = Settings::resolve(kind.settings(), &Default::default())
-        && let Ok(can) = kind.capabilities(&settings)
-    {
-        let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
-        let deliveries: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
-        anstream::println!("\nWith these values:");
-        anstream::println!("  operations   {}", operations.join(", "));
-        anstream::println!("  delivery     {}", deliveries.join(", "));
-        anstream::println!(
-            "  transactions {}",
-            if can.transactions { "yes" } else { "no" }
-        );
-        anstream::println!(
-            "  durability   {} ({})",
-            can.durability,
-            can.durability.class.code()
-        );
-    }
+    describe_capabilities(&can);
     if let Some((name, version)) = kind.engine() {
         anstream::println!("\nEngine:");
         for line in wrap(&format!("{name} {version}"), 76) {
             anstream::println!("  {line}");
         }
     }
-    let example = kind
-        .settings()
-        .iter()
-        .map(|s| format!("{}={}", s.name, s.default))
-        .take(2);
-    anstream::println!(
-        "\nA store spec: {}:{}",
-        kind.name(),
-        example.collect::<Vec<_>>().join(",")
+    // Who gave settings knows how a spec is written.
+    if spec.settings.is_empty() {
+        let example = kind.settings().iter().take(2);
+        let example: Vec<String> = example.map(|s| pair(s, settings.get(s.name))).collect();
+        let example = example.join(",");
+        anstream::println!("\nA store spec: {}:{example}", kind.name());
+    }
+    Ok(())
+}
+
+/// The settings of a spec, with the store's defaults where it says nothing: the memory budget is
+/// a study's, and there is none here.
+fn settings_of(kind: &dyn StoreKind, spec: &StoreSpec) -> Result<Settings, ResolveError> {
+    Settings::resolve(kind.settings(), &spec.settings).map_err(|source| ResolveError::Setting {
+        spec: spec.to_string(),
+        source,
+    })
+}
+
+fn capabilities_of(
+    kind: &dyn StoreKind,
+    spec: &StoreSpec,
+    settings: &Settings,
+) -> Result<Capabilities, ResolveError> {
+    let excluded = |source: StoreError| ResolveError::Excluded {
+        spec: spec.to_string(),
+        source,
+    };
+    kind.capabilities(settings).map_err(excluded)
+}
+
+fn describe_capabilities(can: &Capabilities) {
+    let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
+    let deliveries: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
+    anstream::println!("\nWith these values:");
+    hanging("  operations   ", &operations.join(", "));
+    hanging("  delivery     ", &deliveries.join(", "));
+    hanging(
+        "  transactions ",
+        if can.transactions { "yes" } else { "no" },
     );
+    let durability = &can.durability;
+    let code = durability.class.code();
+    hanging("  durability   ", &format!("{durability} ({code})"));
+}
+
+/// Text behind a head in 80 columns, its further lines below its first.
+fn hanging(head: &str, text: &str) {
+    let mut head = head.to_owned();
+    for line in wrap(text, 80 - head.len().max(2)) {
+        anstream::println!("{head}{line}");
+        head = " ".repeat(head.len().max(2));
+    }
+}
+
+/// `cache=64MiB (default 1GiB)`: the default only where the value is another.
+fn value_line(setting: &Setting, settings: &Settings) -> String {
+    let value = settings.get(setting.name);
+    let default = setting.parse(setting.default).ok();
+    let line = pair(setting, value);
+    match default.filter(|default| Some(default) != value) {
+        Some(default) => format!("{line} (default {})", shown(setting, &default)),
+        None => line,
+    }
+}
+
+/// `name=value`.
+fn pair(setting: &Setting, value: Option<&Value>) -> String {
+    let value = value.map(|value| shown(setting, value));
+    format!("{}={}", setting.name, value.unwrap_or_default())
+}
+
+/// A value as specs have it; a size in the largest unit in which it is a whole number.
+fn shown(setting: &Setting, value: &Value) -> String {
+    match (&setting.kind, value) {
+        (SettingKind::Bytes { .. }, Value::Number(bytes)) => size(*bytes),
+        _ => value.to_string(),
+    }
+}
+
+/// `64KiB`, or `1500` where no binary unit is exact.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value != 0 && value.is_multiple_of(1024) && unit + 1 < UNITS.len() {
+        value /= 1024;
+        unit += 1;
+    }
+    format!("{value}{}", UNITS[unit])
 }
 
 fn help(setting: &Setting) -> String {
     format!(
         "{} ({})",
         setting.help.trim_end_matches('.'),
-        setting.accepts()
+        accepts(setting)
     )
+}
+
+/// What a setting accepts; sizes as they are shown elsewhere here.
+fn accepts(setting: &Setting) -> String {
+    let SettingKind::Bytes {
+        min,
+        max,
+        power_of_two,
+    } = setting.kind
+    else {
+        return setting.accepts();
+    };
+    let power = if power_of_two { ", a power of two" } else { "" };
+    // Nothing has so many bytes: such a limit is that of a number, and none for a user.
+    if max >= i64::MAX.unsigned_abs() {
+        format!("a size of at least {}{power}", size(min))
+    } else {
+        format!("a size from {} to {}{power}", size(min), size(max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::parse_size;
+
+    #[test]
+    fn a_size_is_shown_in_the_largest_unit_that_is_exact_and_reads_back() {
+        for (bytes, expected) in [
+            (0, "0"),
+            (512, "512"),
+            (1_500, "1500"),
+            (4_096, "4KiB"),
+            (33_554_432, "32MiB"),
+            (64 << 30, "64GiB"),
+            (2048 << 40, "2048TiB"),
+            ((1 << 40) - 512, "1099511627264"),
+        ] {
+            assert_eq!(size(bytes), expected);
+            assert_eq!(parse_size(expected), Ok(bytes));
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod ending;
 mod input;
 mod kvtest;
 mod kvtest_run;
+mod listing;
 mod matrix;
 mod report;
 mod run;

@@ -177,7 +177,7 @@ fn stores_and_studies_are_listed() {
     bench
         .run(&["stores", "sqlite"])
         .exits(0)
-        .prints("page_size=4096")
+        .prints("page_size=4KiB")
         .prints("synchronous");
     bench
         .run(&["stores", "sqlit"])

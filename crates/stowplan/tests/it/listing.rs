@@ -1,0 +1,102 @@
+//! What there is, and what would be measured, in lines that fit a terminal of 80 columns.
+
+use crate::bench::{Bench, Finished};
+
+/// The lines that are longer than 80 columns.
+fn too_long(text: &str) -> Vec<&str> {
+    let long = |line: &&str| line.chars().count() > 80;
+    text.lines().filter(long).collect()
+}
+
+/// Runs what must succeed within 80 columns, and returns what it prints.
+#[track_caller]
+fn fits(arguments: &[&str]) -> String {
+    let finished = Bench::new().run(arguments);
+    finished.exits(0);
+    let text = finished.stdout();
+    let long = too_long(&text);
+    assert!(long.is_empty(), "{arguments:?}: {long:#?}");
+    text
+}
+
+/// The first word of each line that is not indented, except the last: that is a hint.
+fn names(text: &str) -> Vec<String> {
+    let entries = text.split("\n\n").next().unwrap_or_default();
+    let heads = entries.lines().filter(|line| !line.starts_with(' '));
+    heads
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn describe(spec: &str) -> Finished {
+    Bench::new().run(&["stores", spec])
+}
+
+#[test]
+fn studies_and_their_dry_runs_fit_80_columns() {
+    let studies = names(&fits(&["studies"]));
+    assert!(studies.len() >= 7, "{studies:?}");
+    for study in &studies {
+        let text = fits(&["study", study, "--dry-run"]);
+        assert!(text.contains("\nneeds about "), "{text}");
+    }
+}
+
+#[test]
+fn stores_and_their_descriptions_fit_80_columns_and_give_sizes_in_one_form() {
+    let list = fits(&["stores"]);
+    let stores = names(&list);
+    assert!(stores.len() >= 8, "{stores:?}");
+    for store in &stores {
+        let finished = describe(store);
+        if finished.stderr().contains("not in this build") {
+            continue;
+        }
+        let text = fits(&["stores", store]);
+        assert!(text.contains("\nWith these values:\n"), "{text}");
+        for setting in ["cache=", "memtable=", "block_size=", "page_size="] {
+            let start = format!("  {setting}");
+            let mut lines = text.lines().filter(|line| line.starts_with(&start));
+            assert!(lines.all(|line| line.ends_with("iB")), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_store_spec_is_described_with_its_own_promise_beside_the_defaults() {
+    describe("redb").exits(0).prints("(D3)\n");
+    describe("redb:durability=none,cache=64MiB")
+        .exits(0)
+        .prints("\n  durability=none (default immediate)\n")
+        .prints("\n  cache=64MiB (default 1GiB)\n")
+        .prints("\n  two_phase=off\n")
+        .prints("  durability   consistent, atomic, delayed (D2)\n");
+}
+
+#[test]
+fn a_store_spec_with_a_mistake_is_answered_as_in_a_study() {
+    describe("redbb").refuses("did you mean 'redb'?");
+    describe("redbb:durability=none").refuses("did you mean 'redb'?");
+    describe("redb:durabilty=none").refuses("did you mean 'durability'?");
+    describe("redb:durability").refuses("name=value");
+}
+
+#[test]
+fn a_dry_run_says_once_what_all_cells_of_a_comparison_share() {
+    let text = fits(&["study", "dbench", "--dry-run"]);
+    let once = "\n  all cells: one transaction per operation;";
+    let comparisons = text.matches(" (baseline) ").count();
+    assert_eq!(text.matches(once).count(), comparisons, "{text}");
+    assert_eq!(text.matches("mix of").count(), comparisons, "{text}");
+}
+
+#[test]
+fn a_cell_that_many_comparisons_have_is_refused_with_how_it_is_called_and_a_short_list() {
+    let finished = Bench::new().run(&["study", "crud", "--only", "redb", "--dry-run"]);
+    finished
+        .refuses("a cell is called COMPARISON/redb, such as '")
+        .refuses(" more; --dry-run without --only lists them");
+    let length = finished.stderr().len();
+    assert!(length < 500, "{length} bytes: {}", finished.stderr());
+}
