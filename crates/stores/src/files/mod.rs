@@ -8,6 +8,8 @@
 //! Threads may add, replace and remove files side by side; of those that add or remove the same one,
 //! one succeeds. Only `write=rename` replaces a value as a whole: with the other two, whoever reads
 //! a value while another thread overwrites it may find it empty, mixed, or of a size that changes.
+//! The same is true of a value that is added: `write=rename` writes it under a temporary name first,
+//! with the other two a process that dies may leave it empty or torn.
 
 pub(crate) mod inspect;
 pub(crate) mod name;

@@ -213,18 +213,15 @@ impl<'s> NamedFiles<'s> {
         if self.size_of_entry(name)?.is_none() {
             return Ok(Found::Missing);
         }
-        let (temporary, file) = self.create_temporary(name)?;
+        let created = self.create_temporary(name);
+        let (temporary, file) =
+            created.map_err(|e| self.error("create a temporary file beside", name, e))?;
+        self.complete(file, &temporary, value)?;
         let root = &self.root;
-        let replaced = self
-            .write_all(&file, &temporary, value)
-            .and_then(|()| self.finish(file, &temporary))
-            .and_then(|()| {
-                rustix::fs::renameat(root, temporary.as_c_str(), root, name.as_c_str())
-                    .map_err(|e| self.error("rename", &temporary, e))
-            });
-        if let Err(error) = replaced {
+        if let Err(errno) = rustix::fs::renameat(root, temporary.as_c_str(), root, name.as_c_str())
+        {
             self.discard(&temporary);
-            return Err(error);
+            return Err(self.error("rename", &temporary, errno));
         }
         if self.store.options.fsync == Fsync::Directory {
             self.sync_directory(&name.directory())?;
@@ -232,7 +229,7 @@ impl<'s> NamedFiles<'s> {
         Ok(Found::Bytes(value.len()))
     }
 
-    fn create_temporary(&self, beside: &Name) -> Result<(Name, OwnedFd)> {
+    fn create_temporary(&self, beside: &Name) -> std::result::Result<(Name, OwnedFd), Errno> {
         loop {
             let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
             let name = beside.temporary(std::process::id(), number);
@@ -240,13 +237,25 @@ impl<'s> NamedFiles<'s> {
                 Ok(file) => return Ok((name, file)),
                 // Left by an earlier process of the same number; not ours to delete.
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(self.error("create", &name, errno)),
+                Err(errno) => return Err(errno),
             }
         }
     }
 
-    /// Removes what could not be completed. The caller already has an error to report, which
-    /// says more than one from here.
+    /// Writes what was just created, and syncs it if the settings say so. What could not be
+    /// completed is removed.
+    fn complete(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
+        let written = self
+            .write_all(&file, name, value)
+            .and_then(|()| self.finish(file, name));
+        if written.is_err() {
+            self.discard(name);
+        }
+        written
+    }
+
+    /// Removes what could not be completed, or has another name now. A caller with an error to
+    /// report has one that says more than one from here.
     fn discard(&self, name: &Name) {
         let _ = rustix::fs::unlinkat(&self.root, name.as_c_str(), AtFlags::empty());
     }
@@ -279,27 +288,88 @@ impl<'s> NamedFiles<'s> {
         Ok(())
     }
 
-    fn create_for_insert(&self, key: Key, name: &Name) -> Result<OwnedFd> {
-        let mut created = self.create(name);
+    /// Creates something in the directory of the file `name`, which is made if it has to be; none
+    /// if it is there already.
+    fn create_in_directory<T>(
+        &self,
+        name: &Name,
+        create: impl Fn() -> std::result::Result<T, Errno>,
+    ) -> Result<Option<T>> {
+        let mut created = create();
         if matches!(created, Err(Errno::NOENT)) && self.store.options.layout == Layout::Tree {
             self.make_directories(name)?;
-            created = self.create(name);
+            created = create();
         }
-        created.map_err(|errno| match errno {
-            Errno::EXIST => StoreError::key_exists(STORE, key),
-            errno => self.error("create", name, errno),
-        })
+        match created {
+            Ok(created) => Ok(Some(created)),
+            Err(Errno::EXIST) => Ok(None),
+            Err(errno) => Err(self.error("create", name, errno)),
+        }
     }
 
-    /// Writes a new file.
+    /// Writes a new file under its own name; says whether there was none.
+    fn insert_directly(&self, name: &Name, value: &[u8]) -> Result<bool> {
+        let Some(file) = self.create_in_directory(name, || self.create(name))? else {
+            return Ok(false);
+        };
+        self.complete(file, name, value).map(|()| true)
+    }
+
+    /// Writes a new file under a temporary name first, so that under its own it is never seen, nor
+    /// left by a crash, but whole; says whether there was none.
+    fn insert_by_rename(&self, name: &Name, value: &[u8]) -> Result<bool> {
+        let created = self.create_in_directory(name, || self.create_temporary(name))?;
+        let Some((temporary, file)) = created else {
+            return Ok(false);
+        };
+        self.complete(file, &temporary, value)?;
+        let Err(errno) = self.rename_to_new(&temporary, name) else {
+            return Ok(true);
+        };
+        self.discard(&temporary);
+        match errno {
+            Errno::EXIST => Ok(false),
+            errno => Err(self.error("rename", &temporary, errno)),
+        }
+    }
+
+    /// Gives a file another name, unless that is taken.
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    fn rename_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
+        let (root, flags) = (&self.root, rustix::fs::RenameFlags::NOREPLACE);
+        match rustix::fs::renameat_with(root, from.as_c_str(), root, to.as_c_str(), flags) {
+            // Not every file system, nor every kernel, can.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.link_to_new(from, to),
+            renamed => renamed,
+        }
+    }
+
+    /// As above, where there is no such call.
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    fn rename_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
+        self.link_to_new(from, to)
+    }
+
+    /// The same in two steps: between them, the file has both names.
+    fn link_to_new(&self, from: &Name, to: &Name) -> std::result::Result<(), Errno> {
+        let (root, none) = (&self.root, AtFlags::empty());
+        rustix::fs::linkat(root, from.as_c_str(), root, to.as_c_str(), none)?;
+        self.discard(from);
+        Ok(())
+    }
+
+    /// Adds a file. With `write=rename` it is there as a whole or not at all, also after a crash,
+    /// as far as the settings sync it; with the others, a crash may leave it empty or torn.
+    ///
+    /// # Errors
+    /// There is such a file, or the file system refuses; then nothing is left behind.
     pub(crate) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
-        let file = self.create_for_insert(key, name)?;
-        let written = self
-            .write_all(&file, name, value)
-            .and_then(|()| self.finish(file, name));
-        if let Err(error) = written {
-            self.discard(name);
-            return Err(error);
+        let added = match self.store.options.write {
+            WriteMode::Truncate | WriteMode::InPlace => self.insert_directly(name, value)?,
+            WriteMode::Rename => self.insert_by_rename(name, value)?,
+        };
+        if !added {
+            return Err(StoreError::key_exists(STORE, key));
         }
         self.finish_name(name)
     }
@@ -333,6 +403,35 @@ mod tests {
     use super::*;
     use crate::StoreKind;
     use stowplan_model::Settings;
+
+    fn rename_store(directory: &std::path::Path) -> FileStore {
+        let given = [("write".to_owned(), "rename".to_owned())].into();
+        let settings = Settings::resolve(Files.settings(), &given).unwrap();
+        let options = Options::from_settings(&settings).unwrap();
+        FileStore::open(directory, options, settings).unwrap()
+    }
+
+    #[test]
+    fn a_file_gets_a_new_name_but_not_a_taken_one_also_where_it_takes_two_steps() {
+        for in_two_steps in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let store = rename_store(directory.path());
+            let files = NamedFiles::new(&store).unwrap();
+            let rename = |from: &Name, to: &Name| match in_two_steps {
+                false => files.rename_to_new(from, to),
+                true => files.link_to_new(from, to),
+            };
+            let names = [1, 2, 3].map(|key| Name::of(Layout::Dir, Key(key)));
+            let [first, second, third] = &names;
+            files.insert(Key(1), first, b"1").unwrap();
+            files.insert(Key(2), second, b"2").unwrap();
+            assert_eq!(rename(first, second), Err(Errno::EXIST));
+            rename(first, third).unwrap();
+            let read = |name: &Name| std::fs::read(directory.path().join(name.as_path())).ok();
+            let expected = [None, Some(b"2".to_vec()), Some(b"1".to_vec())];
+            assert_eq!([read(first), read(second), read(third)], expected);
+        }
+    }
 
     #[test]
     fn a_file_that_changed_size_since_it_announced_it_is_damaged() {

@@ -163,18 +163,58 @@ fn every_write_syncs_what_its_setting_says() {
             session.overwrite(Key(1), b"b").unwrap();
             let syncs = sync_calls().since(&before).fsync;
             assert!(syncs >= least, "{write} {fsync}: {syncs}");
+            let before = sync_calls();
+            session.insert(Key(2), b"a").unwrap();
+            let syncs = sync_calls().since(&before).fsync;
+            assert!(syncs >= least, "insert, {write} {fsync}: {syncs}");
         });
     }
 }
 
 #[test]
 fn an_existing_key_is_not_inserted_again() {
-    with_store(&[], |_, connection| {
+    for write in ["truncate", "in-place", "rename"] {
+        with_store(&[("write", write)], |directory, connection| {
+            let mut session = connection.session().unwrap();
+            session.insert(Key(1), b"a").unwrap();
+            let error = session.insert(Key(1), b"b").unwrap_err();
+            assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
+            assert_eq!(fs::read(directory.join("000001")).unwrap(), b"a");
+            assert_eq!(fs::read_dir(directory).unwrap().count(), 1, "{write}");
+        });
+    }
+}
+
+#[test]
+fn with_renames_a_new_value_is_seen_whole_or_not_at_all() {
+    let value = vec![7; 16 << 20];
+    for layout in ["dir", "tree"] {
+        let directory = tempfile::tempdir().unwrap();
+        let pairs = [("write", "rename"), ("layout", layout)];
+        let store = Files.create(directory.path(), &settings(&pairs)).unwrap();
+        let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
-        session.insert(Key(1), b"a").unwrap();
-        let error = session.insert(Key(1), b"b").unwrap_err();
-        assert!(matches!(error, StoreError::KeyExists { key: 1, .. }));
-    });
+        let mut buffer = Buffer::with_capacity(value.len()).unwrap();
+        std::thread::scope(|scope| {
+            let inserting = scope.spawn(|| {
+                let mut connection = store.connect().unwrap();
+                let mut session = connection.session().unwrap();
+                for key in 1..=10 {
+                    session.insert(Key(key), &value).unwrap();
+                }
+            });
+            for key in 1..=10 {
+                loop {
+                    let all_are_there = inserting.is_finished();
+                    match session.read_into(Key(key), &mut buffer).unwrap() {
+                        Found::Missing => assert!(!all_are_there, "{layout}: {key}"),
+                        Found::Bytes(_) => break,
+                    }
+                }
+                assert!(buffer.bytes() == value, "{layout}: {key}");
+            }
+        });
+    }
 }
 
 #[test]
