@@ -156,10 +156,12 @@ pub trait Session {
     /// The key exists, or the engine or the file system refuses.
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()>;
 
-    /// Adds several values, by one statement where the store has such a thing.
+    /// Adds several values: by one statement where the store has such a thing, and outside a
+    /// transaction with one commit for all of them where it has transactions.
     ///
     /// # Errors
-    /// As [`Self::insert`]; then some of the values may be there.
+    /// As [`Self::insert`]. Then some of the values may be there, but outside a transaction in a
+    /// store that has transactions none is.
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
         rows.iter()
             .try_for_each(|(key, value)| self.insert(*key, value))

@@ -107,6 +107,20 @@ impl<'c> MdbxSession<'c> {
     }
 }
 
+fn insert(
+    form: KeyForm,
+    table: Table,
+    writing: &mut Writing<'_>,
+    key: Key,
+    value: &[u8],
+) -> Result<()> {
+    match writing.put(table, form.bytes(key).as_ref(), value, Put::Add) {
+        Ok(()) => Ok(()),
+        Err(Code::KEY_EXISTS) => Err(StoreError::key_exists(STORE, key)),
+        Err(code) => Err(key_failed("insert", key, code)),
+    }
+}
+
 impl Session for MdbxSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
@@ -148,14 +162,16 @@ impl Session for MdbxSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let bytes = self.form.bytes(key);
-        self.write(
-            |table, writing| match writing.put(table, bytes.as_ref(), value, Put::Add) {
-                Ok(()) => Ok(()),
-                Err(Code::KEY_EXISTS) => Err(StoreError::key_exists(STORE, key)),
-                Err(code) => Err(key_failed("insert", key, code)),
-            },
-        )
+        let form = self.form;
+        self.write(|table, writing| insert(form, table, writing, key, value))
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let form = self.form;
+        self.write(|table, writing| {
+            rows.iter()
+                .try_for_each(|(key, value)| insert(form, table, writing, *key, value))
+        })
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -171,11 +187,13 @@ impl Session for MdbxSession<'_> {
 
     fn delete(&mut self, key: Key) -> Result<bool> {
         let bytes = self.form.bytes(key);
-        self.write(|table, writing| match writing.delete(table, bytes.as_ref()) {
-            Ok(()) => Ok(true),
-            Err(Code::NOT_FOUND) => Ok(false),
-            Err(code) => Err(key_failed("delete", key, code)),
-        })
+        self.write(
+            |table, writing| match writing.delete(table, bytes.as_ref()) {
+                Ok(()) => Ok(true),
+                Err(Code::NOT_FOUND) => Ok(false),
+                Err(code) => Err(key_failed("delete", key, code)),
+            },
+        )
     }
 
     fn scan(

@@ -206,3 +206,17 @@ fn a_transaction_that_an_error_has_undone_is_not_acknowledged() {
     assert_eq!(session.overwrite(Key(1), b"1").unwrap(), Found::Missing);
     session.insert(Key(1), b"again").unwrap();
 }
+
+#[test]
+fn several_values_are_added_by_one_commit_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = create("mdbx", directory.path());
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.insert(Key(3), b"three").unwrap();
+    let rows: [(Key, &[u8]); 3] = [(Key(1), b"1"), (Key(2), b"2"), (Key(3), b"3")];
+    assert!(session.insert_many(&rows).is_err());
+    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
+    session.insert_many(&rows[..2]).unwrap();
+    assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
+}

@@ -111,6 +111,24 @@ fn commit(writing: Writing<'_>) -> Result<()> {
     }
 }
 
+fn insert(
+    form: KeyForm,
+    keyspace: &Keyspace,
+    writing: &mut Writing<'_>,
+    key: Key,
+    value: &[u8],
+) -> Result<()> {
+    let bytes = form.bytes(key);
+    let taken = writing
+        .contains(keyspace, bytes.as_ref())
+        .map_err(|e| key_failed("insert", key, &e))?;
+    if taken {
+        return Err(StoreError::key_exists(STORE, key));
+    }
+    writing.put(keyspace, bytes.as_ref(), value);
+    Ok(())
+}
+
 impl Session for FjallSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
@@ -150,16 +168,15 @@ impl Session for FjallSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let bytes = self.form.bytes(key);
+        let form = self.form;
+        self.write(|keyspace, writing| insert(form, keyspace, writing, key, value))
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let form = self.form;
         self.write(|keyspace, writing| {
-            let taken = writing
-                .contains(keyspace, bytes.as_ref())
-                .map_err(|e| key_failed("insert", key, &e))?;
-            if taken {
-                return Err(StoreError::key_exists(STORE, key));
-            }
-            writing.put(keyspace, bytes.as_ref(), value);
-            Ok(())
+            rows.iter()
+                .try_for_each(|(key, value)| insert(form, keyspace, writing, *key, value))
         })
     }
 
