@@ -16,9 +16,8 @@ pub(crate) struct RocksSession<'c> {
     options: &'c Options,
     reads: ReadOptions,
     writes: WriteOptions,
-    /// Of a transaction of several operations: with a snapshot, so that it fails if what it writes
-    /// was changed since it began, and not only since it wrote it. Otherwise what it read before
-    /// could be out of date.
+    /// Of a transaction of several operations: with a snapshot, from which it reads, and since which
+    /// nobody else may have changed what it reads or writes.
     several: OptimisticTransactionOptions,
     single: OptimisticTransactionOptions,
     /// Nothing after it was dropped.
@@ -29,8 +28,16 @@ pub(crate) struct RocksSession<'c> {
 
 /// The transaction that is open.
 enum Open<'c> {
-    Read(SnapshotWithThreadMode<'c, Database>),
-    Write(Transaction<'c, Database>),
+    Read {
+        /// From the snapshot. Made once: it is an allocation.
+        reads: ReadOptions,
+        snapshot: SnapshotWithThreadMode<'c, Database>,
+    },
+    Write {
+        /// From the snapshot that the transaction has.
+        reads: ReadOptions,
+        transaction: Transaction<'c, Database>,
+    },
 }
 
 /// The column family, if there is one. Apart from the session, so that its transaction can change
@@ -67,50 +74,41 @@ impl<'c> RocksSession<'c> {
         let bytes = self.form.bytes(key);
         match &self.open {
             None => self.database.get_pinned_cf_opt(family, bytes, &self.reads),
-            Some(Open::Read(snapshot)) => snapshot.get_pinned_cf(family, bytes),
-            Some(Open::Write(transaction)) => {
-                transaction.get_pinned_cf_opt(family, bytes, &self.reads)
+            Some(Open::Read { reads, .. }) => self.database.get_pinned_cf_opt(family, bytes, reads),
+            Some(Open::Write { reads, transaction }) => {
+                transaction.get_pinned_for_update_cf_opt(family, bytes, true, reads)
             }
         }
         .map_err(|e| key_failed("read", key, &e))
     }
 
     /// Runs `work` in the transaction that is open, or in one of its own.
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Family<'c>, &Transaction<'c, Database>) -> Result<T>,
-    ) -> Result<T> {
+    fn write<T>(&self, work: impl FnOnce(&Changing<'_, 'c>) -> Result<T>) -> Result<T> {
         let family = table(&self.family)?;
         match &self.open {
-            Some(Open::Write(transaction)) => work(family, transaction),
-            Some(Open::Read(_)) => Err(StoreError::unsupported(
+            Some(Open::Write { reads, transaction }) => work(&Changing {
+                family,
+                transaction,
+                reads,
+                form: self.form,
+            }),
+            Some(Open::Read { .. }) => Err(StoreError::unsupported(
                 STORE,
                 "write",
                 "the transaction was begun for reading only",
             )),
             None => {
                 let transaction = self.transaction(&self.single);
-                let done = work(family, &transaction)?;
+                let done = work(&Changing {
+                    family,
+                    transaction: &transaction,
+                    reads: &self.reads,
+                    form: self.form,
+                })?;
                 commit(transaction)?;
                 Ok(done)
             }
         }
-    }
-
-    /// The size of the value that is to be changed, if it is there. From here on, the commit fails
-    /// if another transaction changes it first. RocksDB has no look-up that leaves the value
-    /// itself unread.
-    fn size(
-        &self,
-        action: &str,
-        family: &Family<'c>,
-        transaction: &Transaction<'c, Database>,
-        key: Key,
-    ) -> Result<Option<usize>> {
-        transaction
-            .get_pinned_for_update_cf_opt(family, self.form.bytes(key), true, &self.reads)
-            .map(|value| value.map(|value| value.len()))
-            .map_err(|e| key_failed(action, key, &e))
     }
 
     fn transaction(&self, options: &OptimisticTransactionOptions) -> Transaction<'c, Database> {
@@ -133,7 +131,7 @@ impl<'c> RocksSession<'c> {
         mut items: DBRawIteratorWithThreadMode<'_, impl DBAccess>,
         from: Key,
         limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<usize> {
         let mut visited = 0;
         items.seek(self.form.bytes(from));
@@ -141,7 +139,7 @@ impl<'c> RocksSession<'c> {
             let Some((key, value)) = items.item() else {
                 break;
             };
-            visit(self.form.key(STORE, key)?, value);
+            visit(key, value)?;
             visited += 1;
             if visited < limit {
                 items.next();
@@ -154,33 +152,100 @@ impl<'c> RocksSession<'c> {
     }
 }
 
+/// Reads from the snapshot that a transaction was begun with, which it keeps until it ends.
+fn snapshot_of(transaction: &Transaction<'_, Database>) -> ReadOptions {
+    let mut reads = ReadOptions::default();
+    reads.set_snapshot(&transaction.snapshot());
+    reads
+}
+
 fn commit(transaction: Transaction<'_, Database>) -> Result<()> {
     transaction.commit().map_err(|e| failed("commit", &e))
+}
+
+/// A transaction that is about to change something.
+struct Changing<'t, 'c> {
+    family: &'t Family<'c>,
+    transaction: &'t Transaction<'c, Database>,
+    reads: &'t ReadOptions,
+    form: KeyForm,
+}
+
+impl Changing<'_, '_> {
+    /// Whether there is a value. From here on, the commit fails if another transaction changes it
+    /// first. RocksDB has no look-up that leaves the value itself unread and is sure; it is not
+    /// copied, though, where it can be pinned.
+    fn contains(&self, action: &str, key: Key) -> Result<bool> {
+        self.transaction
+            .get_pinned_for_update_cf_opt(self.family, self.form.bytes(key), true, self.reads)
+            .map(|value| value.is_some())
+            .map_err(|e| key_failed(action, key, &e))
+    }
+
+    fn put(&self, action: &str, key: Key, value: &[u8]) -> Result<()> {
+        self.transaction
+            .put_cf(self.family, self.form.bytes(key), value)
+            .map_err(|e| key_failed(action, key, &e))
+    }
+
+    fn insert(&self, key: Key, value: &[u8]) -> Result<()> {
+        if self.contains("insert", key)? {
+            return Err(StoreError::key_exists(STORE, key));
+        }
+        self.put("insert", key, value)
+    }
+
+    fn overwrite(&self, key: Key, value: &[u8]) -> Result<Found> {
+        if !self.contains("overwrite", key)? {
+            return Ok(Found::Missing);
+        }
+        self.put("overwrite", key, value)?;
+        Ok(Found::Bytes(value.len()))
+    }
+
+    fn delete(&self, key: Key) -> Result<bool> {
+        if !self.contains("delete", key)? {
+            return Ok(false);
+        }
+        self.transaction
+            .delete_cf(self.family, self.form.bytes(key))
+            .map_err(|e| key_failed("delete", key, &e))?;
+        Ok(true)
+    }
 }
 
 impl Session for RocksSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
         self.without_transaction("begin a transaction")?;
         self.open = Some(match access {
-            Access::Read => Open::Read(self.database.snapshot()),
-            Access::Write => Open::Write(self.transaction(&self.several)),
+            Access::Read => {
+                let snapshot = self.database.snapshot();
+                let mut reads = ReadOptions::default();
+                reads.set_snapshot(&snapshot);
+                Open::Read { reads, snapshot }
+            }
+            Access::Write => {
+                let transaction = self.transaction(&self.several);
+                let reads = snapshot_of(&transaction);
+                Open::Write { reads, transaction }
+            }
         });
         Ok(())
     }
 
     fn commit(&mut self) -> Result<()> {
         match self.open.take() {
-            Some(Open::Write(transaction)) => commit(transaction),
-            Some(Open::Read(_)) | None => Ok(()),
+            Some(Open::Write { transaction, .. }) => commit(transaction),
+            Some(Open::Read { .. }) | None => Ok(()),
         }
     }
 
     fn rollback(&mut self) -> Result<()> {
         match self.open.take() {
-            Some(Open::Write(transaction)) => {
+            Some(Open::Write { transaction, .. }) => {
                 transaction.rollback().map_err(|e| failed("roll back", &e))
             }
-            Some(Open::Read(_)) | None => Ok(()),
+            Some(Open::Read { .. }) | None => Ok(()),
         }
     }
 
@@ -201,40 +266,26 @@ impl Session for RocksSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.write(|family, transaction| {
-            if self.size("insert", family, transaction, key)?.is_some() {
-                return Err(StoreError::key_exists(STORE, key));
-            }
-            transaction
-                .put_cf(family, self.form.bytes(key), value)
-                .map_err(|e| key_failed("insert", key, &e))
+        self.write(|changing| changing.insert(key, value))
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        self.write(|changing| {
+            rows.iter()
+                .try_for_each(|(key, value)| changing.insert(*key, value))
         })
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.write(|family, transaction| {
-            if self.size("overwrite", family, transaction, key)?.is_none() {
-                return Ok(Found::Missing);
-            }
-            transaction
-                .put_cf(family, self.form.bytes(key), value)
-                .map_err(|e| key_failed("overwrite", key, &e))?;
-            Ok(Found::Bytes(value.len()))
-        })
+        self.write(|changing| changing.overwrite(key, value))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        self.write(|family, transaction| {
-            if self.size("delete", family, transaction, key)?.is_none() {
-                return Ok(false);
-            }
-            transaction
-                .delete_cf(family, self.form.bytes(key))
-                .map_err(|e| key_failed("delete", key, &e))?;
-            Ok(true)
-        })
+        self.write(|changing| changing.delete(key))
     }
 
+    /// In a transaction that writes, each key that is shown is one that it has read. RocksDB cannot
+    /// watch a range, so keys that others add meanwhile are not noticed.
     fn scan(
         &mut self,
         from: Key,
@@ -242,13 +293,28 @@ impl Session for RocksSession<'_> {
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
         let family = table(&self.family)?;
+        let form = self.form;
+        let mut show = |key: &[u8], value: &[u8]| {
+            visit(form.key(STORE, key)?, value);
+            Ok(())
+        };
         match &self.open {
-            None => self.visit(self.database.raw_iterator_cf(family), from, limit, visit),
-            Some(Open::Read(snapshot)) => {
-                self.visit(snapshot.raw_iterator_cf(family), from, limit, visit)
+            None => {
+                let items = self.database.raw_iterator_cf(family);
+                self.visit(items, from, limit, &mut show)
             }
-            Some(Open::Write(transaction)) => {
-                self.visit(transaction.raw_iterator_cf(family), from, limit, visit)
+            Some(Open::Read { snapshot, .. }) => {
+                let items = snapshot.raw_iterator_cf(family);
+                self.visit(items, from, limit, &mut show)
+            }
+            Some(Open::Write { reads, transaction }) => {
+                let items = transaction.raw_iterator_cf_opt(family, snapshot_of(transaction));
+                self.visit(items, from, limit, &mut |key, value| {
+                    transaction
+                        .get_pinned_for_update_cf_opt(family, key, true, reads)
+                        .map_err(|e| key_failed("scan from", from, &e))?;
+                    show(key, value)
+                })
             }
         }
     }

@@ -11,7 +11,8 @@ use std::sync::Once;
 use stowplan_model::SettingKind;
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{
-    Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance, sync_calls,
+    Access, Buffer, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance,
+    sync_calls,
 };
 
 const NAME: &str = "rocksdb";
@@ -186,4 +187,77 @@ fn a_sync_of_a_log_that_is_not_there_is_refused() {
     resolved(NAME);
     let error = registry::resolve(&spec, 4 << 20).unwrap_err().to_string();
     assert!(error.contains("use wal=on"), "{error}");
+}
+
+#[test]
+fn several_values_are_added_by_one_commit_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = create("rocksdb:sync=on", directory.path());
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.insert(Key(3), b"three").unwrap();
+    let rows: [(Key, &[u8]); 3] = [(Key(1), b"1"), (Key(2), b"2"), (Key(3), b"3")];
+    assert!(session.insert_many(&rows).is_err());
+    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
+    session.insert_many(&rows[..2]).unwrap();
+    assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
+}
+
+/// Reads key 1 in some way and writes key 2, while another changes key 1.
+fn reads_one_and_writes_two(read: impl Fn(&mut dyn Session) -> Vec<u8>) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = create(NAME, directory.path());
+    let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
+    fill(&mut *first);
+    let before = read(&mut *first);
+    first.begin(Access::Write).unwrap();
+    assert_eq!(read(&mut *first), before);
+    second.overwrite(Key(1), b"changed").unwrap();
+    assert_eq!(read(&mut *first), before);
+    first.overwrite(Key(2), b"from what was read").unwrap();
+    let error = first.commit().unwrap_err();
+    assert!(error.is_conflict(), "{error}");
+    first.begin(Access::Write).unwrap();
+    assert_eq!(read(&mut *first), b"changed");
+    first.overwrite(Key(2), b"again").unwrap();
+    first.commit().unwrap();
+}
+
+#[test]
+fn what_a_transaction_has_read_and_another_changes_is_a_conflict() {
+    reads_one_and_writes_two(|session| {
+        let mut buffer = Buffer::with_capacity(8).unwrap();
+        session.read_into(Key(1), &mut buffer).unwrap();
+        buffer.bytes().to_vec()
+    });
+    reads_one_and_writes_two(|session| {
+        let mut seen = Vec::new();
+        let mut show = |value: &[u8]| seen = value.to_vec();
+        session.read_in_place(Key(1), &mut show).unwrap();
+        seen
+    });
+    reads_one_and_writes_two(|session| {
+        let mut seen = Vec::new();
+        let mut show = |_: Key, value: &[u8]| seen = value.to_vec();
+        session.scan(Key(1), 1, &mut show).unwrap();
+        seen
+    });
+}
+
+#[test]
+fn a_transaction_for_reading_sees_the_state_in_which_it_began() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = create(NAME, directory.path());
+    let (mut reader, mut writer) = (store.connect().unwrap(), store.connect().unwrap());
+    let (mut reader, mut writer) = (reader.session().unwrap(), writer.session().unwrap());
+    fill(&mut *writer);
+    reader.begin(Access::Read).unwrap();
+    writer.overwrite(Key(2), b"new").unwrap();
+    let mut buffer = Buffer::with_capacity(8).unwrap();
+    reader.read_into(Key(2), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), b"second");
+    reader.commit().unwrap();
+    reader.read_into(Key(2), &mut buffer).unwrap();
+    assert_eq!(buffer.bytes(), b"new");
 }
