@@ -207,26 +207,39 @@ impl<'s> NamedFiles<'s> {
         Ok(Found::Bytes(value.len()))
     }
 
-    /// A rename would also create what was missing, hence the look before it.
+    /// A rename would also create what was missing, hence the look before it, during which nobody
+    /// may remove the file. Nobody has to wait while it is written and synced, which takes long.
     fn overwrite_by_rename(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        let _unchanged = self.store.lock_name(name);
-        if self.size_of_entry(name)?.is_none() {
+        if !self.is_there(name)? {
             return Ok(Found::Missing);
         }
         let created = self.create_temporary(name);
         let (temporary, file) =
             created.map_err(|e| self.error("create a temporary file beside", name, e))?;
         self.complete(file, &temporary, value)?;
-        let root = &self.root;
-        if let Err(errno) = rustix::fs::renameat(root, temporary.as_c_str(), root, name.as_c_str())
-        {
+        let replaced = self.rename_over(&temporary, name);
+        if !matches!(replaced, Ok(true)) {
             self.discard(&temporary);
-            return Err(self.error("rename", &temporary, errno));
+        }
+        if !replaced? {
+            return Ok(Found::Missing);
         }
         if self.store.options.fsync == Fsync::Directory {
             self.sync_directory(&name.directory())?;
         }
         Ok(Found::Bytes(value.len()))
+    }
+
+    /// Replaces a file by another; says whether it was still there. If not, both stay as they are.
+    fn rename_over(&self, from: &Name, to: &Name) -> Result<bool> {
+        let _unchanged = self.store.lock_name(to);
+        if !self.is_there(to)? {
+            return Ok(false);
+        }
+        let root = &self.root;
+        rustix::fs::renameat(root, from.as_c_str(), root, to.as_c_str())
+            .map_err(|e| self.error("rename", from, e))?;
+        Ok(true)
     }
 
     fn create_temporary(&self, beside: &Name) -> std::result::Result<(Name, OwnedFd), Errno> {
@@ -260,15 +273,13 @@ impl<'s> NamedFiles<'s> {
         let _ = rustix::fs::unlinkat(&self.root, name.as_c_str(), AtFlags::empty());
     }
 
-    /// The size of a file by its name, in bytes; none if there is no such file.
-    pub(crate) fn size_of_entry(&self, name: &Name) -> Result<Option<usize>> {
+    /// Whether there is a file of this name.
+    fn is_there(&self, name: &Name) -> Result<bool> {
         let root = &self.root;
         match rustix::fs::statat(root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
-                Ok(usize::try_from(stat.st_size).ok())
-            }
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(true),
             Ok(_) => Err(self.error("use as a regular file", name, Errno::INVAL)),
-            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::NOENT) => Ok(false),
             Err(errno) => Err(self.error("stat", name, errno)),
         }
     }

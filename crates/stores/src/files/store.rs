@@ -20,7 +20,8 @@ pub(crate) struct FileStore {
     pub(super) syncs_names: bool,
     settings: Settings,
     /// Held while a file is replaced by a rename or removed, by a number made from its name: a
-    /// rename must not bring back what another thread has removed since it looked.
+    /// rename must not bring back what another thread has removed since it looked. Never held over
+    /// a write or a sync.
     names: [Mutex<()>; 64],
 }
 
