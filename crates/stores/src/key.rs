@@ -123,12 +123,16 @@ fn text(key: Key) -> [u8; KEY_TEXT_BYTES] {
     text
 }
 
-/// The number whose text this is.
+/// The number whose text this is. Scans ask for each row, within the timed window, so nothing is
+/// allocated.
 fn number(bytes: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let digits: String = text.split('-').take(3).collect();
-    let key = gather(u64::from_str_radix(&digits, 16).ok()?);
-    (self::text(Key(key)) == bytes).then_some(key)
+    let mut first_half = bytes.iter().filter(|byte| **byte != b'-').take(16);
+    let scattered = first_half.try_fold(0, |number, byte| {
+        let digit = char::from(*byte).to_digit(16)?;
+        Some(number << 4 | u64::from(digit))
+    })?;
+    let key = gather(scattered);
+    (text(Key(key)) == bytes).then_some(key)
 }
 
 /// A permutation of the 64-bit numbers in which neighbours lie far apart: the finaliser of
