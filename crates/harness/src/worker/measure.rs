@@ -116,15 +116,20 @@ impl Work<'_> {
             source,
             (&versions, first),
         )?;
-        let mut fates = Fates::default();
-        if self.can_be_checked() {
-            fates.add(steps(lead_in).chain(steps(&self.timed)), &versions);
-            self.check(&mut *operator.session, &fates)?;
+        let fates = || {
+            let mut fates = Fates::default();
+            if self.can_be_checked() {
+                fates.add(steps(lead_in).chain(steps(&self.timed)), &versions);
+            }
+            fates
+        };
+        if needs_loading(self.resolved) {
+            self.check(&mut *operator.session, &fates())?;
         }
         drop(operator);
         drain.during(|| connection.close())?;
-        self.settle(&*store, drain)?;
-        self.note_versions(&fates.versions(|_, versions| Ok(versions[0]))?)?;
+        self.settle(store, drain)?;
+        self.read_back(&fates())?;
         timed.measurement.outside.open_ns = open_ns;
         timed.measurement.outside.lead_in_ns = lead_in_ns;
         Ok((timed, residency))
@@ -157,49 +162,48 @@ impl Work<'_> {
             wire.ready(effective.clone())
         };
         let mut timed = crew.run(&mut ready, drain)?;
-        let mut fates = Fates::default();
-        if self.can_be_checked() {
-            for share in &shares {
-                fates.add(share.steps(), &share.versions);
+        let fates = || {
+            let mut fates = Fates::default();
+            if self.can_be_checked() {
+                for share in &shares {
+                    fates.add(share.steps(), &share.versions);
+                }
             }
-        }
-        let versions = self.settle_versions(&*store, kept, &fates, drain)?;
-        self.settle(&*store, drain)?;
-        self.note_versions(&versions)?;
+            fates
+        };
+        let check = |mut connection: Box<dyn Connection + '_>| {
+            self.check(&mut *connection.session()?, &fates())?;
+            Ok::<_, HarnessError>(drain.during(|| connection.close())?)
+        };
+        kept.map(check).transpose()?;
+        self.settle(store, drain)?;
+        self.read_back(&fates())?;
         timed.measurement.outside.open_ns = open_ns;
         Ok((timed, residency))
     }
 
-    /// Checks what nobody can look at later, finds out which of several threads had the last word,
-    /// and closes the connection that was kept.
-    fn settle_versions(
-        &self,
-        store: &dyn Store,
-        kept: Option<Box<dyn Connection + '_>>,
-        fates: &Fates,
-        drain: &mut Drain,
-    ) -> Result<Vec<(u64, u32)>, HarnessError> {
-        let mut connection = match kept {
-            None if !fates.disputed() && !self.checks_itself() => {
-                return fates.versions(|_, versions| Ok(versions[0]));
-            }
-            Some(connection) => connection,
-            None => store.connect()?,
-        };
+    /// After the drain, looks at what is on disk where nobody else will do so or several threads may
+    /// have had the last word, and writes down which versions were given. A store that forgets on
+    /// closing is checked before.
+    fn read_back(&self, fates: &Fates) -> Result<(), HarnessError> {
+        if needs_loading(self.resolved) {
+            return Ok(());
+        }
+        if !fates.disputed() && !self.checks_itself() {
+            return self.note_versions(&fates.versions(|_, versions| Ok(versions[0]))?);
+        }
+        let store = open_store(self.job, self.resolved)?;
+        let mut connection = store.connect()?;
         let mut session = connection.session()?;
         self.check(&mut *session, fates)?;
         let values = Values::of(self.job)?;
-        let mut checker = Checker {
-            buffer: Buffer::with_capacity(bytes_of(&self.timed))?,
-            values: &values,
-            store: self.resolved.kind.name(),
-        };
+        let mut checker = self.checker(&values)?;
         let versions = fates.versions(|step, versions| {
             checker.check_any(&mut *session, Delivery::Copy, step, versions)
         })?;
         drop(session);
-        drain.during(|| connection.close())?;
-        Ok(versions)
+        connection.close()?;
+        self.note_versions(&versions)
     }
 
     /// Opens the first connection; loads what forgets on closing.
@@ -254,16 +258,19 @@ impl Work<'_> {
             return Ok(());
         }
         let values = Values::of(self.job)?;
-        let mut checker = Checker {
-            buffer: Buffer::with_capacity(bytes_of(&self.timed))?,
-            values: &values,
+        fates.check(&mut self.checker(&values)?, session, true)
+    }
+
+    fn checker<'v>(&self, values: &'v Values) -> Result<Checker<'v>, HarnessError> {
+        Ok(Checker {
+            buffer: Buffer::with_capacity(self.capacity()?)?,
+            values,
             store: self.resolved.kind.name(),
-        };
-        fates.check(&mut checker, session, true)
+        })
     }
 
     /// After writes, brings what was written to rest.
-    fn settle(&self, store: &dyn Store, drain: &mut Drain) -> Result<(), HarnessError> {
+    fn settle(&self, store: Box<dyn Store>, drain: &mut Drain) -> Result<(), HarnessError> {
         if self.job.workload.operation.writes() {
             drain.settle(self.job, store)?;
         }
@@ -273,7 +280,7 @@ impl Work<'_> {
     /// Writes down which versions were given.
     fn note_versions(&self, given: &[(u64, u32)]) -> Result<(), HarnessError> {
         match &self.job.versions {
-            Some(path) if self.job.workload.operation.writes() && !needs_loading(self.resolved) => {
+            Some(path) if self.job.workload.operation.writes() => {
                 versions::update(path, given.iter().copied())
             }
             _ => Ok(()),

@@ -18,9 +18,7 @@ use std::hint::black_box;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
-use stowplan_model::{
-    BlockTask, CacheState, FromWorker, Job, Measurement, Operation, WallBreakdown,
-};
+use stowplan_model::{BlockTask, CacheState, FromWorker, Job, Measurement, Operation};
 use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Buffer, Connection, Found, Key, Session, Store};
 
@@ -103,26 +101,13 @@ impl Work<'_> {
             .resolved
             .kind
             .create(&self.place, &self.resolved.settings)?;
-        let (connection, open_ns) = self.fill(&*store)?;
         let mut drain = Drain::default();
         let mut measurement = match self.job.workload.operation {
-            Operation::CreateTable | Operation::DropTable => {
-                self.table(connection, wire, &mut drain)?
-            }
-            _ if self.job.workload.threads > 1 => {
-                self.by_several(&*store, connection, wire, &mut drain)?
-            }
-            _ => self.by_one(connection, wire, &mut drain)?,
+            Operation::CreateTable | Operation::DropTable => self.table(store, wire, &mut drain)?,
+            _ if self.job.workload.threads > 1 => self.by_several(store, wire, &mut drain)?,
+            _ => self.by_one(store, wire, &mut drain)?,
         };
-        drain.settle(self.job, &*store)?;
-        if self.resolved.capabilities.persistent && !self.job.workload.is_about_tables() {
-            measurement.footprint = Some(store.footprint()?);
-        }
-        measurement.outside = WallBreakdown {
-            open_ns,
-            drain_ns: drain.ns,
-            ..measurement.outside
-        };
+        measurement.outside.drain_ns = drain.ns;
         measurement.drain_write_bytes = drain.write_bytes;
         Ok(measurement)
     }
@@ -159,10 +144,11 @@ impl Work<'_> {
 
     fn by_one(
         &self,
-        mut connection: Box<dyn Connection + '_>,
+        store: Box<dyn Store>,
         wire: &mut Wire<'_>,
         drain: &mut Drain,
     ) -> Result<Measurement, HarnessError> {
+        let (mut connection, open_ns) = self.fill(&*store)?;
         let versions = versions_of(self.job, self.task, 0, [&[&[], &[]], &self.window]);
         let parts = self.source.parts(&self.window, &self.job.workload, 1);
         let first = parts.first().unwrap_or(&self.window);
@@ -174,69 +160,122 @@ impl Work<'_> {
             buffer: self.buffer()?,
         };
         wire.ready(effective)?;
-        let timed = operator.time(
+        let mut timed = operator.time(
             self.task.block,
             &parts,
             payloads,
             &self.source,
             (&versions, 0),
         )?;
-        self.check_commits(&timed, &[self.window])?;
-        let mut fates = Fates::default();
-        fates.add(steps(&self.window), &versions);
-        self.check(&mut *operator.session, fates)?;
-        let mut measurement = timed.measurement;
-        measurement.page_fill = operator.session.page_fill()?;
+        timed.measurement.outside.open_ns = open_ns;
+        let fates = || {
+            let mut fates = Fates::default();
+            fates.add(steps(&self.window), &versions);
+            fates
+        };
+        if !self.lasts() {
+            self.examine(&mut *operator.session, fates(), &mut timed.measurement)?;
+        }
         drop(operator);
         drain.during(|| connection.close())?;
+        drain.settle(self.job, store)?;
+        self.check_commits(&timed, &[self.window])?;
+        let mut measurement = timed.measurement;
+        if self.lasts() {
+            self.open_and_examine(fates(), &mut measurement)?;
+        }
         Ok(measurement)
     }
 
     fn by_several(
         &self,
-        store: &dyn Store,
-        connection: Box<dyn Connection + '_>,
+        store: Box<dyn Store>,
         wire: &mut Wire<'_>,
         drain: &mut Drain,
     ) -> Result<Measurement, HarnessError> {
+        let (connection, open_ns) = self.fill(&*store)?;
         let effective = connection.effective_settings()?;
         let kept = keep(self.resolved, connection)?;
         let shares = Share::all(self.job, self.task, [&[&[], &[]], &self.window]);
         let crew = Crew {
-            store,
+            store: &*store,
             workload: &self.job.workload,
             kind: self.task.block,
             source: &self.source,
             shares: &shares,
             capacity: capacity(self.job, bytes_of(&self.window))?,
         };
-        let timed = crew.run(&mut || wire.ready(effective.clone()), drain)?;
+        let mut timed = crew.run(&mut || wire.ready(effective.clone()), drain)?;
+        timed.measurement.outside.open_ns = open_ns;
+        let fates = || {
+            let mut fates = Fates::default();
+            for share in &shares {
+                fates.add(share.steps(), &share.versions);
+            }
+            fates
+        };
+        let examine = |mut connection: Box<dyn Connection + '_>| {
+            let mut session = connection.session()?;
+            self.examine(&mut *session, fates(), &mut timed.measurement)?;
+            drop(session);
+            Ok::<_, HarnessError>(drain.during(|| connection.close())?)
+        };
+        kept.map(examine).transpose()?;
+        drain.settle(self.job, store)?;
         let windows: Vec<Window<'_>> = shares.iter().map(Share::timed).collect();
         self.check_commits(&timed, &windows)?;
-        let mut fates = Fates::default();
-        for share in &shares {
-            fates.add(share.steps(), &share.versions);
-        }
-        let mut connection = match kept {
-            Some(connection) => connection,
-            None => store.connect()?,
-        };
-        let mut session = connection.session()?;
-        self.check(&mut *session, fates)?;
         let mut measurement = timed.measurement;
-        measurement.page_fill = session.page_fill()?;
-        drop(session);
-        drain.during(|| connection.close())?;
+        if self.lasts() {
+            self.open_and_examine(fates(), &mut measurement)?;
+        }
         Ok(measurement)
+    }
+
+    /// Whether what was written can be looked at once the store is closed.
+    fn lasts(&self) -> bool {
+        self.resolved.capabilities.persistent
+    }
+
+    /// Opens the store again, and looks at what is on disk.
+    fn open_and_examine(
+        &self,
+        fates: Fates,
+        measurement: &mut Measurement,
+    ) -> Result<(), HarnessError> {
+        let store = self.open()?;
+        // Before anything is done to it again.
+        measurement.footprint = Some(store.footprint()?);
+        let mut connection = store.connect()?;
+        let mut session = connection.session()?;
+        self.examine(&mut *session, fates, measurement)?;
+        drop(session);
+        Ok(connection.close()?)
+    }
+
+    fn open(&self) -> Result<Box<dyn Store>, HarnessError> {
+        let Resolved { kind, settings, .. } = self.resolved;
+        Ok(kind.open(&self.place, settings)?)
+    }
+
+    fn examine(
+        &self,
+        session: &mut dyn Session,
+        fates: Fates,
+        measurement: &mut Measurement,
+    ) -> Result<(), HarnessError> {
+        self.check(session, fates)?;
+        measurement.page_fill = session.page_fill()?;
+        Ok(())
     }
 
     /// Makes or drops a table. Where one is to be made, the one that a new store has goes first.
     fn table(
         &self,
-        mut connection: Box<dyn Connection + '_>,
+        store: Box<dyn Store>,
         wire: &mut Wire<'_>,
         drain: &mut Drain,
     ) -> Result<Measurement, HarnessError> {
+        let (mut connection, open_ns) = self.fill(&*store)?;
         let effective = connection.effective_settings()?;
         let mut operator = Operator {
             session: connection.session()?,
@@ -249,17 +288,29 @@ impl Work<'_> {
         }
         wire.ready(effective)?;
         let versions = versions_of(self.job, self.task, 0, [&[&[], &[]], &self.window]);
-        let timed = operator.time(
+        let mut timed = operator.time(
             self.task.block,
             &[self.window],
             self.source.payloads(&self.window, &versions, 0)?,
             &self.source,
             (&versions, 0),
         )?;
+        timed.measurement.outside.open_ns = open_ns;
         // Its other operations need not work any more.
         drop(operator);
-        self.check_table(&mut *connection, creates)?;
+        // A store without a table need not open again.
+        let closes_first = creates && self.lasts();
+        if !closes_first {
+            self.check_table(&mut *connection, creates)?;
+        }
         drain.during(|| connection.close())?;
+        drain.settle(self.job, store)?;
+        if closes_first {
+            let store = self.open()?;
+            let mut connection = store.connect()?;
+            self.check_table(&mut *connection, creates)?;
+            connection.close()?;
+        }
         Ok(timed.measurement)
     }
 

@@ -2,6 +2,7 @@
 
 use super::toy::{Flaw, toy};
 use super::*;
+use stowplan_stores::Key;
 use stowplan_stores::registry::Resolved;
 
 pub(super) fn mix(lab: &Lab, order: AccessOrder, mix: Mix, per: u32, steps: u64) -> Job {
@@ -168,6 +169,54 @@ fn a_store_that_loses_what_it_was_told_is_caught_and_nothing_is_left() {
         assert!(nothing_left(&lab), "{flaw:?}");
     }
     played(&job(), &toy(Flaw::None)).unwrap();
+}
+
+#[test]
+fn a_store_that_forgets_at_closing_is_caught_by_opening_it_again() {
+    let lab = Lab::new("flat");
+    for threads in [1, 3] {
+        let mut job = in_round_0(mix(&lab, AccessOrder::Random, EVERYTHING, 1, 44));
+        job.workload.threads = threads;
+        let error = played(&job, &toy(Flaw::ForgetsAtClosing)).unwrap_err();
+        assert!(error.to_string().contains("is missing"), "{error}");
+        assert!(nothing_left(&lab));
+    }
+}
+
+#[test]
+fn overwrites_that_nobody_else_checks_are_read_back_after_closing() {
+    let lab = Lab::new("flat");
+    let cases = [
+        (Flaw::None, 1),
+        (Flaw::None, 3),
+        (Flaw::ForgetsAtClosing, 1),
+        (Flaw::ForgetsAtClosing, 3),
+    ];
+    for (flaw, threads) in cases {
+        let toy = toy(flaw);
+        let store = toy.kind.create(&lab.path("store"), &toy.settings).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        for key in 1..=COUNT {
+            session.insert(Key(key), lab.dataset.value(key)).unwrap();
+        }
+        // This is what it forgets now.
+        session.insert(Key(COUNT + 1), b"the last").unwrap();
+        drop(session);
+        drop(connection);
+        drop(store);
+        let mut job = lab.writes(0, 4, COUNT - 4);
+        job.workload.threads = threads;
+        job.dataset = None;
+        job.versions = None;
+        match (flaw, played(&job, &toy)) {
+            (Flaw::None, done) => assert!(done.is_ok(), "{threads}: {done:?}"),
+            (_, done) => {
+                let error = done.unwrap_err().to_string();
+                assert!(error.contains("40 is damaged: it is missing"), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

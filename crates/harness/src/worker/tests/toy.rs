@@ -1,9 +1,9 @@
-//! A store in memory whose writers are in each other's way, and that can have a flaw.
+//! A store whose writers are in each other's way, and that can have a flaw. Its disk is memory, too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stowplan_model::{
     Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
 };
@@ -22,6 +22,8 @@ pub(super) enum Flaw {
     LosesOverwrites,
     /// It removes the next value as well.
     DeletesTwo,
+    /// It forgets what was written last when it is closed.
+    ForgetsAtClosing,
     /// It commits once more than it is told.
     CommitsMore,
     /// An overwrite or insert of this key fails.
@@ -30,11 +32,22 @@ pub(super) enum Flaw {
     Panics(u64),
 }
 
-pub(super) struct Toy(pub(super) Flaw);
+type Values = BTreeMap<u64, Vec<u8>>;
+
+pub(super) struct Toy {
+    flaw: Flaw,
+    /// What closed stores left, by directory.
+    disk: Disk,
+}
+
+type Disk = Arc<Mutex<BTreeMap<PathBuf, Values>>>;
 
 /// The toy as the registry would give it.
 pub(super) fn toy(flaw: Flaw) -> Resolved {
-    let kind: &'static Toy = Box::leak(Box::new(Toy(flaw)));
+    let kind: &'static Toy = Box::leak(Box::new(Toy {
+        flaw,
+        disk: Disk::default(),
+    }));
     Resolved {
         kind,
         settings: Settings::default(),
@@ -75,30 +88,48 @@ impl StoreKind for Toy {
         })
     }
 
-    fn create(&self, _: &Path, _: &Settings) -> Result<Box<dyn Store>> {
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        self.disk.lock().unwrap().remove(directory);
+        self.open(directory, settings)
+    }
+
+    fn open(&self, directory: &Path, _: &Settings) -> Result<Box<dyn Store>> {
+        let disk = self.disk.lock().unwrap();
+        let values = disk.get(directory).cloned().unwrap_or_default();
         Ok(Box::new(Memory {
-            flaw: self.0,
-            values: Mutex::default(),
+            flaw: self.flaw,
+            disk: Arc::clone(&self.disk),
+            directory: directory.to_owned(),
+            values: Mutex::new(values),
             writer: AtomicBool::new(false),
             commits: AtomicU64::new(0),
         }))
     }
+}
 
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        self.create(directory, settings)
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let mut values = std::mem::take(&mut *self.values());
+        if self.flaw == Flaw::ForgetsAtClosing {
+            values.pop_last();
+        }
+        let mut disk = self.disk.lock().unwrap_or_else(PoisonError::into_inner);
+        disk.insert(self.directory.clone(), values);
     }
 }
 
 struct Memory {
     flaw: Flaw,
-    values: Mutex<BTreeMap<u64, Vec<u8>>>,
+    disk: Disk,
+    directory: PathBuf,
+    values: Mutex<Values>,
     /// Somebody is in a transaction that writes.
     writer: AtomicBool,
     commits: AtomicU64,
 }
 
 impl Memory {
-    fn values(&self) -> MutexGuard<'_, BTreeMap<u64, Vec<u8>>> {
+    fn values(&self) -> MutexGuard<'_, Values> {
         self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
