@@ -44,8 +44,10 @@ pub(crate) fn carry_out<S: Steer>(
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
     plan::require_space(plan, options.keep, place)?;
+    let work = options.work.as_deref().map(work_below).transpose()?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
-    let end = measure(plan, options, &output, &mut steer(&output.result()))?;
+    let work = work.unwrap_or_else(|| output.directory().join("work"));
+    let end = measure(plan, options, work, &output, &mut steer(&output.result()))?;
     let analysis = show(&output.result(), &options.print)?;
     Ok(match end.outcome {
         RunOutcome::Interrupted => Exit::Interrupted,
@@ -85,15 +87,12 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
 fn measure(
     plan: &Plan,
     options: &MeasureOptions,
+    work: PathBuf,
     output: &Output,
     steer: &mut dyn Steer,
 ) -> Result<RunEnd, CliError> {
     let interrupt = Interrupt::on_signals()
         .map_err(CliError::io("watch for Ctrl-C for", output.directory()))?;
-    let work = match &options.work {
-        Some(parent) => work_below(parent)?,
-        None => output.directory().join("work"),
-    };
     disk::create_work_directory(&work)?;
     let run = RunOptions {
         result: output.result(),
