@@ -2,6 +2,7 @@
 
 use crate::{Result, StoreError};
 use std::fmt;
+use std::path::Path;
 use stowplan_model::{Setting, SettingKind, Settings};
 
 /// The key of a value: an integer, as in kvtest. Datasets number their values from 1.
@@ -83,6 +84,42 @@ impl KeyForm {
                 bytes: text(key),
                 len: KEY_TEXT_BYTES,
             },
+        }
+    }
+
+    /// As [`KEY_FORM`] has it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Text => "text",
+        }
+    }
+
+    /// Bytes of each key.
+    fn size(self) -> usize {
+        match self {
+            Self::Integer => 8,
+            Self::Text => KEY_TEXT_BYTES,
+        }
+    }
+
+    /// For engines that would take keys of either form: `first` is the first key, if there is one.
+    ///
+    /// # Errors
+    /// The store at `path` has keys of the other form.
+    pub fn check(self, store: &'static str, path: &Path, first: Option<&[u8]>) -> Result<()> {
+        match first.map(<[u8]>::len) {
+            Some(bytes) if bytes != self.size() => Err(StoreError::Engine {
+                store,
+                action: format!("open {}", path.display()),
+                detail: format!(
+                    "its keys have {bytes} bytes, and key={} {}",
+                    self.word(),
+                    self.size()
+                ),
+            }),
+            _ => Ok(()),
         }
     }
 

@@ -15,6 +15,10 @@ const KEYSPACE: &str = "kv";
 /// How often the engine is asked whether it has come to rest.
 const POLL: Duration = Duration::from_millis(2);
 
+/// So many answers in a row that nothing runs and nothing has ended since mean that it has. fjall
+/// does not tell how many compactions are queued; its workers take the next one at once.
+const QUIET_POLLS: u32 = 25;
+
 pub(super) enum Database {
     SingleWriter(SingleWriterTxDatabase),
     Optimistic(OptimisticTxDatabase),
@@ -81,10 +85,20 @@ impl Database {
 
     /// Writes the memtable to a table, and waits until no flush or compaction is left.
     pub(super) fn settle(&self, keyspace: &Keyspace) -> Result<()> {
-        keyspace.inner().rotate_memtable_and_wait()?;
+        keyspace.inner().rotate_memtable()?;
         let database = self.inner();
-        while database.outstanding_flushes() > 0 || database.active_compactions() > 0 {
+        let (mut quiet, mut before) = (0, database.compactions_completed());
+        while quiet < QUIET_POLLS {
             sleep(POLL);
+            // A worker that fails ends, with its work undone; only a later call tells.
+            database.persist(PersistMode::Buffer)?;
+            let ended = database.compactions_completed();
+            let rests = database.outstanding_flushes() == 0
+                && database.active_compactions() == 0
+                && keyspace.inner().sealed_memtable_count() == 0
+                && ended == before;
+            quiet = if rests { quiet + 1 } else { 0 };
+            before = ended;
         }
         Ok(())
     }
@@ -111,6 +125,15 @@ impl Keyspace {
             Self::SingleWriter(keyspace) => keyspace.inner(),
             Self::Optimistic(keyspace) => keyspace.inner(),
         }
+    }
+}
+
+impl Keyspace {
+    pub(super) fn first_key(&self) -> Result<Option<fjall::UserKey>> {
+        self.inner()
+            .first_key_value()
+            .map(fjall::Guard::key)
+            .transpose()
     }
 }
 

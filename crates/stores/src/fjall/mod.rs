@@ -85,6 +85,9 @@ impl StoreKind for Fjall {
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let store = FjallStore::new(directory, settings);
+        // fjall would open what is there.
+        let path = directory.join(DATABASE);
+        std::fs::create_dir(&path).map_err(StoreError::io("create", &path))?;
         store.with_database(|database| {
             database
                 .make_keyspace(&store.options)
@@ -101,7 +104,16 @@ impl StoreKind for Fjall {
         // fjall would make what is not there.
         let path = directory.join(DATABASE);
         std::fs::metadata(&path).map_err(StoreError::io("open", &path))?;
-        Ok(Box::new(FjallStore::new(directory, settings)))
+        let store = FjallStore::new(directory, settings);
+        store.with_database(|database| {
+            let Some(keyspace) = open_keyspace(database, &store.options)? else {
+                return Ok(());
+            };
+            let first = keyspace.first_key();
+            let first = first.map_err(|e| failed("read the first key", &e))?;
+            store.form.check(STORE, &path, first.as_deref())
+        })?;
+        Ok(Box::new(store))
     }
 }
 

@@ -157,3 +157,56 @@ fn several_values_are_added_by_one_commit_or_not_at_all() {
     session.insert_many(&rows[..2]).unwrap();
     assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
 }
+
+#[test]
+fn a_database_that_is_there_is_not_taken_for_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(store("fjall", directory.path()));
+    let error = KIND.create(directory.path(), &settings("fjall"));
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("cannot create"), "{error}");
+}
+
+#[test]
+fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
+    for (kept, asked, why) in [
+        ("text", "integer", "36 bytes, and key=integer 8"),
+        ("integer", "text", "8 bytes, and key=text 36"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let kept = format!("fjall:key={kept}");
+        let asked = settings(&format!("fjall:key={asked}"));
+        let store = store(&kept, directory.path());
+        KIND.open(directory.path(), &asked).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.insert(Key(1), b"value").unwrap();
+        drop(session);
+        connection.close().unwrap();
+        let error = KIND.open(directory.path(), &asked).err().unwrap();
+        assert!(error.to_string().contains(why), "{error}");
+        KIND.open(directory.path(), &settings(&kept)).unwrap();
+    }
+}
+
+/// Tables of the first level are merged by compactions, which fjall queues after each flush.
+#[test]
+fn after_a_checkpoint_no_compaction_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FjallStore::new(directory.path(), &settings("fjall"));
+    let database = store.get_database().unwrap();
+    let keyspace = database.make_keyspace(&store.options).unwrap();
+    for round in 0..12_u8 {
+        for key in 0..200_u64 {
+            let key = key.to_be_bytes();
+            keyspace.inner().insert(key, [round; 1000]).unwrap();
+        }
+        database.settle(&keyspace).unwrap();
+        let ended = database.inner().compactions_completed();
+        let tables = keyspace.inner().table_count();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(database.inner().compactions_completed(), ended, "{round}");
+        assert_eq!(keyspace.inner().table_count(), tables, "{round}");
+        assert_eq!(keyspace.inner().sealed_memtable_count(), 0, "{round}");
+    }
+}
