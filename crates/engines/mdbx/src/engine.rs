@@ -24,6 +24,7 @@ impl Code {
     /// Of a commit: libmdbx has aborted the transaction because an operation in it had failed.
     pub(crate) const UNDONE: Self = Self(ffi::MDBX_RESULT_TRUE);
     pub(crate) const BUSY: Self = Self(ffi::MDBX_BUSY);
+    pub(crate) const INCOMPATIBLE: Self = Self(ffi::MDBX_INCOMPATIBLE);
     pub(crate) const KEY_EXISTS: Self = Self(ffi::MDBX_KEYEXIST);
     pub(crate) const MAP_FULL: Self = Self(ffi::MDBX_MAP_FULL);
     pub(crate) const NOT_FOUND: Self = Self(ffi::MDBX_NOTFOUND);
@@ -104,6 +105,23 @@ unsafe impl std::marker::Sync for Engine {}
 /// dropped.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table(ffi::MDBX_dbi);
+
+/// The order of the keys in a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Order {
+    /// Numbers of the machine, of one size.
+    Numbers,
+    Bytes,
+}
+
+impl Order {
+    fn flags(self) -> ffi::MDBX_db_flags_t {
+        match self {
+            Self::Numbers => ffi::MDBX_INTEGERKEY,
+            Self::Bytes => ffi::MDBX_DB_DEFAULTS,
+        }
+    }
+}
 
 /// Tables that can be open at the same time, the unnamed one not counted.
 const TABLES: u64 = 4;
@@ -371,9 +389,9 @@ impl<'e> Reading<'e> {
         Ok(Resting(self.0))
     }
 
-    /// The table, if there is one.
-    pub(crate) fn open_table(&self, name: &str) -> Result<Option<Table>> {
-        match self.0.table(name, ffi::MDBX_DB_DEFAULTS) {
+    /// The table, if there is one; [`Code::INCOMPATIBLE`] for one with keys in another order.
+    pub(crate) fn open_table(&self, name: &str, order: Order) -> Result<Option<Table>> {
+        match self.0.table(name, order.flags()) {
             Ok(table) => Ok(Some(table)),
             Err(Code::NOT_FOUND) => Ok(None),
             Err(code) => Err(code),
@@ -453,8 +471,8 @@ impl Writing<'_> {
         Code::check(unsafe { ffi::mdbx_del(self.0.txn, table.0, &raw const key, ptr::null()) })
     }
 
-    pub(crate) fn create_table(&self, name: &str) -> Result<Table> {
-        self.0.table(name, ffi::MDBX_CREATE)
+    pub(crate) fn create_table(&self, name: &str, order: Order) -> Result<Table> {
+        self.0.table(name, ffi::MDBX_CREATE | order.flags())
     }
 
     /// Handles of the table are no more when this is committed.

@@ -6,10 +6,11 @@
 //! measured along.
 
 mod engine;
+mod key;
 mod options;
 mod session;
 
-use engine::{Code, Engine, Table};
+use engine::{Code, Engine, Order, Table};
 use options::{Options, SETTINGS};
 use session::MdbxSession;
 use std::path::{Path, PathBuf};
@@ -101,8 +102,14 @@ impl StoreKind for Mdbx {
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let store = MdbxStore::new(directory, settings)?;
+        // libmdbx would open what is there.
+        let path = directory.join(DATA_FILE);
+        if std::fs::symlink_metadata(&path).is_ok() {
+            let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
+            return Err(StoreError::io("create", &path)(exists));
+        }
         store.with_engine(|engine| {
-            create_table(engine).map_err(|e| failed("create the table", e))?;
+            create_table(engine, store.form).map_err(|e| failed("create the table", e))?;
             Ok(())
         })?;
         Ok(Box::new(store))
@@ -112,27 +119,33 @@ impl StoreKind for Mdbx {
         // libmdbx would make what is not there.
         let path = directory.join(DATA_FILE);
         std::fs::metadata(&path).map_err(StoreError::io("open", &path))?;
-        Ok(Box::new(MdbxStore::new(directory, settings)?))
+        let store = MdbxStore::new(directory, settings)?;
+        store.with_engine(|engine| store.check_keys(engine))?;
+        Ok(Box::new(store))
     }
 }
 
 /// The table, where there is none: made and committed.
-fn create_table(engine: &Engine) -> std::result::Result<Table, Code> {
+fn create_table(engine: &Engine, form: KeyForm) -> std::result::Result<Table, Code> {
     let writing = engine.write()?;
-    let table = writing.create_table(TABLE)?;
+    let table = writing.create_table(TABLE, order(form))?;
     writing.commit()?;
     Ok(table)
 }
 
 /// The table, if there is one.
-fn open_table(engine: &Engine) -> Result<Option<Table>> {
-    let opened = || {
-        let reading = engine.read()?;
-        let table = reading.open_table(TABLE)?;
-        reading.end()?;
-        Ok(table)
-    };
-    opened().map_err(|e| failed("open the table", e))
+fn open_table(engine: &Engine, form: KeyForm) -> std::result::Result<Option<Table>, Code> {
+    let reading = engine.read()?;
+    let table = reading.open_table(TABLE, order(form))?;
+    reading.end()?;
+    Ok(table)
+}
+
+fn order(form: KeyForm) -> Order {
+    match form {
+        KeyForm::Integer => Order::Numbers,
+        KeyForm::Text => Order::Bytes,
+    }
 }
 
 struct MdbxStore {
@@ -150,6 +163,23 @@ impl MdbxStore {
             options: Options::from_settings(settings)?,
             form: KeyForm::of(settings),
         })
+    }
+
+    /// libmdbx keeps with a table in which order its keys are, and there are two.
+    fn check_keys(&self, engine: &Engine) -> Result<()> {
+        match open_table(engine, self.form) {
+            Ok(_) => Ok(()),
+            Err(Code::INCOMPATIBLE) => {
+                let other = match self.form {
+                    KeyForm::Integer => KeyForm::Text,
+                    KeyForm::Text => KeyForm::Integer,
+                };
+                let path = self.directory.join(DATA_FILE);
+                let key = other.bytes(Key(1));
+                self.form.check(STORE, &path, Some(key.as_ref()))
+            }
+            Err(code) => Err(failed("open the table", code)),
+        }
     }
 
     fn get_engine(&self) -> Result<Arc<Engine>> {
@@ -176,9 +206,10 @@ impl MdbxStore {
 impl Store for MdbxStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
         let engine = self.get_engine()?;
+        let table = open_table(&engine, self.form);
         Ok(Box::new(MdbxConnection {
             store: self,
-            table: open_table(&engine)?,
+            table: table.map_err(|e| failed("open the table", e))?,
             engine,
         }))
     }

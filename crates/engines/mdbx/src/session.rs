@@ -1,6 +1,7 @@
 //! Operations on the table.
 
 use crate::engine::{Code, Engine, Put, Reading, Resting, Table, Writing};
+use crate::key::{self, Held};
 use crate::{STORE, create_table, failed};
 use stowplan_stores::{Access, Buffer, Found, Key, KeyForm, Result, Session, StoreError};
 
@@ -51,7 +52,7 @@ impl<'c> MdbxSession<'c> {
     /// Shows the value where it lies in the mapping.
     fn show(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
         let table = self.table()?;
-        let bytes = self.form.bytes(key);
+        let bytes = Held::new(self.form, key);
         let found = |value: std::result::Result<Option<&[u8]>, Code>| match value {
             Ok(Some(value)) => show(value).map(|()| Found::Bytes(value.len())),
             Ok(None) => Ok(Found::Missing),
@@ -114,7 +115,7 @@ fn insert(
     key: Key,
     value: &[u8],
 ) -> Result<()> {
-    match writing.put(table, form.bytes(key).as_ref(), value, Put::Add) {
+    match writing.put(table, Held::new(form, key).as_ref(), value, Put::Add) {
         Ok(()) => Ok(()),
         Err(Code::KEY_EXISTS) => Err(StoreError::key_exists(STORE, key)),
         Err(code) => Err(key_failed("insert", key, code)),
@@ -175,7 +176,7 @@ impl Session for MdbxSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let bytes = self.form.bytes(key);
+        let bytes = Held::new(self.form, key);
         self.write(
             |table, writing| match writing.put(table, bytes.as_ref(), value, Put::Replace) {
                 Ok(()) => Ok(Found::Bytes(value.len())),
@@ -186,7 +187,7 @@ impl Session for MdbxSession<'_> {
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let bytes = self.form.bytes(key);
+        let bytes = Held::new(self.form, key);
         self.write(
             |table, writing| match writing.delete(table, bytes.as_ref()) {
                 Ok(()) => Ok(true),
@@ -208,7 +209,7 @@ impl Session for MdbxSession<'_> {
         let table = self.table()?;
         let form = self.form;
         let (mut visited, mut strange) = (0, None);
-        let mut show = |key: &[u8], value: &[u8]| match form.key(STORE, key) {
+        let mut show = |key: &[u8], value: &[u8]| match key::key(form, key) {
             Ok(key) => {
                 visit(key, value);
                 visited += 1;
@@ -219,7 +220,7 @@ impl Session for MdbxSession<'_> {
                 false
             }
         };
-        let start = form.bytes(from);
+        let start = Held::new(form, from);
         let scanned = match &self.state {
             State::Read(reading) => reading.scan(table, start.as_ref(), &mut show),
             State::Write(writing) => writing.scan(table, start.as_ref(), &mut show),
@@ -237,7 +238,8 @@ impl Session for MdbxSession<'_> {
 
     fn create_table(&mut self) -> Result<()> {
         self.without_transaction("create a table")?;
-        let table = create_table(self.engine).map_err(|e| failed("create the table", e))?;
+        let table =
+            create_table(self.engine, self.form).map_err(|e| failed("create the table", e))?;
         *self.table = Some(table);
         Ok(())
     }

@@ -158,7 +158,13 @@ fn what_was_stored_is_read_by_the_crate_libmdbx() {
             libmdbx::Database::open_with_options(directory.path(), options).unwrap();
         let reading = database.begin_ro_txn().unwrap();
         let table = reading.open_table(Some("kv")).unwrap();
-        let get = |key| -> Option<Vec<u8>> { reading.get(&table, form.bytes(Key(key))).unwrap() };
+        let get = |key: u64| -> Option<Vec<u8>> {
+            match form {
+                KeyForm::Integer => reading.get(&table, key.to_ne_bytes()),
+                KeyForm::Text => reading.get(&table, form.bytes(Key(key))),
+            }
+            .unwrap()
+        };
         assert_eq!(get(1).unwrap(), [7; 5000], "{spec}");
         assert_eq!(get(2).unwrap(), b"second", "{spec}");
         assert_eq!(get(3), None, "{spec}");
@@ -219,4 +225,32 @@ fn several_values_are_added_by_one_commit_or_not_at_all() {
     assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
     session.insert_many(&rows[..2]).unwrap();
     assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
+}
+
+#[test]
+fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
+    for (kept, asked, why) in [
+        ("text", "integer", "36 bytes, and key=integer 8"),
+        ("integer", "text", "8 bytes, and key=text 36"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fill_and_close(&*create(&format!("{NAME}:key={kept}"), directory.path()));
+        let open = |form: &str| {
+            let resolved = resolved(&format!("{NAME}:key={form}"));
+            resolved.kind.open(directory.path(), &resolved.settings)
+        };
+        let error = open(asked).err().unwrap();
+        assert!(error.to_string().contains(why), "{error}");
+        open(kept).unwrap();
+    }
+}
+
+#[test]
+fn a_database_that_is_there_is_not_taken_for_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(create(NAME, directory.path()));
+    let resolved = resolved(NAME);
+    let created = resolved.kind.create(directory.path(), &resolved.settings);
+    let error = created.err().unwrap().to_string();
+    assert!(error.contains("cannot create"), "{error}");
 }
