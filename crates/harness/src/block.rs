@@ -147,6 +147,7 @@ impl<'a> Block<'a> {
             group,
             stop: *stop,
             last,
+            whole: workload.threads > 1,
             open,
             done,
         };

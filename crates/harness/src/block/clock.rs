@@ -68,7 +68,8 @@ impl Latencies {
 pub(super) trait Clock {
     /// An operation has ended.
     fn operation(&mut self, action: Action);
-    /// What lay between, a transaction's beginning or end, belongs to no operation.
+    /// What lay between, a transaction's beginning or end, belongs to no operation. Not told with
+    /// several threads.
     fn resume(&mut self);
 }
 

@@ -32,6 +32,9 @@ pub(super) struct Loop<'a> {
     pub(super) stop: Option<&'a AtomicBool>,
     /// Nothing follows.
     pub(super) last: bool,
+    /// Beginning a transaction belongs to its first operation, committing it to its last one: there
+    /// several threads wait for each other. With one thread both belong to none.
+    pub(super) whole: bool,
     pub(super) open: &'a mut u64,
     pub(super) done: &'a mut Done,
 }
@@ -194,31 +197,12 @@ impl Loop<'_> {
         let begins = *self.open == 0;
         if begins {
             self.session.begin(transaction.access)?;
-            if *untimed == start {
+            if *untimed == start && !self.whole {
                 clock.resume();
             }
         }
         let mut bytes = 0;
-        let window = transaction.window;
-        let ran = match each(
-            self.session,
-            window,
-            &(start..*untimed),
-            &mut NoClock,
-            operation,
-            &mut bytes,
-        ) {
-            Ok(()) => each(
-                self.session,
-                window,
-                &(*untimed..end),
-                clock,
-                operation,
-                &mut bytes,
-            )
-            .inspect_err(|failed| *untimed = failed.index),
-            failed => failed,
-        };
+        let ran = self.steps(transaction, untimed, clock, operation, &mut bytes);
         if let Err(Failed { error, .. }) = ran {
             if error.is_conflict() && begins {
                 self.session.rollback()?;
@@ -230,10 +214,45 @@ impl Loop<'_> {
             *self.open += (end - start) as u64;
             return Ok(());
         }
-        *untimed = end;
         self.commit(transaction.short)?;
+        if self.whole && start < end {
+            clock.operation(action_at(transaction.window, end - 1));
+        }
         self.done.bytes += bytes;
         Ok(())
+    }
+
+    /// The steps of one attempt: those whose time was taken before run again without the clock. Where
+    /// the commit belongs to the last one, its time is left for the caller to take.
+    fn steps<C: Clock>(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        untimed: &mut usize,
+        clock: &mut C,
+        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        bytes: &mut u64,
+    ) -> Result<(), Failed> {
+        let Range { start, end } = transaction.steps;
+        let window = transaction.window;
+        let timed_to = match self.whole && transaction.closes {
+            true => end.saturating_sub(1).max(start),
+            false => end,
+        };
+        let session = &mut *self.session;
+        let again = start..*untimed;
+        each(session, window, &again, &mut NoClock, operation, bytes)?;
+        let timed = *untimed..timed_to;
+        each(session, window, &timed, clock, operation, bytes)
+            .inspect_err(|failed| *untimed = failed.index)?;
+        *untimed = timed_to;
+        each(
+            session,
+            window,
+            &(timed_to..end),
+            &mut NoClock,
+            operation,
+            bytes,
+        )
     }
 
     /// Commits; the time of a last one that is short of operations is told apart.
@@ -333,6 +352,13 @@ pub(super) fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> [&'a [Raw
         &first[range.start.min(cut)..range.end.min(cut)],
         &second[range.start.saturating_sub(cut)..range.end.saturating_sub(cut)],
     ]
+}
+
+/// What a step of a window does.
+fn action_at(window: &Window<'_>, index: usize) -> Action {
+    let [first, second] = *window;
+    let raw = first.get(index).or_else(|| second.get(index - first.len()));
+    raw.map_or(Action::default(), |raw| Step::decode(raw).action)
 }
 
 fn reads(action: Action) -> bool {

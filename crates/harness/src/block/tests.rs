@@ -349,6 +349,49 @@ fn beginning_and_committing_belong_to_no_operation() {
 }
 
 #[test]
+fn of_several_threads_beginning_belongs_to_the_first_operation_and_committing_to_the_last() {
+    let ceremony = Duration::from_millis(40);
+    let (steps, mut workload) = overwrites(PerTransaction::Operations(4));
+    workload.threads = 2;
+    let slow_of = |conflicts: Vec<usize>| {
+        let mut session = Recorder::holding(&steps);
+        session.ceremony = ceremony;
+        session.conflicts = conflicts;
+        let mut latencies = Latencies::new(&workload).unwrap();
+        let timing = Timing::EachOperation(&mut latencies);
+        let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
+        assert_eq!((latencies.all().len(), done.commits), (10, 3));
+        let nanoseconds = u64::try_from(ceremony.as_nanos()).unwrap();
+        let slower = |times: u64| {
+            let all = latencies.all();
+            all.count_between(times * nanoseconds / 1000 * 999, u64::MAX)
+        };
+        [slower(1), slower(3)]
+    };
+    // Three transactions of 4, 4 and 2 operations.
+    assert_eq!(slow_of(vec![]), [6, 0]);
+    // The first commit is refused: the fourth operation bears two commits and another begin.
+    assert_eq!(slow_of(vec![6]), [6, 1]);
+    // The second operation is refused: it bears another begin.
+    assert_eq!(slow_of(vec![3]), [7, 0]);
+}
+
+#[test]
+fn of_several_threads_a_transaction_of_one_step_is_timed_from_begin_to_commit() {
+    let ceremony = Duration::from_millis(40);
+    let (steps, mut workload) = overwrites(PerTransaction::Operations(3));
+    workload.threads = 2;
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = ceremony;
+    let mut latencies = Latencies::new(&workload).unwrap();
+    let timing = Timing::EachOperation(&mut latencies);
+    // The last of ten steps is alone in its transaction.
+    run_on(&mut session, &workload, &[&steps[..5], &steps[5..]], timing).unwrap();
+    assert_eq!(latencies.all().len(), 10);
+    assert!(u128::from(latencies.all().max()) * 1001 / 1000 >= 2 * ceremony.as_nanos());
+}
+
+#[test]
 fn reads_in_place_are_lent_and_never_copied() {
     let steps = some_steps(5);
     let mut session = Recorder::holding(&steps);
