@@ -118,7 +118,9 @@ impl StoreKind for RocksDb {
         // RocksDB would make what is not there.
         let path = directory.join(DATABASE).join("CURRENT");
         std::fs::metadata(&path).map_err(StoreError::io("open", &path))?;
-        Ok(Box::new(RocksStore::new(directory, settings)?))
+        let store = RocksStore::new(directory, settings)?;
+        store.with_database(|database| store.check_keys(database))?;
+        Ok(Box::new(store))
     }
 }
 
@@ -172,6 +174,19 @@ impl RocksStore {
             drop(database);
             Ok(())
         })
+    }
+
+    /// RocksDB would take keys of either form.
+    fn check_keys(&self, database: &Database) -> Result<()> {
+        let Some(family) = database.cf_handle(FAMILY) else {
+            return Ok(());
+        };
+        let mut items = database.raw_iterator_cf(&family);
+        items.seek_to_first();
+        items
+            .status()
+            .map_err(|e| failed("read the first key", &e))?;
+        self.form.check(STORE, &self.path(), items.key())
     }
 
     fn with_database<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {

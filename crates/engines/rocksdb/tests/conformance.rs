@@ -261,3 +261,31 @@ fn a_transaction_for_reading_sees_the_state_in_which_it_began() {
     reader.read_into(Key(2), &mut buffer).unwrap();
     assert_eq!(buffer.bytes(), b"new");
 }
+
+#[test]
+fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
+    for (kept, asked, why) in [
+        ("text", "integer", "36 bytes, and key=integer 8"),
+        ("integer", "text", "8 bytes, and key=text 36"),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        fill_and_close(&*create(&format!("{NAME}:key={kept}"), directory.path()));
+        let open = |form: &str| {
+            let resolved = resolved(&format!("{NAME}:key={form}"));
+            resolved.kind.open(directory.path(), &resolved.settings)
+        };
+        let error = open(asked).err().unwrap();
+        assert!(error.to_string().contains(why), "{error}");
+        open(kept).unwrap();
+    }
+}
+
+#[test]
+fn a_database_that_is_there_is_not_taken_for_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(create(NAME, directory.path()));
+    let resolved = resolved(NAME);
+    let created = resolved.kind.create(directory.path(), &resolved.settings);
+    let error = created.err().unwrap().to_string();
+    assert!(error.contains("cannot create"), "{error}");
+}
