@@ -86,16 +86,22 @@ struct Watched {
     started_unix_ms: u64,
 }
 
-/// Gives up in the name of a thread that panics.
-struct Watch<'a>(&'a Rendezvous, usize);
+/// Gives up in the name of a thread that panics: nobody may wait for it.
+struct Guard<'a> {
+    meeting: &'a Rendezvous,
+    /// Its number, from 1; nothing for the one that watches.
+    thread: Option<usize>,
+}
 
-impl Drop for Watch<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.fail(HarnessError::invalid(format!(
-                "thread {} of the block panicked; stderr says why",
-                self.1
-            )));
+            let thread = match self.thread {
+                Some(number) => format!("thread {number} of the block"),
+                None => "the thread that watches the block".to_owned(),
+            };
+            let message = format!("{thread} panicked; stderr says why");
+            self.meeting.fail(HarnessError::invalid(message));
         }
     }
 }
@@ -116,7 +122,10 @@ impl Crew<'_> {
             for (number, share) in (1..).zip(self.shares) {
                 let meeting = &meeting;
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
-                    let _watch = Watch(meeting, number);
+                    let _guard = Guard {
+                        meeting,
+                        thread: Some(number),
+                    };
                     let member = self.member(share, rounds, meeting);
                     member.map_err(|error| meeting.fail(error)).ok()
                 });
@@ -131,9 +140,15 @@ impl Crew<'_> {
                     }
                 }
             }
+            let _guard = Guard {
+                meeting: &meeting,
+                thread: None,
+            };
             let watched = watch(rounds, &meeting, ready);
             let watched = watched.map_err(|error| meeting.fail(error)).ok();
             let members: Option<Vec<Member>> = drain.during(|| {
+                // Closing waits for this. Why it may fail, the meeting knows.
+                let _ = meeting.wait();
                 let members: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
                 members.into_iter().map(Option::flatten).collect()
             });
@@ -167,6 +182,8 @@ impl Crew<'_> {
             buffer: Buffer::with_capacity(self.capacity)?,
         };
         let member = self.operate(operator, share, rounds, meeting)?;
+        // Closing belongs to the drain, which begins there.
+        meeting.wait()?;
         connection.close()?;
         Ok(member)
     }
@@ -213,6 +230,8 @@ impl Crew<'_> {
                 None => self.source.payloads(part, &share.versions, step)?,
             };
             step += steps_in(part);
+            // All have their values; then what belongs to the process is read, and all go.
+            meeting.wait()?;
             meeting.wait()?;
             let cpu = platform::cpu_ns(CpuClock::Thread);
             let start = monotonic_ns();
@@ -220,6 +239,8 @@ impl Crew<'_> {
             let end = monotonic_ns();
             let cpu = platform::cpu_ns(CpuClock::Thread).saturating_sub(cpu);
             spans.push(Span { start, end, cpu });
+            // All have ended; then it is read again, and all prepare what follows.
+            meeting.wait()?;
             meeting.wait()?;
         }
         let done = block.done();
@@ -277,7 +298,8 @@ impl Crew<'_> {
     }
 }
 
-/// Waits with the threads, and reads what belongs to the process.
+/// Waits with the threads, and reads what belongs to the process: when all have prepared their values
+/// and none has begun, and when all have ended and none goes on.
 fn watch(
     rounds: usize,
     meeting: &Rendezvous,
@@ -290,10 +312,12 @@ fn watch(
     let syncs = stowplan_stores::sync_calls();
     let mut usage: Option<Usage> = None;
     for _ in 0..rounds {
+        meeting.wait()?;
         let begin = accounting.begin();
         meeting.wait()?;
         meeting.wait()?;
         let cost = accounting.end(&begin);
+        meeting.wait()?;
         match &mut usage {
             Some(usage) => *usage += cost,
             None => usage = Some(cost),
@@ -316,4 +340,41 @@ fn wall_ns(members: &[Member]) -> u64 {
         end.saturating_sub(start)
     };
     (0..rounds).map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use stowplan_stores::registry;
+
+    #[test]
+    fn a_panic_before_the_block_begins_ends_its_threads() {
+        let place = tempfile::tempdir().unwrap();
+        let null = registry::resolve(&"null".parse().unwrap(), 0).unwrap();
+        let store = null.kind.create(place.path(), &null.settings).unwrap();
+        let shares: Vec<Share> = (0..3)
+            .map(|thread| Share {
+                lead_in: Vec::new(),
+                timed: vec![Step::reading(1, 1).encode()],
+                versions: Versions::new(1, thread, false, std::iter::empty()),
+            })
+            .collect();
+        let crew = Crew {
+            store: &*store,
+            workload: &Workload::default(),
+            kind: BlockKind::Ratio,
+            source: &Source::Nowhere,
+            shares: &shares,
+            capacity: 1,
+        };
+        let mut drain = Drain::default();
+        let run = AssertUnwindSafe(|| {
+            crew.run(&mut || panic!("by design"), &mut drain)
+                .map(|_| ())
+        });
+        // That it ends at all is what matters.
+        assert!(catch_unwind(run).is_err());
+        crew.run(&mut || Ok(()), &mut drain).map(|_| ()).unwrap();
+    }
 }
