@@ -31,7 +31,7 @@ pub use buffer::Buffer;
 pub use disk::{files_of_tree, footprint_of_tree};
 pub use error::StoreError;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
-pub use shared::Shared;
+pub use shared::{Lent, Shared};
 pub use sqlite::{COMMITS_COUNTED, DATABASE_FILE, randomness};
 pub use store::{Access, Connection, Counters, Found, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};

@@ -3,11 +3,22 @@
 //! its files could not be made cold.
 
 use crate::Result;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// An engine that is open while there are connections. See the module.
 #[derive(Debug)]
 pub struct Shared<T>(Mutex<Weak<T>>);
+
+/// The engine, lent to one connection. If this is dropped instead of given back, and was the last,
+/// the engine is dropped before another can be opened; it then has nobody to tell its errors.
+#[derive(Debug)]
+pub struct Lent<'s, T> {
+    shared: &'s Shared<T>,
+    /// There until this is dropped or given back.
+    engine: ManuallyDrop<Arc<T>>,
+}
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
@@ -26,28 +37,40 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// Those of `open`.
-    pub fn get(&self, open: impl FnOnce() -> Result<T>) -> Result<Arc<T>> {
+    pub fn get(&self, open: impl FnOnce() -> Result<T>) -> Result<Lent<'_, T>> {
         let mut slot = self.lock();
         if let Some(engine) = slot.upgrade() {
-            return Ok(engine);
+            return Ok(self.lent(engine));
         }
         let engine = Arc::new(open()?);
         *slot = Arc::downgrade(&engine);
-        Ok(engine)
+        Ok(self.lent(engine))
     }
 
     /// The engine, if it is open.
-    pub(crate) fn opened(&self) -> Option<Arc<T>> {
-        self.lock().upgrade()
+    pub(crate) fn opened(&self) -> Option<Lent<'_, T>> {
+        let engine = self.lock().upgrade()?;
+        Some(self.lent(engine))
     }
 
     /// Takes it back from one connection; from the last, closes it, before another can be opened.
     ///
     /// # Errors
     /// Those of `close`.
-    pub fn give_back(&self, engine: Arc<T>, close: impl FnOnce(T) -> Result<()>) -> Result<()> {
+    pub fn give_back(
+        &self,
+        engine: Lent<'_, T>,
+        close: impl FnOnce(T) -> Result<()>,
+    ) -> Result<()> {
         let _slot = self.lock();
-        Arc::into_inner(engine).map_or(Ok(()), close)
+        Arc::into_inner(engine.into_engine()).map_or(Ok(()), close)
+    }
+
+    fn lent(&self, engine: Arc<T>) -> Lent<'_, T> {
+        Lent {
+            shared: self,
+            engine: ManuallyDrop::new(engine),
+        }
     }
 
     /// The slot only ever changes as a whole, so one that a panic left is sound.
@@ -56,10 +79,45 @@ impl<T> Shared<T> {
     }
 }
 
+impl<T> Lent<'_, T> {
+    /// Runs `work` if no other connection has the engine, and keeps others from getting it
+    /// meanwhile. `work` must not get or give back one itself.
+    pub fn alone<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        let _slot = self.shared.lock();
+        (Arc::strong_count(&self.engine) == 1).then(work)
+    }
+
+    #[expect(unsafe_code, reason = "the engine leaves something that has a drop")]
+    fn into_engine(self) -> Arc<T> {
+        let mut lent = ManuallyDrop::new(self);
+        // SAFETY: this was not dropped, and is neither used nor dropped from here on.
+        unsafe { ManuallyDrop::take(&mut lent.engine) }
+    }
+}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.engine
+    }
+}
+
+impl<T> Drop for Lent<'_, T> {
+    #[expect(unsafe_code, reason = "the engine is dropped while the slot is locked")]
+    fn drop(&mut self) {
+        let _slot = self.shared.lock();
+        // SAFETY: this is dropped once, and then not used.
+        unsafe { ManuallyDrop::drop(&mut self.engine) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::time::Duration;
 
     #[test]
     fn the_first_opens_and_the_last_closes() {
@@ -84,5 +142,47 @@ mod tests {
         assert_eq!((opened.get(), closed.get()), (1, 1));
         give_back(get().unwrap()).unwrap();
         assert_eq!((opened.get(), closed.get()), (2, 2));
+    }
+
+    /// An engine that counts how many of it are open, and takes its time to close.
+    struct Slow<'c>(&'c AtomicUsize);
+
+    impl Drop for Slow<'_> {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_micros(200));
+            self.0.fetch_sub(1, SeqCst);
+        }
+    }
+
+    #[test]
+    fn one_that_is_dropped_is_closed_before_another_opens() {
+        let open = AtomicUsize::new(0);
+        let shared = Shared::new();
+        let connect_and_drop = || {
+            for _ in 0..100 {
+                let lent = shared.get(|| {
+                    assert_eq!(open.fetch_add(1, SeqCst), 0);
+                    Ok(Slow(&open))
+                });
+                drop(lent.unwrap());
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(connect_and_drop);
+            }
+        });
+        assert_eq!(open.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn only_one_that_is_alone_works_alone() {
+        let shared = Shared::new();
+        let one = shared.get(|| Ok(())).unwrap();
+        assert_eq!(one.alone(|| 1), Some(1));
+        let two = shared.get(|| Ok(())).unwrap();
+        assert_eq!((one.alone(|| 1), two.alone(|| 2)), (None, None));
+        drop(one);
+        assert_eq!(two.alone(|| 2), Some(2));
     }
 }

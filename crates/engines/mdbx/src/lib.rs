@@ -14,10 +14,9 @@ use engine::{Code, Engine, Order, Table};
 use options::{Options, SETTINGS};
 use session::MdbxSession;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 use stowplan_stores::{
-    Connection, Key, KeyForm, Result, Session, Shared, Store, StoreError, StoreKind,
+    Connection, Key, KeyForm, Lent, Result, Session, Shared, Store, StoreError, StoreKind,
     footprint_of_tree,
 };
 
@@ -182,14 +181,14 @@ impl MdbxStore {
         }
     }
 
-    fn get_engine(&self) -> Result<Arc<Engine>> {
+    fn get_engine(&self) -> Result<Lent<'_, Engine>> {
         self.engine.get(|| {
             Engine::open(&self.directory, &self.options)
                 .map_err(|e| failed(format!("open {}", self.directory.display()), e))
         })
     }
 
-    fn give_back(&self, engine: Arc<Engine>) -> Result<()> {
+    fn give_back(&self, engine: Lent<'_, Engine>) -> Result<()> {
         self.engine.give_back(engine, |engine| {
             engine.close().map_err(|e| failed("close", e))
         })
@@ -232,7 +231,7 @@ struct MdbxConnection<'s> {
     store: &'s MdbxStore,
     /// Nothing after it was dropped.
     table: Option<Table>,
-    engine: Arc<Engine>,
+    engine: Lent<'s, Engine>,
 }
 
 impl Connection for MdbxConnection<'_> {

@@ -12,13 +12,12 @@ use rocksdb::{
 };
 use session::RocksSession;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 use stowplan_stores::{
-    Connection, Key, KeyForm, Result, Session, Shared, Store, StoreError, StoreKind, files_of_tree,
-    footprint_of_tree,
+    Connection, Key, KeyForm, Lent, Result, Session, Shared, Store, StoreError, StoreKind,
+    files_of_tree, footprint_of_tree,
 };
 
 const STORE: &str = "rocksdb";
@@ -145,7 +144,7 @@ impl RocksStore {
         self.directory.join(DATABASE)
     }
 
-    fn get_database(&self) -> Result<Arc<Database>> {
+    fn get_database(&self) -> Result<Lent<'_, Database>> {
         self.database.get(|| {
             let path = self.path();
             self.open_database(&path)
@@ -169,7 +168,7 @@ impl RocksStore {
     }
 
     /// Closing writes what has no log to a table; RocksDB keeps an error of that to itself.
-    fn give_back(&self, database: Arc<Database>) -> Result<()> {
+    fn give_back(&self, database: Lent<'_, Database>) -> Result<()> {
         self.database.give_back(database, |database| {
             drop(database);
             Ok(())
@@ -255,7 +254,7 @@ impl Store for RocksStore {
 
 struct RocksConnection<'s> {
     store: &'s RocksStore,
-    database: Arc<Database>,
+    database: Lent<'s, Database>,
 }
 
 impl Connection for RocksConnection<'_> {

@@ -4,13 +4,13 @@ mod database;
 mod options;
 mod session;
 
-use crate::Shared;
-use crate::{Connection, Key, KeyForm, Result, Session, Store, StoreError, StoreKind, disk};
+use crate::{
+    Connection, Key, KeyForm, Lent, Result, Session, Shared, Store, StoreError, StoreKind, disk,
+};
 use database::{Database, Keyspace};
 use options::{ENGINE_VERSION, Options, SETTINGS};
 use session::FjallSession;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 
 const STORE: &str = "fjall";
@@ -134,7 +134,7 @@ impl FjallStore {
         }
     }
 
-    fn get_database(&self) -> Result<Arc<Database>> {
+    fn get_database(&self) -> Result<Lent<'_, Database>> {
         self.database.get(|| {
             let path = self.directory.join(DATABASE);
             Database::open(&path, &self.options)
@@ -143,7 +143,7 @@ impl FjallStore {
     }
 
     /// What was committed is in the journal, so that closing has nothing to report.
-    fn give_back(&self, database: Arc<Database>) -> Result<()> {
+    fn give_back(&self, database: Lent<'_, Database>) -> Result<()> {
         self.database.give_back(database, |database| {
             drop(database);
             Ok(())
@@ -198,7 +198,7 @@ struct FjallConnection<'s> {
     store: &'s FjallStore,
     /// Nothing after it was dropped.
     keyspace: Option<Keyspace>,
-    database: Arc<Database>,
+    database: Lent<'s, Database>,
 }
 
 impl Connection for FjallConnection<'_> {

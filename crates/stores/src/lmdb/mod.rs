@@ -6,7 +6,7 @@ mod form;
 mod options;
 mod session;
 
-use crate::shared::Shared;
+use crate::shared::{Lent, Shared};
 use crate::{Connection, Key, KeyForm, Result, Session, Store, StoreError, StoreKind, disk};
 use ::heed::MdbError;
 use engine::Engine;
@@ -15,7 +15,6 @@ use options::{Options, SETTINGS};
 use session::LmdbSession;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 
 const STORE: &str = "lmdb";
@@ -192,7 +191,7 @@ impl<F: Form> Store for LmdbStore<F> {
 
 struct LmdbConnection<'s, F: Form> {
     store: &'s LmdbStore<F>,
-    engine: Arc<Engine<F>>,
+    engine: Lent<'s, Engine<F>>,
 }
 
 impl<F: Form> Connection for LmdbConnection<'_, F> {

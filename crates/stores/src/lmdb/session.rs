@@ -3,14 +3,14 @@
 use super::engine::Engine;
 use super::form::{Form, Table};
 use super::{STORE, failed, key_failed};
+use crate::shared::Lent;
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use ::heed::{MdbError, PutFlags, RoTxn, RwTxn, WithTls};
 use std::ops::Bound;
-use std::sync::Arc;
 
 pub(super) struct LmdbSession<'c, F: Form> {
     /// Shared with the other connections.
-    engine: &'c Arc<Engine<F>>,
+    engine: &'c Lent<'c, Engine<F>>,
     table: Option<Table<F>>,
     named: bool,
     state: State<'c>,
@@ -24,7 +24,7 @@ enum State<'c> {
 }
 
 impl<'c, F: Form> LmdbSession<'c, F> {
-    pub(super) fn new(engine: &'c Arc<Engine<F>>, named: bool) -> Self {
+    pub(super) fn new(engine: &'c Lent<'c, Engine<F>>, named: bool) -> Self {
         Self {
             engine,
             table: engine.table(),
@@ -92,6 +92,23 @@ impl<'c, F: Form> LmdbSession<'c, F> {
             Ok(true)
         })
         .map(drop)
+    }
+
+    /// Only while this connection has the engine alone.
+    #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
+    fn drop_database(&mut self) -> Result<()> {
+        self.state = State::Idle;
+        let table = self.table()?;
+        let mut transaction = self.begin_write()?;
+        // Gone with the call, whether it succeeds or not.
+        self.table = None;
+        *self.engine.table_mut() = None;
+        // SAFETY: the copies of this handle were those of the engine and of this session, the only
+        // one of the only connection, and both are forgotten; another connection has to wait. The
+        // transaction is new.
+        let removed = unsafe { table.remove(&mut transaction) };
+        removed.map_err(|e| failed("drop the database", &e))?;
+        commit(transaction)
     }
 
     fn no_named(&self, what: &str) -> StoreError {
@@ -250,28 +267,17 @@ impl<F: Form> Session for LmdbSession<'_, F> {
         Ok(())
     }
 
-    #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
     fn drop_table(&mut self) -> Result<()> {
         if !self.named {
             return Err(self.no_named("drop"));
         }
-        if Arc::strong_count(self.engine) > 1 {
-            return Err(StoreError::unsupported(
+        let dropped = self.engine.alone(|| self.drop_database());
+        dropped.unwrap_or_else(|| {
+            Err(StoreError::unsupported(
                 STORE,
                 "drop the database",
                 "another connection may use it; close that first",
-            ));
-        }
-        self.state = State::Idle;
-        let table = self.table()?;
-        let mut transaction = self.begin_write()?;
-        // Gone with the call, whether it succeeds or not.
-        self.table = None;
-        *self.engine.table_mut() = None;
-        // SAFETY: the copies of this handle were those of the engine and of this session, the only
-        // one of the only connection, and both are forgotten. The transaction is new.
-        let removed = unsafe { table.remove(&mut transaction) };
-        removed.map_err(|e| failed("drop the database", &e))?;
-        commit(transaction)
+            ))
+        })
     }
 }

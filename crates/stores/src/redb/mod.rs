@@ -5,7 +5,7 @@ mod options;
 mod session;
 mod writing;
 
-use crate::shared::Shared;
+use crate::shared::{Lent, Shared};
 use crate::{Connection, Key, KeyForm, Result, Session, Store, StoreError, StoreKind, disk};
 use ::redb::{Database, ReadableDatabase, TableError};
 use form::{Form, Integer, Text};
@@ -14,7 +14,6 @@ use session::RedbSession;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings, Value};
 
 const STORE: &str = "redb";
@@ -217,7 +216,7 @@ impl Store for RedbStore {
 
 struct RedbConnection<'s> {
     store: &'s RedbStore,
-    database: Arc<Database>,
+    database: Lent<'s, Database>,
 }
 
 impl Connection for RedbConnection<'_> {
