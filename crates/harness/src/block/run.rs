@@ -286,8 +286,9 @@ impl Loop<'_> {
         };
         let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
         let group = self.group.max(1);
+        let most = window.iter().map(|part| part.len()).max().unwrap_or(0);
         // Made once: between two statements nothing is allocated.
-        let mut values: Vec<(Key, &[u8])> = Vec::with_capacity(rows);
+        let mut values: Vec<(Key, &[u8])> = Vec::with_capacity(rows.min(most));
         for part in window {
             for chunk in part.chunks(rows) {
                 if group > 1 && *self.open == 0 {
