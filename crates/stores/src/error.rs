@@ -5,6 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// Why a store without a table can do nothing.
+const NO_TABLE: &str = "its table was dropped; create it first";
+
 /// One clear line: what, which one, and where it helps the next step.
 #[derive(Debug, Error)]
 pub enum StoreError {
@@ -93,6 +96,18 @@ impl StoreError {
         matches!(self, Self::Conflict { .. })
     }
 
+    /// Whether it says that there is no table: by [`Self::no_table`], in the words of SQLite, or because
+    /// the directory that is the table is gone.
+    #[must_use]
+    pub fn is_no_table(&self) -> bool {
+        match self {
+            Self::Unsupported { why, .. } => why == NO_TABLE,
+            Self::Engine { detail, .. } => detail.contains("no such table"),
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     /// The same from `store`, which is built on the store that it came from.
     #[must_use]
     pub fn of(mut self, store: &'static str) -> Self {
@@ -138,7 +153,7 @@ impl StoreError {
     /// The table was dropped, and not made again.
     #[must_use]
     pub fn no_table(store: &'static str, what: impl Into<String>) -> Self {
-        Self::unsupported(store, what, "its table was dropped; create it first")
+        Self::unsupported(store, what, NO_TABLE)
     }
 
     /// The system has no memory left.

@@ -326,8 +326,8 @@ impl Work<'_> {
             .and_then(|mut session| session.read_into(Key(1), &mut buffer));
         let (done, wrong) = match first {
             Ok(Found::Missing) => return Ok(()),
-            Err(_) if !creates => return Ok(()),
-            Err(error) if creates => return Err(error.into()),
+            Err(error) if !creates && error.is_no_table() => return Ok(()),
+            Err(error) => return Err(error.into()),
             _ if creates => ("made", "is not empty"),
             _ => ("dropped", "is still there"),
         };

@@ -152,6 +152,28 @@ fn a_table_is_made_and_dropped_once() {
 }
 
 #[test]
+fn only_the_lack_of_a_table_proves_that_it_was_dropped() {
+    let lab = Lab::new("flat");
+    let mut job = lab.reads(BlockKind::Ratio, 0, 0, 1);
+    job.workload.operation = Operation::DropTable;
+    let job = lab.drawn(job, 1);
+    played(&job, &toy(Flaw::None)).unwrap();
+    let error = played(&job, &toy(Flaw::BreaksWithoutTable)).unwrap_err();
+    assert!(error.to_string().contains("by design"), "{error}");
+    assert!(nothing_left(&lab));
+}
+
+#[test]
+fn more_rows_per_statement_than_there_are_rows_take_no_memory() {
+    let lab = Lab::new("sqlite:synchronous=off");
+    let mut job = lab.writes(0, 0, COUNT);
+    job.workload.operation = Operation::Insert;
+    job.workload.rows_per_statement = Some(u32::MAX);
+    let block = lab.measured(in_round_0(lab.drawn(job, COUNT)));
+    assert_eq!((block.operations, block.commits), (COUNT, 1));
+}
+
+#[test]
 fn a_store_that_loses_what_it_was_told_is_caught_and_nothing_is_left() {
     let lab = Lab::new("flat");
     let job = || in_round_0(mix(&lab, AccessOrder::Random, EVERYTHING, 1, 44));

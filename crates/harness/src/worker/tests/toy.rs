@@ -26,6 +26,8 @@ pub(super) enum Flaw {
     ForgetsAtClosing,
     /// It commits once more than it is told.
     CommitsMore,
+    /// Once its table was dropped, it fails in a way that has nothing to do with that.
+    BreaksWithoutTable,
     /// An overwrite or insert of this key fails.
     Fails(u64),
     /// The same panics.
@@ -101,6 +103,7 @@ impl StoreKind for Toy {
             disk: Arc::clone(&self.disk),
             directory: directory.to_owned(),
             values: Mutex::new(values),
+            without_table: AtomicBool::new(false),
             writer: AtomicBool::new(false),
             commits: AtomicU64::new(0),
         }))
@@ -123,6 +126,7 @@ struct Memory {
     disk: Disk,
     directory: PathBuf,
     values: Mutex<Values>,
+    without_table: AtomicBool,
     /// Somebody is in a transaction that writes.
     writer: AtomicBool,
     commits: AtomicU64,
@@ -251,6 +255,12 @@ impl Session for Talk<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        if self.store.without_table.load(Ordering::SeqCst) {
+            return Err(match self.store.flaw {
+                Flaw::BreaksWithoutTable => StoreError::damaged("toy", key, "by design"),
+                _ => StoreError::no_table("toy", "read"),
+            });
+        }
         let values = self.store.values();
         if let Some(value) = values.get(&key.0) {
             buffer.copy_from(value)?;
@@ -321,6 +331,18 @@ impl Session for Talk<'_> {
         let values = self.store.values();
         let some = values.range(from.0..).take(limit);
         Ok(some.map(|(key, value)| visit(Key(*key), value)).count())
+    }
+
+    fn create_table(&mut self) -> Result<()> {
+        self.store.without_table.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn drop_table(&mut self) -> Result<()> {
+        self.store.values().clear();
+        self.store.without_table.store(true, Ordering::SeqCst);
+        self.commits += 1;
+        Ok(())
     }
 
     fn counters(&mut self) -> Result<Counters> {
