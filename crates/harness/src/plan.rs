@@ -8,6 +8,7 @@ pub use text::describe;
 pub(crate) use uses::Uses;
 
 use crate::random::scatter_all;
+use crate::runner::BlockSize;
 use crate::{HarnessError, disk, environment, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -591,15 +592,18 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub fn needs(plan: &Plan, keep: bool) -> Needs {
     let uses = Uses::of(&plan.comparisons);
-    let everything = room(plan, |_| true, |_| true);
-    let during = |index| {
+    let sequences = |comparison| sequences_bytes(plan, comparison);
+    let largest_sequences = plan.comparisons.iter().map(sequences).max().unwrap_or(0);
+    let everything = room(plan, |_| true, |_| true).saturating_add(largest_sequences);
+    let during = |(index, comparison)| {
         room(
             plan,
             |name| uses.dataset_exists(name, index),
             |cell| uses.instance_exists(cell, index),
         )
+        .saturating_add(sequences(comparison))
     };
-    let most_at_a_time = (0..plan.comparisons.len()).map(during).max();
+    let most_at_a_time = plan.comparisons.iter().enumerate().map(during).max();
     let preparing = everything as f64 / 250e6;
     Needs {
         disk_bytes: if keep {
@@ -632,6 +636,29 @@ fn room(
         .map(|name| dataset_bytes(plan, name))
         .chain(built)
         .fold(0, u64::saturating_add)
+}
+
+/// Bytes of the sequences of a comparison, one for each order, and of one that is being written while
+/// the one of the round before is there. Those of the next comparison take their place.
+fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
+    let mut largest: BTreeMap<&str, u64> = BTreeMap::new();
+    for cell in &comparison.cells {
+        let workload = &cell.workload;
+        let count = plan
+            .datasets
+            .get(&cell.dataset)
+            .map_or(0, |spec| spec.count);
+        let steps = if workload.order.repeats() || workload.changes_keys() {
+            BlockSize::most_steps(cell, count, plan.study.memory_budget)
+        } else {
+            count
+        };
+        let bytes = steps.saturating_mul(sequence::RECORD_BYTES as u64);
+        let of_order = largest.entry(workload.order.name()).or_default();
+        *of_order = bytes.max(*of_order);
+    }
+    let one_more = largest.values().max().copied().unwrap_or(0);
+    largest.into_values().fold(one_more, u64::saturating_add)
 }
 
 /// Expected bytes of the values of a dataset.

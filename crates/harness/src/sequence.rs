@@ -32,7 +32,7 @@ use stowplan_model::{Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
-const RECORD_BYTES: usize = 16;
+pub(crate) const RECORD_BYTES: usize = 16;
 /// Keys shuffled at a time: 16 MiB of them, whatever the dataset.
 const BUCKET_KEYS: u64 = 2 << 20;
 

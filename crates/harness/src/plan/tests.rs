@@ -534,6 +534,18 @@ fn needs_grow_with_the_number_of_values_and_of_rounds() {
 }
 
 #[test]
+fn sequences_need_room_too() {
+    let tiny = STUDY.replace("bytes = 10_000 }", "bytes = 1 }");
+    let many = tiny.replace("count = 1_000\n", "count = 50_001_000\n");
+    let room =
+        |text: &str| needs(&plan(study(text), &only(&["read/dir"])).unwrap(), false).disk_bytes;
+    // A byte in the dataset, and a little more than one in its store.
+    let more = room(&many) - room(&tiny);
+    assert!(more >= 50_000_000 * (2 + 2 * 16), "{more}");
+    assert!(more < 50_000_000 * (4 + 2 * 16), "{more}");
+}
+
+#[test]
 fn a_shared_store_needs_room_once_and_one_in_memory_none() {
     let room = |names: &[&str]| needs(&planned(&only(names)), true).disk_bytes;
     assert_eq!(room(&["read/dir"]), room(&["read/stdio"]));
