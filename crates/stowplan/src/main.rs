@@ -8,6 +8,7 @@ mod kvtest;
 mod listing;
 mod output;
 mod progress;
+mod report;
 mod screen;
 mod studies;
 mod study;
@@ -37,7 +38,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
     match arguments.verb {
         Verb::Study(options) => study::study(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
-        Verb::Report(options) => study::report(&options),
+        Verb::Report(options) => report::report(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
         Verb::Init(options) => kvtest::init(&options),

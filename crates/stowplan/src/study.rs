@@ -1,21 +1,21 @@
-//! `stowplan study` and `stowplan report`: the pipeline from a study to what is read.
+//! `stowplan study`: the pipeline from a study to what is read.
 
-use crate::cli::{MeasureOptions, PrintOptions, ReportOptions, StudyOptions};
+use crate::cli::{MeasureOptions, StudyOptions};
 use crate::error::{CliError, Exit};
-use crate::output::{Output, Written, write_report};
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::screen::{print, warn};
+use crate::report::show;
+use crate::screen::print;
 use crate::{listing, screen, studies};
 use std::io::{BufReader, stdin, stdout};
 use std::path::{Path, PathBuf};
-use stowplan_analysis::{Analysis, LOOKS, StoppingRule, analyse};
+use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::disk;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
 use stowplan_harness::runner::{self, AsPlanned, RunOptions, Steer};
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_model::{Plan, RunEnd, RunOutcome, read_records};
-use stowplan_report::{html, json, markdown, terminal};
+use stowplan_model::{Plan, RunEnd, RunOutcome};
 
 /// Runs a study: plan, measure, analyse, show.
 pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
@@ -54,17 +54,6 @@ pub(crate) fn carry_out<S: Steer>(
         _ if !analysis.failures.is_empty() => Exit::Failed,
         _ => Exit::Done,
     })
-}
-
-/// Renders a result again.
-pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
-    let path = if options.result.is_dir() {
-        options.result.join("result.jsonl")
-    } else {
-        options.result.clone()
-    };
-    show(&path, &options.print)?;
-    Ok(Exit::Done)
 }
 
 /// Serves one job for a parent process.
@@ -130,56 +119,4 @@ fn work_below(parent: &Path) -> Result<PathBuf, CliError> {
         "--work {}: there is no such directory; create it, or leave --work out to work below the output directory",
         parent.display()
     )))
-}
-
-/// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
-/// a warning: what was asked for has been printed by then.
-fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
-    let bytes = std::fs::read(result).map_err(CliError::io("read result", result))?;
-    let raw = String::from_utf8_lossy(&bytes);
-    let (records, problems) = read_records(&raw);
-    for problem in problems {
-        warn(&format!(
-            "{}: {problem}; the line is left out",
-            result.display()
-        ));
-    }
-    let analysis = analyse(&records, None).map_err(|error| CliError::Analysis {
-        path: result.to_owned(),
-        error,
-    })?;
-    if options.json {
-        print(&json::render(&analysis).map_err(|error| CliError::Usage(error.to_string()))?);
-    } else {
-        let screen = screen::options(options.verbose);
-        print(&if options.quiet {
-            terminal::brief(&analysis, &screen)
-        } else {
-            terminal::render(&analysis, &screen)
-        });
-    }
-    let page = result.with_file_name("report.html");
-    keep(
-        &result.with_file_name("summary.md"),
-        &markdown::render(&analysis),
-    );
-    let written = keep(&page, &html::render(&analysis, &raw));
-    if written && !options.json {
-        print(&format!("\nThe report: {}\n", page.display()));
-    }
-    Ok(analysis)
-}
-
-/// Writes a report beside the result; warns and returns false if that is not possible.
-fn keep(path: &Path, text: &str) -> bool {
-    match write_report(path, text) {
-        Ok(Written::Yes) => return true,
-        Ok(Written::NotOurs) => warn(&format!(
-            "{} is left as it is, because stowplan did not write it; move it away to have the \
-             report written there",
-            path.display()
-        )),
-        Err(error) => warn(&format!("{error}; the report is printed only")),
-    }
-    false
 }
