@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// What a piece of text means; only with colour does it show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Plain,
     Heading,
     Strong,
@@ -35,13 +35,13 @@ impl Tone {
 
 /// A text with one tone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Span {
-    pub(super) text: String,
-    pub(super) tone: Tone,
+pub(crate) struct Span {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
 }
 
 /// A text with a tone.
-pub(super) fn span(text: impl Into<String>, tone: Tone) -> Span {
+pub(crate) fn span(text: impl Into<String>, tone: Tone) -> Span {
     Span {
         text: text.into(),
         tone,
@@ -49,15 +49,15 @@ pub(super) fn span(text: impl Into<String>, tone: Tone) -> Span {
 }
 
 /// The report as far as it is written.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     text: String,
-    pub(super) width: usize,
-    pub(super) unicode: bool,
+    pub(crate) width: usize,
+    pub(crate) unicode: bool,
     colour: bool,
 }
 
 impl Canvas {
-    pub(super) fn new(width: usize, colour: bool, unicode: bool) -> Self {
+    pub(crate) fn new(width: usize, colour: bool, unicode: bool) -> Self {
         Self {
             text: String::new(),
             width,
@@ -66,12 +66,12 @@ impl Canvas {
         }
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
     /// One line. What would exceed the width is cut.
-    pub(super) fn line(&mut self, spans: &[Span]) {
+    pub(crate) fn line(&mut self, spans: &[Span]) {
         let mut left = self.width;
         let mut line = String::new();
         for span in spans {
@@ -88,22 +88,22 @@ impl Canvas {
         self.text.push('\n');
     }
 
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    pub(super) fn heading(&mut self, title: &str) {
+    pub(crate) fn heading(&mut self, title: &str) {
         self.blank();
         self.paragraph(title, 0, Tone::Heading);
     }
 
     /// A text over as many lines as it needs, each indented.
-    pub(super) fn paragraph(&mut self, text: &str, indent: usize, tone: Tone) {
+    pub(crate) fn paragraph(&mut self, text: &str, indent: usize, tone: Tone) {
         self.hanging(&[], indent, text, tone);
     }
 
     /// `prefix`, then the text; its further lines are indented by `indent`.
-    pub(super) fn hanging(&mut self, prefix: &[Span], indent: usize, text: &str, tone: Tone) {
+    pub(crate) fn hanging(&mut self, prefix: &[Span], indent: usize, text: &str, tone: Tone) {
         let text = self.drawable(text);
         let used: usize = prefix
             .iter()
@@ -159,7 +159,7 @@ impl Canvas {
 }
 
 /// The longest start of `text` that is at most `width` wide.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     let mut used = 0;
     text.chars()
         .take_while(|c| {
@@ -194,7 +194,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// `text` with spaces up to `width`, on the left if it is to stand right.
-pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
+pub(crate) fn pad(text: &str, width: usize, right: bool) -> String {
     let missing = " ".repeat(width.saturating_sub(text.width()));
     if right {
         format!("{missing}{text}")
@@ -204,7 +204,7 @@ pub(super) fn pad(text: &str, width: usize, right: bool) -> String {
 }
 
 /// Neighbours of one tone as one span.
-pub(super) fn merge(cells: &[(char, Tone)]) -> Vec<Span> {
+pub(crate) fn merge(cells: &[(char, Tone)]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for (sign, tone) in cells {
         match spans.last_mut() {
