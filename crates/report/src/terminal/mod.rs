@@ -7,7 +7,7 @@ pub(crate) mod canvas;
 mod chart;
 mod matrix;
 mod sweep;
-mod table;
+pub(crate) mod table;
 mod total;
 
 use crate::chart::charts;

@@ -15,22 +15,22 @@ const ESSENTIAL: u8 = 5;
 const GAP: usize = 2;
 
 /// A column behind the first.
-pub(super) struct Column {
-    pub(super) title: &'static str,
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
     /// Columns with a smaller number are left out first.
-    pub(super) weight: u8,
+    pub(crate) weight: u8,
     /// Numbers stand to the right.
-    pub(super) right: bool,
+    pub(crate) right: bool,
 }
 
 /// A row: its label, and a field per column.
-pub(super) struct Row {
-    pub(super) label: String,
-    pub(super) fields: Vec<Span>,
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) fields: Vec<Span>,
 }
 
 /// Draws the table.
-pub(super) fn draw(canvas: &mut Canvas, title: &str, columns: &[Column], rows: &[Row]) {
+pub(crate) fn draw(canvas: &mut Canvas, title: &str, columns: &[Column], rows: &[Row]) {
     let widths: Vec<usize> = columns
         .iter()
         .enumerate()
