@@ -6,6 +6,7 @@
 
 mod capabilities;
 mod cell;
+mod checkup;
 mod dataset;
 mod durability;
 mod environment;
@@ -21,6 +22,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
 pub use cell::{Cell, CellId, Comparison, Contrast, Extension, Plan, Role, Sweep};
+pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{Device, Environment, FileSystem, Warning, WarningKind};

@@ -1,7 +1,7 @@
 //! The block device below a file system.
 
 use super::mounts::Mount;
-use super::{read_line, read_text};
+use super::root::Root;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,17 +12,19 @@ use stowplan_model::Device;
 const SECTOR_BYTES: u64 = 512;
 
 /// The device below a mount; nothing for file systems in memory or on a network.
-pub(super) fn below(mount: &Mount) -> Option<Device> {
+pub(super) fn below(root: &Root, mount: &Mount) -> Option<Device> {
+    Some(describe(&directory_below(root, mount)?))
+}
+
+/// The directory in `/sys` of the device below a mount; of a partition, that of its device.
+pub(super) fn directory_below(root: &Root, mount: &Mount) -> Option<PathBuf> {
     let numbers = match mount.device.strip_prefix("0:") {
         // Some file systems (btrfs) show a number of their own; their source is the device.
         Some(_) => device_numbers(Path::new(&mount.source))?,
         None => mount.device.clone(),
     };
-    let path = Path::new("/sys/dev/block")
-        .join(numbers)
-        .canonicalize()
-        .ok()?;
-    Some(describe(&whole_device(path)))
+    let path = root.path(Path::new("/sys/dev/block").join(numbers));
+    Some(whole_device(path.canonicalize().ok()?))
 }
 
 /// `major:minor` of a device file.
@@ -47,7 +49,7 @@ fn whole_device(path: PathBuf) -> PathBuf {
 
 /// Reads a device's directory in `/sys`.
 fn describe(path: &Path) -> Device {
-    let read = |name: &str| read_line(path.join(name));
+    let read = |name: &str| first_line(&path.join(name));
     Device {
         name: path
             .file_name()
@@ -61,8 +63,15 @@ fn describe(path: &Path) -> Device {
     }
 }
 
+/// The first line of a file, trimmed.
+pub(super) fn first_line(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
 /// The one in brackets of `none [mq-deadline] kyber`.
-fn selected(list: &str) -> &str {
+pub(super) fn selected(list: &str) -> &str {
     list.split(' ')
         .find_map(|name| name.strip_prefix('[')?.strip_suffix(']'))
         .unwrap_or(list)
@@ -75,7 +84,7 @@ pub fn foreign_write_rate(device: &Device, wait: Duration) -> Option<u64> {
     let path = Path::new("/sys/class/block")
         .join(&device.name)
         .join("stat");
-    let sectors = || parse_sectors_written(&read_text(&path)?);
+    let sectors = || parse_sectors_written(&std::fs::read_to_string(&path).ok()?);
     let before = sectors()?;
     let start = Instant::now();
     thread::sleep(wait);

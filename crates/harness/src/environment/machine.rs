@@ -1,11 +1,11 @@
 //! Processor, memory, power, virtualisation.
 
-use super::{read_line, read_text};
-use std::path::Path;
+use super::control_group;
+use super::root::Root;
 
 /// The distribution's name for people.
-pub(super) fn distribution() -> Option<String> {
-    parse_distribution(&read_text("/etc/os-release")?)
+pub(super) fn distribution(root: &Root) -> Option<String> {
+    parse_distribution(&root.text("/etc/os-release")?)
 }
 
 fn parse_distribution(os_release: &str) -> Option<String> {
@@ -18,8 +18,8 @@ fn parse_distribution(os_release: &str) -> Option<String> {
 }
 
 /// The processor's model name. Not every architecture tells.
-pub(super) fn cpu_model() -> Option<String> {
-    parse_cpu_model(&read_text("/proc/cpuinfo")?)
+pub(super) fn cpu_model(root: &Root) -> Option<String> {
+    parse_cpu_model(&root.text("/proc/cpuinfo")?)
 }
 
 fn parse_cpu_model(cpuinfo: &str) -> Option<String> {
@@ -40,10 +40,10 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Size of the last-level cache as the system reports it, in bytes.
-pub(super) fn last_level_cache_bytes() -> Option<u64> {
-    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    let levels = caches.flatten().filter_map(|cache| {
-        let read = |name: &str| read_line(cache.path().join(name));
+pub(super) fn last_level_cache_bytes(root: &Root) -> Option<u64> {
+    let caches = root.entries("/sys/devices/system/cpu/cpu0/cache");
+    let levels = caches.into_iter().filter_map(|cache| {
+        let read = |name: &str| root.line(cache.join(name));
         let level: u32 = read("level")?.parse().ok()?;
         let holds_data = read("type")? != "Instruction";
         let bytes = parse_cache_size(&read("size")?)?;
@@ -74,11 +74,10 @@ pub(super) struct Memory {
 
 /// The machine's memory, or less where a control group allows less: its limit counts the page
 /// cache too.
-pub(super) fn memory() -> Memory {
-    let memory = read_text("/proc/meminfo")
-        .map(|text| parse_memory(&text))
-        .unwrap_or_default();
-    let limit = control_group_limit().unwrap_or(u64::MAX);
+pub(super) fn memory(root: &Root) -> Memory {
+    let text = root.text("/proc/meminfo");
+    let memory = text.map(|text| parse_memory(&text)).unwrap_or_default();
+    let limit = control_group::memory_limit(root).unwrap_or(u64::MAX);
     Memory {
         total_bytes: memory.total_bytes.min(limit),
         available_bytes: memory.available_bytes.min(limit),
@@ -86,32 +85,22 @@ pub(super) fn memory() -> Memory {
 }
 
 fn parse_memory(meminfo: &str) -> Memory {
-    let bytes = |name| {
-        let kib = field(meminfo, name)?.strip_suffix("kB")?.trim();
-        kib.parse::<u64>().ok()?.checked_mul(1024)
-    };
+    let bytes = |name| memory_field(meminfo, name).unwrap_or(0);
     Memory {
-        total_bytes: bytes("MemTotal").unwrap_or(0),
-        available_bytes: bytes("MemAvailable").unwrap_or(0),
+        total_bytes: bytes("MemTotal"),
+        available_bytes: bytes("MemAvailable"),
     }
 }
 
-fn control_group_limit() -> Option<u64> {
-    let path = parse_control_group(&read_text("/proc/self/cgroup")?)?;
-    let root = Path::new("/sys/fs/cgroup").join(path.trim_start_matches('/'));
-    read_line(root.join("memory.max"))?.parse().ok()
-}
-
-/// The path of the unified hierarchy: `0::/path`.
-fn parse_control_group(text: &str) -> Option<String> {
-    text.lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .map(str::to_owned)
+/// A field of `/proc/meminfo`, in bytes.
+pub(super) fn memory_field(meminfo: &str, name: &str) -> Option<u64> {
+    let kib = field(meminfo, name)?.strip_suffix("kB")?.trim();
+    kib.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Load average over one minute.
-pub(super) fn load_average() -> Option<f64> {
-    parse_load_average(&read_text("/proc/loadavg")?)
+pub(super) fn load_average(root: &Root) -> Option<f64> {
+    parse_load_average(&root.text("/proc/loadavg")?)
 }
 
 fn parse_load_average(text: &str) -> Option<f64> {
@@ -120,10 +109,10 @@ fn parse_load_average(text: &str) -> Option<f64> {
 }
 
 /// Whether a battery of the machine itself feeds it; unknown without any power supply.
-pub(super) fn on_battery(supplies: &Path) -> Option<bool> {
+pub(super) fn on_battery(root: &Root) -> Option<bool> {
     let mut answer = None;
-    for supply in std::fs::read_dir(supplies).ok()?.flatten() {
-        let read = |name: &str| read_line(supply.path().join(name));
+    for supply in root.entries("/sys/class/power_supply") {
+        let read = |name: &str| root.line(supply.join(name));
         // A mouse has a battery, too.
         if read("scope").as_deref() == Some("Device") {
             continue;
@@ -136,18 +125,18 @@ pub(super) fn on_battery(supplies: &Path) -> Option<bool> {
 }
 
 /// Hypervisor and container, where they are recognised.
-pub(super) fn virtualisation(kernel: &str) -> Option<String> {
-    let cpuinfo = read_text("/proc/cpuinfo").unwrap_or_default();
+pub(super) fn virtualisation(root: &Root, kernel: &str) -> Option<String> {
+    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
     let signs = Signs {
         kernel,
         processor_flag: field(&cpuinfo, "flags")
             .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
-        hypervisor_type: read_line("/sys/hypervisor/type"),
-        vendor: read_line("/sys/class/dmi/id/sys_vendor"),
-        product: read_line("/sys/class/dmi/id/product_name"),
-        control_groups: read_text("/proc/self/cgroup").unwrap_or_default(),
-        docker_file: Path::new("/.dockerenv").exists(),
-        podman_file: Path::new("/run/.containerenv").exists(),
+        hypervisor_type: root.line("/sys/hypervisor/type"),
+        vendor: root.line("/sys/class/dmi/id/sys_vendor"),
+        product: root.line("/sys/class/dmi/id/product_name"),
+        control_groups: root.text("/proc/self/cgroup").unwrap_or_default(),
+        docker_file: root.has("/.dockerenv"),
+        podman_file: root.has("/run/.containerenv"),
     };
     signs.describe()
 }
@@ -219,6 +208,7 @@ impl Signs<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::root::MadeUp;
     use super::*;
     use proptest::prelude::*;
 
@@ -271,12 +261,6 @@ mod tests {
     }
 
     #[test]
-    fn the_unified_control_group_is_found_among_others() {
-        let text = "4:memory:/process_api/x\n1:cpu:/\n0::/user.slice/a\n";
-        assert_eq!(parse_control_group(text).unwrap(), "/user.slice/a");
-    }
-
-    #[test]
     fn the_load_is_the_first_number() {
         assert_eq!(parse_load_average("0.01 0.13 0.14 1/86 9049\n"), Some(0.01));
         assert_eq!(parse_load_average("NaN 1 1"), None);
@@ -284,15 +268,13 @@ mod tests {
 
     #[test]
     fn a_discharging_battery_counts_unless_it_is_a_peripheral_s() {
-        let directory = tempfile::tempdir().unwrap();
+        let tree = MadeUp::of(&[]);
         let supply = |name: &str, files: &[(&str, &str)]| {
-            let path = directory.path().join(name);
-            std::fs::create_dir(&path).unwrap();
             for (file, text) in files {
-                std::fs::write(path.join(file), text).unwrap();
+                tree.write(&format!("/sys/class/power_supply/{name}/{file}"), text);
             }
         };
-        assert_eq!(on_battery(directory.path()), None);
+        assert_eq!(on_battery(&tree.root()), None);
         supply("AC", &[("type", "Mains\n"), ("online", "0\n")]);
         supply(
             "mouse",
@@ -302,12 +284,12 @@ mod tests {
                 ("status", "Discharging\n"),
             ],
         );
-        assert_eq!(on_battery(directory.path()), Some(false));
+        assert_eq!(on_battery(&tree.root()), Some(false));
         supply(
             "BAT0",
             &[("type", "Battery\n"), ("status", "Discharging\n")],
         );
-        assert_eq!(on_battery(directory.path()), Some(true));
+        assert_eq!(on_battery(&tree.root()), Some(true));
     }
 
     #[test]
@@ -357,7 +339,6 @@ mod tests {
             let _ = parse_cache_size(&text);
             let _ = parse_memory(&text);
             let _ = parse_load_average(&text);
-            let _ = parse_control_group(&text);
         }
     }
 }

@@ -3,9 +3,12 @@
 //! Reads what the system offers as text (`/proc`, `/sys`) with parsers that are pure functions;
 //! a file that is not there, or says something unexpected, is an unknown fact.
 
+mod control_group;
 mod device;
+pub mod doctor;
 mod machine;
 mod mounts;
+mod root;
 mod warnings;
 
 pub use device::foreign_write_rate;
@@ -14,6 +17,7 @@ pub use warnings::{Plans, warnings};
 pub(crate) use mounts::mount_of;
 
 use crate::{page_cache, platform};
+use root::Root;
 use std::ffi::CStr;
 use std::path::Path;
 use stowplan_model::{Environment, FileSystem};
@@ -22,31 +26,36 @@ use stowplan_model::{Environment, FileSystem};
 /// the stores know them.
 #[must_use]
 pub fn examine(work: &Path) -> Environment {
+    examine_below(&Root::system(), work)
+}
+
+/// The same, with the system's files below a root.
+fn examine_below(root: &Root, work: &Path) -> Environment {
     let work = nearest_existing(work);
     let name = rustix::system::uname();
     let text = |part: &CStr| part.to_string_lossy().into_owned();
-    let memory = machine::memory();
-    let mount = mount_of(work);
+    let memory = machine::memory(root);
+    let mount = mounts::mount_below(root, work);
     let state = rustix::fs::statvfs(work).ok();
     Environment {
         host: host_name(),
-        os: machine::distribution().unwrap_or_else(|| text(name.sysname())),
+        os: machine::distribution(root).unwrap_or_else(|| text(name.sysname())),
         kernel: text(name.release()),
         architecture: text(name.machine()),
-        cpu: machine::cpu_model(),
+        cpu: machine::cpu_model(root),
         cpus: std::thread::available_parallelism()
             .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        last_level_cache_bytes: machine::last_level_cache_bytes(),
-        governor: read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        virtualisation: machine::virtualisation(&text(name.release())),
+        last_level_cache_bytes: machine::last_level_cache_bytes(root),
+        governor: root.line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        virtualisation: machine::virtualisation(root, &text(name.release())),
         memory_bytes: memory.total_bytes,
         memory_available_bytes: memory.available_bytes,
-        load_average: machine::load_average(),
-        on_battery: machine::on_battery(Path::new("/sys/class/power_supply")),
-        clock_source: read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        load_average: machine::load_average(root),
+        on_battery: machine::on_battery(root),
+        clock_source: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         run_queue_delay: platform::RunDelay::of_this_thread().read().is_some(),
         residency_check: page_cache::how().map(str::to_owned),
-        device: mount.as_ref().and_then(device::below),
+        device: mount.as_ref().and_then(|mount| device::below(root, mount)),
         file_system: FileSystem {
             block_bytes: state.as_ref().map_or(0, |state| state.f_frsize),
             free_bytes: state.map_or(0, |state| state.f_bavail.saturating_mul(state.f_frsize)),
@@ -79,19 +88,6 @@ pub(crate) fn nearest_existing(path: &Path) -> &Path {
     path.ancestors()
         .find(|ancestor| !ancestor.as_os_str().is_empty() && ancestor.exists())
         .unwrap_or(Path::new("."))
-}
-
-/// The text of a small file; nothing if it cannot be read.
-fn read_text(path: impl AsRef<Path>) -> Option<String> {
-    let bytes = std::fs::read(path).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The first line of a small file, trimmed; nothing if it is empty or cannot be read.
-fn read_line(path: impl AsRef<Path>) -> Option<String> {
-    let text = read_text(path)?;
-    let line = text.lines().next()?.trim();
-    (!line.is_empty()).then(|| line.to_owned())
 }
 
 #[cfg(test)]

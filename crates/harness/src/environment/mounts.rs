@@ -1,5 +1,6 @@
 //! Mounted file systems, from `/proc/self/mountinfo`.
 
+use super::root::Root;
 use std::path::{Path, PathBuf};
 
 /// One line of `mountinfo`.
@@ -16,9 +17,13 @@ pub(crate) struct Mount {
 
 /// The file system that holds `path`, which exists.
 pub(crate) fn mount_of(path: &Path) -> Option<Mount> {
+    mount_below(&Root::system(), path)
+}
+
+/// The same, with the system's files below a root.
+pub(super) fn mount_below(root: &Root, path: &Path) -> Option<Mount> {
     let path = path.canonicalize().ok()?;
-    let text = std::fs::read("/proc/self/mountinfo").ok()?;
-    holding(parse(&String::from_utf8_lossy(&text)), &path)
+    holding(parse(&root.text("/proc/self/mountinfo")?), &path)
 }
 
 /// The mount with the longest mount point above `path`; of several on one point, the last is on

@@ -1,7 +1,9 @@
 //! What about a machine spoils or qualifies a measurement, in words for people who do not
 //! measure for a living.
 
-use stowplan_model::{Environment, Warning, WarningKind, format_bytes};
+use crate::plan::dataset_bytes;
+use std::collections::BTreeMap;
+use stowplan_model::{CacheState, Cell, Environment, Plan, Warning, WarningKind, format_bytes};
 
 /// Clock sources that are read without entering the kernel, or nearly so.
 const FAST_CLOCKS: [&str; 9] = [
@@ -32,6 +34,26 @@ pub struct Plans {
     pub working_set_bytes: u64,
     /// What [`super::foreign_write_rate`] found, in bytes per second.
     pub foreign_write_rate: Option<u64>,
+}
+
+impl Plans {
+    /// What a plan is going to do; nobody has looked at others' writes yet.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
+        let bytes = |cell: &Cell| dataset_bytes(plan, &cell.dataset);
+        let instances: BTreeMap<&str, u64> = plan
+            .cells()
+            .filter(warm)
+            .map(|cell| (cell.instance.as_str(), bytes(cell)))
+            .collect();
+        Self {
+            cached_bytes: instances.values().sum(),
+            // Without a warm cell there is no working set to judge.
+            working_set_bytes: instances.values().copied().min().unwrap_or(u64::MAX),
+            foreign_write_rate: None,
+        }
+    }
 }
 
 /// Everything that should be known before trusting a measurement here, worst first.

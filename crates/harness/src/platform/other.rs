@@ -1,6 +1,6 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
-use super::{CpuClock, Rusage};
+use super::{CpuClock, PerfEvent, Rusage};
 use std::sync::OnceLock;
 use std::time::Instant;
 use stowplan_model::IoCounters;
@@ -78,6 +78,18 @@ pub(crate) fn has_cachestat() -> bool {
 }
 
 pub(crate) fn mincore_resident_pages(_: &std::fs::File, _: u64) -> Option<u64> {
+    None
+}
+
+pub(crate) fn share_blocks(_: &std::fs::File, _: &std::fs::File) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+pub(crate) fn has_io_uring() -> Option<bool> {
+    None
+}
+
+pub(crate) fn try_perf_event(_: PerfEvent) -> Option<Result<(), i32>> {
     None
 }
 

@@ -1,10 +1,10 @@
 //! The machine before a run, and what the plan will ask of it.
 
 use crate::environment::{self, Plans};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
-use stowplan_model::{CacheState, Cell, Environment, Plan};
+use stowplan_model::{Environment, Plan};
 use stowplan_stores::registry;
 
 /// How long other processes' writes to the device are watched before a run.
@@ -25,23 +25,10 @@ pub(super) fn examine(plan: &Plan, work: &Path) -> Environment {
 
 /// What the plan will ask of the machine.
 pub(super) fn load_of(plan: &Plan, environment: &Environment) -> Plans {
-    let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
-    let instances: BTreeMap<&str, u64> = plan
-        .cells()
-        .filter(warm)
-        .map(|cell| {
-            (
-                cell.instance.as_str(),
-                crate::plan::dataset_bytes(plan, &cell.dataset),
-            )
-        })
-        .collect();
     let device = environment.device.as_ref();
     Plans {
-        cached_bytes: instances.values().sum(),
-        // Without a warm cell there is no working set to judge.
-        working_set_bytes: instances.values().copied().min().unwrap_or(u64::MAX),
         foreign_write_rate: device
             .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
+        ..Plans::of(plan)
     }
 }

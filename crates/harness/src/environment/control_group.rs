@@ -1,0 +1,190 @@
+//! What the control group of this process may use: version 2, or the hierarchies of version 1.
+
+use super::root::Root;
+use std::path::{Path, PathBuf};
+
+/// Version 1 writes a number near 2^63 for no limit.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// Memory that the group, or one above it, may use, in bytes: its page cache counts too.
+pub(super) fn memory_limit(root: &Root) -> Option<u64> {
+    let files = [
+        (Hierarchy::Unified, "memory.max"),
+        (Hierarchy::Unified, "memory.high"),
+        (Hierarchy::Of("memory"), "memory.limit_in_bytes"),
+    ];
+    files
+        .into_iter()
+        .flat_map(|(hierarchy, file)| values(root, hierarchy, file))
+        .filter_map(|text| text.parse::<u64>().ok())
+        .filter(|bytes| *bytes < NO_LIMIT)
+        .min()
+}
+
+/// How much CPU time the group, or one above it, may use, in CPUs.
+pub(super) fn cpu_limit(root: &Root) -> Option<f64> {
+    let unified = values(root, Hierarchy::Unified, "cpu.max");
+    let quotas = values(root, Hierarchy::Of("cpu"), "cpu.cfs_quota_us");
+    let periods = values(root, Hierarchy::Of("cpu"), "cpu.cfs_period_us");
+    let first = quotas.into_iter().zip(periods);
+    unified
+        .into_iter()
+        .filter_map(|text| {
+            let (quota, period) = text.split_once(' ')?;
+            cpus(quota, period)
+        })
+        .chain(first.filter_map(|(quota, period)| cpus(&quota, &period)))
+        .reduce(f64::min)
+}
+
+/// How often the group was stopped because it had used up its share.
+pub(super) fn times_stopped(root: &Root) -> Option<u64> {
+    [Hierarchy::Unified, Hierarchy::Of("cpu")]
+        .into_iter()
+        .flat_map(|hierarchy| directories(root, hierarchy))
+        .filter_map(|directory| root.text(directory.join("cpu.stat")))
+        .filter_map(|text| {
+            let line = text.lines().find_map(|l| l.strip_prefix("nr_throttled "))?;
+            line.trim().parse().ok()
+        })
+        .max()
+}
+
+/// `max` and -1 are no limit.
+fn cpus(quota: &str, period: &str) -> Option<f64> {
+    let quota: f64 = quota.parse().ok()?;
+    let period: f64 = period.parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+/// One tree of groups.
+#[derive(Debug, Clone, Copy)]
+enum Hierarchy {
+    Unified,
+    /// That of a controller, in version 1.
+    Of(&'static str),
+}
+
+/// The first line of a file in each directory of this process in a hierarchy, the group's own
+/// first.
+fn values(root: &Root, hierarchy: Hierarchy, file: &str) -> Vec<String> {
+    let directories = directories(root, hierarchy).into_iter();
+    directories
+        .filter_map(|directory| root.line(directory.join(file)))
+        .collect()
+}
+
+/// The directories of this process's group and of those above it. Within a container the path is
+/// often that of the host, and only the last of these exists.
+fn directories(root: &Root, hierarchy: Hierarchy) -> Vec<PathBuf> {
+    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+    let Some(path) = group(&groups, hierarchy) else {
+        return Vec::new();
+    };
+    let path = Path::new(path.trim_start_matches('/'));
+    let mounts: &[&str] = match hierarchy {
+        Hierarchy::Unified => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+        Hierarchy::Of("cpu") => &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"],
+        Hierarchy::Of(_) => &["/sys/fs/cgroup/memory"],
+    };
+    let below = |mount: &&str| {
+        let mount = Path::new(mount).to_owned();
+        path.ancestors().map(move |group| mount.join(group))
+    };
+    mounts.iter().flat_map(below).collect()
+}
+
+/// The group's path, from `/proc/self/cgroup`: `0::/path`, `4:cpu,cpuacct:/path`.
+fn group(text: &str, hierarchy: Hierarchy) -> Option<&str> {
+    text.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        let fits = match hierarchy {
+            Hierarchy::Unified => controllers.is_empty(),
+            Hierarchy::Of(name) => controllers.split(',').any(|other| other == name),
+        };
+        fits.then_some(path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::MadeUp;
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_smallest_limit_above_a_group_holds() {
+        let tree = MadeUp::of(&[
+            ("/proc/self/cgroup", "0::/user.slice/a\n"),
+            ("/sys/fs/cgroup/user.slice/a/memory.max", "max\n"),
+            ("/sys/fs/cgroup/user.slice/memory.max", "4294967296\n"),
+            ("/sys/fs/cgroup/user.slice/a/memory.high", "1073741824\n"),
+            ("/sys/fs/cgroup/user.slice/a/cpu.max", "max 100000\n"),
+            ("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
+            (
+                "/sys/fs/cgroup/user.slice/cpu.stat",
+                "usage_usec 1\nnr_throttled 37\n",
+            ),
+        ]);
+        let root = tree.root();
+        assert_eq!(memory_limit(&root), Some(1 << 30));
+        assert_eq!(cpu_limit(&root), Some(1.5));
+        assert_eq!(times_stopped(&root), Some(37));
+    }
+
+    #[test]
+    fn the_hierarchies_of_version_1_are_read_where_a_container_sees_them() {
+        let tree = MadeUp::of(&[
+            (
+                "/proc/self/cgroup",
+                "4:memory:/docker/x\n2:cpu,cpuacct:/docker/x\n0::/\n",
+            ),
+            (
+                "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "2147483648\n",
+            ),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "200000\n"),
+            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ]);
+        assert_eq!(memory_limit(&tree.root()), Some(2 << 30));
+        assert_eq!(cpu_limit(&tree.root()), Some(2.0));
+    }
+
+    #[test]
+    fn no_limit_is_none_in_either_version() {
+        let tree = MadeUp::of(&[
+            ("/proc/self/cgroup", "4:memory:/x\n1:cpu:/\n0::/\n"),
+            (
+                "/sys/fs/cgroup/memory/x/memory.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
+            ("/sys/fs/cgroup/memory.max", "max\n"),
+            ("/sys/fs/cgroup/cpu.max", "max 100000\n"),
+        ]);
+        assert_eq!(
+            (memory_limit(&tree.root()), cpu_limit(&tree.root())),
+            (None, None)
+        );
+        let nothing = MadeUp::of(&[]).root();
+        assert_eq!(
+            (memory_limit(&nothing), times_stopped(&nothing)),
+            (None, None)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_unknown_and_never_a_panic(text in "[ -~\n]{0,200}") {
+            let tree = MadeUp::of(&[
+                ("/proc/self/cgroup", &*text),
+                ("/sys/fs/cgroup/cpu.max", &*text),
+                ("/sys/fs/cgroup/cpu.stat", &*text),
+                ("/sys/fs/cgroup/memory.max", &*text),
+            ]);
+            let _ = (memory_limit(&tree.root()), cpu_limit(&tree.root()), times_stopped(&tree.root()));
+        }
+    }
+}

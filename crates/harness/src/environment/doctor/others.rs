@@ -1,0 +1,387 @@
+//! What else runs, and what it takes.
+
+use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, percent};
+use std::collections::BTreeMap;
+use stowplan_model::{WarningKind, format_bytes};
+
+/// A process that uses more of a CPU takes part.
+const BUSY: f64 = 0.1;
+/// As many are named.
+const NAMED: usize = 3;
+/// Above this share of the time, intervals are widened by 3% instead of 1% (docs/method.md).
+const WAITING: f64 = 0.05;
+/// Time that the host takes away, now and since the start of the system.
+const STOLEN_NOW: f64 = 0.01;
+const STOLEN_EVER: f64 = 0.05;
+/// Percent of the last ten seconds in which something waited for the disk, or for memory.
+const DISK_PRESSURE: f64 = 10.0;
+const MEMORY_PRESSURE: f64 = 1.0;
+
+const fn subject(name: &'static str, why: &'static str) -> Subject {
+    Subject {
+        group: CheckGroup::OtherWork,
+        name,
+        why,
+    }
+}
+
+const LOAD: Subject = subject(
+    "load",
+    "Beside two busy processes warm reads took 3 times as long by the wall clock, and 2 to 4% longer after waiting for a CPU was subtracted.",
+);
+const PROCESSES: Subject = subject(
+    "busy processes",
+    "They take CPUs, and parts of the caches, from what is measured.",
+);
+const WAITING_FOR_CPU: Subject = subject(
+    "waiting for CPU",
+    "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% intervals are widened by 3% instead of 1%.",
+);
+const STOLEN: Subject = subject(
+    "stolen time",
+    "Time that the host takes away cannot be told from the store's own.",
+);
+const WRITES: Subject = subject(
+    "others' writes",
+    "They stand in the same queue of the device as cold reads and syncs.",
+);
+const PRESSURE: Subject = subject(
+    "pressure",
+    "Something waits for the disk or for memory at this moment, and so would a measurement.",
+);
+
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// Bytes per second.
+    pub(super) foreign_write_rate: Option<u64>,
+    /// The busiest first; nothing where processes cannot be seen.
+    pub(super) busy: Option<Vec<Busy>>,
+    /// Share of a spin; nothing where the system does not tell.
+    pub(super) waiting: Option<f64>,
+    pub(super) stolen: Option<Stolen>,
+    pub(super) pressure: Option<Pressure>,
+}
+
+/// A process and the CPU time it has used, in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    id: u32,
+    name: String,
+    ticks: u64,
+}
+
+/// A process that uses CPUs: 1 is a whole one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Busy {
+    id: u32,
+    name: String,
+    share: f64,
+}
+
+/// Every process but this one.
+pub(super) fn processes(root: &Root) -> Vec<Process> {
+    let own = std::process::id();
+    root.entries("/proc")
+        .into_iter()
+        .filter_map(|entry| {
+            let id: u32 = entry.file_name()?.to_str()?.parse().ok()?;
+            parse_process(id, &root.text(entry.join("stat"))?)
+        })
+        .filter(|process| process.id != own)
+        .collect()
+}
+
+/// `17 (name with ) in it) S 1 …`: user and system time are the 12th and 13th behind the name.
+fn parse_process(id: u32, stat: &str) -> Option<Process> {
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(Process {
+        id,
+        name: name.to_owned(),
+        ticks: user.checked_add(system)?,
+    })
+}
+
+/// Who used more than a little of a CPU between two looks, the busiest first; nothing where there
+/// is nobody to be seen, as without `/proc`.
+pub(super) fn busy(before: &[Process], after: &[Process], seconds: f64) -> Option<Vec<Busy>> {
+    if before.is_empty() {
+        return None;
+    }
+    let ticks: BTreeMap<u32, u64> = before.iter().map(|p| (p.id, p.ticks)).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    let per_second = rustix::param::clock_ticks_per_second() as f64;
+    let mut busy: Vec<Busy> = after
+        .iter()
+        .filter_map(|process| {
+            let used = process.ticks.saturating_sub(*ticks.get(&process.id)?);
+            #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+            let share = used as f64 / per_second / seconds;
+            (share > BUSY).then(|| Busy {
+                id: process.id,
+                name: process.name.clone(),
+                share,
+            })
+        })
+        .collect();
+    busy.sort_by(|a, b| b.share.total_cmp(&a.share));
+    Some(busy)
+}
+
+/// CPU time of the whole machine, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CpuTime {
+    all: u64,
+    stolen: u64,
+}
+
+pub(super) fn cpu_time(root: &Root) -> Option<CpuTime> {
+    parse_cpu_time(&root.text("/proc/stat")?)
+}
+
+/// `cpu user nice system idle iowait irq softirq steal …`
+fn parse_cpu_time(stat: &str) -> Option<CpuTime> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let fields = line.split_whitespace().take(8);
+    let fields: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+    Some(CpuTime {
+        all: fields.iter().copied().fold(0, u64::saturating_add),
+        stolen: *fields.get(7)?,
+    })
+}
+
+/// Shares of the machine's CPU time that its host took away.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Stolen {
+    now: f64,
+    ever: f64,
+}
+
+pub(super) fn stolen(before: Option<CpuTime>, after: Option<CpuTime>) -> Option<Stolen> {
+    let (before, after) = (before?, after?);
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    let share = |stolen: u64, all: u64| stolen as f64 / all.max(1) as f64;
+    Some(Stolen {
+        now: share(
+            after.stolen.saturating_sub(before.stolen),
+            after.all.saturating_sub(before.all),
+        ),
+        ever: share(after.stolen, after.all),
+    })
+}
+
+/// Percent of the last ten seconds in which something waited.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Pressure {
+    cpu: f64,
+    disk: f64,
+    memory: f64,
+}
+
+pub(super) fn pressure(root: &Root) -> Option<Pressure> {
+    let some = |what| parse_pressure(&root.text(format!("/proc/pressure/{what}"))?);
+    Some(Pressure {
+        cpu: some("cpu")?,
+        disk: some("io")?,
+        memory: some("memory")?,
+    })
+}
+
+/// `some avg10=6.49 …`
+fn parse_pressure(text: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let field = line
+        .split_whitespace()
+        .find_map(|f| f.strip_prefix("avg10="));
+    let percent: f64 = field?.parse().ok()?;
+    percent.is_finite().then_some(percent)
+}
+
+pub(super) fn checks(known: &Known<'_>, facts: &Facts) -> Vec<Check> {
+    vec![
+        load(known),
+        busy_processes(facts),
+        waiting(known, facts),
+        stolen_time(facts),
+        writes(known, facts),
+        pressure_check(facts),
+    ]
+}
+
+fn load(known: &Known<'_>) -> Check {
+    let Some(load) = known.environment.load_average else {
+        return LOAD.unavailable(NOT_TOLD);
+    };
+    let cpus = match known.environment.cpus {
+        1 => "1 CPU".to_owned(),
+        cpus => format!("{cpus} CPUs"),
+    };
+    LOAD.judged(
+        format!("{load:.2} on {cpus} over the last minute"),
+        known.advice(WarningKind::Load),
+    )
+}
+
+fn busy_processes(facts: &Facts) -> Check {
+    let Some(busy) = &facts.busy else {
+        return PROCESSES.unavailable("processes of others are not seen here");
+    };
+    if busy.is_empty() {
+        return PROCESSES.ok("none above a tenth of a CPU");
+    }
+    let named = busy.iter().take(NAMED).map(|process| {
+        let (name, id, share) = (&process.name, process.id, process.share * 100.0);
+        format!("{name} ({id}) {share:.0}%")
+    });
+    let named: Vec<String> = named.collect();
+    let more = match busy.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    PROCESSES.warning(
+        format!("{}{more} of a CPU", named.join(", ")),
+        "Stop them, or wait until they are done; 'top' shows them.",
+    )
+}
+
+fn waiting(known: &Known<'_>, facts: &Facts) -> Check {
+    match (known.advice(WarningKind::NoRunQueueDelay), facts.waiting) {
+        (Some(mend), _) => {
+            WAITING_FOR_CPU.warning("the system does not tell, so it cannot be subtracted", mend)
+        }
+        (None, None) => WAITING_FOR_CPU.unavailable(NOT_TOLD),
+        (None, Some(share)) => WAITING_FOR_CPU.judged(
+            format!("{} of the time, and it can be subtracted", percent(share)),
+            (share > WAITING).then_some("Stop other work, or give it other CPUs (taskset)."),
+        ),
+    }
+}
+
+fn stolen_time(facts: &Facts) -> Check {
+    let Some(stolen) = facts.stolen else {
+        return STOLEN.unavailable(NOT_TOLD);
+    };
+    STOLEN.judged(
+        format!(
+            "{} now, {} since the start of the system",
+            percent(stolen.now),
+            percent(stolen.ever)
+        ),
+        (stolen.now > STOLEN_NOW || stolen.ever > STOLEN_EVER)
+            .then_some("Take a machine whose CPUs are not shared, or another hour of the day."),
+    )
+}
+
+fn writes(known: &Known<'_>, facts: &Facts) -> Check {
+    let device = known.environment.device.as_ref();
+    match (facts.foreign_write_rate, device) {
+        (Some(rate), Some(device)) => WRITES.judged(
+            format!("{} per second to {}", format_bytes(rate), device.name),
+            known.advice(WarningKind::ForeignWrites),
+        ),
+        _ => WRITES.unavailable(NOT_TOLD),
+    }
+}
+
+fn pressure_check(facts: &Facts) -> Check {
+    let Some(pressure) = facts.pressure else {
+        return PRESSURE.unavailable("not told here; the kernel can (psi=1)");
+    };
+    PRESSURE.judged(
+        format!(
+            "in {:.0}% of the last 10 s something waited for a CPU, in {:.0}% for the disk, in {:.0}% for memory",
+            pressure.cpu, pressure.disk, pressure.memory
+        ),
+        (pressure.disk >= DISK_PRESSURE || pressure.memory >= MEMORY_PRESSURE)
+            .then_some("Wait until it is over, or stop who waits ('iotop' and 'top' show it)."),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::root::MadeUp;
+    use super::*;
+    use proptest::prelude::*;
+
+    const STAT: &str = "(a) b) R 1 1 1 0 -1 4194304 9 0 0 0 700 34 0 0 20 0 1 0 5 1 1\n";
+
+    fn process(id: u32, ticks: u64) -> Process {
+        Process {
+            id,
+            name: format!("p{id}"),
+            ticks,
+        }
+    }
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let own = std::process::id();
+        let tree = MadeUp::of(&[
+            ("/proc/17/stat", &*format!("17 {STAT}")),
+            (&*format!("/proc/{own}/stat"), &*format!("{own} {STAT}")),
+            ("/proc/18/stat", "18 (gone"),
+            ("/proc/self/stat", "1"),
+        ]);
+        let expected = Process {
+            id: 17,
+            name: "a) b".to_owned(),
+            ticks: 734,
+        };
+        assert_eq!(processes(&tree.root()), [expected]);
+    }
+
+    #[test]
+    fn the_busiest_come_first_and_idle_or_new_ones_not_at_all() {
+        let hertz = rustix::param::clock_ticks_per_second();
+        let before = [process(1, 0), process(2, 50), process(3, 7)];
+        let after = [
+            process(1, hertz / 4),
+            process(2, 50 + hertz),
+            process(3, 7),
+            process(4, hertz),
+        ];
+        let found = busy(&before, &after, 1.0).unwrap();
+        let ids: Vec<u32> = found.iter().map(|busy| busy.id).collect();
+        assert_eq!(ids, [2, 1]);
+        assert!((found[0].share - 1.0).abs() < 1e-9, "{found:?}");
+        assert_eq!(busy(&[], &after, 1.0), None);
+    }
+
+    #[test]
+    fn stolen_time_is_the_eighth_field() {
+        let time = parse_cpu_time("cpu  100 0 50 800 10 0 0 40 7 7\ncpu0 1\n").unwrap();
+        assert_eq!(
+            time,
+            CpuTime {
+                all: 1000,
+                stolen: 40
+            }
+        );
+        let later = CpuTime {
+            all: 1100,
+            stolen: 45,
+        };
+        let stolen = stolen(Some(time), Some(later)).unwrap();
+        assert!((stolen.now - 0.05).abs() < 1e-9 && (stolen.ever - 45.0 / 1100.0).abs() < 1e-9);
+        assert_eq!(parse_cpu_time("cpu 1 2 3 4\n"), None, "an old kernel");
+    }
+
+    #[test]
+    fn pressure_is_that_of_the_last_ten_seconds() {
+        let text = "some avg10=6.49 avg60=5.41 avg300=3.18 total=8913\nfull avg10=0.00 total=0\n";
+        assert_eq!(parse_pressure(text), Some(6.49));
+        assert_eq!(parse_pressure("some avg10=nan\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_unknown_and_never_a_panic(text in "[ -~\n]{0,200}") {
+            let _ = parse_process(1, &text);
+            let _ = parse_cpu_time(&text);
+            let _ = parse_pressure(&text);
+        }
+    }
+}

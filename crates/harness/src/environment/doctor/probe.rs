@@ -1,0 +1,198 @@
+//! What is found out by doing it: all of it together takes about half a second, or a little longer
+//! where syncs are slow.
+
+use crate::accounting::Accounting;
+use crate::clock::monotonic_ns;
+use crate::{HarnessError, page_cache, platform};
+use std::hint::{black_box, spin_loop};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use stowplan_model::Residency;
+
+/// Readings of the clock in a batch, and batches.
+const READINGS: u32 = 1_000;
+const BATCHES: usize = 20;
+/// Readings after which a clock that has not moved is too coarse.
+const MOST_READINGS: u32 = 200_000;
+/// Syncs that are timed, unless they take longer than this together.
+const SYNCS: usize = 20;
+const SYNCING_FOR: Duration = Duration::from_millis(500);
+/// Bytes that each of them has to keep.
+const SYNCED_BYTES: usize = 4096;
+/// Size of the file that is evicted.
+const EVICTED_BYTES: usize = 1 << 20;
+
+/// Spins, and says in which share of that time this thread waited for a CPU; nothing where the
+/// system does not tell.
+pub(super) fn waiting_share(time: Duration) -> Option<f64> {
+    let accounting = Accounting::of_this_thread();
+    let begin = accounting.begin();
+    let start = Instant::now();
+    while start.elapsed() < time {
+        spin_loop();
+    }
+    let usage = accounting.end(&begin);
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    Some(usage.run_delay_ns? as f64 / usage.wall_ns.max(1) as f64)
+}
+
+/// The clock that everything is timed by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Clock {
+    /// Nanoseconds to read it once.
+    pub(super) cost_ns: f64,
+    /// By how many nanoseconds it moves at least; nothing if it was not seen to move.
+    pub(super) step_ns: Option<u64>,
+}
+
+pub(super) fn clock() -> Clock {
+    let batch = || {
+        let start = monotonic_ns();
+        for _ in 0..READINGS {
+            black_box(monotonic_ns());
+        }
+        monotonic_ns().saturating_sub(start)
+    };
+    // The shortest: whatever else runs only adds to it.
+    let shortest = (0..BATCHES).map(|_| batch()).min().unwrap_or(0);
+    #[expect(clippy::cast_precision_loss, reason = "a batch takes microseconds")]
+    let cost_ns = shortest as f64 / f64::from(READINGS);
+    Clock {
+        cost_ns,
+        step_ns: smallest_step(),
+    }
+}
+
+fn smallest_step() -> Option<u64> {
+    let mut smallest: Option<u64> = None;
+    let mut last = monotonic_ns();
+    for reading in 0..MOST_READINGS {
+        let now = monotonic_ns();
+        let step = now.saturating_sub(last);
+        if step > 0 {
+            smallest = Some(smallest.map_or(step, |known| known.min(step)));
+        }
+        last = now;
+        if smallest.is_some() && reading >= READINGS {
+            break;
+        }
+    }
+    smallest
+}
+
+/// What a directory's file system does.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    /// Nanoseconds for each append and sync, shortest first.
+    syncs_ns: Vec<u64>,
+    /// What stayed in the page cache of a file that was evicted; nothing where that cannot be
+    /// seen.
+    pub(super) evicted: Option<Residency>,
+    /// Whether a file can share its blocks with a copy.
+    pub(super) reflink: bool,
+}
+
+impl Disk {
+    /// The fast tenth, the middle and the slow tenth.
+    pub(super) fn syncs(&self) -> Option<[u64; 3]> {
+        let last = self.syncs_ns.len().checked_sub(1)?;
+        Some([last / 10, last / 2, last - last / 10].map(|index| self.syncs_ns[index]))
+    }
+
+    #[cfg(test)]
+    pub(super) fn made_up(mut syncs_ns: Vec<u64>, evicted: Option<Residency>) -> Self {
+        syncs_ns.sort_unstable();
+        Self {
+            syncs_ns,
+            evicted,
+            reflink: false,
+        }
+    }
+}
+
+/// Writes a small file, which it removes.
+pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
+    let temporary = || {
+        tempfile::Builder::new()
+            .prefix(".stowplan-doctor-")
+            .tempfile_in(directory)
+            // The kind only: the text names the file, which means nothing to anyone.
+            .map_err(|error| {
+                HarnessError::io("write to", directory)(std::io::Error::from(error.kind()))
+            })
+    };
+    // Not one without a name: some file systems need not keep what nobody could find again.
+    let mut file = temporary()?;
+    let mut syncs_ns = Vec::with_capacity(SYNCS);
+    let begin = Instant::now();
+    while syncs_ns.len() < SYNCS && begin.elapsed() < SYNCING_FOR {
+        let start = monotonic_ns();
+        let written = file.write_all(&[1; SYNCED_BYTES]);
+        written
+            .and_then(|()| file.as_file().sync_data())
+            .map_err(HarnessError::io("write to", directory))?;
+        syncs_ns.push(monotonic_ns().saturating_sub(start));
+    }
+    syncs_ns.sort_unstable();
+    let copy = temporary()?;
+    let reflink = platform::share_blocks(copy.as_file(), file.as_file()).is_ok();
+    let filled = file.write_all(&vec![1; EVICTED_BYTES]);
+    filled.map_err(HarnessError::io("write to", directory))?;
+    let evicted = page_cache::evict(&[file.path()])
+        .and_then(|()| page_cache::residency(&[file.path()]))
+        .ok()
+        .flatten();
+    Ok(Disk {
+        syncs_ns,
+        evicted,
+        reflink,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_costs_something_and_moves() {
+        let clock = clock();
+        assert!(clock.cost_ns > 0.0 && clock.step_ns.is_some(), "{clock:?}");
+    }
+
+    #[test]
+    fn a_spin_waits_for_a_share_of_its_time() {
+        let share = waiting_share(Duration::from_millis(20));
+        assert!(
+            share.is_none_or(|share| (0.0..=1.0).contains(&share)),
+            "{share:?}"
+        );
+    }
+
+    #[test]
+    fn the_probe_of_a_disk_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = disk(directory.path()).unwrap();
+        let [fast, middle, slow] = disk.syncs().unwrap();
+        assert!(0 < fast && fast <= middle && middle <= slow);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_the_place_is_named_and_no_temporary() {
+        let error = disk(Path::new("/proc")).unwrap_err().to_string();
+        assert!(
+            error.contains("/proc") && !error.contains("doctor"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn of_one_sync_all_tenths_are_that_one() {
+        let one = Disk::made_up(vec![7], None);
+        assert_eq!(one.syncs(), Some([7, 7, 7]));
+        assert_eq!(Disk::default().syncs(), None);
+        let many = Disk::made_up((0..21).rev().collect(), None);
+        assert_eq!(many.syncs(), Some([2, 10, 18]));
+    }
+}

@@ -1,0 +1,323 @@
+//! Whole machines, made up.
+
+use super::super::root::MadeUp;
+use super::*;
+use stowplan_model::FileSystem;
+
+/// A laptop on mains, with nothing to complain about.
+fn laptop() -> MadeUp {
+    let cpu = "/sys/devices/system/cpu";
+    let cache = format!("{cpu}/cpu0/cache/index3");
+    MadeUp::of(&[
+        (
+            "/etc/os-release",
+            "PRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\n",
+        ),
+        (
+            "/proc/cpuinfo",
+            "model name\t: AMD Ryzen 7 7840U\nflags\t: fpu sse\n",
+        ),
+        (
+            "/proc/meminfo",
+            "MemTotal: 32000000 kB\nMemAvailable: 28000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugetlb: 0 kB\n",
+        ),
+        ("/proc/loadavg", "0.05 0.03 0.01 1/900 4711\n"),
+        ("/proc/stat", "cpu  100 0 50 800 10 0 0 0 0 0\n"),
+        ("/proc/vmstat", "pswpin 0\npswpout 0\n"),
+        ("/proc/self/cgroup", "0::/user.slice\n"),
+        (
+            "/proc/self/mountinfo",
+            "27 1 259:2 / / rw,relatime - ext4 /dev/nvme0n1p2 rw\n",
+        ),
+        (
+            "/proc/pressure/cpu",
+            "some avg10=0.10 avg60=0 avg300=0 total=1\n",
+        ),
+        (
+            "/proc/pressure/io",
+            "some avg10=0.00 avg60=0 avg300=0 total=1\n",
+        ),
+        (
+            "/proc/pressure/memory",
+            "some avg10=0.00 avg60=0 avg300=0 total=1\n",
+        ),
+        (
+            "/proc/9/stat",
+            "9 (bash) S 1 1 1 0 -1 4194304 9 0 0 0 7 3 0 0 20 0 1 0 5 1 1\n",
+        ),
+        (&*format!("{cpu}/online"), "0-7\n"),
+        (&*format!("{cpu}/cpufreq/boost"), "0\n"),
+        (
+            &*format!("{cpu}/cpu0/cpufreq/scaling_governor"),
+            "performance\n",
+        ),
+        (
+            &*format!("{cpu}/cpu0/topology/thread_siblings_list"),
+            "0,4\n",
+        ),
+        (
+            &*format!("{cpu}/cpu0/thermal_throttle/core_throttle_count"),
+            "0\n",
+        ),
+        (&*format!("{cache}/level"), "3\n"),
+        (&*format!("{cache}/type"), "Unified\n"),
+        (&*format!("{cache}/size"), "16384K\n"),
+        ("/sys/class/power_supply/BAT0/type", "Battery\n"),
+        ("/sys/class/power_supply/BAT0/status", "Full\n"),
+        (
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "tsc\n",
+        ),
+        (
+            "/sys/kernel/mm/transparent_hugepage/enabled",
+            "always [madvise] never\n",
+        ),
+        ("/sys/dev/block/259:2/partition", "2\n"),
+        ("/sys/dev/block/queue/rotational", "0\n"),
+        ("/sys/dev/block/queue/read_ahead_kb", "128\n"),
+    ])
+}
+
+fn asked() -> Asked {
+    Asked {
+        what: "study fasterthanfs".to_owned(),
+        disk_bytes: 1 << 20,
+        least_disk_bytes: 1 << 16,
+        plans: Plans {
+            cached_bytes: 4 << 30,
+            working_set_bytes: 1 << 30,
+            foreign_write_rate: None,
+        },
+    }
+}
+
+/// What is found on a made-up machine; what is found out by doing it is left out.
+fn found_on(machine: &MadeUp) -> Vec<Check> {
+    let root = machine.root();
+    let environment = Environment {
+        optimised: true,
+        cpus: 8,
+        ..examine_below(&root, Path::new("."))
+    };
+    let facts = Facts::gather(&root, Path::new("."), &environment);
+    let facts = Facts {
+        disk: disk::Facts {
+            probe: None,
+            ..facts.disk
+        },
+        others: others::Facts {
+            waiting: Some(0.001),
+            ..facts.others
+        },
+        ..facts
+    };
+    judge(&environment, &asked(), &facts)
+}
+
+fn of_state(checks: &[Check], state: CheckState) -> Vec<&str> {
+    checks
+        .iter()
+        .filter(|check| check.state == state)
+        .map(|check| check.name.as_str())
+        .collect()
+}
+
+fn found<'a>(checks: &'a [Check], name: &str) -> &'a Check {
+    checks.iter().find(|check| check.name == name).unwrap()
+}
+
+#[test]
+fn a_quiet_machine_has_neither_problems_nor_warnings() {
+    let checks = found_on(&laptop());
+    assert_eq!(of_state(&checks, CheckState::Problem), [""; 0]);
+    let mut warnings = of_state(&checks, CheckState::Warning);
+    // Those are this system's own, not the made-up one's.
+    warnings.retain(|name| {
+        !matches!(
+            *name,
+            "clock" | "open files" | "seeing the cache" | "waiting for CPU"
+        )
+    });
+    assert_eq!(warnings, [""; 0]);
+    assert_eq!(
+        found(&checks, "CPUs").found,
+        "8, 2 to a core, AMD Ryzen 7 7840U"
+    );
+    assert_eq!(
+        found(&checks, "file system").found,
+        "ext4 on /, from /dev/nvme0n1p2"
+    );
+    assert_eq!(found(&checks, "read-ahead").found, "128 KiB");
+    assert_eq!(found(&checks, "power").found, "mains");
+}
+
+#[test]
+fn each_trouble_of_a_machine_is_found_under_its_name() {
+    let damon = "/sys/kernel/mm/damon/admin/kdamonds/0";
+    let troubles: [(&str, &str, &str); 13] = [
+        (
+            "governor",
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave\n",
+        ),
+        (
+            "throttling",
+            "/sys/class/thermal/thermal_zone0/temp",
+            "97000\n",
+        ),
+        (
+            "power",
+            "/sys/class/power_supply/BAT0/status",
+            "Discharging\n",
+        ),
+        ("virtual machine", "/sys/class/dmi/id/product_name", "KVM\n"),
+        (
+            "clock",
+            "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            "hpet\n",
+        ),
+        (
+            "CPU limit",
+            "/sys/fs/cgroup/user.slice/cpu.max",
+            "50000 100000\n",
+        ),
+        ("load", "/proc/loadavg", "9.00 1 1 1/9 9\n"),
+        (
+            "stolen time",
+            "/proc/stat",
+            "cpu  100 0 50 800 10 0 0 90 0 0\n",
+        ),
+        (
+            "pressure",
+            "/proc/pressure/io",
+            "some avg10=55.00 avg60=0 avg300=0 total=1\n",
+        ),
+        (
+            "memory limit",
+            "/sys/fs/cgroup/user.slice/memory.max",
+            "1073741824\n",
+        ),
+        (
+            "working set",
+            "/sys/devices/system/cpu/cpu0/cache/index3/size",
+            "512M\n",
+        ),
+        (
+            "mount options",
+            "/proc/self/mountinfo",
+            "27 1 259:2 / / rw,strictatime - ext4 /dev/x rw\n",
+        ),
+        ("read-ahead", "/sys/dev/block/queue/read_ahead_kb", "8192\n"),
+    ];
+    for (name, file, text) in troubles {
+        let machine = laptop();
+        machine.write(file, text);
+        let checks = found_on(&machine);
+        let check = found(&checks, name);
+        assert_eq!(check.state, CheckState::Warning, "{check:?}");
+        assert!(check.mend.is_some(), "{check:?}");
+    }
+    let machine = laptop();
+    machine.write(&format!("{damon}/state"), "on\n");
+    machine.write(&format!("{damon}/contexts/0/schemes/0/action"), "pageout\n");
+    assert_eq!(
+        found(&found_on(&machine), "page-out").state,
+        CheckState::Warning
+    );
+    machine.write(
+        "/proc/self/mountinfo",
+        "27 1 0:25 / / rw - tmpfs tmpfs rw\n",
+    );
+    assert_eq!(
+        of_state(&found_on(&machine), CheckState::Problem),
+        ["file system"]
+    );
+}
+
+#[test]
+fn where_the_system_tells_nothing_everything_is_unavailable_and_nothing_a_problem() {
+    let checks = found_on(&MadeUp::of(&[]));
+    assert_eq!(of_state(&checks, CheckState::Problem), [""; 0]);
+    for name in [
+        "governor",
+        "load",
+        "memory",
+        "swap",
+        "file system",
+        "device",
+        "FUSE",
+    ] {
+        assert_eq!(
+            found(&checks, name).state,
+            CheckState::Unavailable,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn names_are_single_and_short_and_texts_are_sentences_of_one_line() {
+    let checks = found_on(&laptop());
+    let mut names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    for check in &checks {
+        assert!(check.name.chars().count() <= 16, "{}", check.name);
+        assert!(
+            check.why.ends_with('.') && !check.why.contains('\n'),
+            "{}",
+            check.why
+        );
+        assert!(
+            !check.found.is_empty() && !check.found.contains('\n'),
+            "{check:?}"
+        );
+    }
+    let groups: Vec<CheckGroup> = checks.iter().map(|check| check.group).collect();
+    assert!(groups.is_sorted_by_key(|group| CheckGroup::ALL.iter().position(|g| g == group)));
+}
+
+/// The check of syncs, on a file system and with these times.
+fn sync_check(kind: &str, syncs_ns: &[u64]) -> Check {
+    let environment = Environment {
+        optimised: true,
+        file_system: FileSystem {
+            kind: kind.to_owned(),
+            ..FileSystem::default()
+        },
+        ..Environment::default()
+    };
+    let facts = Facts {
+        disk: disk::Facts {
+            probe: Some(Ok(probe::Disk::made_up(syncs_ns.to_vec(), None))),
+            ..disk::Facts::default()
+        },
+        ..Facts::default()
+    };
+    found(&judge(&environment, &asked(), &facts), "sync").clone()
+}
+
+#[test]
+fn a_sync_that_is_faster_than_any_device_is_a_problem_and_an_unsteady_one_a_warning() {
+    assert_eq!(sync_check("ext4", &[2_000; 20]).state, CheckState::Problem);
+    assert_eq!(sync_check("ext4", &[90_000; 20]).state, CheckState::Ok);
+    let mut unsteady = vec![90_000; 10];
+    unsteady.extend([4_000_000; 10]);
+    assert_eq!(sync_check("ext4", &unsteady).state, CheckState::Warning);
+    assert_eq!(
+        sync_check("tmpfs", &[900; 20]).state,
+        CheckState::Unavailable
+    );
+}
+
+#[test]
+fn this_machine_is_looked_at_and_nothing_stays_behind() {
+    let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let checkup = check_up(directory.path(), &asked()).unwrap();
+    assert!(checkup.checks.len() > 30);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let error = check_up(&directory.path().join("no"), &asked()).unwrap_err();
+    assert!(error.to_string().contains("no such directory"), "{error}");
+}
