@@ -8,6 +8,7 @@ mod bars;
 mod chart;
 mod crossover;
 pub mod csv;
+pub mod doctor;
 mod facts;
 mod format;
 mod growth;

@@ -1,7 +1,7 @@
 //! What can be used here, by this user.
 
 use super::super::machine;
-use super::{Check, CheckGroup, CheckState, Known, NOT_TOLD, Root, Subject, disk};
+use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, disk};
 use crate::{page_cache, platform};
 use rustix::fs::Access;
 use stowplan_model::{WarningKind, format_bytes};
@@ -279,10 +279,10 @@ fn io_uring(facts: &Facts) -> Check {
 fn reserved(facts: &Facts) -> Check {
     match facts.reserved {
         None => RESERVED.unavailable(NOT_TOLD),
-        Some(0) => RESERVED.check(
-            CheckState::Ok,
+        Some(0) => RESERVED.feature(
+            false,
             "none",
-            Some("sudo sysctl vm.nr_hugepages=N reserves N of them."),
+            "sudo sysctl vm.nr_hugepages=N reserves N of them.",
         ),
         Some(bytes) => RESERVED.ok(format_bytes(bytes)),
     }
@@ -292,6 +292,7 @@ fn reserved(facts: &Facts) -> Check {
 mod tests {
     use super::super::super::root::MadeUp;
     use super::*;
+    use stowplan_model::CheckState;
 
     #[test]
     fn what_is_there_and_may_be_written_is_told_from_what_is_not_there() {
