@@ -16,6 +16,7 @@ mod lines;
 mod matrix;
 mod outcome;
 mod quantity;
+mod rebase;
 mod repeated;
 mod space;
 mod stopping;
@@ -40,5 +41,6 @@ pub use outcome::{
     SweepOutcome, Verdict,
 };
 pub use quantity::Quantity;
+pub use rebase::{RebaseError, rebase};
 pub use repeated::{Repeated, repeated};
 pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};

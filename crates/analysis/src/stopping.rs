@@ -177,9 +177,18 @@ fn control_estimate(
     metric: Metric,
 ) -> Option<Estimate> {
     let control = comparison.with_role(Role::Control)?;
-    let baseline = comparison.with_role(Role::Baseline)?;
-    let differences = blocks.differences(&control.id, &baseline.id, metric);
+    let original = original(comparison, control)?;
+    let differences = blocks.differences(&control.id, &original.id, metric);
     estimate_of(&values(&differences), metric)
+}
+
+/// The cell that the control is a copy of: the one whose key it has. That is the baseline, unless
+/// another one was chosen after the run ([`crate::rebase`]).
+fn original<'a>(comparison: &'a Comparison, control: &Cell) -> Option<&'a Cell> {
+    let mut cells = comparison.cells.iter();
+    cells
+        .find(|cell| cell.role != Role::Control && cell.key == control.key)
+        .or_else(|| comparison.with_role(Role::Baseline))
 }
 
 /// The A/A gate: passed unless `[low − base, high + base]`, the interval of two identical cells

@@ -148,6 +148,12 @@ pub(crate) fn to_baseline(
     cell: &CellSummary,
 ) -> Option<(Option<RatioEstimate>, Verdict)> {
     if cell.cell.role == Role::Control {
+        // It is a copy of the planned baseline, which may not be the one that ratios are to.
+        let is_original = |other: &&CellSummary| other.cell.key == cell.cell.key;
+        let mut candidates = comparison.cells.iter();
+        if candidates.any(|other| other.cell.role == Role::Candidate && is_original(&other)) {
+            return None;
+        }
         let control = comparison.control.as_ref()?;
         return Some((Some(control.estimate), control.verdict));
     }

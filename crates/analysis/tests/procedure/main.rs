@@ -12,6 +12,8 @@ mod matrix;
 #[cfg(test)]
 mod quantities;
 #[cfg(test)]
+mod rebase;
+#[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
 mod simulated_drift;
