@@ -13,6 +13,7 @@ mod estimate;
 mod gathered;
 mod judge;
 mod lines;
+mod machines;
 mod matrix;
 mod outcome;
 mod quantity;
@@ -34,6 +35,10 @@ pub use crossover::{
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
+pub use machines::{
+    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine, MachinesError,
+    MachinesOutcome, OnMachine, machines,
+};
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,

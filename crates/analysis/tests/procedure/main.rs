@@ -8,6 +8,8 @@ mod findings;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod machines;
+#[cfg(test)]
 mod matrix;
 #[cfg(test)]
 mod quantities;

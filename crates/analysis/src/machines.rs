@@ -1,0 +1,603 @@
+//! Results of one study from several machines, side by side. Nothing is pooled: a ratio is one
+//! machine's, and what several machines say together is on how many of them a verdict holds.
+
+use crate::{
+    Analysis, CellSummary, ChartOutcome, ComparisonOutcome, Interval, PublishedRatio,
+    RatioEstimate, Verdict,
+};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use stowplan_model::{CellId, DurabilityClaim, Environment, Role, RunEnd};
+use thiserror::Error;
+
+/// Why results cannot be set side by side.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum MachinesError {
+    /// There are fewer than two.
+    #[error("give at least two results to set side by side")]
+    TooFew,
+    /// They are of several studies, or of one study at several scales.
+    #[error("the results are not of one study at one scale: {}", of_each(.0))]
+    SeveralStudies(Vec<(String, Vec<usize>)>),
+    /// One run is given more than once: the places of the first and of the second.
+    #[error("results {} and {} are of the same run; give it once", .0 + 1, .1 + 1)]
+    Twice(usize, usize),
+}
+
+fn of_each(studies: &[(String, Vec<usize>)]) -> String {
+    let texts = studies.iter().map(|(study, places)| {
+        let places: Vec<String> = places.iter().map(|place| (place + 1).to_string()).collect();
+        format!("{study} (result {})", places.join(", "))
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// Several results of one study.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MachinesOutcome {
+    /// Name of the study.
+    pub study: String,
+    /// Its title for people.
+    pub title: String,
+    /// What it asks.
+    pub question: String,
+    /// Where the published study stands.
+    pub source: Option<String>,
+    /// The scale at which all were run.
+    pub scale: String,
+    /// One per result, in the order given. Every list `on` below is in this order.
+    pub machines: Vec<Machine>,
+    /// How many different machines these are: two results of one machine count once.
+    pub distinct: usize,
+    /// One per comparison that any of them has, in running order.
+    pub comparisons: Vec<ComparisonAcross>,
+    /// One per chart that any of them has, in reading order.
+    pub charts: Vec<ChartAcross>,
+    /// What was left out because it is not the same on all machines.
+    pub differences: Vec<Difference>,
+}
+
+/// One result and the machine it comes from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Machine {
+    /// What it is called: its host, and what tells it from others of that name.
+    pub label: String,
+    /// Which machine it is: results of one machine have the same number.
+    pub machine: usize,
+    /// When the run began, RFC 3339.
+    pub started: String,
+    /// The machine.
+    pub environment: Environment,
+    /// Half-width of its equivalence zone as a ratio, minus one.
+    pub equivalence: f64,
+    /// How its run ended; nothing if it was cut off.
+    pub end: Option<RunEnd>,
+    /// How many warnings its own report has.
+    pub warnings: usize,
+    /// Cells that failed.
+    pub failures: usize,
+}
+
+/// One comparison on all machines.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ComparisonAcross {
+    /// Its name in the study file.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// The cell that the others are compared with.
+    pub baseline: CellId,
+    /// Its label.
+    pub baseline_label: String,
+    /// Whether it is a part of a matrix or of a sweep.
+    pub part: bool,
+    /// Of each machine: whether the A/A gate was passed; nothing where it was not measured.
+    pub reliable: Vec<Option<bool>>,
+    /// Of each machine: the cell that beats each rival there, if one does.
+    pub fastest: Vec<Option<CellId>>,
+    /// Its cells, the baseline first, without the control.
+    pub cells: Vec<CellAcross>,
+}
+
+/// One cell on all machines.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellAcross {
+    /// The cell.
+    pub cell: CellId,
+    /// Its name within the comparison.
+    pub key: String,
+    /// Its label.
+    pub label: String,
+    /// What part it plays.
+    pub role: Role,
+    /// What it promises for what it writes; nothing for reads and floors.
+    pub durability: Option<DurabilityClaim>,
+    /// Whether that is what the baseline promises.
+    pub same_durability: bool,
+    /// Of each machine: what was found.
+    pub on: Vec<OnMachine>,
+}
+
+impl CellAcross {
+    /// The machines on which it has this verdict against the baseline, by their places.
+    #[must_use]
+    pub fn with(&self, verdict: Verdict) -> Vec<usize> {
+        let on = self.on.iter().enumerate();
+        on.filter(|(_, found)| found.verdict == verdict)
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    /// The least and the most of its ratios on these machines.
+    #[must_use]
+    pub fn range(&self, places: &[usize]) -> Option<(f64, f64)> {
+        let ratios = places
+            .iter()
+            .filter_map(|place| Some(self.on.get(*place)?.estimate?.ratio));
+        let (low, high) = ratios.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ratio| {
+            (low.min(ratio), high.max(ratio))
+        });
+        low.is_finite().then_some((low, high))
+    }
+}
+
+/// What was found of one cell on one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct OnMachine {
+    /// Time of the cell over time of the baseline there.
+    pub estimate: Option<RatioEstimate>,
+    /// The verdict of that machine's analysis; of the baseline itself, `Equivalent`.
+    pub verdict: Verdict,
+    /// Headline time per operation, nanoseconds.
+    pub time_ns: Option<Interval>,
+}
+
+impl OnMachine {
+    const NOTHING: Self = Self {
+        estimate: None,
+        verdict: Verdict::NoData,
+        time_ns: None,
+    };
+}
+
+/// One chart of the study with a bar per machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartAcross {
+    /// Its name in the study file.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// Label of the cell that is 1.0 on every machine.
+    pub reference: String,
+    /// One group per cell drawn.
+    pub groups: Vec<ChartGroup>,
+    /// The published ratios, by rising ratio.
+    pub published: Vec<PublishedRatio>,
+    /// What the published ratios compare, in words.
+    pub published_label: Option<String>,
+    /// How precisely the published bars could be read.
+    pub published_precision: Option<f64>,
+}
+
+/// The bars of one cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChartGroup {
+    /// The cell.
+    pub cell: CellId,
+    /// Its label.
+    pub label: String,
+    /// Whether it is the cheapest conceivable way and no store.
+    pub is_floor: bool,
+    /// The durability promise, where the bars are of writes.
+    pub durability: Option<String>,
+    /// Of each machine: the ratio and its verdict; nothing where it was not measured.
+    pub on: Vec<Option<BarOn>>,
+}
+
+/// One bar of one machine.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BarOn {
+    /// Time of the cell over time of the chart's reference.
+    pub estimate: RatioEstimate,
+    /// The verdict of that machine's analysis.
+    pub verdict: Verdict,
+}
+
+/// A cell that one machine measured otherwise than the first that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The cell.
+    pub cell: CellId,
+    /// The place of the machine.
+    pub machine: usize,
+    /// What differs: the store, its settings, the workload or the dataset.
+    pub what: &'static str,
+}
+
+/// Sets results of one study side by side, in the order given.
+///
+/// # Errors
+/// There are fewer than two, they are of several studies or scales, or one of them is given twice.
+pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError> {
+    let (Some(first), true) = (analyses.first(), analyses.len() > 1) else {
+        return Err(MachinesError::TooFew);
+    };
+    one_study(analyses)?;
+    each_once(analyses)?;
+    let study = &first.run.plan.study;
+    let machines = list(analyses);
+    let numbers: BTreeSet<usize> = machines.iter().map(|machine| machine.machine).collect();
+    let differences = differences(analyses);
+    let left_out = |place: usize, cell: &CellId| {
+        let mut differences = differences.iter();
+        differences.any(|found| found.machine == place && found.cell == *cell)
+    };
+    let comparisons = first_seen(
+        analyses,
+        |analysis| analysis.comparisons.as_slice(),
+        |c| &c.id,
+    );
+    let charts = first_seen(analyses, |analysis| analysis.charts.as_slice(), |c| &c.id);
+    Ok(MachinesOutcome {
+        study: study.name.clone(),
+        title: study.title.clone(),
+        question: study.question.clone(),
+        source: study.source.clone(),
+        scale: first.run.plan.scale.clone(),
+        distinct: numbers.len(),
+        comparisons: comparisons
+            .into_iter()
+            .filter_map(|id| comparison(id, analyses, &left_out))
+            .collect(),
+        charts: charts
+            .into_iter()
+            .filter_map(|id| chart(id, analyses, &left_out))
+            .collect(),
+        machines,
+        differences,
+    })
+}
+
+/// Names in the order in which they are first seen.
+fn first_seen<'a, T: 'a>(
+    analyses: &[&'a Analysis],
+    things: impl Fn(&'a Analysis) -> &'a [T],
+    name: impl Fn(&'a T) -> &'a String,
+) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for thing in analyses.iter().flat_map(|analysis| things(analysis)) {
+        let name = name(thing).as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {
+    let mut studies: Vec<(String, Vec<usize>)> = Vec::new();
+    for (place, analysis) in analyses.iter().enumerate() {
+        let plan = &analysis.run.plan;
+        let study = format!("{} at scale {}", plan.study.name, plan.scale);
+        match studies.iter_mut().find(|(known, _)| *known == study) {
+            Some((_, places)) => places.push(place),
+            None => studies.push((study, vec![place])),
+        }
+    }
+    if studies.len() > 1 {
+        return Err(MachinesError::SeveralStudies(studies));
+    }
+    Ok(())
+}
+
+/// A run is known by where and when it began.
+fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
+    let run = |analysis: &Analysis| {
+        let run = &analysis.run;
+        let host = run.environment.host.clone();
+        (host, run.started.clone(), run.seed)
+    };
+    for (second, analysis) in analyses.iter().enumerate() {
+        let mut earlier = analyses.iter().take(second);
+        if let Some(first) = earlier.position(|other| run(other) == run(analysis)) {
+            return Err(MachinesError::Twice(first, second));
+        }
+    }
+    Ok(())
+}
+
+fn list(analyses: &[&Analysis]) -> Vec<Machine> {
+    let labels = labels(analyses);
+    let mut known: Vec<(&str, Option<&str>, u32)> = Vec::new();
+    let with_labels = analyses.iter().zip(labels);
+    with_labels
+        .map(|(analysis, label)| {
+            let environment = &analysis.run.environment;
+            let identity = (
+                environment.host.as_str(),
+                environment.cpu.as_deref(),
+                environment.cpus,
+            );
+            let machine = known.iter().position(|other| *other == identity);
+            let machine = machine.unwrap_or_else(|| {
+                known.push(identity);
+                known.len() - 1
+            });
+            Machine {
+                label,
+                machine,
+                started: analysis.run.started.clone(),
+                environment: environment.clone(),
+                equivalence: analysis.run.equivalence,
+                end: analysis.end.clone(),
+                warnings: analysis.warnings.len(),
+                failures: analysis.failures.len(),
+            }
+        })
+        .collect()
+}
+
+/// What results are called: by host; several of one host by the first of these that differs
+/// between all of them: file system, day, minute, second; else by number.
+fn labels(analyses: &[&Analysis]) -> Vec<String> {
+    let host = |analysis: &Analysis| match analysis.run.environment.host.as_str() {
+        "" => "unnamed".to_owned(),
+        host => host.to_owned(),
+    };
+    let ways: [fn(&Analysis) -> String; 4] = [
+        |analysis| analysis.run.environment.file_system.kind.clone(),
+        |analysis| started(analysis, 10),
+        |analysis| started(analysis, 16),
+        |analysis| started(analysis, 19),
+    ];
+    let label = |place: usize, analysis: &&Analysis| {
+        let name = host(analysis);
+        let alike: Vec<&&Analysis> = analyses.iter().filter(|a| host(a) == name).collect();
+        if alike.len() == 1 {
+            return name;
+        }
+        let tells_apart = |way: &&fn(&Analysis) -> String| {
+            let texts: BTreeSet<String> = alike.iter().map(|a| way(a)).collect();
+            texts.len() == alike.len() && !texts.contains("")
+        };
+        match ways.iter().find(tells_apart) {
+            Some(way) => format!("{name} ({})", way(analysis)),
+            None => format!("{name} (result {})", place + 1),
+        }
+    };
+    let places = analyses.iter().enumerate();
+    places.map(|(place, a)| label(place, a)).collect()
+}
+
+/// The first characters of the time of a run: `2026-11-21 16:15`.
+fn started(analysis: &Analysis, characters: usize) -> String {
+    let time: String = analysis.run.started.chars().take(characters).collect();
+    time.replace('T', " ")
+}
+
+/// Every cell that is not the same as on the first machine that has it.
+fn differences(analyses: &[&Analysis]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (place, analysis) in analyses.iter().copied().enumerate() {
+        for summary in analysis.comparisons.iter().flat_map(|c| &c.cells) {
+            let id = &summary.cell.id;
+            let first = analyses.iter().find_map(|a| Some((*a, summary_of(a, id)?)));
+            let Some((other, other_summary)) = first else {
+                continue;
+            };
+            if let Some(what) = difference((analysis, summary), (other, other_summary)) {
+                found.push(Difference {
+                    cell: id.clone(),
+                    machine: place,
+                    what,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn summary_of<'a>(analysis: &'a Analysis, id: &CellId) -> Option<&'a CellSummary> {
+    let mut comparisons = analysis.comparisons.iter();
+    comparisons.find_map(|comparison| comparison.cell(id))
+}
+
+/// What one machine did otherwise. A setting that only one of them knows came with another version
+/// of the program.
+fn difference(
+    (ours, cell): (&Analysis, &CellSummary),
+    (theirs, other): (&Analysis, &CellSummary),
+) -> Option<&'static str> {
+    let (cell, other) = (&cell.cell, &other.cell);
+    let dataset =
+        |analysis: &Analysis, name: &String| analysis.run.plan.datasets.get(name).cloned();
+    if cell.store.kind != other.store.kind {
+        Some("store")
+    } else if !cell.settings.differences(&other.settings).is_empty() {
+        Some("settings")
+    } else if cell.workload != other.workload {
+        Some("workload")
+    } else if dataset(ours, &cell.dataset) != dataset(theirs, &other.dataset) {
+        Some("dataset")
+    } else {
+        None
+    }
+}
+
+fn comparison(
+    id: &str,
+    analyses: &[&Analysis],
+    left_out: &dyn Fn(usize, &CellId) -> bool,
+) -> Option<ComparisonAcross> {
+    let outcomes: Vec<Option<&ComparisonOutcome>> = analyses
+        .iter()
+        .map(|analysis| analysis.comparisons.iter().find(|c| c.id == id))
+        .collect();
+    let (place, first) = first_of(&outcomes)?;
+    let baseline = of_role(first, Role::Baseline)?;
+    // Ratios to another baseline, or to one that does something else, say nothing here.
+    let outcomes: Vec<Option<&ComparisonOutcome>> = outcomes
+        .into_iter()
+        .enumerate()
+        .map(|(place, outcome)| {
+            let same = of_role(outcome?, Role::Baseline)?.cell.id == baseline.cell.id;
+            outcome.filter(|_| same && !left_out(place, &baseline.cell.id))
+        })
+        .collect();
+    let mut cells: Vec<&CellSummary> = Vec::new();
+    for summary in outcomes.iter().flatten().flat_map(|outcome| &outcome.cells) {
+        let known = cells.iter().any(|cell| cell.cell.id == summary.cell.id);
+        if !known && summary.cell.role != Role::Control {
+            cells.push(summary);
+        }
+    }
+    Some(ComparisonAcross {
+        id: id.to_owned(),
+        title: first.title.clone(),
+        baseline: baseline.cell.id.clone(),
+        baseline_label: baseline.cell.label.clone(),
+        part: is_part(analyses[place], id),
+        reliable: outcomes
+            .iter()
+            .map(|outcome| outcome.filter(|o| o.was_measured()).map(|o| o.reliable))
+            .collect(),
+        fastest: outcomes
+            .iter()
+            .map(|outcome| outcome.and_then(|o| o.fastest.clone()))
+            .collect(),
+        cells: cells
+            .into_iter()
+            .map(|summary| cell(summary, baseline, &outcomes, left_out))
+            .collect(),
+    })
+}
+
+fn first_of<'a, T>(outcomes: &[Option<&'a T>]) -> Option<(usize, &'a T)> {
+    let places = outcomes.iter().enumerate();
+    let mut found = places.filter_map(|(place, outcome)| Some((place, (*outcome)?)));
+    found.next()
+}
+
+fn of_role(outcome: &ComparisonOutcome, role: Role) -> Option<&CellSummary> {
+    outcome.cells.iter().find(|cell| cell.cell.role == role)
+}
+
+/// Whether a comparison is read as a part of a matrix or of a sweep.
+fn is_part(analysis: &Analysis, id: &str) -> bool {
+    let plan = &analysis.run.plan;
+    let of_matrix = plan.study.matrices.iter().any(|matrix| {
+        let mut sizes = matrix.sizes.iter();
+        sizes.any(|size| matrix.comparison_id(*size) == id)
+    });
+    let mut planned = plan.comparisons.iter();
+    let planned = planned.find(|comparison| comparison.id == id);
+    let mut sweeps = plan.sweeps.iter();
+    of_matrix || planned.is_some_and(|planned| sweeps.any(|s| s.size_of(planned).is_some()))
+}
+
+fn cell(
+    summary: &CellSummary,
+    baseline: &CellSummary,
+    outcomes: &[Option<&ComparisonOutcome>],
+    left_out: &dyn Fn(usize, &CellId) -> bool,
+) -> CellAcross {
+    let cell = &summary.cell;
+    let durability = crate::quantity::claim(summary);
+    let on = outcomes.iter().enumerate().map(|(place, outcome)| {
+        outcome
+            .filter(|_| !left_out(place, &cell.id))
+            .map_or(OnMachine::NOTHING, |outcome| on_machine(&cell.id, outcome))
+    });
+    CellAcross {
+        cell: cell.id.clone(),
+        key: cell.key.clone(),
+        label: cell.label.clone(),
+        role: cell.role,
+        same_durability: cell.role == Role::Floor || durability == crate::quantity::claim(baseline),
+        durability,
+        on: on.collect(),
+    }
+}
+
+fn on_machine(cell: &CellId, outcome: &ComparisonOutcome) -> OnMachine {
+    let Some(summary) = outcome.cell(cell) else {
+        return OnMachine::NOTHING;
+    };
+    let time_ns = summary.time_ns;
+    if summary.cell.role == Role::Baseline {
+        let verdict = if summary.rounds > 0 {
+            Verdict::Equivalent
+        } else {
+            Verdict::NoData
+        };
+        return OnMachine {
+            estimate: None,
+            verdict,
+            time_ns,
+        };
+    }
+    let baseline = of_role(outcome, Role::Baseline).map(|baseline| &baseline.cell.id);
+    let mut contrasts = outcome.contrasts.iter();
+    let contrast = contrasts.find(|c| c.cell == *cell && Some(&c.reference) == baseline);
+    OnMachine {
+        estimate: contrast.and_then(|contrast| contrast.estimate),
+        verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
+        time_ns,
+    }
+}
+
+fn chart(
+    id: &str,
+    analyses: &[&Analysis],
+    left_out: &dyn Fn(usize, &CellId) -> bool,
+) -> Option<ChartAcross> {
+    let outcomes: Vec<Option<&ChartOutcome>> = analyses
+        .iter()
+        .map(|analysis| analysis.charts.iter().find(|chart| chart.id == id))
+        .collect();
+    let (place, first) = first_of(&outcomes)?;
+    let reference = reference(analyses[place], id)?;
+    let outcomes: Vec<Option<&ChartOutcome>> = outcomes
+        .into_iter()
+        .enumerate()
+        .map(|(place, outcome)| outcome.filter(|_| !left_out(place, &reference)))
+        .collect();
+    let mut groups: Vec<ChartGroup> = Vec::new();
+    for bar in outcomes.iter().flatten().flat_map(|outcome| &outcome.bars) {
+        if bar.cell == reference || groups.iter().any(|group| group.cell == bar.cell) {
+            continue;
+        }
+        let on = outcomes.iter().enumerate().map(|(place, outcome)| {
+            let outcome = outcome.filter(|_| !left_out(place, &bar.cell))?;
+            let bar = outcome.bars.iter().find(|other| other.cell == bar.cell)?;
+            Some(BarOn {
+                estimate: bar.estimate?,
+                verdict: bar.verdict,
+            })
+        });
+        let mut summaries = analyses.iter().filter_map(|a| summary_of(a, &bar.cell));
+        groups.push(ChartGroup {
+            cell: bar.cell.clone(),
+            label: bar.label.clone(),
+            is_floor: summaries.any(|summary| summary.cell.role == Role::Floor),
+            durability: bar.durability.clone(),
+            on: on.collect(),
+        });
+    }
+    Some(ChartAcross {
+        id: id.to_owned(),
+        title: first.title.clone(),
+        reference: first.reference.clone(),
+        groups,
+        published: first.published.clone(),
+        published_label: first.published_label.clone(),
+        published_precision: first.published_precision,
+    })
+}
+
+/// The cell that is 1.0 in a chart.
+fn reference(analysis: &Analysis, chart: &str) -> Option<CellId> {
+    let charts = &analysis.run.plan.study.charts;
+    let spec = charts.iter().find(|spec| spec.id == chart)?;
+    Some(CellId(format!("{}/{}", spec.comparison, spec.reference)))
+}

@@ -1,0 +1,168 @@
+//! Results of one study from several machines.
+
+use crate::support::{comparison, id, records, rounds};
+use stowplan_analysis::{Analysis, MachinesError, Verdict, analyse, machines};
+use stowplan_model::{Comparison, Record, RunHeader, SizeDistribution};
+
+fn planned() -> Comparison {
+    let mut comparison = comparison(&["slow", "fast"]);
+    comparison.cells[1].key = "base".to_owned();
+    comparison
+}
+
+/// A run on a host, in which `slow` takes so many microseconds and the base 10,000.
+fn run_on(host: &str, slow: f64) -> Analysis {
+    changed(host, slow, |_| {})
+}
+
+fn changed(host: &str, slow: f64, change: impl FnOnce(&mut RunHeader)) -> Analysis {
+    let times = [
+        ("base", 10_000.0),
+        ("again", 10_000.0),
+        ("slow", slow),
+        ("fast", 5_000.0),
+    ];
+    let mut records = records(&planned(), &rounds(&times, 0..10));
+    let Some(Record::Run(run)) = records.first_mut() else {
+        panic!("no header");
+    };
+    run.environment.host = host.to_owned();
+    run.environment.file_system.kind = "ext4".to_owned();
+    change(run);
+    analyse(&records, None).unwrap()
+}
+
+#[test]
+fn verdicts_are_counted_and_no_ratio_is_of_two_machines() {
+    let runs = [
+        run_on("a", 20_000.0),
+        run_on("b", 15_000.0),
+        run_on("c", 10_000.0),
+    ];
+    let all: Vec<&Analysis> = runs.iter().collect();
+    let found = machines(&all).unwrap();
+    assert_eq!((found.machines.len(), found.distinct), (3, 3));
+    let comparison = &found.comparisons[0];
+    assert_eq!(comparison.baseline, id("base"));
+    let keys: Vec<&str> = comparison.cells.iter().map(|c| c.key.as_str()).collect();
+    assert_eq!(keys, ["base", "slow", "fast"], "no control");
+    let slow = &comparison.cells[1];
+    assert_eq!(slow.with(Verdict::Slower), [0, 1]);
+    assert_eq!(slow.with(Verdict::Equivalent), [2]);
+    let (least, most) = slow.range(&[0, 1]).unwrap();
+    assert!((least - 1.5).abs() < 0.02 && (most - 2.0).abs() < 0.02);
+    assert_eq!(slow.range(&[]), None);
+    for (run, on) in runs.iter().zip(&slow.on) {
+        let contrasts = &run.comparisons[0].contrasts;
+        let contrast = contrasts.iter().find(|c| c.cell == id("slow")).unwrap();
+        assert_eq!(
+            (on.estimate, on.verdict),
+            (contrast.estimate, contrast.verdict)
+        );
+    }
+    assert_eq!(comparison.fastest, vec![Some(id("fast")); 3]);
+}
+
+#[test]
+fn a_chart_has_a_bar_per_machine_and_the_published_ones_once() {
+    let runs = [run_on("a", 20_000.0), run_on("b", 15_000.0)];
+    let all: Vec<&Analysis> = runs.iter().collect();
+    let found = machines(&all).unwrap();
+    let chart = &found.charts[0];
+    let drawn: Vec<_> = chart.groups.iter().map(|group| &group.cell.0).collect();
+    assert_eq!(drawn, ["c/base", "c/gone"], "the reference has no bar");
+    let ratios: Vec<f64> = chart.groups[0]
+        .on
+        .iter()
+        .map(|bar| bar.unwrap().estimate.ratio)
+        .collect();
+    assert!((ratios[0] - 0.5).abs() < 0.01 && (ratios[1] - 0.667).abs() < 0.01);
+    assert_eq!(chart.groups[1].on, [None, None]);
+    assert_eq!(chart.published.len(), 2);
+}
+
+#[test]
+fn machines_of_one_name_are_told_apart_and_one_machine_counts_once() {
+    let named = |kind: &str, started: &str| {
+        let (kind, started) = (kind.to_owned(), started.to_owned());
+        changed("a", 20_000.0, |run| {
+            run.environment.file_system.kind = kind;
+            run.started = started;
+        })
+    };
+    let labels = |runs: &[Analysis]| {
+        let all: Vec<&Analysis> = runs.iter().collect();
+        let found = machines(&all).unwrap();
+        let labels: Vec<String> = found.machines.iter().map(|m| m.label.clone()).collect();
+        (labels, found.distinct)
+    };
+    let by_system = [
+        named("ext4", "2026-01-01T00:00:00Z"),
+        named("xfs", "2026-01-02T00:00:00Z"),
+    ];
+    assert_eq!(
+        labels(&by_system),
+        (vec!["a (ext4)".to_owned(), "a (xfs)".to_owned()], 1)
+    );
+    let by_day = [
+        named("xfs", "2026-01-01T00:00:00Z"),
+        named("xfs", "2026-01-02T00:00:00Z"),
+        run_on("b", 20_000.0),
+    ];
+    let (found, distinct) = labels(&by_day);
+    assert_eq!(found, ["a (2026-01-01)", "a (2026-01-02)", "b"]);
+    assert_eq!(distinct, 2);
+    let by_minute = [
+        named("xfs", "2026-01-01T10:00:00Z"),
+        named("xfs", "2026-01-01T10:07:00Z"),
+    ];
+    assert_eq!(
+        labels(&by_minute).0,
+        ["a (2026-01-01 10:00)", "a (2026-01-01 10:07)"]
+    );
+}
+
+#[test]
+fn what_is_not_the_same_everywhere_is_left_out_and_named() {
+    let other = changed("b", 20_000.0, |run| {
+        for cell in &mut run.plan.comparisons[0].cells {
+            if cell.key == "slow" {
+                cell.workload.per_transaction = stowplan_model::PerTransaction::Operations(7);
+            }
+        }
+    });
+    let first = run_on("a", 20_000.0);
+    let found = machines(&[&first, &other]).unwrap();
+    assert_eq!(found.differences.len(), 1);
+    let difference = &found.differences[0];
+    assert_eq!(
+        (difference.cell.clone(), difference.machine, difference.what),
+        (id("slow"), 1, "workload")
+    );
+    let slow = &found.comparisons[0].cells[1];
+    assert_eq!(slow.on[1].estimate, None);
+    assert_eq!(slow.on[1].verdict, Verdict::NoData);
+    // The reference of the chart is that cell.
+    assert_eq!(found.charts[0].groups[0].on[1], None);
+    let data = changed("b", 20_000.0, |run| {
+        let dataset = run.plan.datasets.get_mut("blobs").unwrap();
+        dataset.size = SizeDistribution::Fixed { bytes: 77 };
+    });
+    let found = machines(&[&first, &data]).unwrap();
+    let nothing = |cell: &stowplan_analysis::CellAcross| cell.on[1].verdict == Verdict::NoData;
+    assert!(found.comparisons[0].cells.iter().all(nothing));
+}
+
+#[test]
+fn one_result_the_same_twice_and_several_studies_are_refused() {
+    let (a, b) = (run_on("a", 20_000.0), run_on("b", 20_000.0));
+    assert_eq!(machines(&[&a]), Err(MachinesError::TooFew));
+    assert_eq!(machines(&[&a, &b, &a]), Err(MachinesError::Twice(0, 2)));
+    let quick = changed("c", 20_000.0, |run| run.plan.scale = "quick".to_owned());
+    let refused = machines(&[&a, &quick, &b]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the results are not of one study at one scale: t at scale seed (result 1, 3); t at scale \
+         quick (result 2)"
+    );
+}
