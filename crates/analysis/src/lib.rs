@@ -8,6 +8,7 @@ mod bars;
 mod block_time;
 mod blocks;
 mod charts;
+pub mod compare;
 mod crossover;
 mod estimate;
 mod gathered;

@@ -41,7 +41,7 @@ pub fn sign_k(n: usize, alpha: f64) -> Option<usize> {
 }
 
 /// The largest `k ≥ 1` such that the first `k` probabilities sum to at most `alpha/2`.
-fn rank_within(distribution: &[f64], alpha: f64) -> Option<usize> {
+pub(crate) fn rank_within(distribution: &[f64], alpha: f64) -> Option<usize> {
     let mut tail = 0.0;
     let within = distribution
         .iter()

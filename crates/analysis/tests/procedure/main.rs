@@ -2,6 +2,8 @@
 //! recorded noise, and on simulated drift.
 
 #[cfg(test)]
+mod compare;
+#[cfg(test)]
 mod crossover;
 #[cfg(test)]
 mod findings;
@@ -17,6 +19,8 @@ mod quantities;
 mod rebase;
 #[cfg(test)]
 mod recorded_noise;
+#[cfg(test)]
+mod sessions_apart;
 #[cfg(test)]
 mod simulated_drift;
 #[cfg(test)]

@@ -1,0 +1,397 @@
+//! Which cell of one result is which cell of the other, and why two of them cannot be compared.
+
+use super::{Difference, Side};
+use crate::{Analysis, CellSummary, ComparisonOutcome, Metric, estimate::MIN_ROUNDS};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_model::{
+    CacheState, CellId, DatasetSpec, DurabilityClaim, Mix, Role, Settings, Workload,
+};
+
+/// Why a cell cannot be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Only one of the results has it.
+    OnlyIn {
+        /// Which one.
+        side: Side,
+    },
+    /// The store cannot do it with the settings of one of them.
+    NotApplicable {
+        /// Of which one.
+        side: Side,
+        /// What it cannot do.
+        why: String,
+    },
+    /// The values are not the same bytes.
+    Dataset {
+        /// In what they differ.
+        differences: Vec<Difference>,
+    },
+    /// Something else was done.
+    Workload {
+        /// In what it differs.
+        differences: Vec<Difference>,
+    },
+    /// The page cache was in another state.
+    CacheState {
+        /// In BASE.
+        base: CacheState,
+        /// In NEW.
+        new: CacheState,
+    },
+    /// The store promised something else for what was written.
+    Durability {
+        /// In BASE.
+        base: DurabilityClaim,
+        /// In NEW.
+        new: DurabilityClaim,
+    },
+    /// It failed.
+    Failed {
+        /// In which result.
+        side: Side,
+        /// What happened.
+        message: String,
+    },
+    /// There is no interval of so few rounds.
+    TooFewRounds {
+        /// Rounds in BASE.
+        base: usize,
+        /// Rounds in NEW.
+        new: usize,
+        /// The fewest for which there is one.
+        needed: usize,
+    },
+    /// One has corrected time, the other wall time only.
+    Clock {
+        /// Time in BASE.
+        base: Metric,
+        /// Time in NEW.
+        new: Metric,
+    },
+    /// Two identical cells differed by more than noise explains.
+    Unreliable {
+        /// In which result.
+        side: Side,
+    },
+}
+
+/// A cell where it stands: its summary, its comparison, and the result of both.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) analysis: &'a Analysis,
+    pub(super) comparison: &'a ComparisonOutcome,
+    pub(super) cell: &'a CellSummary,
+}
+
+impl<'a> Place<'a> {
+    /// Every cell that counts: no control, which is a copy of the baseline, and none of a
+    /// comparison that was measured again.
+    pub(super) fn all(analysis: &'a Analysis) -> Vec<Self> {
+        let superseded = |comparison: &&ComparisonOutcome| {
+            let mut sweeps = analysis.sweeps.iter();
+            sweeps.any(|sweep| sweep.superseded.contains(&comparison.id))
+        };
+        let comparisons = analysis.comparisons.iter();
+        let comparisons = comparisons.filter(|comparison| !superseded(comparison));
+        let of = |comparison: &'a ComparisonOutcome| {
+            comparison.cells.iter().map(move |cell| Self {
+                analysis,
+                comparison,
+                cell,
+            })
+        };
+        let cells = comparisons.flat_map(of);
+        cells
+            .filter(|place| place.cell.cell.role != Role::Control)
+            .collect()
+    }
+
+    /// The cell of the same comparison with this role.
+    pub(super) fn with_role(self, role: Role) -> Option<Self> {
+        let mut cells = self.comparison.cells.iter();
+        let cell = cells.find(|cell| cell.cell.role == role)?;
+        Some(Self { cell, ..self })
+    }
+
+    pub(super) fn id(self) -> &'a CellId {
+        &self.cell.cell.id
+    }
+
+    fn dataset(self) -> Option<&'a DatasetSpec> {
+        let datasets = &self.analysis.run.plan.datasets;
+        datasets.get(&self.cell.cell.dataset)
+    }
+
+    fn failure(self) -> Option<&'a str> {
+        let mut failures = self.analysis.failures.iter();
+        let failure = failures.find(|failure| failure.cell == *self.id())?;
+        (self.cell.rounds < MIN_ROUNDS).then_some(&*failure.message)
+    }
+
+    /// What building the stores anew was asked for, in words.
+    fn rebuilding(self) -> String {
+        let mut comparisons = self.analysis.run.plan.comparisons.iter();
+        let plan = comparisons.find(|comparison| comparison.id == self.comparison.id);
+        match plan.and_then(|plan| plan.rebuild_every) {
+            Some(rounds) => format!("every {rounds} rounds"),
+            None => "never".to_owned(),
+        }
+    }
+}
+
+/// The pairs of cells to compare, in the order of BASE, and those that have no partner.
+pub(super) struct Matching<'a> {
+    pub(super) pairs: Vec<(Place<'a>, Place<'a>)>,
+    pub(super) alone: Vec<(CellId, Vec<Obstacle>)>,
+}
+
+/// Pairs the cells of two results by name, except those that the user paired.
+pub(super) fn matching<'a>(
+    base: &'a Analysis,
+    new: &'a Analysis,
+    given: &[(CellId, CellId)],
+) -> Matching<'a> {
+    let (cells, mut others) = (Place::all(base), Place::all(new));
+    let by_hand: BTreeMap<&CellId, &CellId> = given.iter().map(|(a, b)| (a, b)).collect();
+    let taken = |id: &CellId| by_hand.values().any(|b| *b == id);
+    let mut found = Matching {
+        pairs: Vec::new(),
+        alone: Vec::new(),
+    };
+    for place in cells {
+        let partner = match by_hand.get(place.id()) {
+            Some(partner) => Some(*partner),
+            None => Some(place.id()).filter(|id| !taken(id)),
+        };
+        let at = others.iter().position(|other| Some(other.id()) == partner);
+        match at {
+            Some(at) => found.pairs.push((place, others.remove(at))),
+            None => found.alone.push(alone(place, Side::Base, new)),
+        }
+    }
+    let rest = others
+        .into_iter()
+        .map(|place| alone(place, Side::New, base));
+    found.alone.extend(rest);
+    found
+}
+
+/// A cell of one result, and why the other has none.
+fn alone(place: Place<'_>, side: Side, other: &Analysis) -> (CellId, Vec<Obstacle>) {
+    let mut comparisons = other.comparisons.iter();
+    let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
+    let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.key));
+    let obstacle = match why {
+        Some(why) => Obstacle::NotApplicable {
+            side: side.other(),
+            why: why.clone(),
+        },
+        None => Obstacle::OnlyIn { side },
+    };
+    (place.id().clone(), vec![obstacle])
+}
+
+/// Why these two cells cannot be compared; nothing if they can be. What was asked for comes first:
+/// of cells that did different things, nobody asks how often they were measured.
+pub(super) fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
+    let mut asked = Vec::new();
+    let datasets = dataset_differences(base.dataset(), new.dataset());
+    if !datasets.is_empty() {
+        asked.push(Obstacle::Dataset {
+            differences: datasets,
+        });
+    }
+    let (ours, theirs) = (&base.cell.cell.workload, &new.cell.cell.workload);
+    let workloads = workload_differences(ours, theirs);
+    if !workloads.is_empty() {
+        asked.push(Obstacle::Workload {
+            differences: workloads,
+        });
+    }
+    if ours.cache != theirs.cache {
+        asked.push(Obstacle::CacheState {
+            base: ours.cache,
+            new: theirs.cache,
+        });
+    }
+    asked.extend(other_promise(base, new));
+    if asked.is_empty() {
+        measured_obstacles(base, new)
+    } else {
+        asked
+    }
+}
+
+/// A floor is no store, and promises nothing that anyone would choose it for.
+fn other_promise(base: Place<'_>, new: Place<'_>) -> Option<Obstacle> {
+    let (a, b) = (&base.cell.cell, &new.cell.cell);
+    let (ours, theirs) = (a.capabilities.durability, b.capabilities.durability);
+    let promises = a.workload.operation.writes() || b.workload.operation.writes();
+    let stores = a.role != Role::Floor && b.role != Role::Floor;
+    (promises && stores && ours != theirs).then_some(Obstacle::Durability {
+        base: ours,
+        new: theirs,
+    })
+}
+
+fn measured_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
+    let sides = [(Side::Base, base), (Side::New, new)];
+    let failed = sides.into_iter().filter_map(|(side, place)| {
+        let message = place.failure()?.to_owned();
+        Some(Obstacle::Failed { side, message })
+    });
+    let failed: Vec<Obstacle> = failed.collect();
+    if !failed.is_empty() {
+        return failed;
+    }
+    let rounds = (base.cell.rounds, new.cell.rounds);
+    if rounds.0.min(rounds.1) < MIN_ROUNDS {
+        return vec![Obstacle::TooFewRounds {
+            base: rounds.0,
+            new: rounds.1,
+            needed: MIN_ROUNDS,
+        }];
+    }
+    let (ours, theirs) = (base.comparison.metric, new.comparison.metric);
+    let mut found = Vec::new();
+    if ours != theirs {
+        found.push(Obstacle::Clock {
+            base: ours,
+            new: theirs,
+        });
+    }
+    let unreliable = sides
+        .into_iter()
+        .filter(|(_, place)| !place.comparison.reliable);
+    found.extend(unreliable.map(|(side, _)| Obstacle::Unreliable { side }));
+    found
+}
+
+fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) -> Vec<Difference> {
+    let (Some(base), Some(new)) = (base, new) else {
+        return Vec::new();
+    };
+    let DatasetSpec {
+        count,
+        size,
+        content,
+        seed,
+    } = base;
+    differences([
+        ("values", count.to_string(), new.count.to_string()),
+        ("sizes", size.to_string(), new.size.to_string()),
+        ("content", content.to_string(), new.content.to_string()),
+        ("seed", seed.to_string(), new.seed.to_string()),
+    ])
+}
+
+fn workload_differences(base: &Workload, new: &Workload) -> Vec<Difference> {
+    let Workload {
+        operation,
+        order,
+        per_transaction,
+        delivery,
+        // An obstacle of its own.
+        cache: _,
+        operations,
+        mix,
+        scan_rows,
+        threads,
+        rows_per_statement,
+        sample_of,
+        age,
+    } = base;
+    let rows = |rows: Option<u32>| rows.unwrap_or(1).to_string();
+    differences([
+        (
+            "operation",
+            operation.to_string(),
+            new.operation.to_string(),
+        ),
+        ("mix", mix_in_words(*mix), mix_in_words(new.mix)),
+        ("order", order.to_string(), new.order.to_string()),
+        (
+            "transactions",
+            per_transaction.to_string(),
+            new.per_transaction.to_string(),
+        ),
+        ("delivery", delivery.to_string(), new.delivery.to_string()),
+        ("threads", threads.to_string(), new.threads.to_string()),
+        (
+            "operations per block",
+            asked(*operations),
+            asked(new.operations),
+        ),
+        ("rows per scan", asked(*scan_rows), asked(new.scan_rows)),
+        (
+            "rows per statement",
+            rows(*rows_per_statement),
+            rows(new.rows_per_statement),
+        ),
+        ("sample of", asked(*sample_of), asked(new.sample_of)),
+        ("storage age", age.to_string(), new.age.to_string()),
+    ])
+}
+
+/// A number that a study may leave to the program.
+fn asked(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "as many as fit".to_owned(), |number| number.to_string())
+}
+
+fn mix_in_words(mix: Option<Mix>) -> String {
+    let Some(mix) = mix else {
+        return "none".to_owned();
+    };
+    let parts = mix
+        .actions()
+        .map(|action| format!("{action} {}", mix.parts(action)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// Those of (what, in BASE, in NEW) that are not the same.
+fn differences<const N: usize>(all: [(&str, String, String); N]) -> Vec<Difference> {
+    all.into_iter()
+        .filter(|(_, base, new)| base != new)
+        .map(|(what, base, new)| Difference::of(what, Some(base), Some(new)))
+        .collect()
+}
+
+/// In what two cells that are compared all the same differ: the store, its settings as asked for
+/// and as the engine reports them, and how often the stores were built anew.
+pub(super) fn shown_differences(base: Place<'_>, new: Place<'_>) -> Vec<Difference> {
+    let (ours, theirs) = (&base.cell.cell, &new.cell.cell);
+    let mut found = differences([
+        ("store", ours.store.kind.clone(), theirs.store.kind.clone()),
+        ("stores built anew", base.rebuilding(), new.rebuilding()),
+    ]);
+    found.extend(setting_differences(
+        Some(&ours.settings),
+        Some(&theirs.settings),
+    ));
+    let reported = setting_differences(base.cell.effective.as_ref(), new.cell.effective.as_ref());
+    for difference in reported {
+        if !found.iter().any(|known| known.what == difference.what) {
+            found.push(difference);
+        }
+    }
+    found
+}
+
+/// Settings with different values, or that only one has; nothing where one side is not known.
+fn setting_differences(base: Option<&Settings>, new: Option<&Settings>) -> Vec<Difference> {
+    let (Some(base), Some(new)) = (base, new) else {
+        return Vec::new();
+    };
+    let names = base.iter().chain(new.iter()).map(|(name, _)| name);
+    let names: BTreeSet<&str> = names.collect();
+    let value = |settings: &Settings, name: &str| settings.get(name).map(ToString::to_string);
+    names
+        .into_iter()
+        .map(|name| (name, value(base, name), value(new, name)))
+        .filter(|(_, base, new)| base != new)
+        .map(|(name, base, new)| Difference::of(name, base, new))
+        .collect()
+}
