@@ -313,6 +313,9 @@ pub struct LatencySummary {
     pub p999_ns: u64,
     /// Largest.
     pub max_ns: u64,
+    /// The tail as (percentile, nanoseconds), both rising, from the median to 99.999% at most. Where
+    /// fewer than ten operations lie beyond a percentile, it is left out: it would be noise.
+    pub curve: Vec<(f64, u64)>,
 }
 
 /// A chart of the study with its numbers.

@@ -302,7 +302,33 @@ fn percentiles<'a>(
         p99_ns: merged.value_at_quantile(0.99),
         p999_ns: merged.value_at_quantile(0.999),
         max_ns: merged.max(),
+        curve: curve(&merged),
     })
+}
+
+/// What lies beyond the percentiles of a curve, in thousandths of a percent: four to a decade.
+const BEYOND: [u32; 18] = [
+    50_000, 30_000, 20_000, 10_000, 5_000, 3_000, 2_000, 1_000, 500, 300, 200, 100, 50, 30, 20, 10,
+    5, 1,
+];
+/// A percentile of a curve has at least this many operations beyond it.
+const LEAST_BEYOND: u64 = 10;
+
+/// The percentiles from the median on that have enough operations beyond them.
+fn curve(merged: &Histogram<u64>) -> Vec<(f64, u64)> {
+    const ALL: u32 = 100_000;
+    let enough = |beyond: &u32| {
+        merged.len().saturating_mul(u64::from(*beyond)) >= LEAST_BEYOND * u64::from(ALL)
+    };
+    let shares = BEYOND.into_iter().filter(enough);
+    shares
+        .map(|beyond| {
+            // From whole numbers, so that 99.9 is as near to 99.9 as can be.
+            let within = f64::from(ALL - beyond);
+            let value = merged.value_at_quantile(within / f64::from(ALL));
+            (within / 1_000.0, value)
+        })
+        .collect()
 }
 
 fn decode(text: &str) -> Result<Histogram<u64>, String> {
@@ -312,4 +338,31 @@ fn decode(text: &str) -> Result<Histogram<u64>, String> {
     Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| format!("cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(values: std::ops::RangeInclusive<u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
+
+    #[test]
+    fn a_curve_goes_as_far_as_ten_operations_lie_beyond_it() {
+        let curve = curve(&histogram(1..=1000));
+        assert_eq!(curve.first(), Some(&(50.0, 500)));
+        assert_eq!(curve.last(), Some(&(99.0, 990)));
+        assert!(curve.contains(&(98.0, 980)), "{curve:?}");
+        assert!(curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1));
+    }
+
+    #[test]
+    fn a_curve_of_few_operations_has_no_point() {
+        assert_eq!(curve(&histogram(1..=19)), []);
+        assert_eq!(curve(&histogram(1..=20)), [(50.0, 10)]);
+        assert_eq!(curve(&Histogram::new(3).unwrap()), []);
+    }
 }

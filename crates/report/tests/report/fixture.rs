@@ -304,6 +304,14 @@ impl Draft {
                 p99_ns: round(2.9),
                 p999_ns: round(9.1),
                 max_ns: round(412.0),
+                curve: vec![
+                    (50.0, round(0.98)),
+                    (90.0, round(1.22)),
+                    (95.0, round(1.6)),
+                    (99.0, round(2.9)),
+                    (99.9, round(9.1)),
+                    (99.99, round(38.0)),
+                ],
             }),
             effective: Some(effective),
             verification: Some(Verification {
