@@ -1,6 +1,6 @@
 //! Prints one of the reports of an invented run, to look at while working on reports:
 //! `cargo run -p stowplan-report --example preview -- html > preview.html`; with `measured` in
-//! front, of one with bars and lines.
+//! front, of one with bars and lines; with the path of a `result.jsonl` in front, of that one.
 
 #![allow(
     clippy::print_stdout,
@@ -13,16 +13,21 @@ mod fixture;
 #[path = "../tests/report/measured_run.rs"]
 mod measured_run;
 
+use stowplan_model::read_records;
 use stowplan_report::terminal::TerminalOptions;
 use stowplan_report::{csv, html, json, markdown, terminal};
 
 fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
     let measured = arguments.next_if(|argument| argument == "measured");
-    let analysis = match measured {
-        Some(_) => measured_run::analysis(),
-        None => fixture::analysis(),
+    let path = arguments.next_if(|argument| argument.ends_with(".jsonl"));
+    let text = path.map(|path| std::fs::read_to_string(path).unwrap());
+    let analysis = match (measured, &text) {
+        (Some(_), _) => measured_run::analysis(),
+        (None, Some(text)) => stowplan_analysis::analyse(&read_records(text).0, None).unwrap(),
+        (None, None) => fixture::analysis(),
     };
+    let raw = text.unwrap_or_else(fixture::raw_result);
     let format = arguments.next().unwrap_or_default();
     let width = arguments.next().map_or(80, |width| width.parse().unwrap());
     let options = TerminalOptions {
@@ -32,10 +37,11 @@ fn main() {
         verbose: format == "verbose",
     };
     let text = match format.as_str() {
-        "html" => html::render(&analysis, &fixture::raw_result()),
+        "html" => html::render(&analysis, &raw),
         "markdown" => markdown::render(&analysis),
         "csv" => csv::render(&analysis),
         "json" => json::render(&analysis).unwrap(),
+        "brief" => terminal::brief(&analysis, &options),
         _ => terminal::render(&analysis, &options),
     };
     print!("{text}");

@@ -298,12 +298,14 @@ fn table(measure: Measure, groups: &[Group]) -> Table {
             of(line).map_or_else(Entry::default, |quantity| {
                 Entry::number(quantity.value, line.bar.value.clone())
             })
-        }),
+        })
+        .in_unit(quantity::unit(measure)),
         numeric(
             "spread",
             "standard error of a mean, or an interval",
             move |line: &Line<'_>| quantity::spread_entry(measure, of(line)),
-        ),
+        )
+        .in_unit(quantity::unit(measure)),
     ];
     build(makers, &lines)
 }

@@ -4,8 +4,9 @@
 use crate::scale::Scale;
 use crate::table::{Entry, Table, build, numeric};
 use crate::{format, total, wording};
+use std::collections::BTreeSet;
 use stowplan_analysis::{Analysis, CellSummary, Interval};
-use stowplan_model::{Operation, Role, StoreSpec, Workload};
+use stowplan_model::{CellId, Measure, Operation, Role, StoreSpec, Workload};
 
 /// Lines over common axes.
 pub(crate) struct Growth {
@@ -36,8 +37,8 @@ pub(crate) struct Point {
     pub(crate) tooltip: String,
 }
 
-/// Every cell that inserts different numbers of rows in different comparisons; nothing if there is
-/// none.
+/// Every cell that inserts different numbers of rows in different comparisons, unless the study
+/// draws it as a line already; nothing if there is none.
 pub(crate) fn growth(analysis: &Analysis) -> Option<Growth> {
     let comparisons = analysis.comparisons.iter();
     let cells = comparisons.flat_map(|comparison| &comparison.cells);
@@ -48,6 +49,8 @@ pub(crate) fn growth(analysis: &Analysis) -> Option<Growth> {
             None => groups.push(vec![cell]),
         }
     }
+    let drawn = drawn(analysis);
+    groups.retain(|group| !group.iter().all(|cell| drawn.contains(&cell.cell.id)));
     let lines: Vec<Line> = groups.iter().filter_map(|group| line(group)).collect();
     if lines.is_empty() {
         return None;
@@ -60,6 +63,20 @@ pub(crate) fn growth(analysis: &Analysis) -> Option<Growth> {
         times: axis(times),
         lines,
     })
+}
+
+/// The cells whose time a chart of lines shows.
+fn drawn(analysis: &Analysis) -> BTreeSet<&CellId> {
+    let times = [Measure::Time, Measure::BlockTime, Measure::Throughput];
+    let charts = analysis.lines.iter();
+    let charts = charts.filter(|chart| times.contains(&chart.measure));
+    let lines = charts
+        .flat_map(|chart| &chart.planes)
+        .flat_map(|plane| &plane.lines);
+    lines
+        .flat_map(|line| &line.points)
+        .map(|p| &p.cell)
+        .collect()
 }
 
 fn axis(values: impl Iterator<Item = f64>) -> Scale {
@@ -128,13 +145,16 @@ pub(crate) fn table(line: &Line) -> Table {
         }),
         numeric("time per row", "", |point: &Point| {
             Entry::number(point.time.estimate, format::time(point.time.estimate))
-        }),
+        })
+        .in_unit("ns"),
         numeric("from", "lower end of the interval", |point: &Point| {
             Entry::number(point.time.low, format::time(point.time.low))
-        }),
+        })
+        .in_unit("ns"),
         numeric("to", "upper end of the interval", |point: &Point| {
             Entry::number(point.time.high, format::time(point.time.high))
-        }),
+        })
+        .in_unit("ns"),
     ];
     build(makers, &line.points)
 }

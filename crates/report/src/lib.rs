@@ -29,6 +29,7 @@ mod sign;
 pub mod stat;
 mod sweep;
 mod table;
+mod tail;
 pub mod terminal;
 mod total;
 pub mod wording;

@@ -65,8 +65,8 @@ pub(crate) struct Point {
 
 /// A cell at one height.
 pub(crate) struct Level {
-    /// A letter that marks it.
-    pub(crate) sign: char,
+    /// The letter or letters that mark it.
+    pub(crate) sign: String,
     /// What it is, and what it promises.
     pub(crate) label: String,
     /// How high it lies.
@@ -95,9 +95,9 @@ fn chart(analysis: &Analysis, outcome: &LinesOutcome) -> Chart {
     let planes: Vec<Plane> = planes
         .map(|p| plane(measure, &x_title, p, promises))
         .collect();
-    let levels = outcome.levels.iter().zip('a'..='z');
+    let levels = outcome.levels.iter().enumerate();
     let levels: Vec<Level> = levels
-        .map(|(l, sign)| level(analysis, measure, l, sign))
+        .map(|(index, found)| level(analysis, measure, found, letters(index)))
         .collect();
     let points = || planes.iter().flat_map(|p| &p.lines).flat_map(|l| &l.points);
     let heights = points()
@@ -192,7 +192,17 @@ fn line(measure: Measure, x_title: &str, line: &MeasuredLine, promise: &str) -> 
     }
 }
 
-fn level(analysis: &Analysis, measure: Measure, level: &LineLevel, sign: char) -> Level {
+/// The sign of the level with this number: `a` to `z`, then `aa`, `ab` and so on.
+fn letters(index: usize) -> String {
+    let last = ('a'..='z').nth(index % 26);
+    let before = match index / 26 {
+        0 => String::new(),
+        more => letters(more - 1),
+    };
+    before.chars().chain(last).collect()
+}
+
+fn level(analysis: &Analysis, measure: Measure, level: &LineLevel, sign: String) -> Level {
     let label = analysis.label_of(&level.cell).unwrap_or(&level.label);
     let promise = level.durability.as_ref();
     let promise = promise.map_or_else(String::new, |claim| format!(" ({})", class(claim)));
@@ -280,12 +290,25 @@ fn table(measure: Measure, planes: &[Plane], levels: &[Level]) -> Table {
         }),
         numeric("value", "", move |figure: &Figure<'_>| {
             value(figure.quantity.value)
-        }),
+        })
+        .in_unit(quantity::unit(measure)),
         numeric(
             "spread",
             "standard error of a mean, or an interval",
             move |figure: &Figure<'_>| quantity::spread_entry(measure, Some(figure.quantity)),
-        ),
+        )
+        .in_unit(quantity::unit(measure)),
     ];
     build(makers, &figures)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::letters;
+
+    #[test]
+    fn there_are_signs_for_more_levels_than_letters() {
+        let signs = [0, 25, 26, 51, 52, 701, 702].map(letters);
+        assert_eq!(signs, ["a", "z", "aa", "az", "ba", "zz", "aaa"]);
+    }
 }

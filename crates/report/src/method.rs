@@ -90,7 +90,8 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
             "Latency",
             "Percentiles are of single operations over all latency blocks, in wall time, with the \
              clock's own cost in them. Waiting for a CPU shows in the highest percentiles. Where a \
-             transaction holds more than one operation, its commit is in none of them."
+             transaction holds more than one operation, its commit is in none of them. A line of \
+             percentiles ends where fewer than ten operations lie beyond it."
                 .to_owned(),
         ),
     ];

@@ -24,6 +24,57 @@ pub(crate) struct Row {
     pub(crate) noise: Option<String>,
     /// How firm the answer is.
     pub(crate) kind: Kind,
+    /// What to use, where the answer is one cell: its label.
+    pub(crate) choice: Option<String>,
+    /// How many times as fast that is as what it is compared with; above 1.
+    pub(crate) factor: Option<RatioEstimate>,
+    /// What must be known before choosing it, as the end of a sentence: that it promises less, or
+    /// leaves more to be done.
+    pub(crate) caveat: String,
+}
+
+/// Rows that come to the same choice.
+pub(crate) struct Group<'a> {
+    /// `use redb`, or that there is no choice.
+    pub(crate) title: String,
+    /// Its rows, in running order; at least one.
+    pub(crate) rows: Vec<&'a Row>,
+}
+
+/// More rows than this are too many to read one by one: they are put together by what they choose.
+const MANY: usize = 8;
+
+/// What an answer is before it is a row.
+struct Answer {
+    kind: Kind,
+    answer: String,
+    reason: String,
+    choice: Option<String>,
+    factor: Option<RatioEstimate>,
+    caveat: String,
+}
+
+impl Answer {
+    /// No cell is chosen.
+    fn open(kind: Kind, answer: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            kind,
+            answer: answer.into(),
+            reason: reason.into(),
+            choice: None,
+            factor: None,
+            caveat: String::new(),
+        }
+    }
+
+    /// This cell is chosen, for being so many times as fast as another.
+    fn cell(self, cell: &CellSummary, factor: Option<RatioEstimate>) -> Self {
+        Self {
+            choice: Some(cell.cell.label.clone()),
+            factor,
+            ..self
+        }
+    }
 }
 
 /// How firm an answer is.
@@ -65,17 +116,93 @@ impl Kind {
 pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
     let matrices = analysis.matrices.iter();
     let sweeps = analysis.sweeps.iter();
-    let singles = parts::singles(analysis).into_iter();
     matrices
         .map(|outcome| matrix_row(analysis, outcome))
         .chain(sweeps.map(|outcome| sweep_row(analysis, outcome)))
-        .chain(singles.map(|comparison| row(analysis, comparison)))
+        .chain(single_rows(analysis))
+        .collect()
+}
+
+/// Those of comparisons that stand for themselves, and the one for disk space.
+pub(crate) fn single_rows(analysis: &Analysis) -> Vec<Row> {
+    let singles = parts::singles(analysis).into_iter();
+    singles
+        .map(|comparison| row(analysis, comparison))
         .chain(space(analysis))
         .collect()
 }
 
+/// The rows by what they choose, the most frequent choice first and what has none last; nothing
+/// where they are few enough to be read one by one.
+pub(crate) fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
+    if rows.len() <= MANY {
+        return None;
+    }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in rows {
+        let title = row.group();
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group {
+                title,
+                rows: vec![row],
+            }),
+        }
+    }
+    let rank = |kind| match kind {
+        Kind::Winner | Kind::Faster | Kind::Kept => 0,
+        Kind::Smallest | Kind::BySize | Kind::Even => 1,
+        Kind::Open => 2,
+    };
+    groups.sort_by_key(|group| (rank(group.rows[0].kind), usize::MAX - group.rows.len()));
+    Some(groups)
+}
+
+impl Row {
+    /// What the rows of its group have in common.
+    fn group(&self) -> String {
+        match (&self.choice, self.kind) {
+            (Some(label), _) => format!("use {}", wording::quoted(label)),
+            (None, Kind::Even) => "choose by something else: all are equivalent".to_owned(),
+            (None, Kind::Open) => "no verdict yet".to_owned(),
+            (None, _) => "other answers".to_owned(),
+        }
+    }
+
+    /// The row in a line of a group, without its title: `5.01× [3.78, 5.95]`, or in words.
+    pub(crate) fn figure(&self) -> String {
+        match self.factor {
+            Some(factor) => format!(
+                "{}× {}",
+                format::ratio(factor.ratio),
+                format::interval(factor.low, factor.high)
+            ),
+            None if self.choice.is_some() => String::new(),
+            None => self.answer.clone(),
+        }
+    }
+}
+
+/// What the figures of groups are.
+pub(crate) const FIGURES: &str = "× says how many times as fast it is as the baseline of the \
+                                  comparison; where that is the baseline itself, as the next \
+                                  behind.";
+
+/// A comparison's answer in a line, for where its details are folded.
+pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String) {
+    let Answer { kind, answer, .. } = answer(analysis, comparison);
+    (kind, answer)
+}
+
 fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
-    let (kind, answer, reason) = answer(analysis, comparison);
+    let Answer {
+        kind,
+        answer,
+        reason,
+        choice,
+        factor,
+        caveat,
+    } = answer(analysis, comparison);
     Row {
         target: format!("finding-{}", comparison.id),
         title: comparison.title.clone(),
@@ -83,6 +210,9 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
         reason,
         noise: Some(noise(comparison)),
         kind,
+        choice,
+        factor,
+        caveat,
     }
 }
 
@@ -113,6 +243,9 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
         reason: format!("{reason}{}", unlike(outcome.same_durability)),
         noise: parts::noise(&parts::of_matrix(analysis, outcome)),
         kind,
+        choice: None,
+        factor: None,
+        caveat: String::new(),
     }
 }
 
@@ -173,6 +306,9 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
         reason: format!("{reason}{notes}"),
         noise: parts::noise(&parts::of_sweep(analysis, outcome)),
         kind: kind_of(outcome),
+        choice: None,
+        factor: None,
+        caveat: String::new(),
     }
 }
 
@@ -259,6 +395,9 @@ fn space(analysis: &Analysis) -> Option<Row> {
         reason: others.join("; "),
         noise: None,
         kind: Kind::Smallest,
+        choice: None,
+        factor: None,
+        caveat: String::new(),
     })
 }
 
@@ -277,35 +416,57 @@ fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<String> {
     ))
 }
 
-/// What was done that makes the rows worth believing, in a sentence or two.
+/// What was done that makes the rows worth believing, in a sentence.
 pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
-    let cells = || analysis.comparisons.iter().flat_map(|c| &c.cells);
+    let counted = counted(analysis);
+    let cells = || counted.iter().flat_map(|comparison| &comparison.cells);
     let operations: u64 = cells().map(|cell| cell.operations).sum();
     if operations == 0 {
         return None;
     }
+    let mut reasons = vec![format!("{} in random order", rounds(&counted))];
+    reasons.extend(parts::noise(&counted).map(|noise| {
+        format!("identical cells differed by {noise}, and the intervals are widened by it")
+    }));
     let verified = cells().filter_map(|cell| cell.verification.as_ref());
     let verified: u64 = verified.map(|found| found.values).sum();
-    let verified = if verified > 0 {
-        format!(
-            " {} values were read back and compared byte for byte.",
-            format::count(verified)
-        )
-    } else {
-        String::new()
+    if verified > 0 {
+        let verified = format::count(verified);
+        reasons.push(format!("{verified} values were read back and compared"));
+    }
+    reasons.push(format!(
+        "{} operations were timed",
+        format::count(operations)
+    ));
+    reasons.extend(unreliable_sessions(&counted));
+    Some(format!("{}.", reasons.join("; ")))
+}
+
+/// The comparisons that the answers rest on: not those whose size was measured again.
+fn counted(analysis: &Analysis) -> Vec<&ComparisonOutcome> {
+    let again: Vec<&String> = analysis.sweeps.iter().flat_map(|s| &s.superseded).collect();
+    let comparisons = analysis.comparisons.iter();
+    comparisons
+        .filter(|comparison| !again.contains(&&comparison.id))
+        .collect()
+}
+
+/// How many sessions failed their own control, so that nothing is claimed of them.
+fn unreliable_sessions(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let unreliable = comparisons.iter().filter(|c| !c.reliable).count();
+    let (session, was) = match unreliable {
+        0 => return None,
+        1 => ("session", "was"),
+        _ => ("sessions", "were"),
     };
     Some(format!(
-        "{} operations were timed in {}, in random order, each cell in a process of its own. Every \
-         comparison measures its baseline twice: what those two identical cells differ by is its \
-         noise, and the intervals in brackets are widened by it.{verified}",
-        format::count(operations),
-        rounds(analysis)
+        "{unreliable} {session} {was} too noisy, and nothing is claimed of what was measured there"
     ))
 }
 
 /// `10 to 20 rounds`
-fn rounds(analysis: &Analysis) -> String {
-    let ratios = analysis.comparisons.iter().flat_map(|c| &c.contrasts);
+fn rounds(comparisons: &[&ComparisonOutcome]) -> String {
+    let ratios = comparisons.iter().flat_map(|c| &c.contrasts);
     let counts: Vec<usize> = ratios
         .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
         .collect();
@@ -319,10 +480,10 @@ fn noise(comparison: &ComparisonOutcome) -> String {
     )
 }
 
-fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String, String) {
+fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
     let Some(baseline) = wording::baseline(comparison) else {
-        let reason = "the baseline was not measured".to_owned();
-        return (Kind::Open, "see the failures".to_owned(), reason);
+        let reason = "the baseline was not measured";
+        return Answer::open(Kind::Open, "see the failures", reason);
     };
     if !comparison.reliable {
         return unreliable(comparison);
@@ -331,36 +492,39 @@ fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Kind, String,
         return won(comparison, winner, baseline);
     }
     if let Some(preference) = wording::preference(comparison, baseline) {
-        return preferred(comparison, preference, baseline);
+        return preferred(preference, baseline);
     }
     kept(analysis, comparison, baseline)
 }
 
-fn unreliable(comparison: &ComparisonOutcome) -> (Kind, String, String) {
+fn unreliable(comparison: &ComparisonOutcome) -> Answer {
     let differed = noise(comparison);
-    (
+    Answer::open(
         Kind::Open,
-        "run it again on a quieter machine".to_owned(),
+        "run it again on a quieter machine",
         format!("two identical cells differed by {differed}, too much for any claim"),
     )
 }
 
-fn won(
-    comparison: &ComparisonOutcome,
-    winner: &CellSummary,
-    baseline: &CellSummary,
-) -> (Kind, String, String) {
+fn won(comparison: &ComparisonOutcome, winner: &CellSummary, baseline: &CellSummary) -> Answer {
     let label = wording::quoted(&winner.cell.label);
     if winner.cell.id == baseline.cell.id {
-        let reason = nearest_behind(comparison, baseline);
-        return (Kind::Winner, format!("stay with {label}"), reason);
+        let (reason, factor) = nearest_behind(comparison, baseline);
+        let answer = format!("stay with {label}");
+        return Answer::open(Kind::Winner, answer, reason).cell(winner, factor);
     }
     let ratio = wording::to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
-    let reason = ratio.map_or_else(String::new, |estimate| {
-        let factor = as_fast(estimate.inverse(), baseline);
-        format!("{factor}{}", reversal(winner, baseline))
+    let speed = ratio.map(|estimate| estimate.inverse());
+    let caveat = reversal(winner, baseline);
+    let reason = speed.map_or_else(String::new, |speed| {
+        let factor = as_fast(speed, baseline);
+        format!("{factor}{caveat}")
     });
-    (Kind::Winner, format!("use {label}"), reason)
+    let answer = Answer::open(Kind::Winner, format!("use {label}"), reason);
+    Answer {
+        caveat,
+        ..answer.cell(winner, speed)
+    }
 }
 
 /// `1.12 times as fast as files [1.08, 1.16]`, for a ratio above 1.
@@ -373,11 +537,7 @@ fn as_fast(speed: RatioEstimate, other: &CellSummary) -> String {
     )
 }
 
-fn preferred(
-    comparison: &ComparisonOutcome,
-    preference: Preference<'_>,
-    baseline: &CellSummary,
-) -> (Kind, String, String) {
+fn preferred(preference: Preference<'_>, baseline: &CellSummary) -> Answer {
     let Preference {
         cell,
         estimate,
@@ -386,16 +546,15 @@ fn preferred(
         alternatives,
     } = preference;
     let promise = wording::durability_difference(cell, baseline).unwrap_or_default();
-    let factor = as_fast(estimate.inverse(), baseline);
-    let open = wording::no_single_fastest(comparison);
-    (
-        Kind::Faster,
-        format!("{choice}{condition}"),
-        format!(
-            "{factor}{promise}{}{alternatives}.{open}",
-            reversal(cell, baseline)
-        ),
-    )
+    let speed = estimate.inverse();
+    let factor = as_fast(speed, baseline);
+    let reversal = reversal(cell, baseline);
+    let reason = format!("{factor}{promise}{reversal}{alternatives}");
+    let answer = Answer::open(Kind::Faster, format!("{choice}{condition}"), reason);
+    Answer {
+        caveat: format!("{condition}{reversal}"),
+        ..answer.cell(cell, Some(speed))
+    }
 }
 
 /// What remains to be done after the timer stopped, where it makes the faster one slower.
@@ -411,11 +570,7 @@ fn reversal(first: &CellSummary, baseline: &CellSummary) -> String {
 }
 
 /// Nothing is faster than the baseline.
-fn kept(
-    analysis: &Analysis,
-    comparison: &ComparisonOutcome,
-    baseline: &CellSummary,
-) -> (Kind, String, String) {
+fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSummary) -> Answer {
     let base = wording::quoted(&baseline.cell.label);
     let zone = wording::zone(analysis);
     let verdicts: Vec<(&CellSummary, Verdict)> = wording::rivals(comparison)
@@ -424,14 +579,13 @@ fn kept(
         .collect();
     let all = |wanted: Verdict| verdicts.iter().all(|(_, verdict)| *verdict == wanted);
     if all(Verdict::NoData) {
-        let reason = "no ratio has data".to_owned();
-        return (Kind::Open, "measure again".to_owned(), reason);
+        return Answer::open(Kind::Open, "measure again", "no ratio has data");
     }
     if all(Verdict::Equivalent) {
         let reason = format!("all are equivalent to {base} within {zone}");
-        return (Kind::Even, "choose by something else".to_owned(), reason);
+        return Answer::open(Kind::Even, "choose by something else", reason);
     }
-    let behind = nearest_behind(comparison, baseline);
+    let (behind, factor) = nearest_behind(comparison, baseline);
     let answer = if behind.is_empty() {
         format!("no reason to leave {base}")
     } else {
@@ -449,18 +603,35 @@ fn kept(
             .map(|(cell, _)| wording::quoted(&cell.cell.label))
             .collect();
         if !labels.is_empty() {
-            reasons.push(format!("{}: {is}", wording::list(&labels)));
+            reasons.push(format!("{}: {is}", some(&labels)));
         }
     }
     reasons.retain(|reason| !reason.is_empty());
-    (Kind::Kept, answer, reasons.join("; "))
+    Answer::open(Kind::Kept, answer, reasons.join("; ")).cell(baseline, factor)
+}
+
+/// The labels, or the first of them and how many there are besides.
+fn some(labels: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match labels {
+        [first, rest @ ..] if labels.len() > SHOWN => {
+            format!("{first} and {} others", rest.len())
+        }
+        few => wording::list(few),
+    }
 }
 
 /// By how much the baseline is ahead of the next that is slower, and what either promises.
-fn nearest_behind(comparison: &ComparisonOutcome, baseline: &CellSummary) -> String {
+fn nearest_behind(
+    comparison: &ComparisonOutcome,
+    baseline: &CellSummary,
+) -> (String, Option<RatioEstimate>) {
     let slower = wording::with_verdict(comparison, Verdict::Slower);
-    slower.first().map_or_else(String::new, |(next, estimate)| {
-        let promise = wording::durability_difference(baseline, next).unwrap_or_default();
-        format!("{}{promise}", as_fast(*estimate, next))
-    })
+    slower
+        .first()
+        .map_or_else(Default::default, |(next, estimate)| {
+            let promise = wording::durability_difference(baseline, next).unwrap_or_default();
+            let reason = format!("{}{promise}", as_fast(*estimate, next));
+            (reason, Some(*estimate))
+        })
 }

@@ -46,6 +46,16 @@ pub(crate) fn value(measure: Measure, value: f64) -> String {
     }
 }
 
+/// The unit of plain numbers.
+pub(crate) fn unit(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Time | Measure::BlockTime | Measure::Cpu => "ns",
+        Measure::Throughput => "1/s",
+        Measure::PeakMemory | Measure::Footprint => "B",
+        Measure::WriteAmplification => "",
+    }
+}
+
 /// Three significant digits, thousands grouped.
 #[expect(
     clippy::cast_possible_truncation,

@@ -19,6 +19,8 @@ pub(crate) struct Column {
     pub(crate) help: &'static str,
     /// Numbers stand to the right.
     pub(crate) numeric: bool,
+    /// The unit of the numbers to sort by, such as `ns`; empty where they are counts or ratios.
+    pub(crate) unit: &'static str,
 }
 
 /// One field of a table.
@@ -81,8 +83,17 @@ fn maker<'a, T>(
             title,
             help,
             numeric,
+            unit: "",
         },
         make: Box::new(make),
+    }
+}
+
+impl<T> Maker<'_, T> {
+    /// The same column, whose numbers have a unit.
+    pub(crate) fn in_unit(mut self, unit: &'static str) -> Self {
+        self.column.unit = unit;
+        self
     }
 }
 
@@ -182,7 +193,8 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
                 let time = wording::headline_time(cell);
                 Entry::number(time, format::time(time))
             },
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "ops/s",
             "operations per second, all threads together",
@@ -196,37 +208,44 @@ fn time_columns<'a>() -> Vec<CellMaker<'a>> {
             "wall/op",
             "wall time of one operation: median of rounds",
             |cell: &&CellSummary| Entry::number(cell.wall_ns, format::time(cell.wall_ns)),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "drain/op",
             "bringing the written data to rest (checkpoint, close, syncfs)",
             |cell: &&CellSummary| Entry::maybe(cell.drain_ns, format::time),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "total/op",
             "headline time and drain together",
             |cell: &&CellSummary| Entry::maybe(cell.total_ns, format::time),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p50",
             "median latency of single operations",
             latency(|l| l.p50_ns),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p95",
             "95% of the operations took at most this",
             latency(|l| l.p95_ns),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p99",
             "99% of the operations took at most this",
             latency(|l| l.p99_ns),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p99.9",
             "99.9% of the operations took at most this",
             latency(|l| l.p999_ns),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "× floor",
             "time over the time of the cheapest conceivable way to do the same work",
@@ -243,7 +262,8 @@ fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
             "CPU/op",
             "CPU time of one operation",
             |cell: &&CellSummary| Entry::number(cell.cpu_ns, format::time(cell.cpu_ns)),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "kernel",
             "share of the CPU time in the kernel",
@@ -265,7 +285,8 @@ fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
             "bytes/op",
             "bytes delivered or written",
             |cell: &&CellSummary| Entry::number(cell.bytes, format::bytes(cell.bytes)),
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "storage read/op",
             "bytes fetched from storage",
@@ -273,12 +294,14 @@ fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
                 let bytes = cell.storage_read_bytes;
                 Entry::number(bytes, format::bytes(bytes))
             },
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "storage written/op",
             "bytes sent to storage",
             |cell: &&CellSummary| Entry::maybe(cell.storage_write_bytes, format::bytes),
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "write ampl.",
             "bytes sent to storage, bringing the data to rest included, per byte that the operations \
@@ -315,7 +338,8 @@ fn resource_columns<'a>() -> Vec<CellMaker<'a>> {
                 let bytes = cell.peak_memory_bytes.map(|bytes| bytes as f64);
                 Entry::maybe(bytes, format::bytes)
             },
-        ),
+        )
+        .in_unit("B"),
     ]
 }
 
@@ -379,30 +403,77 @@ pub(crate) fn latencies(comparison: &ComparisonOutcome) -> Option<Table> {
         numeric("count", "operations timed singly", |row: &Row<'_>| {
             Entry::number(row.2.count as f64, format::count(row.2.count))
         }),
-        numeric("mean", "", time(|l| l.mean_ns)),
+        numeric("mean", "", time(|l| l.mean_ns)).in_unit("ns"),
         numeric(
             "p50",
             "half of them took at most this",
             time(|l| l.p50_ns as f64),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p95",
             "95% of them took at most this",
             time(|l| l.p95_ns as f64),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p99",
             "99% of them took at most this",
             time(|l| l.p99_ns as f64),
-        ),
+        )
+        .in_unit("ns"),
         numeric(
             "p99.9",
             "99.9% of them took at most this",
             time(|l| l.p999_ns as f64),
-        ),
-        numeric("largest", "", time(|l| l.max_ns as f64)),
+        )
+        .in_unit("ns"),
+        numeric("largest", "", time(|l| l.max_ns as f64)).in_unit("ns"),
     ];
     (!rows.is_empty()).then(|| build(makers, &rows))
+}
+
+/// Latency of single operations, a row for each cell that has any.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn tails(comparison: &ComparisonOutcome) -> Table {
+    type Row<'a> = (&'a CellSummary, &'a LatencySummary);
+    let rows = comparison.cells.iter();
+    let rows: Vec<Row<'_>> = rows
+        .filter_map(|cell| Some((cell, cell.latency.as_ref()?)))
+        .collect();
+    let time = |get: fn(&LatencySummary) -> f64| {
+        move |row: &Row<'_>| Entry::number(get(row.1), format::time(get(row.1)))
+    };
+    let at = |percentile: f64| {
+        move |row: &Row<'_>| {
+            let mut curve = row.1.curve.iter();
+            let point = curve.find(|(known, _)| known.to_bits() == percentile.to_bits());
+            Entry::maybe(point.map(|(_, ns)| *ns as f64), format::time)
+        }
+    };
+    let help = "at most this";
+    let makers: Vec<Maker<'_, Row<'_>>> = vec![
+        textual("cell", "what was timed", |row: &Row<'_>| {
+            Entry::text(label(row.0))
+        }),
+        numeric("count", "operations timed singly", |row: &Row<'_>| {
+            Entry::number(row.1.count as f64, format::count(row.1.count))
+        }),
+        numeric("mean", "", time(|l| l.mean_ns)).in_unit("ns"),
+        numeric("p50", help, time(|l| l.p50_ns as f64)).in_unit("ns"),
+        numeric("p90", help, time(|l| l.p90_ns as f64)).in_unit("ns"),
+        numeric("p95", help, time(|l| l.p95_ns as f64)).in_unit("ns"),
+        numeric("p99", help, time(|l| l.p99_ns as f64)).in_unit("ns"),
+        numeric("p99.9", help, time(|l| l.p999_ns as f64)).in_unit("ns"),
+        numeric(
+            "p99.99",
+            "at most this; empty where too few operations lie beyond it",
+            at(99.99),
+        )
+        .in_unit("ns"),
+        numeric("largest", "", time(|l| l.max_ns as f64)).in_unit("ns"),
+    ];
+    build(makers, &rows)
 }
 
 /// One ratio of a matrix or of a sweep.
@@ -430,7 +501,8 @@ pub(crate) fn ratios(ratios: &[Ratio]) -> Table {
         }),
         numeric("size", "size of a value", |ratio: &Ratio| {
             Entry::number(ratio.size as f64, format::size(ratio.size))
-        }),
+        })
+        .in_unit("B"),
         numeric(
             "ratio",
             "see above the drawing",
@@ -478,12 +550,14 @@ pub(crate) fn space(rows: &[&SpaceRow]) -> Table {
         textual("store", "", |row: &&SpaceRow| Entry::text(&row.label)),
         numeric("values", "bytes of the values in it", |row: &&SpaceRow| {
             bytes(row.value_bytes)
-        }),
+        })
+        .in_unit("B"),
         numeric(
             "allocated",
             "bytes of allocated blocks, as du counts",
             |row: &&SpaceRow| bytes(row.footprint.allocated_bytes),
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "relative",
             "allocated bytes beside those of the first store that the study names",
@@ -496,7 +570,8 @@ pub(crate) fn space(rows: &[&SpaceRow]) -> Table {
         ),
         numeric("apparent", "sum of the file lengths", |row: &&SpaceRow| {
             bytes(row.footprint.apparent_bytes)
-        }),
+        })
+        .in_unit("B"),
         numeric(
             "allocated/value byte",
             "allocated bytes per byte of the values",

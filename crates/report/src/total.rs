@@ -235,17 +235,20 @@ fn time_columns<'a>() -> Vec<Maker<'a, Total>> {
             "to last row",
             "time until the last row is in, before the one commit that ends the block",
             |total: &Total| with_sort(total.to_last_row, total.to_last_row_text()),
-        ),
+        )
+        .in_unit("s"),
         numeric(
             "with commit",
             "time per operation times their number, every commit included",
             |total: &Total| with_sort(total.with_commit, total.with_commit_text()),
-        ),
+        )
+        .in_unit("s"),
         numeric(
             "mean ± error",
             "mean over the rounds and its standard error, every commit included",
             |total: &Total| with_sort(total.mean.map(|mean| mean.0), total.mean_text()),
-        ),
+        )
+        .in_unit("s"),
         numeric(
             "published",
             "what others published for as many, with its standard error where they gave one",
@@ -255,7 +258,8 @@ fn time_columns<'a>() -> Vec<Maker<'a, Total>> {
                     total.published_text(),
                 )
             },
-        ),
+        )
+        .in_unit("s"),
         numeric(
             "commits",
             "transactions committed by a block, counted by the engine where it can",
@@ -271,12 +275,14 @@ fn space_columns<'a>() -> Vec<Maker<'a, Total>> {
             "peak memory",
             "largest resident set of a worker",
             |total: &Total| Entry::maybe(total.peak_memory.map(|b| b as f64), format::bytes),
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "allocated",
             "bytes allocated on disk by the store that a block filled",
             |total: &Total| Entry::maybe(total.allocated.map(|b| b as f64), format::bytes),
-        ),
+        )
+        .in_unit("B"),
         numeric(
             "page fill",
             "share of the bytes of leaf pages that are in use",

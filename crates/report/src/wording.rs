@@ -250,7 +250,7 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
 
 /// Why none is called fastest, if there is a choice of several. A cell that does other work than
 /// the baseline is not asked.
-pub(crate) fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
+fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
     let all = rivals(comparison);
     let Some(baseline) = baseline(comparison) else {
         return "";

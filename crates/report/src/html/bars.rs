@@ -3,17 +3,17 @@
 
 use super::chart::{Grid, group as heading, row};
 use super::element::{anchor, escape};
-use super::{folded, notices, table};
+use super::{Figure, folded, notices, table};
 use crate::bars::{Bar, Chart, Class, Group, Kind};
 use crate::quantity;
 use stowplan_analysis::Analysis;
 
 /// Every chart of bars.
-pub(super) fn charts(analysis: &Analysis) -> String {
-    crate::bars::charts(analysis).iter().map(chart).collect()
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
+    crate::bars::charts(analysis).iter().map(figure).collect()
 }
 
-fn chart(chart: &Chart) -> String {
+fn figure(chart: &Chart) -> Figure {
     let grid = Grid {
         scale: &chart.scale,
         reference: None,
@@ -27,14 +27,16 @@ fn chart(chart: &Chart) -> String {
         .collect();
     let axis = grid.axis_at(&ticks, |tick| quantity::tick(chart.measure, tick));
     let numbers = table::table(&chart.title, &chart.table);
-    format!(
-        "<figure class=\"chart bars\" id=\"bars-{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>\
+    let id = format!("bars-{}", anchor(&chart.id));
+    let html = format!(
+        "<figure class=\"chart bars\" id=\"{id}\"{}><figcaption><h3>{}</h3><p>{}</p></figcaption>\
          <div class=\"rows\">{groups}{axis}</div>{}</figure>\n",
-        anchor(&chart.id),
+        grid.attribute(),
         escape(&chart.title),
         escape(&chart.subtitle),
         folded("All figures", &numbers)
-    )
+    );
+    Figure::new(id, &chart.title, html)
 }
 
 fn group(group: &Group, grid: &Grid<'_>, ticks: &[f64]) -> String {
@@ -83,5 +85,6 @@ fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64]) -> String {
         escape(&bar.value),
         escape(&bar.spread)
     );
-    row(&bar.label, None, &drawing.finish(), &value)
+    let figure = bar.quantity.map(|quantity| quantity.value);
+    row(&bar.label, None, &drawing.finish(), &value, figure)
 }

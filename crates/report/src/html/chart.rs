@@ -1,29 +1,19 @@
 //! Charts: rows of a label, a drawing and a value, over a common axis.
 
+use super::Figure;
 use super::element::{anchor, escape};
-use super::svg::{Mark, Row, axis};
-use super::{bars, lines};
+use super::svg::{Row, axis};
 use crate::chart::{Bar, Chart};
-use crate::format;
 use crate::scale::Scale;
-use crate::{quantity, table, wording};
-use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, LatencySummary, SpaceRow, Verdict,
-};
-use stowplan_model::Role;
+use crate::{format, table};
+use stowplan_analysis::{Analysis, SpaceRow, Verdict};
 
 /// The charts of the study.
-pub(super) fn charts(analysis: &Analysis) -> String {
-    let charts = crate::chart::charts(analysis);
-    let figures: String = charts.iter().map(chart).collect();
-    let figures = figures + &bars::charts(analysis) + &lines::charts(analysis);
-    if figures.is_empty() {
-        return figures;
-    }
-    format!("<section id=\"charts\"><h2>Charts</h2>{figures}</section>\n")
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
+    crate::chart::charts(analysis).iter().map(figure).collect()
 }
 
-fn chart(chart: &Chart) -> String {
+fn figure(chart: &Chart) -> Figure {
     let grid = Grid {
         scale: &chart.scale,
         reference: Some(1.0),
@@ -48,14 +38,16 @@ fn chart(chart: &Chart) -> String {
     let note = chart.note.as_ref().map_or_else(String::new, |note| {
         format!("<p class=\"notice\">{}</p>", escape(note))
     });
-    format!(
-        "<figure class=\"chart\" id=\"chart-{}\"><figcaption><h3>{}</h3><p>{}</p>{note}\
+    let id = format!("chart-{}", anchor(&chart.id));
+    let html = format!(
+        "<figure class=\"chart\" id=\"{id}\"{}><figcaption><h3>{}</h3><p>{}</p>{note}\
          </figcaption><div class=\"rows\">{rows}</div>{}</figure>\n",
-        anchor(&chart.id),
+        grid.attribute(),
         escape(&chart.title),
         escape(&chart.subtitle),
         legend(chart)
-    )
+    );
+    Figure::new(id, &chart.title, html)
 }
 
 fn our_class(bar: &Bar, uncertain: bool) -> &'static str {
@@ -95,6 +87,15 @@ pub(super) struct Grid<'a> {
 }
 
 impl Grid<'_> {
+    /// Says of an element what the axis below it is.
+    pub(super) fn attribute(&self) -> &'static str {
+        if self.scale.is_logarithmic() {
+            " data-axis=\"logarithmic\""
+        } else {
+            " data-axis=\"linear\""
+        }
+    }
+
     fn row(&self, title: &str) -> Row {
         self.row_at(&self.scale.ticks(), title)
     }
@@ -142,13 +143,21 @@ pub(super) fn group(title: &str) -> String {
     format!("<div class=\"group\">{}</div>", escape(title))
 }
 
-/// A row: label and detail, drawing, value.
-pub(super) fn row(label: &str, detail: Option<&str>, drawing: &str, value: &str) -> String {
+/// A row: label and detail, drawing, value; `figure` is what the length of the bar shows.
+pub(super) fn row(
+    label: &str,
+    detail: Option<&str>,
+    drawing: &str,
+    value: &str,
+    figure: Option<f64>,
+) -> String {
     let detail = detail.map_or_else(String::new, |detail| {
         format!("<small>{}</small>", escape(detail))
     });
+    let figure = figure.filter(|figure| figure.is_finite());
+    let figure = figure.map_or_else(String::new, |figure| format!(" data-value=\"{figure}\""));
     format!(
-        "<div class=\"row\"><div class=\"label\">{}{detail}</div><div class=\"drawing\">{drawing}\
+        "<div class=\"row\"{figure}><div class=\"label\">{}{detail}</div><div class=\"drawing\">{drawing}\
          </div><div class=\"value\">{}</div></div>",
         escape(label),
         value
@@ -171,83 +180,12 @@ fn bar_row(bar: &Bar, grid: &Grid<'_>, class: &str) -> String {
         }
         _ => format!("<b>{}</b>", escape(&bar.text)),
     };
-    row(&bar.label, bar.detail.as_deref(), &drawing.finish(), &value)
-}
-
-/// Latency of single operations, one chart per comparison that has it.
-pub(super) fn latency(analysis: &Analysis) -> String {
-    let figures = super::for_each_comparison(analysis, "Latency in", |comparison| {
-        latency_chart(comparison).unwrap_or_default()
-    });
-    if figures.is_empty() {
-        return figures;
-    }
-    format!(
-        "<section id=\"latency\"><h2>Latency of single operations</h2>\
-         <p class=\"legend\"><span><i class=\"key disc\"></i>p50</span>\
-         <span><i class=\"key ring\"></i>p99</span><span><i class=\"key bar\"></i>p99.9</span>\
-         <span>Wall time, logarithmic axis; the line reaches from p50 to p99.9.</span></p>\
-         {figures}</section>\n"
-    )
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "drawn, and shown with three digits"
-)]
-fn latency_chart(comparison: &ComparisonOutcome) -> Option<String> {
-    // Where promises differ, each latency has its own beside it.
-    let alike = wording::promise_alike(comparison);
-    let class = |cell: &CellSummary| {
-        let claim = wording::claim(cell).filter(|_| !alike && cell.cell.role != Role::Floor);
-        claim.as_ref().map(quantity::class)
-    };
-    let cells: Vec<(String, Option<String>, &LatencySummary)> = comparison
-        .cells
-        .iter()
-        .filter_map(|cell| Some((table::label(cell), class(cell), cell.latency.as_ref()?)))
-        .collect();
-    let lowest = cells.iter().map(|(.., latency)| latency.p50_ns).min()?;
-    let highest = cells.iter().map(|(.., latency)| latency.p999_ns).max()?;
-    let scale = Scale::logarithmic(lowest.max(1) as f64, highest.max(1) as f64);
-    let grid = Grid {
-        scale: &scale,
-        reference: None,
-        floor: None,
-    };
-    let mut rows = String::new();
-    for (label, class, latency) in &cells {
-        let [p50, p90, p99, p999, max] = [
-            latency.p50_ns,
-            latency.p90_ns,
-            latency.p99_ns,
-            latency.p999_ns,
-            latency.max_ns,
-        ]
-        .map(|ns| ns as f64);
-        let [t50, t90, t99, t999, t_max] = [p50, p90, p99, p999, max].map(format::time);
-        let mut drawing = grid.row(&format!(
-            "{label}: p50 {t50}, p90 {t90}, p99 {t99}, p99.9 {t999}, largest {t_max}, {} \
-             operations",
-            format::count(latency.count)
-        ));
-        drawing.range(scale.position(p50), scale.position(p999));
-        drawing.mark(scale.position(p50), Mark::Disc);
-        drawing.mark(scale.position(p99), Mark::Ring);
-        drawing.mark(scale.position(p999), Mark::Bar);
-        let value = format!("<b>{t50}</b> <span>{t99} · {t999}</span>");
-        rows.push_str(&row(label, class.as_deref(), &drawing.finish(), &value));
-    }
-    rows.push_str(&grid.axis(short_time));
-    Some(format!(
-        "<figure class=\"chart latency\"><figcaption><h3>{}</h3></figcaption><div class=\"rows\">{rows}\
-         </div></figure>\n",
-        escape(&comparison.title)
-    ))
+    let detail = bar.detail.as_deref();
+    row(&bar.label, detail, &drawing.finish(), &value, bar.value)
 }
 
 /// A round time without digits that say nothing: `2 µs`.
-fn short_time(nanoseconds: f64) -> String {
+pub(super) fn short_time(nanoseconds: f64) -> String {
     let text = format::time(nanoseconds);
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
@@ -295,7 +233,8 @@ pub(super) fn space(analysis: &Analysis, rows: &[&SpaceRow]) -> String {
         drawing.bar(scale.position(scale.origin()), scale.position(ratio), class);
         grid.overlay(&mut drawing);
         let value = format!("<b>{ratio:.3}</b>");
-        drawn.push_str(&row(label, detail, &drawing.finish(), &value));
+        let drawing = drawing.finish();
+        drawn.push_str(&row(label, detail, &drawing, &value, Some(ratio)));
     };
     for space in rows {
         if let Some(ratio) = table::overhead(space) {
@@ -307,7 +246,8 @@ pub(super) fn space(analysis: &Analysis, rows: &[&SpaceRow]) -> String {
     }
     drawn.push_str(&grid.axis(ratio_tick));
     format!(
-        "<figure class=\"chart\"><figcaption><p>Bytes allocated on disk per byte of the values; \
-         1.0 would be the values alone.</p></figcaption><div class=\"rows\">{drawn}</div></figure>\n"
+        "<figure class=\"chart\"{}><figcaption><p>Bytes allocated on disk per byte of the values; \
+         1.0 would be the values alone.</p></figcaption><div class=\"rows\">{drawn}</div></figure>\n",
+        grid.attribute()
     )
 }

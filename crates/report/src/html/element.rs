@@ -19,6 +19,14 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
+/// The text with a capital letter first.
+pub(super) fn sentence_start(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
+}
+
 /// A name as part of an `id` or a link to one.
 pub(super) fn anchor(name: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };

@@ -2,7 +2,7 @@
 
 use super::element::escape;
 use super::plot::{Plot, Shape};
-use super::{folded, table};
+use super::{Figure, folded, table};
 use crate::format;
 use crate::growth::{self, Growth, Line, Point};
 use stowplan_analysis::Analysis;
@@ -11,18 +11,22 @@ use stowplan_analysis::Analysis;
 const LABEL: f64 = 0.14;
 
 /// The lines; nothing if no cell has several numbers of rows.
-pub(super) fn growth(analysis: &Analysis) -> String {
-    let Some(growth) = growth::growth(analysis) else {
-        return String::new();
-    };
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
+    let growth = growth::growth(analysis);
+    growth.iter().map(whole).collect()
+}
+
+fn whole(growth: &Growth) -> Figure {
+    let title = "Time per row against rows";
     let lines = growth.lines.iter();
-    let figures: String = lines.map(|line| figure(&growth, line)).collect();
-    format!(
-        "<section id=\"growth\"><h2>Time per row against rows</h2><div class=\"chart\"><p>Across, \
-         the rows of a block; upwards, the time of each, its share of the commits included. Both \
-         axes are logarithmic. The bars are intervals, a cross is a figure from a sample, and the \
-         pale lines are the other cells.</p><div class=\"sweeps\">{figures}</div></div></section>\n"
-    )
+    let figures: String = lines.map(|line| figure(growth, line)).collect();
+    let html = format!(
+        "<div class=\"chart\" id=\"growth\"><h3>{title}</h3><p>Across, the rows of a block; upwards, \
+         the time of each, its share of the commits included. Both axes are logarithmic. The bars are \
+         intervals, a cross is a figure from a sample, and the pale lines are the other cells.</p>\
+         <div class=\"sweeps\">{figures}</div></div>\n"
+    );
+    Figure::new("growth".to_owned(), title, html)
 }
 
 fn figure(growth: &Growth, line: &Line) -> String {
@@ -72,9 +76,9 @@ fn plot(growth: &Growth, line: &Line) -> String {
 }
 
 fn curve(plot: &mut Plot, growth: &Growth, line: &Line, class: &str) {
-    for pair in line.points.windows(2) {
-        plot.line(place(growth, &pair[0]), place(growth, &pair[1]), class);
-    }
+    let points = line.points.iter();
+    let places: Vec<(f64, f64)> = points.map(|point| place(growth, point)).collect();
+    plot.path(&places, class);
 }
 
 fn place(growth: &Growth, point: &Point) -> (f64, f64) {

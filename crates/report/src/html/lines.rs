@@ -2,7 +2,7 @@
 
 use super::element::{anchor, escape};
 use super::plot::{Plot, SERIES, Shape};
-use super::{folded, notices, table};
+use super::{Figure, folded, notices, table};
 use crate::lines::{Chart, Level, Line, Plane, Point, number};
 use crate::quantity;
 use stowplan_analysis::Analysis;
@@ -11,11 +11,11 @@ use stowplan_analysis::Analysis;
 const LABEL: f64 = 0.12;
 
 /// Every chart of lines.
-pub(super) fn charts(analysis: &Analysis) -> String {
-    crate::lines::charts(analysis).iter().map(chart).collect()
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
+    crate::lines::charts(analysis).iter().map(figure).collect()
 }
 
-fn chart(chart: &Chart) -> String {
+fn figure(chart: &Chart) -> Figure {
     // A line keeps its shape where its neighbours have none: numbers run through all planes.
     let mut before = 0;
     let planes = chart.planes.iter().map(|found| {
@@ -25,36 +25,41 @@ fn chart(chart: &Chart) -> String {
     });
     let planes: String = planes.collect();
     let numbers = table::table(&chart.title, &chart.table);
-    format!(
-        "<figure class=\"chart lines\" id=\"lines-{}\"><figcaption><h3>{}</h3><p>{}</p>{}\
+    let id = format!("lines-{}", anchor(&chart.id));
+    let html = format!(
+        "<figure class=\"chart lines\" id=\"{id}\"><figcaption><h3>{}</h3><p>{}</p>{}\
          </figcaption><div class=\"planes\">{planes}</div>{}{}</figure>\n",
-        anchor(&chart.id),
         escape(&chart.title),
         escape(&chart.subtitle),
         notices(&chart.notes),
         levels(&chart.levels),
         folded("All figures", &numbers)
-    )
+    );
+    Figure::new(id, &chart.title, html)
 }
 
 fn plane(chart: &Chart, plane: &Plane, first: usize) -> String {
     let heading = plane.heading.as_ref();
     let heading = heading.map_or_else(String::new, |text| format!("<h4>{}</h4>", escape(text)));
-    let legend = plane.lines.iter().zip(first..).map(|(line, index)| {
-        format!(
-            "<span><svg class=\"plane key\" viewBox=\"-16 -8 32 16\" aria-hidden=\"true\">\
-             <line class=\"curve s{0}\" x1=\"-16\" x2=\"16\"/>{1}</svg>{2}</span>",
-            index % SERIES,
-            Shape::Series(index).element(),
-            escape(&line.label)
-        )
-    });
+    let lines = plane.lines.iter().zip(first..);
+    let legend = lines.map(|(line, index)| key(index, &line.label));
     format!(
         "<div>{heading}<div class=\"plot\">{}<p class=\"across\">{} →</p></div>\
          <p class=\"legend\">{}</p></div>",
         drawing(chart, plane, first),
         escape(&chart.x_title),
         legend.collect::<String>()
+    )
+}
+
+/// What the line with this number is, with its colour, its dashes and the shape of its points.
+pub(super) fn key(index: usize, label: &str) -> String {
+    format!(
+        "<span><svg class=\"plane key\" viewBox=\"-16 -8 32 16\" aria-hidden=\"true\">\
+         <line class=\"curve s{0}\" x1=\"-16\" x2=\"16\"/>{1}</svg>{2}</span>",
+        index % SERIES,
+        Shape::Series(index).element(),
+        escape(label)
     )
 }
 
@@ -94,7 +99,7 @@ fn drawing(chart: &Chart, plane: &Plane, first: usize) -> String {
     for level in &chart.levels {
         let at = chart.y.position(level.quantity.value);
         plot.line((0.0, at), (1.0, at), "level");
-        plot.label_behind(at, &level.sign.to_string());
+        plot.label_behind(at, &level.sign);
     }
     for (line, index) in plane.lines.iter().zip(first..) {
         curve(&mut plot, chart, line, index);
@@ -116,10 +121,8 @@ fn curve(plot: &mut Plot, chart: &Chart, line: &Line, index: usize) {
         let across = chart.x.position(number(point.x));
         (across, chart.y.position(point.quantity.value))
     };
-    let class = format!("curve s{}", index % SERIES);
-    for pair in line.points.windows(2) {
-        plot.line(place(&pair[0]), place(&pair[1]), &class);
-    }
+    let places: Vec<(f64, f64)> = line.points.iter().map(place).collect();
+    plot.path(&places, &format!("curve s{}", index % SERIES));
     for point in &line.points {
         let ends = point.quantity.ends;
         let ends = ends.map(|(low, high)| (chart.y.position(low), chart.y.position(high)));

@@ -2,19 +2,19 @@
 //! colour of a cell repeats what its number and its sign say.
 
 use super::element::{anchor, escape};
-use super::{folded, notices, sign_legend, table};
+use super::{Figure, folded, notices, sign_legend, table};
 use crate::matrix::{Field, Matrix};
 use crate::shade::{DEEPEST, begins};
 use crate::{format, wording};
 use stowplan_analysis::Analysis;
 
 /// Every matrix.
-pub(super) fn matrices(analysis: &Analysis) -> String {
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
     let matrices = crate::matrix::matrices(analysis);
     matrices.iter().map(figure).collect()
 }
 
-fn figure(matrix: &Matrix<'_>) -> String {
+fn figure(matrix: &Matrix<'_>) -> Figure {
     let published = matrix
         .published
         .as_ref()
@@ -23,11 +23,11 @@ fn figure(matrix: &Matrix<'_>) -> String {
         });
     let ratios = matrix.ours.iter().map(Vec::len).sum::<usize>();
     let all = table::table(matrix.title, &matrix.table);
-    format!(
-        "<figure class=\"chart matrix\" id=\"matrix-{}\"><figcaption><h3>{}</h3><p>{}</p>\
+    let id = format!("matrix-{}", anchor(matrix.id));
+    let html = format!(
+        "<figure class=\"chart matrix\" id=\"{id}\"><figcaption><h3>{}</h3><p>{}</p>\
          </figcaption>{}<div class=\"maps\">{}{published}</div><p class=\"legend\">{}</p>\
          <p class=\"legend shades\">{}</p>{}{}<p class=\"noise\">{}</p>{}</figure>\n",
-        anchor(matrix.id),
         escape(matrix.title),
         escape(&matrix.subtitle),
         notices(&matrix.notes),
@@ -40,7 +40,8 @@ fn figure(matrix: &Matrix<'_>) -> String {
             .map_or_else(String::new, |remark| format!("<p>{}</p>", escape(remark))),
         escape(&format!("{} {}", matrix.evidence, put_together(matrix))),
         folded(&format!("All {ratios} ratios with their intervals"), &all)
-    )
+    );
+    Figure::new(id, matrix.title, html)
 }
 
 fn put_together(matrix: &Matrix<'_>) -> String {

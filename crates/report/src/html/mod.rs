@@ -7,6 +7,7 @@
 
 mod bars;
 mod chart;
+mod comparison;
 mod element;
 mod embed;
 mod growth;
@@ -17,18 +18,38 @@ mod plot;
 mod svg;
 mod sweep;
 mod table;
+mod tail;
 
 use crate::facts::{Facts, environment, harness_cost};
 use crate::sign::Sign;
-use crate::table::{settings, space};
-use crate::wording::{self, Findings, Statement};
-use crate::{labels, method, parts, table as tables, total};
-use element::{anchor, escape};
-use stowplan_analysis::{Analysis, ComparisonOutcome, SpaceRow, Verdict};
+use crate::table::space;
+use crate::{labels, method, parts, wording};
+use element::escape;
+use stowplan_analysis::{Analysis, SpaceRow};
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+
+const COLOURS: &str = "Okabe and Ito’s palette (Color Universal Design, 2008), which readers without \
+                       full colour vision can tell apart; shapes, dashes, signs and words say the \
+                       same without any colour.";
+
+/// One drawing of the study.
+struct Figure {
+    /// Its element.
+    id: String,
+    /// What it shows.
+    title: String,
+    html: String,
+}
+
+impl Figure {
+    fn new(id: String, title: &str, html: String) -> Self {
+        let title = title.to_owned();
+        Self { id, title, html }
+    }
+}
 
 /// The report as one HTML document; `raw_result` is the text of `result.jsonl`, which is embedded
 /// for download.
@@ -37,6 +58,21 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
     let analysis = &*labels::told_apart(analysis);
     let study = &analysis.run.plan.study;
     let title = escape(&study.title);
+    let figures = figures(analysis);
+    let overview = overview::overview(analysis);
+    let comparisons = comparison::comparisons(analysis);
+    let space = space_section(analysis);
+    let warnings = warnings(analysis);
+    let contents = contents(&[
+        ("overview", "Answers", !overview.is_empty()),
+        ("charts", "Charts", !figures.is_empty()),
+        ("comparisons", "Each comparison", !comparisons.is_empty()),
+        ("space", "Disk space", !space.is_empty()),
+        ("warnings", "Warnings", !warnings.is_empty()),
+        ("environment", "Environment", true),
+        ("method", "Method", true),
+        ("raw", "Raw result", true),
+    ]);
     fill(
         TEMPLATE,
         &[
@@ -46,22 +82,60 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
             ("script", SCRIPT),
             ("question", &escape(&study.question)),
             ("byline", &byline(analysis)),
-            ("warnings-notice", &warnings_notice(analysis)),
-            ("overview", &overview::overview(analysis)),
-            ("by-size", &by_size(analysis)),
-            ("verdicts", &verdicts(analysis)),
-            ("charts", &chart::charts(analysis)),
-            ("growth", &growth::growth(analysis)),
-            ("latency", &chart::latency(analysis)),
-            ("tables", &comparison_tables(analysis)),
-            ("space", &space_section(analysis)),
-            ("warnings", &warnings(analysis)),
-            ("settings", &settings_section(analysis)),
+            ("contents", &contents),
+            ("ending", &ending_notice(analysis)),
+            ("overview", &overview),
+            ("qualified", &warnings_notice(analysis)),
+            ("charts", &charts(&figures)),
+            ("comparisons", &comparisons),
+            ("space", &space),
+            ("warnings", &warnings),
             ("environment", &environment_section(analysis)),
             ("method", &method_section(analysis)),
             ("raw", &embed::raw_result(raw_result)),
         ],
     )
+}
+
+/// Every drawing of the study, the one that answers its question first.
+fn figures(analysis: &Analysis) -> Vec<Figure> {
+    let mut figures = matrix::figures(analysis);
+    figures.extend(sweep::figures(analysis));
+    figures.extend(chart::figures(analysis));
+    figures.extend(bars::figures(analysis));
+    figures.extend(lines::figures(analysis));
+    figures.extend(growth::figures(analysis));
+    figures
+}
+
+/// The drawings, with links to those that are not seen at once.
+fn charts(figures: &[Figure]) -> String {
+    let Some((first, more)) = figures.split_first() else {
+        return String::new();
+    };
+    let links = more.iter().map(|figure| {
+        let title = escape(&figure.title);
+        format!("<li><a href=\"#{}\">{title}</a></li>", figure.id)
+    });
+    let links: String = links.collect();
+    let links = if more.len() > 1 {
+        format!("<p class=\"hint\">More charts:</p><ul class=\"jump\">{links}</ul>")
+    } else {
+        String::new()
+    };
+    let more: String = more.iter().map(|figure| figure.html.as_str()).collect();
+    format!(
+        "<section id=\"charts\"><h2>{}</h2>{}{links}{more}</section>\n",
+        if more.is_empty() { "Chart" } else { "Charts" },
+        first.html
+    )
+}
+
+/// Links to the sections that there are.
+fn contents(sections: &[(&str, &str, bool)]) -> String {
+    let there = sections.iter().filter(|(_, _, there)| *there);
+    let items = there.map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>"));
+    items.collect()
 }
 
 /// The template with `{{name}}` replaced. In one pass, so that braces in a value stay text.
@@ -93,6 +167,7 @@ fn byline(analysis: &Analysis) -> String {
         format!("{cpu}, {} CPUs", machine.cpus),
         machine.os.clone(),
         machine.file_system.kind.clone(),
+        format!("scale {}", run.plan.scale),
         run.started.clone(),
     ];
     let parts = parts.iter().filter(|part| !part.is_empty());
@@ -114,38 +189,30 @@ fn byline(analysis: &Analysis) -> String {
     line
 }
 
+/// What must be known before anything else: that the run is not whole.
+fn ending_notice(analysis: &Analysis) -> String {
+    wording::ending(analysis).map_or_else(String::new, |ending| notices(&[ending]))
+}
+
+/// What qualifies the answers, with links.
 fn warnings_notice(analysis: &Analysis) -> String {
-    let mut notice = String::new();
-    if let Some(ending) = wording::ending(analysis) {
-        notice.push_str(&format!("<p class=\"notice\">{}</p>", escape(&ending)));
-    }
     let mut counts = Vec::new();
-    for (count, what, target) in [
-        (analysis.warnings.len(), "warning", "#warnings"),
-        (analysis.failures.len(), "failed cell", "#warnings"),
+    for (count, what) in [
+        (analysis.warnings.len(), "warning"),
+        (analysis.failures.len(), "failed cell"),
     ] {
         if count > 0 {
             let s = if count == 1 { "" } else { "s" };
-            counts.push(format!("<a href=\"{target}\">{count} {what}{s}</a>"));
+            counts.push(format!("<a href=\"#warnings\">{count} {what}{s}</a>"));
         }
     }
-    if !counts.is_empty() {
-        notice.push_str(&format!(
-            "<p class=\"notice\">This run has {}.</p>",
-            wording::list(&counts)
-        ));
-    }
-    notice
-}
-
-/// What depends on the size of the values: matrices, then sweeps; nothing if the run has neither.
-fn by_size(analysis: &Analysis) -> String {
-    let matrices = matrix::matrices(analysis);
-    let sweeps = sweep::sweeps(analysis);
-    if matrices.is_empty() && sweeps.is_empty() {
+    if counts.is_empty() {
         return String::new();
     }
-    format!("<section id=\"by-size\"><h2>By size of the values</h2>{matrices}{sweeps}</section>\n")
+    format!(
+        "<p class=\"notice\">This run has {}.</p>\n",
+        wording::list(&counts)
+    )
 }
 
 /// Signs and what they say.
@@ -176,149 +243,6 @@ fn folded(summary: &str, content: &str) -> String {
     format!(
         "<details class=\"folded\"><summary>{}</summary>{content}</details>\n",
         escape(summary)
-    )
-}
-
-/// Something for every comparison: those that are parts of a matrix or a sweep are folded.
-fn for_each_comparison(
-    analysis: &Analysis,
-    what: &str,
-    draw: impl Fn(&ComparisonOutcome) -> String,
-) -> String {
-    let parts = parts::parts(analysis);
-    let (folded_ones, shown): (Vec<_>, Vec<_>) = analysis
-        .comparisons
-        .iter()
-        .partition(|comparison| parts.contains(&comparison.id));
-    let summary = format!(
-        "{what} the {} that matrices and sweeps are made of",
-        wording::comparisons(folded_ones.len())
-    );
-    let shown: String = shown.into_iter().map(&draw).collect();
-    let content: String = folded_ones.into_iter().map(&draw).collect();
-    format!("{shown}{}", folded(&summary, &content))
-}
-
-fn verdicts(analysis: &Analysis) -> String {
-    for_each_comparison(analysis, "Findings of", |comparison| {
-        verdict_card(&wording::findings_of(analysis, comparison))
-    })
-}
-
-fn verdict_card(findings: &Findings) -> String {
-    let (first, more): (Vec<&Statement>, Vec<&Statement>) = findings
-        .statements
-        .iter()
-        .partition(|statement| statement.to_baseline);
-    let more = if more.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "<details><summary>{} more ratios</summary>{}</details>",
-            more.len(),
-            statement_list(&more)
-        )
-    };
-    format!(
-        "<article class=\"verdict\" id=\"finding-{}\"><h3>{}</h3><p class=\"headline\">{}</p>\
-         <p class=\"advice\">{}</p>{}{more}<p class=\"noise\">{} \
-         <a href=\"#cells-{}\">All numbers</a></p></article>\n",
-        anchor(&findings.id),
-        escape(&findings.title),
-        escape(&findings.headline),
-        escape(&findings.advice),
-        statement_list(&first),
-        escape(&findings.noise),
-        anchor(&findings.id)
-    )
-}
-
-fn statement_list(statements: &[&Statement]) -> String {
-    if statements.is_empty() {
-        return String::new();
-    }
-    let items = statements.iter().map(|statement| {
-        let badge = badge(statement.verdict);
-        format!("<li>{badge}<span>{}</span></li>", escape(&statement.text))
-    });
-    format!(
-        "<ul class=\"statements\">{}</ul>",
-        items.collect::<String>()
-    )
-}
-
-/// A verdict as a small label; its colour repeats what its text says.
-fn badge(verdict: Verdict) -> String {
-    let class = match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Equivalent | Verdict::SmallDifference => "same",
-        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => "open",
-    };
-    let word = wording::verdict(verdict);
-    format!("<span class=\"badge {class}\">{word}</span>")
-}
-
-fn comparison_tables(analysis: &Analysis) -> String {
-    for_each_comparison(analysis, "Numbers of", |comparison| {
-        comparison_table(analysis, comparison)
-    })
-}
-
-fn comparison_table(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    let delay = comparison.delay_share.map_or_else(String::new, |share| {
-        let share = crate::format::percent(share);
-        format!(" Blocks waited for a CPU for {share} of their time.")
-    });
-    let metric = wording::metric(comparison.metric);
-    let not_applicable = not_applicable(comparison);
-    format!(
-        "<section id=\"cells-{}\"><h3>{}</h3><p>Ratios are of {metric}.{delay}</p>{}\
-         {not_applicable}{}{}</section>\n",
-        anchor(&comparison.id),
-        escape(&comparison.title),
-        table::table(&comparison.title, &tables::cells(comparison)),
-        totals(analysis, comparison),
-        latencies(comparison)
-    )
-}
-
-/// Latency by what the operations of a mix did.
-fn latencies(comparison: &ComparisonOutcome) -> String {
-    let Some(latencies) = tables::latencies(comparison) else {
-        return String::new();
-    };
-    let caption = format!("Latency by operation: {}", comparison.title);
-    let table = table::table(&caption, &latencies);
-    format!("<p>Latency by operation, wall time:</p>{table}")
-}
-
-/// What inserts take altogether; nothing for anything else.
-fn totals(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    let Some(totals) = total::totals(analysis, comparison) else {
-        return String::new();
-    };
-    let caption = format!("Totals: {}", comparison.title);
-    let notes = totals.notes.iter();
-    let notes = notes.map(|note| format!("<p>{}</p>", escape(note)));
-    format!(
-        "<p>{}</p>{}{}",
-        escape(&totals.caption),
-        table::table(&caption, &total::table(&totals)),
-        notes.collect::<String>()
-    )
-}
-
-fn not_applicable(comparison: &ComparisonOutcome) -> String {
-    if comparison.not_applicable.is_empty() {
-        return String::new();
-    }
-    let cells = comparison.not_applicable.iter();
-    let items =
-        cells.map(|(cell, why)| format!("<li><b>{}</b>: {}</li>", escape(cell), escape(why)));
-    format!(
-        "<p>Not applicable:</p><ul>{}</ul>",
-        items.collect::<String>()
     )
 }
 
@@ -371,17 +295,6 @@ fn warnings(analysis: &Analysis) -> String {
     )
 }
 
-fn settings_section(analysis: &Analysis) -> String {
-    for_each_comparison(analysis, "Settings of", |comparison| {
-        let caption = format!("Settings: {}", comparison.title);
-        format!(
-            "<h3>{}</h3>{}",
-            escape(&comparison.title),
-            table::table(&caption, &settings(comparison))
-        )
-    })
-}
-
 fn environment_section(analysis: &Analysis) -> String {
     let cost = harness_cost(analysis)
         .map(|cost| format!("<p>{}</p>", escape(&cost)))
@@ -423,7 +336,7 @@ fn method_section(analysis: &Analysis) -> String {
         )
     });
     format!(
-        "<dl class=\"facts method\">{}</dl>",
+        "<dl class=\"facts method\">{}<div><dt>Colours</dt><dd>{COLOURS}</dd></div></dl>",
         items.collect::<String>()
     )
 }

@@ -7,9 +7,12 @@ use std::fmt::Write as _;
 /// Height of the plane, in pixels.
 const HEIGHT: f64 = 230.0;
 /// How many lines of a plane have a shape, a pattern and a colour of their own.
-pub(super) const SERIES: usize = 8;
+pub(super) const SERIES: usize = 10;
 /// Half the width of the caps of a whisker, in pixels.
 const CAP: f64 = 4.0;
+
+/// Nobody can point at a few pixels: around each point, this counts as the point.
+const HIT: &str = "<circle class=\"hit\" r=\"12\"/>";
 
 /// A drawing in the making. Positions are shares of the plane, 0 to 1, from its left and from its
 /// bottom.
@@ -70,6 +73,22 @@ impl Plot {
         ));
     }
 
+    /// A line through places.
+    pub(super) fn path(&mut self, places: &[(f64, f64)], class: &str) {
+        // In thousandths of the plane, stretched over it; strokes keep their width (see the style).
+        let mut data = String::new();
+        for (index, (x, y)) in places.iter().enumerate() {
+            let step = if index == 0 { 'M' } else { 'L' };
+            let (x, y) = (x.clamp(0.0, 1.0), 1.0 - y.clamp(0.0, 1.0));
+            // Writing to a text cannot fail.
+            let _ = write!(data, "{step}{:.1} {:.1}", x * 1e3, y * 1e3);
+        }
+        self.add(format_args!(
+            "<svg class=\"paths\" viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" \
+             width=\"100%\" height=\"{HEIGHT}\"><path class=\"{class}\" d=\"{data}\"/></svg>"
+        ));
+    }
+
     /// A point with its interval, if it has one.
     pub(super) fn point(
         &mut self,
@@ -90,7 +109,7 @@ impl Plot {
             format!("<line class=\"whisker\" y1=\"{low}\" y2=\"{high}\"/>{caps}")
         });
         self.add(format_args!(
-            "<svg x=\"{}\" y=\"{}\" overflow=\"visible\"><title>{}</title>{whisker}{}</svg>",
+            "<svg class=\"at\" x=\"{}\" y=\"{}\"><title>{}</title>{HIT}{whisker}{}</svg>",
             across(at.0),
             down(at.1),
             escape(tooltip),
@@ -159,7 +178,9 @@ impl Shape {
                 4 => "<circle class=\"point s4 hollow\" r=\"4.5\"/>",
                 5 => "<path class=\"point s5 hollow\" d=\"M-4 -4H4V4H-4Z\"/>",
                 6 => "<path class=\"point s6\" d=\"M0 5L5 -4H-5Z\"/>",
-                _ => "<path class=\"point s7 cross\" d=\"M-4 -4L4 4M-4 4L4 -4\"/>",
+                7 => "<path class=\"point s7 cross\" d=\"M-4 -4L4 4M-4 4L4 -4\"/>",
+                8 => "<path class=\"point s8 cross\" d=\"M0 -5.5V5.5M-5.5 0H5.5\"/>",
+                _ => "<path class=\"point s9 hollow\" d=\"M0 -5L5 4H-5Z\"/>",
             },
         }
     }

@@ -67,29 +67,6 @@ impl Row {
         }
     }
 
-    /// A thin line between two positions.
-    pub(super) fn range(&mut self, from: f64, to: f64) {
-        self.add(format_args!(
-            "<line class=\"range\" x1=\"{}\" x2=\"{}\"/>",
-            share(from),
-            share(to)
-        ));
-    }
-
-    /// A mark: shapes differ, so that colour is not needed to tell them apart.
-    pub(super) fn mark(&mut self, at: f64, shape: Mark) {
-        let at = share(at);
-        match shape {
-            Mark::Disc => self.add(format_args!("<circle class=\"mark\" cx=\"{at}\" r=\"5\"/>")),
-            Mark::Ring => self.add(format_args!(
-                "<circle class=\"mark hollow\" cx=\"{at}\" r=\"4.5\"/>"
-            )),
-            Mark::Bar => self.add(format_args!(
-                "<line class=\"mark\" x1=\"{at}\" x2=\"{at}\" y1=\"-7\" y2=\"7\"/>"
-            )),
-        }
-    }
-
     /// The SVG element.
     pub(super) fn finish(self) -> String {
         format!(
@@ -108,17 +85,6 @@ impl Row {
 fn upright(at: f64, class: &str) -> String {
     let at = share(at);
     format!("<line class=\"{class}\" x1=\"{at}\" x2=\"{at}\" y1=\"0\" y2=\"100%\"/>")
-}
-
-/// The shape of a mark.
-#[derive(Clone, Copy)]
-pub(super) enum Mark {
-    /// A filled circle.
-    Disc,
-    /// A circle.
-    Ring,
-    /// A short upright line.
-    Bar,
 }
 
 /// The labels below the rows of a chart.

@@ -2,28 +2,31 @@
 
 use super::element::{anchor, escape};
 use super::plot::{Plot, Shape};
-use super::{folded, notices, table};
+use super::{Figure, folded, notices, table};
 use crate::format;
 use crate::sign::Sign;
 use crate::sweep::{Group, Point, Sweep};
 use stowplan_analysis::Analysis;
 
 /// Every sweep, those of the same stores side by side where there is room.
-pub(super) fn sweeps(analysis: &Analysis) -> String {
+pub(super) fn figures(analysis: &Analysis) -> Vec<Figure> {
     let groups = crate::sweep::groups(analysis);
-    groups.iter().map(group).collect()
+    let groups = groups.iter().enumerate();
+    groups.map(|(index, found)| group(index, found)).collect()
 }
 
-fn group(group: &Group<'_>) -> String {
+fn group(index: usize, group: &Group<'_>) -> Figure {
     let sweeps = group.sweeps.iter();
     let figures: String = sweeps.map(|sweep| figure(group, sweep)).collect();
-    format!(
-        "<div class=\"chart\"><h3>{}</h3><p>{}</p><div class=\"sweeps\">{figures}</div>\
+    let id = format!("sweeps-{}", index + 1);
+    let html = format!(
+        "<div class=\"chart\" id=\"{id}\"><h3>{}</h3><p>{}</p><div class=\"sweeps\">{figures}</div>\
          <p class=\"legend\">{}</p></div>\n",
         escape(&group.title),
         escape(&group.subtitle),
         legend(group)
-    )
+    );
+    Figure::new(id, &group.title, html)
 }
 
 fn figure(group: &Group<'_>, sweep: &Sweep<'_>) -> String {

@@ -3,7 +3,8 @@
 use super::element::escape;
 use crate::table::{Column, Entry, Table};
 
-/// The table. Without the script it stands as it is; the script makes its headers sort it.
+/// The table. Without the script it stands as it is; the script makes its headers sort it, and copies
+/// it with the plain numbers to sort by, in the units of their columns.
 pub(super) fn table(caption: &str, table: &Table) -> String {
     let header: String = table.columns.iter().map(head).collect();
     let rows: String = table
@@ -29,8 +30,13 @@ fn head(column: &Column) -> String {
     } else {
         format!(" title=\"{}\"", escape(column.help))
     };
+    let unit = if column.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" data-unit=\"{}\"", column.unit)
+    };
     format!(
-        "<th scope=\"col\"{class}{help}>{}</th>",
+        "<th scope=\"col\"{class}{help}{unit}>{}</th>",
         escape(column.title)
     )
 }

@@ -1,6 +1,6 @@
 //! Bars and lines of measured quantities for terminals: both as groups of bars over one axis.
 
-use super::canvas::{Canvas, Span, Tone, cut, merge, pad, span};
+use super::canvas::{Canvas, Span, Tone, merge, pad, span, wrap};
 use crate::bars::{Bar, Chart, Kind, axis};
 use crate::scale::Scale;
 use crate::{lines, quantity};
@@ -103,23 +103,21 @@ impl Frame {
     }
 
     fn row(&self, canvas: &mut Canvas, bar: &Bar) {
-        let label = if bar.label.width() > self.label {
-            let cut = cut(&bar.label, self.label.saturating_sub(1));
-            format!("{cut}{}", if canvas.unicode { '…' } else { '.' })
-        } else {
-            bar.label.clone()
-        };
+        let label = wrap(&bar.label, self.label);
         let whole = bar.text();
         let text = if whole.width() > self.value {
             &bar.value
         } else {
             &whole
         };
-        let mut spans = vec![span(pad(&label, self.label, false), Tone::Plain)];
+        let mut spans = vec![span(pad(&label[0], self.label, false), Tone::Plain)];
         spans.push(span(" ", Tone::Plain));
         spans.extend(self.plot(bar));
         spans.push(span(format!(" {text}"), Tone::Plain));
         canvas.line(&spans);
+        for part in &label[1..] {
+            canvas.line(&[span(part, Tone::Plain)]);
+        }
     }
 
     fn plot(&self, bar: &Bar) -> Vec<Span> {

@@ -1,11 +1,15 @@
 //! Bar charts for terminals.
 
-use super::canvas::{Canvas, Span, Tone, cut, merge, pad, span};
+use super::canvas::{Canvas, Span, Tone, merge, pad, span, wrap};
 use crate::chart::{Bar, Chart};
 use unicode_width::UnicodeWidthStr as _;
 
 /// Width of the value behind a bar: `2.10 [2.06, 2.15]`.
 const VALUE: usize = 20;
+/// The same without the interval, or `no data`.
+const SHORT: usize = 7;
+/// The least width of the bars beside a value with its interval.
+const NARROWEST: usize = 12;
 
 /// What all charts have in common, said once.
 pub(super) fn key(canvas: &mut Canvas, charts: &[Chart]) {
@@ -36,8 +40,16 @@ pub(super) fn draw(canvas: &mut Canvas, chart: &Chart) {
     let bars = || chart.ours.iter().chain(&chart.published);
     let longest = bars().map(|bar| bar.label.width()).max().unwrap_or(0);
     let label = longest.min(canvas.width / 3);
-    let plot = canvas.width.saturating_sub(label + VALUE + 2).max(4);
-    let frame = Frame { chart, label, plot };
+    // The interval is left out where bars would have no room beside it; the whisker shows it.
+    let short = canvas.width < label + NARROWEST + VALUE + 2;
+    let value = if short { SHORT } else { VALUE };
+    let plot = canvas.width.saturating_sub(label + value + 2).max(4);
+    let frame = Frame {
+        chart,
+        label,
+        plot,
+        short,
+    };
     for bar in &chart.ours {
         let tone = if bar.is_reference || bar.is_floor {
             Tone::Faint
@@ -61,26 +73,24 @@ struct Frame<'a> {
     chart: &'a Chart,
     label: usize,
     plot: usize,
+    /// Whether values stand without their intervals.
+    short: bool,
 }
 
 impl Frame<'_> {
     fn row(&self, canvas: &mut Canvas, bar: &Bar, fill: char, tone: Tone) {
-        let label = if bar.label.width() > self.label {
-            format!("{}…", cut(&bar.label, self.label.saturating_sub(1)))
-        } else {
-            bar.label.clone()
-        };
-        // The one sign without an ASCII twin of its width is written as such where needed.
-        let label = if canvas.unicode {
-            label
-        } else {
-            label.replace('…', ".")
-        };
-        let mut spans = vec![span(pad(&label, self.label, false), Tone::Plain)];
+        let label = wrap(&bar.label, self.label);
+        let mut spans = vec![span(pad(&label[0], self.label, false), Tone::Plain)];
         spans.push(span(" ", Tone::Plain));
         spans.extend(self.plot(bar, fill, tone));
-        spans.push(span(format!(" {}", bar.text), Tone::Plain));
+        let short = bar.text.split(' ').next().filter(|_| self.short);
+        let short = short.filter(|_| bar.value.is_some());
+        let text = short.unwrap_or(&bar.text);
+        spans.push(span(format!(" {text}"), Tone::Plain));
         canvas.line(&spans);
+        for part in &label[1..] {
+            canvas.line(&[span(part, Tone::Plain)]);
+        }
     }
 
     /// The bar, with the marks that lie behind its end and the interval over both.

@@ -37,25 +37,33 @@ pub struct TerminalOptions {
     pub verbose: bool,
 }
 
-/// The report as text.
+/// The report as text: verdicts first. Where there are too many comparisons to read, their numbers
+/// are shown only if everything is asked for.
 #[must_use]
 pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
     let analysis = &*labels::told_apart(analysis);
+    let verbose = options.verbose;
     let mut canvas = open(analysis, options);
-    overview(&mut canvas, analysis);
+    let rows = overview::rows(analysis);
+    overview(&mut canvas, analysis, &rows);
     for matrix in crate::matrix::matrices(analysis) {
-        matrix::draw(&mut canvas, &matrix, options.verbose);
+        matrix::draw(&mut canvas, &matrix, verbose);
     }
     for group in crate::sweep::groups(analysis) {
-        sweep::draw(&mut canvas, &group, options.verbose);
+        sweep::draw(&mut canvas, &group, verbose);
     }
-    for comparison in shown_comparisons(analysis, options.verbose) {
-        let findings = wording::findings_of(analysis, comparison);
-        finding(&mut canvas, &findings, comparison, options.verbose);
-        total::draw(&mut canvas, analysis, comparison, options.verbose);
-    }
-    parts_left_out(&mut canvas, analysis, options.verbose);
     let charts = charts(analysis);
+    let drawn = !(charts.is_empty() && analysis.bars.is_empty() && analysis.lines.is_empty());
+    let shown = match overview::by_choice(&rows) {
+        Some(_) if drawn && !verbose => Vec::new(),
+        _ => shown_comparisons(analysis, verbose),
+    };
+    for comparison in &shown {
+        let findings = wording::findings_of(analysis, comparison);
+        finding(&mut canvas, &findings, comparison, verbose);
+        total::draw(&mut canvas, analysis, comparison, verbose);
+    }
+    left_out(&mut canvas, analysis, shown.len());
     if !charts.is_empty() {
         canvas.heading("Charts");
         chart::key(&mut canvas, &charts);
@@ -64,12 +72,12 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
             .for_each(|chart| chart::draw(&mut canvas, chart));
     }
     measured(&mut canvas, analysis, !charts.is_empty());
-    space(&mut canvas, analysis, options.verbose);
-    if options.verbose {
+    space(&mut canvas, analysis, verbose);
+    if verbose {
         settings(&mut canvas, analysis);
         facts(&mut canvas, analysis);
     }
-    qualifications(&mut canvas, analysis, options.verbose);
+    qualifications(&mut canvas, analysis, verbose);
     canvas.finish()
 }
 
@@ -84,7 +92,7 @@ fn measured(canvas: &mut Canvas, analysis: &Analysis, has_heading: bool) {
     lines.iter().for_each(|chart| bars::lines(canvas, chart));
 }
 
-/// Only what every comparison comes to, as text: title, headlines and advice.
+/// Only what the run comes to: title, verdicts, and what they rest on.
 #[must_use]
 pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
     let analysis = &*labels::told_apart(analysis);
@@ -103,12 +111,7 @@ pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
             canvas.paragraph(note, 0, Tone::Warning);
         }
     }
-    for comparison in parts::singles(analysis) {
-        let findings = wording::findings_of(analysis, comparison);
-        canvas.heading(&findings.title);
-        canvas.paragraph(&findings.headline, 0, Tone::Strong);
-        canvas.paragraph(&findings.advice, 0, Tone::Plain);
-    }
+    overview(&mut canvas, analysis, &overview::single_rows(analysis));
     canvas.finish()
 }
 
@@ -122,14 +125,20 @@ fn shown_comparisons(analysis: &Analysis, verbose: bool) -> Vec<&ComparisonOutco
 }
 
 /// How to see the comparisons that are not shown.
-fn parts_left_out(canvas: &mut Canvas, analysis: &Analysis, verbose: bool) {
-    let parts = parts::count(analysis);
-    if parts > 0 && !verbose {
-        canvas.blank();
-        let parts = wording::comparisons(parts);
-        let text = format!("The {parts} that this is made of are shown with --verbose.");
-        canvas.paragraph(&text, 0, Tone::Faint);
+fn left_out(canvas: &mut Canvas, analysis: &Analysis, shown: usize) {
+    let left_out = analysis.comparisons.len() - shown;
+    if left_out == 0 {
+        return;
     }
+    canvas.blank();
+    let comparisons = wording::comparisons(left_out);
+    let parts = parts::count(analysis);
+    let text = if left_out == parts {
+        format!("The {comparisons} that this is made of are shown with --verbose.")
+    } else {
+        format!("The numbers of the {comparisons} are shown with --verbose.")
+    };
+    canvas.paragraph(&text, 0, Tone::Faint);
 }
 
 /// The tone of who is ahead: one colour for each side.
@@ -171,20 +180,56 @@ fn open(analysis: &Analysis, options: &TerminalOptions) -> Canvas {
     canvas
 }
 
-fn overview(canvas: &mut Canvas, analysis: &Analysis) {
-    let rows = overview::rows(analysis);
+/// The same as on top of the page: what to do, and why to believe it.
+fn overview(canvas: &mut Canvas, analysis: &Analysis, rows: &[overview::Row]) {
     if rows.is_empty() {
         return;
     }
     canvas.heading("What to do on this machine");
-    for row in rows {
-        let bullet = [span("•", kind_tone(row.kind))];
-        canvas.hanging(&bullet, 2, &row.title, Tone::Plain);
-        canvas.paragraph(&row.answer, 2, Tone::Strong);
-        let noise = row.noise.map(|noise| format!("; noise {noise}"));
-        let noise = noise.unwrap_or_default();
-        let reason = format!("{}{noise}", row.reason.trim_end_matches('.'));
-        canvas.paragraph(&reason, 2, Tone::Faint);
+    match overview::by_choice(rows) {
+        Some(groups) => {
+            let groups = groups.iter();
+            groups.for_each(|group| choice(canvas, group, rows.len()));
+            canvas.paragraph(overview::FIGURES, 0, Tone::Faint);
+        }
+        None => rows.iter().for_each(|row| answer(canvas, row)),
+    }
+    if let Some(evidence) = overview::evidence(analysis) {
+        canvas.paragraph(&format!("Why believe it? {evidence}"), 0, Tone::Faint);
+    }
+}
+
+fn answer(canvas: &mut Canvas, row: &overview::Row) {
+    let bullet = [span("•", kind_tone(row.kind))];
+    canvas.hanging(&bullet, 2, &row.title, Tone::Plain);
+    canvas.paragraph(&row.answer, 2, Tone::Strong);
+    let mut said = vec![row.reason.trim_end_matches('.').to_owned()];
+    said.extend(row.noise.as_ref().map(|noise| format!("noise {noise}")));
+    said.retain(|part| !part.is_empty());
+    canvas.paragraph(&said.join("; "), 2, Tone::Faint);
+}
+
+/// A choice, and what it is the choice for.
+fn choice(canvas: &mut Canvas, group: &overview::Group<'_>, all: usize) {
+    let tone = group
+        .rows
+        .first()
+        .map_or(Tone::Plain, |r| kind_tone(r.kind));
+    let title = format!("{} ({} of {all})", group.title, group.rows.len());
+    canvas.hanging(&[span("•", tone)], 2, &title, Tone::Strong);
+    let figures = group.rows.iter().filter(|row| row.factor.is_some());
+    let indent = figures.map(|row| row.figure().width() + 4).max();
+    for row in &group.rows {
+        let figure = row.figure();
+        let title = format!("{}{}", row.title, row.caveat);
+        match indent.filter(|_| row.factor.is_some() || figure.is_empty()) {
+            Some(indent) => {
+                let prefix = [span(format!("  {figure}"), Tone::Faint)];
+                canvas.hanging(&prefix, indent, &title, Tone::Plain);
+            }
+            None if figure.is_empty() => canvas.paragraph(&title, 2, Tone::Plain),
+            None => canvas.paragraph(&format!("{title}: {figure}"), 2, Tone::Plain),
+        }
     }
 }
 
@@ -236,15 +281,17 @@ fn verdict_tone(verdict: Verdict) -> Tone {
 
 fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose: bool) {
     let columns = [
-        ("class", 9, false),
-        ("time/op", 9, true),
+        ("class", 10, false),
+        ("time/op", 8, true),
         ("ops/s", 6, true),
         ("+ drain", 5, true),
-        ("ratio", 8, true),
-        ("interval", 10, false),
-        ("verdict", 7, false),
+        ("ratio", 7, true),
+        ("interval", 9, false),
+        // It has the factor in it, and means nothing without the class where promises differ.
+        ("verdict", 11, false),
         ("p50", 2, true),
         ("p99", 4, true),
+        ("p99.9", 1, true),
         ("×floor", 3, true),
     ];
     let columns = columns.map(|(title, weight, right)| Column {
@@ -304,6 +351,7 @@ fn cell_fields(comparison: &ComparisonOutcome, cell: &CellSummary, alike: bool) 
         verdict,
         latency(|latency| latency.p50_ns),
         latency(|latency| latency.p99_ns),
+        latency(|latency| latency.p999_ns),
         plain(multiple.unwrap_or_default()),
     ]
 }

@@ -4,6 +4,8 @@ use crate::{by_size, fixture, inserts, measured_run};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
+use stowplan_analysis::{Analysis, CellSummary};
+use stowplan_model::Role;
 use stowplan_report::html::render;
 
 fn page() -> String {
@@ -167,10 +169,145 @@ fn ids_are_unique_and_links_within_the_page_lead_somewhere() {
 fn verdicts_come_before_charts_and_charts_before_tables() {
     let page = page();
     let sections = [
-        "overview", "verdicts", "charts", "latency", "numbers", "space", "warnings", "settings",
+        "overview",
+        "charts",
+        "comparisons",
+        "space",
+        "warnings",
+        "environment",
+        "method",
+        "raw",
     ];
     let positions = sections.map(|id| page.find(&format!("<section id=\"{id}\">")).unwrap());
     assert!(positions.is_sorted(), "{positions:?}");
+    for id in sections {
+        assert!(page.contains(&format!("<li><a href=\"#{id}\">")), "{id}");
+    }
+}
+
+#[test]
+fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence() {
+    let page = page();
+    let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
+    let overview = overview.split("</section>").next().unwrap();
+    assert!(overview.contains("<b>4.11×</b><span>[4.03, 4.21]</span>"));
+    let evidence = overview.split("Why believe it?</b> ").nth(1).unwrap();
+    let evidence = evidence.split(" <a ").next().unwrap();
+    assert_eq!(
+        evidence,
+        "20 rounds in random order; identical cells differed by 0.1% to 4.2%, and the intervals are \
+         widened by it; 2,000,000 values were read back and compared; 4,000,000 operations were \
+         timed; 1 session was too noisy, and nothing is claimed of what was measured there."
+    );
+}
+
+/// The run with its first comparison so many times.
+fn with_comparisons(count: usize) -> Analysis {
+    let mut analysis = fixture::analysis();
+    let first = analysis.comparisons[0].clone();
+    analysis.comparisons = (0..count)
+        .map(|number| {
+            let mut comparison = first.clone();
+            comparison.id = format!("reads-{number}");
+            comparison.title = format!("The comparison with number {number}");
+            comparison
+        })
+        .collect();
+    analysis.space.clear();
+    analysis
+}
+
+#[test]
+fn few_comparisons_are_open_and_many_are_folded() {
+    for (count, open) in [(6, 6), (7, 0)] {
+        let page = render(&with_comparisons(count), "");
+        let blocks = page.matches("<details class=\"comparison\"").count();
+        assert_eq!(blocks, count);
+        let unfolded = page.matches("\" open><summary><h3>").count();
+        assert_eq!(unfolded, open, "of {count}");
+    }
+}
+
+#[test]
+fn many_answers_are_put_together_by_what_they_choose() {
+    let mut analysis = with_comparisons(30);
+    analysis.comparisons[29].reliable = false;
+    let page = render(&analysis, "");
+    let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
+    let overview = overview.split("</section>\n").next().unwrap();
+    for text in [
+        "<h3>Use “SQLite, sqlite3_blob_read(), memory-mapped” <small>29 of 30</small></h3>",
+        "<h3>No verdict yet <small>1 of 30</small></h3>",
+        "<li><span class=\"figure\"><b>4.11×</b> <span>[4.03, 4.21]</span></span>\
+         <span><a href=\"#finding-reads-28\">The comparison with number 28</a></span></li>",
+    ] {
+        assert!(overview.contains(text), "{text}: {overview}");
+    }
+    let all = overview.matches("<li").count();
+    assert_eq!(all, 30, "each is there once");
+}
+
+#[test]
+fn every_percentile_of_every_cell_is_there() {
+    let analysis = fixture::analysis();
+    let page = page();
+    let mut points = 0;
+    for comparison in &analysis.comparisons {
+        for cell in comparison.cells.iter().filter(|c| !is_control(c)) {
+            let Some(latency) = &cell.latency else {
+                continue;
+            };
+            for (percentile, ns) in &latency.curve {
+                // 95% has a place in the line, but no mark.
+                if *percentile == 95.0 {
+                    continue;
+                }
+                points += 1;
+                let time = stowplan_report::time(*ns as f64);
+                let tip =
+                    format!("{percentile}% of 200,000 operations took at most {time}</title>");
+                assert!(page.contains(&tip), "{tip}");
+            }
+        }
+    }
+    assert!(points > 20, "{points}");
+    assert!(page.contains("<p>Across, the share of operations"));
+}
+
+fn is_control(cell: &CellSummary) -> bool {
+    cell.cell.role == Role::Control
+}
+
+#[test]
+fn more_lines_of_latencies_than_can_be_told_apart_are_parted_by_store() {
+    let mut analysis = fixture::analysis();
+    let cells = &mut analysis.comparisons[0].cells;
+    let last = cells.last().unwrap().clone();
+    for number in 0..20 {
+        let mut cell = last.clone();
+        cell.cell.role = Role::Candidate;
+        cell.cell.label = format!("more {number}");
+        cell.cell.store.kind = format!("kind {}", number % 2);
+        cells.push(cell);
+    }
+    let page = render(&analysis, "");
+    for kind in ["kind 0", "kind 1", "sqlite", "files"] {
+        assert!(page.contains(&format!("<h5>{kind}</h5>")), "{kind}");
+    }
+    let drawing = page.split("<h5>kind 0</h5>").nth(1).unwrap();
+    let drawing = drawing.split("<h5>").next().unwrap();
+    assert_eq!(drawing.matches("<path class=\"curve s").count(), 10);
+}
+
+#[test]
+fn latencies_without_a_curve_have_no_drawing() {
+    let mut analysis = fixture::analysis();
+    for cell in analysis.comparisons.iter_mut().flat_map(|c| &mut c.cells) {
+        if let Some(latency) = &mut cell.latency {
+            latency.curve.clear();
+        }
+    }
+    assert!(!render(&analysis, "").contains("<figure class=\"tails\""));
 }
 
 #[test]
@@ -205,4 +342,5 @@ fn an_empty_run_is_still_a_page() {
     analysis.failures.clear();
     let page = render(&analysis, "");
     assert!(page.contains("Environment") && !page.contains("href=\"#warnings\""));
+    assert!(!page.contains("<section id=\"overview\"") && !page.contains("href=\"#charts\""));
 }

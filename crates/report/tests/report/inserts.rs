@@ -1,9 +1,12 @@
 //! Runs that insert: totals beside the ratios, samples, published seconds, and time against rows.
 
 use crate::fixture::{self, Draft, comparison};
-use stowplan_analysis::{Analysis, ComparisonOutcome};
+use stowplan_analysis::{
+    Analysis, ComparisonOutcome, LinePlane, LinePoint, LinesOutcome, MeasuredLine, Quantity,
+};
 use stowplan_model::{
-    AccessOrder, Comparison, Durability, Footprint, Operation, PerTransaction, Role, WorkloadSpec,
+    AccessOrder, Across, Comparison, Durability, Footprint, Measure, Operation, PerTransaction,
+    Role, WorkloadSpec,
 };
 use stowplan_report::terminal::{TerminalOptions, render};
 use stowplan_report::{html, markdown, wording};
@@ -230,4 +233,43 @@ fn time_per_row_is_drawn_against_rows_with_every_number() {
     let mut single = analysis;
     single.comparisons.truncate(1);
     assert!(!html::render(&single, "").contains("id=\"growth\""));
+}
+
+#[test]
+fn what_the_study_draws_as_lines_is_not_drawn_again() {
+    let mut analysis = analysis();
+    let drawn = |analysis: &Analysis| html::render(analysis, "").contains("id=\"growth\"");
+    let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+    let points: Vec<LinePoint> = cells
+        .map(|cell| LinePoint {
+            x: 1,
+            cell: cell.cell.id.clone(),
+            sample: false,
+            quantity: Quantity {
+                value: 1.0,
+                ends: None,
+            },
+        })
+        .collect();
+    analysis.lines.push(LinesOutcome {
+        id: "rows".to_owned(),
+        title: "Rows".to_owned(),
+        x: Across::Operations,
+        measure: Measure::Throughput,
+        planes: vec![LinePlane {
+            durability: None,
+            lines: vec![MeasuredLine {
+                label: "all".to_owned(),
+                points,
+            }],
+        }],
+        levels: Vec::new(),
+        unreliable: Vec::new(),
+    });
+    assert!(!drawn(&analysis));
+    analysis.lines[0].measure = Measure::PeakMemory;
+    assert!(drawn(&analysis), "memory is no time");
+    analysis.lines[0].measure = Measure::Throughput;
+    analysis.lines[0].planes[0].lines[0].points.pop();
+    assert!(drawn(&analysis), "a line has a cell that the chart has not");
 }

@@ -211,7 +211,7 @@ fn the_comparisons_of_a_matrix_are_folded() {
     let page = page();
     for comparison in &analysis.comparisons {
         let card = format!(
-            "<article class=\"verdict\" id=\"finding-{}\">",
+            "<details class=\"comparison\" id=\"finding-{}\">",
             comparison.id
         );
         let (before, _) = page.split_once(&card).unwrap();
@@ -276,6 +276,8 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
     matrix.cells = vec![vec![cell; matrix.columns.len()]; rows.len()];
     matrix.rows = rows.iter().map(|(row, _)| row.parse().unwrap()).collect();
     matrix.rules = rules_of_thumb(&sweeps, 0.05);
+    // They are no parts of what the matrix is now.
+    analysis.comparisons.clear();
     let text = brief(
         &analysis,
         &TerminalOptions {

@@ -62,7 +62,11 @@ fn markdown_has_every_figure_with_its_promise() {
 fn the_page_draws_each_figure_once_and_says_it_in_words() {
     let analysis = analysis();
     let page = html::render(&analysis, "");
-    let charts = between(&page, "<section id=\"charts\">", "<section id=\"numbers\">");
+    let charts = between(
+        &page,
+        "<section id=\"charts\">",
+        "<section id=\"comparisons\">",
+    );
     for title in [
         "<title>200 inserts, a transaction each: lmdb (D3 durable, atomic): 7.38 s, standard error 31.4 ms</title>",
         "<title>200 inserts, a transaction each: SQL CE 4.0: 25.8 ms, standard error 583 µs as published</title>",
@@ -82,10 +86,7 @@ fn the_page_draws_each_figure_once_and_says_it_in_words() {
     assert_eq!(charts.matches("<rect").count(), bars);
     let lines = analysis.lines.iter().flat_map(|chart| &chart.planes);
     let points: usize = lines.flat_map(|p| &p.lines).map(|l| l.points.len()).sum();
-    assert_eq!(
-        charts.matches("overflow=\"visible\"><title>").count(),
-        points
-    );
+    assert_eq!(charts.matches("<svg class=\"at\"").count(), points);
     assert!(!charts.contains("NaN") && !charts.contains("inf"));
 }
 

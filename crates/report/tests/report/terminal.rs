@@ -33,6 +33,59 @@ fn in_brief_only_headlines_and_advice() {
 }
 
 #[test]
+fn shows_the_same_in_40_columns() {
+    let options = TerminalOptions { width: 40, ..PLAIN };
+    insta::assert_snapshot!(render(&fixture::analysis(), &options));
+}
+
+#[test]
+fn the_verdict_stands_beside_the_promise_however_narrow_it_is() {
+    for width in 40..100 {
+        let text = render(&fixture::analysis(), &TerminalOptions { width, ..PLAIN });
+        let heads = text.lines().filter(|line| line.starts_with("cell "));
+        let heads: Vec<&str> = heads.collect();
+        assert_eq!(heads.len(), 4, "{text}");
+        assert!(heads.iter().all(|line| line.contains("verdict")), "{text}");
+        assert!(heads[1].contains("class"), "{text}");
+        assert!(text.contains("5.61× as fast"), "{text}");
+    }
+}
+
+#[test]
+fn many_comparisons_come_to_a_few_screens() {
+    let mut analysis = fixture::analysis();
+    let first = analysis.comparisons[0].clone();
+    for number in 0..40 {
+        let mut comparison = first.clone();
+        comparison.id = format!("more-{number}");
+        comparison.title = format!("One more, with number {number}");
+        analysis.comparisons.push(comparison);
+    }
+    let text = render(&analysis, &PLAIN);
+    insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
+    for number in 0..40 {
+        let title = format!("4.11× [4.03, 4.21]  One more, with number {number}\n");
+        assert_eq!(text.matches(&title).count(), 1, "{title}");
+    }
+    assert!(text.contains("The numbers of the 44 comparisons are shown with --verbose."));
+    assert!(text.contains("Chart 5: overwrites"), "charts are shown");
+    assert!(!text.contains("cell  "), "no table is: {text}");
+    assert!(text.lines().count() < 160, "{}", text.lines().count());
+    let verbose = TerminalOptions {
+        verbose: true,
+        ..PLAIN
+    };
+    let all = render(&analysis, &verbose);
+    assert!(all.matches("× as fast").count() > 80 && !all.contains("with --verbose"));
+    analysis.charts.clear();
+    let text = render(&analysis, &PLAIN);
+    assert!(
+        text.contains("cell  "),
+        "without a chart the tables are all there is"
+    );
+}
+
+#[test]
 fn adds_ratios_settings_and_environment_when_verbose() {
     let options = TerminalOptions {
         verbose: true,
