@@ -6,6 +6,7 @@
 
 mod bars;
 mod chart;
+pub mod compare;
 mod crossover;
 pub mod csv;
 pub mod doctor;

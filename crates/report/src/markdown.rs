@@ -343,7 +343,7 @@ impl Page {
 }
 
 /// Text that Markdown must not read as anything else: labels come from study files.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

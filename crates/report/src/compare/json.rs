@@ -1,0 +1,80 @@
+//! Changes as one JSON document.
+
+use super::{Compared, Source};
+use serde::Serialize;
+use stowplan_analysis::compare::Changes;
+
+/// The version of this document; a change that old readers would misread raises it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    tool: &'static str,
+    document: &'static str,
+    schema: u32,
+    /// In all results.
+    regressions: usize,
+    base: Run<'a>,
+    results: Vec<Result<'a>>,
+}
+
+/// Which run a result is of.
+#[derive(Serialize)]
+struct Run<'a> {
+    name: &'a str,
+    study: &'a str,
+    scale: &'a str,
+    started: &'a str,
+    host: &'a str,
+    tool_version: &'a str,
+    tool_commit: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Result<'a> {
+    new: Run<'a>,
+    regressions: usize,
+    #[serde(flatten)]
+    changes: &'a Changes,
+}
+
+/// Everything as one JSON document, indented, ended by a newline. Times are nanoseconds, sizes
+/// bytes, ratios NEW over BASE; what intervals are widened by are natural logarithms.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub fn render(compared: &Compared<'_>) -> std::result::Result<String, serde_json::Error> {
+    let results: Vec<Result<'_>> = compared
+        .news
+        .iter()
+        .map(|(new, changes)| Result {
+            new: run(new),
+            regressions: changes.regressions().count(),
+            changes,
+        })
+        .collect();
+    let document = Document {
+        tool: "stowplan",
+        document: "compare",
+        schema: SCHEMA_VERSION,
+        regressions: results.iter().map(|result| result.regressions).sum(),
+        base: run(&compared.base),
+        results,
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn run<'a>(source: &Source<'a>) -> Run<'a> {
+    let run = &source.analysis.run;
+    Run {
+        name: source.name,
+        study: &run.plan.study.name,
+        scale: &run.plan.scale,
+        started: &run.started,
+        host: &run.environment.host,
+        tool_version: &run.environment.tool_version,
+        tool_commit: run.environment.tool_commit.as_deref(),
+    }
+}

@@ -1,0 +1,203 @@
+//! What `stowplan compare` prints of two invented runs.
+
+use crate::fixture;
+use stowplan_analysis::compare::{Decides, Question, compare};
+use stowplan_analysis::{Analysis, CellSummary};
+use stowplan_model::{CacheState, Value};
+use stowplan_report::compare::{Compared, Source, brief, json, markdown, render};
+use stowplan_report::terminal::TerminalOptions;
+use unicode_width::UnicodeWidthStr as _;
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+/// The fixture with a little noise from round to round.
+fn base() -> Analysis {
+    let mut analysis = fixture::analysis();
+    for cell in cells(&mut analysis) {
+        for (round, log) in &mut cell.series {
+            *log += f64::from(*round * 7 % 20) / 2_000.0 - 0.005;
+        }
+    }
+    analysis
+}
+
+fn cells(analysis: &mut Analysis) -> impl Iterator<Item = &mut CellSummary> {
+    let comparisons = analysis.comparisons.iter_mut();
+    comparisons.flat_map(|comparison| &mut comparison.cells)
+}
+
+fn cell<'a>(analysis: &'a mut Analysis, id: &str) -> &'a mut CellSummary {
+    cells(analysis).find(|cell| cell.cell.id.0 == id).unwrap()
+}
+
+fn slow(analysis: &mut Analysis, id: &str, factor: f64) {
+    let cell = cell(analysis, id);
+    for (_, log) in &mut cell.series {
+        *log += factor.ln();
+    }
+    let time = cell.time_ns.as_mut().unwrap();
+    for end in [&mut time.estimate, &mut time.low, &mut time.high] {
+        *end *= factor;
+    }
+}
+
+/// A later version: two cells slower, one of them with other settings, one faster, one that does
+/// something else, and another engine on a newer kernel's options.
+fn new() -> Analysis {
+    let mut new = base();
+    slow(&mut new, "reads/sql", 1.21);
+    slow(&mut new, "reads/blob", 2.5);
+    slow(&mut new, "reads/tree", 0.8);
+    slow(&mut new, "reads/pread", 1.004);
+    slow(&mut new, "overwrites/safe", 1.05);
+    slow(&mut new, "overwrites/wal", 1.4);
+    let settings = &mut cell(&mut new, "reads/blob").cell.settings;
+    settings.set("page_size", Value::Number(65_536));
+    cell(&mut new, "reads/sql-each").cell.workload.cache = CacheState::Cold;
+    cell(&mut new, "overwrites/wal").write_amplification = Some(2.5);
+    new.run.started = "2026-02-03T04:05:06Z".to_owned();
+    let machine = &mut new.run.environment;
+    machine.tool_version = "0.2.0".to_owned();
+    machine.governor = Some("powersave".to_owned());
+    new
+}
+
+/// What is printed of NEW against BASE, by a function of this crate.
+fn printed(new: &Analysis, question: &Question, print: impl Fn(&Compared<'_>) -> String) -> String {
+    let base = base();
+    let changes = compare(&base, new, question).unwrap();
+    let source = |name, analysis| Source { name, analysis };
+    print(&Compared {
+        base: source("results/before", &base),
+        news: vec![(source("results/after", new), changes)],
+    })
+}
+
+fn text(new: &Analysis, question: &Question, options: &TerminalOptions) -> String {
+    printed(new, question, |compared| render(compared, options))
+}
+
+#[test]
+fn shows_verdicts_first_and_the_unchanged_last_in_80_columns() {
+    insta::assert_snapshot!(text(&new(), &Question::default(), &PLAIN));
+}
+
+#[test]
+fn shows_everything_in_ascii_when_verbose() {
+    let options = TerminalOptions {
+        unicode: false,
+        verbose: true,
+        ..PLAIN
+    };
+    let text = text(&new(), &Question::default(), &options);
+    // The fixture has a label that is not ASCII of its own accord.
+    assert!(!text.contains(['→', '−', '×', '•', '“']), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn in_brief_only_verdicts() {
+    let question = Question::default();
+    insta::assert_snapshot!(printed(&new(), &question, |c| brief(c, &PLAIN)));
+}
+
+#[test]
+fn by_ratio_the_table_is_of_ratios_and_the_baseline_is_named() {
+    let question = Question {
+        threshold: Some(0.1),
+        by: Some(Decides::Ratio),
+        cells: Vec::new(),
+    };
+    insta::assert_snapshot!(text(&new(), &question, &PLAIN));
+}
+
+#[test]
+fn of_another_machine_it_is_said_that_nothing_is_called_a_regression() {
+    let mut new = new();
+    new.run.environment.host = "elsewhere".to_owned();
+    new.run.environment.cpu = None;
+    insta::assert_snapshot!(text(&new, &Question::default(), &PLAIN));
+}
+
+#[test]
+fn markdown_is_ready_for_a_pull_request() {
+    insta::assert_snapshot!(printed(&new(), &Question::default(), markdown));
+}
+
+#[test]
+fn json_is_one_document_with_its_version_and_units_in_its_names() {
+    let text = printed(&new(), &Question::default(), |c| json(c).unwrap());
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["document"], "compare");
+    assert_eq!(document["schema"], stowplan_report::compare::SCHEMA_VERSION);
+    assert_eq!(document["base"]["name"], "results/before");
+    let result = &document["results"][0];
+    assert_eq!(document["regressions"], result["regressions"]);
+    let first = &result["cells"][0];
+    assert_eq!(first["base"], "reads/blob");
+    assert_eq!(first["new_time_ns"]["estimate"], 3_620.0 * 2.5);
+    assert_eq!(first["time_verdict"], "slower");
+    assert_eq!(first["differences"][0]["what"], "page_size");
+    let amplified = result["cells"].as_array().unwrap().iter();
+    let mut amplified = amplified.filter(|cell| cell["base"] == "overwrites/wal");
+    let resources = &amplified.next().unwrap()["resources"];
+    assert_eq!(resources["write_amplification"]["new"], 2.5);
+    assert!(resources["peak_memory_bytes"]["base"].is_number());
+}
+
+#[test]
+fn no_line_exceeds_the_width_and_colour_changes_nothing_else() {
+    for width in [40, 60, 80, 100] {
+        for verbose in [false, true] {
+            let options = TerminalOptions {
+                width,
+                verbose,
+                ..PLAIN
+            };
+            let plain = text(&new(), &Question::default(), &options);
+            for line in plain.lines() {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+            let colour = TerminalOptions {
+                colour: true,
+                ..options
+            };
+            let coloured = text(&new(), &Question::default(), &colour);
+            assert_ne!(coloured, plain);
+            let lines = |text: &str| -> Vec<String> {
+                let lines = text.lines();
+                lines.map(|line| line.trim_end().to_owned()).collect()
+            };
+            assert_eq!(lines(&strip(&coloured)), lines(&plain));
+        }
+    }
+}
+
+/// The text without its ANSI sequences.
+fn strip(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+#[test]
+fn every_row_of_the_markdown_has_as_many_fields_and_a_label_cannot_run() {
+    let text = printed(&new(), &Question::default(), markdown);
+    let fields = |line: &str| line.replace("\\|", "").matches('|').count();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 5, "{text}");
+    assert!(
+        rows.iter().all(|row| fields(row) == fields(rows[0])),
+        "{text}"
+    );
+    assert!(!text.contains("<script>"), "{text}");
+}
