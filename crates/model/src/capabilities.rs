@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What a store can do with the settings it was given; plans are checked against this before
 /// anything is built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capabilities {
     /// Operations it can run as a workload.
     pub operations: Vec<Operation>,
@@ -63,6 +64,7 @@ impl Capabilities {
 
 /// Bytes on disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Footprint {
     /// Sum of the file lengths, in bytes.
     pub apparent_bytes: u64,

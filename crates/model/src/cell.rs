@@ -7,6 +7,7 @@ use std::fmt;
 
 /// The name of a cell within a run: `comparison/cell`, unique.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CellId(pub String);
 
@@ -18,6 +19,7 @@ impl fmt::Display for CellId {
 
 /// What part a cell plays in its comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The one that others are compared with.
@@ -32,6 +34,7 @@ pub enum Role {
 
 /// Store x workload x dataset: one thing that is timed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// Unique name.
     pub id: CellId,
@@ -61,6 +64,7 @@ pub struct Cell {
 
 /// A pair of cells whose ratio is wanted: `cell` over `reference`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contrast {
     /// The numerator.
     pub cell: CellId,
@@ -70,6 +74,7 @@ pub struct Contrast {
 
 /// Cells that are measured in the same rounds, and the ratios wanted of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Its name in the study file.
     pub id: String,
@@ -107,6 +112,7 @@ impl Comparison {
 
 /// A study, expanded and checked against what each store can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The study, as read, at the chosen scale.
     pub study: Study,
@@ -123,6 +129,7 @@ pub struct Plan {
 
 /// Two stores compared at many sizes of values. Further sizes are added while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sweep {
     /// Its name; the comparison of values of 4096 bytes is called `NAME-4096`.
     pub id: String,
@@ -158,6 +165,7 @@ impl Sweep {
 
 /// Comparisons that a plan gets while it runs, and what they need.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extension {
     /// Datasets by name.
     pub datasets: BTreeMap<String, DatasetSpec>,

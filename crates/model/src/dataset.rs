@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A dataset, described completely: the same description always gives the same bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatasetSpec {
     /// Number of values; their keys are 1 to `count`.
     pub count: u64,
@@ -25,7 +25,8 @@ fn default_seed() -> u64 {
 
 /// How the sizes of values are distributed, in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "distribution", rename_all = "kebab-case")]
 pub enum SizeDistribution {
     /// All of one size.
     Fixed {
@@ -57,6 +58,18 @@ pub enum SizeDistribution {
         variance: u64,
     },
 }
+
+/// Of the enumerations that stand in tables of study files: the key that says which of its variants
+/// it is, that variant, and the keys that this one has besides.
+pub(crate) const TAGGED: &[(&str, &str, &[&str])] = &[
+    ("distribution", "fixed", &["bytes"]),
+    ("distribution", "uniform", &["min", "max"]),
+    ("distribution", "log-normal", &["median", "sigma", "max"]),
+    ("distribution", "kvtest", &["size", "variance"]),
+    ("kind", "random", &[]),
+    ("kind", "compressible", &["ratio"]),
+    ("kind", "guid", &[]),
+];
 
 impl SizeDistribution {
     /// The largest size that can occur, in bytes.
@@ -134,7 +147,8 @@ impl fmt::Display for SizeDistribution {
 
 /// What the bytes of values are.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Content {
     /// Random bytes, which no compressor makes smaller.
     #[default]
@@ -158,5 +172,41 @@ impl fmt::Display for Content {
                 write!(f, "compressible to {:.0}%", ratio * 100.0)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The tag of a value, its variant, and its other keys.
+    fn keys(tag: &str, value: impl Serialize) -> (String, String, BTreeSet<String>) {
+        let value = serde_json::to_value(value).unwrap();
+        let mut table = value.as_object().unwrap().clone();
+        let variant = table.remove(tag).unwrap().as_str().unwrap().to_owned();
+        let keys = table.keys().cloned().collect();
+        (tag.to_owned(), variant, keys)
+    }
+
+    #[test]
+    fn the_keys_that_files_may_have_are_those_that_are_written() {
+        use SizeDistribution as Size;
+        let (bytes, min, max, size, variance) = (1, 1, 2, 2, 1);
+        let (median, sigma) = (1, 1.0);
+        let written = BTreeSet::from([
+            keys("distribution", Size::Fixed { bytes }),
+            keys("distribution", Size::Uniform { min, max }),
+            keys("distribution", Size::LogNormal { median, sigma, max }),
+            keys("distribution", Size::Kvtest { size, variance }),
+            keys("kind", Content::Random),
+            keys("kind", Content::Compressible { ratio: 0.5 }),
+            keys("kind", Content::Guid),
+        ]);
+        let listed = TAGGED.iter().map(|(tag, variant, keys)| {
+            let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+            ((*tag).to_owned(), (*variant).to_owned(), keys)
+        });
+        assert_eq!(listed.collect::<BTreeSet<_>>(), written);
     }
 }

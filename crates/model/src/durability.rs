@@ -5,6 +5,7 @@ use std::fmt;
 
 /// The promise a store keeps for an acknowledged write. Ordered: a later class promises more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
     /// D0: killing the process can damage committed data.
@@ -57,6 +58,7 @@ impl fmt::Display for Durability {
 
 /// A durability class, whether replacing one value is atomic in it, and whether it begins later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurabilityClaim {
     /// The class.
     pub class: Durability,

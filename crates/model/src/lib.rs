@@ -13,6 +13,8 @@ mod environment;
 mod measurement;
 mod protocol;
 mod result;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod settings;
 mod size;
 mod spec;
@@ -25,7 +27,7 @@ pub use cell::{Cell, CellId, Comparison, Contrast, Extension, Plan, Role, Sweep}
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
-pub use environment::{Device, Environment, FileSystem, Warning, WarningKind};
+pub use environment::{Change, Device, Environment, FileSystem, Warning, WarningKind};
 pub use measurement::{
     BlockKind, IoCounters, Measurement, Residency, SyncCalls, Verification, WallBreakdown,
 };
@@ -35,7 +37,7 @@ pub use protocol::{
 };
 pub use result::{
     CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PreparationRecord, Record,
-    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, read_records,
+    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, read_records, read_result,
 };
 pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
 pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// How a block was timed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockKind {
     /// The clock is read at its ends only; ratios come from these.
@@ -19,6 +20,7 @@ pub enum BlockKind {
 
 /// One timed run of one cell. Times are nanoseconds, sizes bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The cell.
     pub cell: CellId,
@@ -132,6 +134,7 @@ impl Measurement {
 
 /// Parts of a worker's run that lie outside the timed window, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WallBreakdown {
     /// Opening the store.
     pub open_ns: u64,
@@ -145,6 +148,7 @@ pub struct WallBreakdown {
 
 /// Differences of the counters of `/proc/self/io` over the timed window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IoCounters {
     /// Bytes passed to read-like calls.
     pub read_call_bytes: u64,
@@ -177,6 +181,7 @@ impl IoCounters {
 
 /// Sync calls made through the C library by this process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncCalls {
     /// `fsync`.
     pub fsync: u64,
@@ -209,6 +214,7 @@ impl SyncCalls {
 
 /// Pages of the data in the page cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Residency {
     /// Pages that were resident.
     pub resident_pages: u64,
@@ -218,6 +224,7 @@ pub struct Residency {
 
 /// What the untimed check of every value found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// The cell through whose store the values were read.
     pub cell: CellId,

@@ -24,6 +24,7 @@ pub const PROTOCOL_VERSION: u32 = 3;
 
 /// What the parent tells a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a few of them exist at a time")]
 pub enum ToWorker {
@@ -37,6 +38,7 @@ pub enum ToWorker {
 
 /// What a worker tells the parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a few of them exist at a time")]
 pub enum FromWorker {
@@ -81,6 +83,7 @@ pub enum FromWorker {
 
 /// Everything a worker needs to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Job {
     /// The cell.
     pub cell: CellId,
@@ -104,6 +107,7 @@ pub struct Job {
 
 /// What a worker does between `go` and its answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Time one block.
@@ -117,6 +121,7 @@ pub enum Task {
 
 /// Which block is to be timed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockTask {
     /// How it is timed.
     pub block: BlockKind,
@@ -141,6 +146,7 @@ pub struct BlockTask {
 
 /// Where the bytes come from that a block writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PayloadSource {
     /// They are generated before the clock starts.

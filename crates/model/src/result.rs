@@ -5,11 +5,13 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The version of the result format; a change that old readers would misread raises it.
+/// The version of the result format; a change that old readers would misread raises it. What is
+/// only added does not: readers leave alone what they do not know.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// One line of `result.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "kebab-case")]
 #[expect(
     clippy::large_enum_variant,
@@ -18,6 +20,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub enum Record {
     /// The first line: what was planned, where, by which version.
     Run(RunHeader),
+    /// The run begins, or goes on after it was broken off.
+    Session(Session),
     /// Comparisons that the plan got while it ran.
     Extension(Extension),
     /// Something that spoils or qualifies the run.
@@ -38,6 +42,9 @@ pub enum Record {
     Failure(CellFailure),
     /// The last line of a run that ended by itself or was interrupted in an orderly way.
     End(RunEnd),
+    /// A header of this later schema, which cannot be read. Never written.
+    #[serde(skip)]
+    Newer(u32),
     /// A record of a later version that this one does not know.
     #[serde(other)]
     Unknown,
@@ -45,6 +52,7 @@ pub enum Record {
 
 /// What was planned, where, by which version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunHeader {
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
@@ -65,8 +73,34 @@ pub struct RunHeader {
     pub precision: Option<f64>,
 }
 
+/// One stretch of a run without a break. A run has one, and one more for each time it is resumed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Session {
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// [`crate::PROTOCOL_VERSION`]: blocks of another version may not do the same.
+    pub protocol: u32,
+    /// Where the data lies while it is measured, absolute; nothing: in `work` beside the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+    /// Where the run was resumed, the machine as it was then; that of the first session stands in
+    /// the header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Box<Environment>>,
+    /// Bytes of a half-written last line that were removed before it, the only ones that ever are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub removed_bytes: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
 /// What the harness costs per operation, measured with a store that does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HarnessCost {
     /// Per operation in a ratio block, nanoseconds of corrected time (median of blocks).
     pub ratio_ns: f64,
@@ -80,6 +114,7 @@ pub struct HarnessCost {
 
 /// How long preparing a dataset or a store took.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PreparationRecord {
     /// What was prepared: `dataset NAME` or the name of an instance.
     pub what: String,
@@ -93,6 +128,7 @@ pub struct PreparationRecord {
 
 /// What a store takes on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FootprintRecord {
     /// Name of the instance.
     pub instance: String,
@@ -106,6 +142,7 @@ pub struct FootprintRecord {
 
 /// Settings read back from an engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectiveSettings {
     /// The cell.
     pub cell: CellId,
@@ -115,6 +152,7 @@ pub struct EffectiveSettings {
 
 /// A cell that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellFailure {
     /// The cell.
     pub cell: CellId,
@@ -126,15 +164,17 @@ pub struct CellFailure {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
     /// How.
     pub outcome: RunOutcome,
-    /// Seconds since the start.
+    /// Seconds since the session began.
     pub seconds: f64,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RunOutcome {
     /// Every comparison met its stopping rule or its cap.
@@ -150,19 +190,47 @@ pub enum RunOutcome {
 /// that could not be read, with its number.
 #[must_use]
 pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
+    read_result(text.as_bytes())
+}
+
+/// The same of bytes as they stand in the file: a damaged line need not even be text.
+#[must_use]
+pub fn read_result(bytes: &[u8]) -> (Vec<Record>, Vec<String>) {
     let mut records = Vec::new();
     let mut problems = Vec::new();
-    let complete = text.ends_with('\n');
-    let mut lines = text.lines().enumerate().peekable();
+    let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((index, line)) = lines.next() {
-        match serde_json::from_str(line) {
+        match read_line(line) {
             Ok(record) => records.push(record),
-            Err(_) if lines.peek().is_none() && !complete => {}
-            Err(_) if line.trim().is_empty() => {}
-            Err(error) => problems.push(format!("line {}: {error}", index + 1)),
+            // What follows the last newline is empty, or a line that was cut off.
+            Err(_) if lines.peek().is_none() => {}
+            Err(_) if line.trim_ascii().is_empty() => {}
+            Err(problem) => problems.push(format!("line {}: {problem}", index + 1)),
         }
     }
     (records, problems)
+}
+
+fn read_line(line: &[u8]) -> Result<Record, String> {
+    let text = std::str::from_utf8(line).map_err(|error| {
+        let at = error.valid_up_to() + 1;
+        format!("it is damaged at byte {at}, which is no text")
+    })?;
+    serde_json::from_str(text).or_else(|error| match later_header(text) {
+        Some(schema) => Ok(Record::Newer(schema)),
+        None => Err(error.to_string()),
+    })
+}
+
+/// The schema of a header that a later version wrote.
+fn later_header(line: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Header {
+        r#type: String,
+        schema: u32,
+    }
+    let header: Header = serde_json::from_str(line).ok()?;
+    (header.r#type == "run" && header.schema > SCHEMA_VERSION).then_some(header.schema)
 }
 
 #[cfg(test)]
@@ -192,5 +260,34 @@ mod tests {
         let (records, problems) = read_records("{\"type\":\"hologram\",\"x\":1}\n");
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(records, [Record::Unknown]);
+    }
+
+    #[test]
+    fn a_line_that_is_no_text_is_reported_and_the_others_are_read() {
+        let line = end();
+        let mut bytes = format!("{line}\n{line}\n{line}\n").into_bytes();
+        bytes[line.len() + 10] = 0xff;
+        let (records, problems) = read_result(&bytes);
+        assert_eq!(records.len(), 2);
+        assert_eq!(
+            problems,
+            ["line 2: it is damaged at byte 10, which is no text"]
+        );
+    }
+
+    #[test]
+    fn a_header_of_a_later_schema_is_told_from_rubbish() {
+        let (records, problems) = read_records("{\"type\":\"run\",\"schema\":7,\"x\":1}\n");
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(records, [Record::Newer(7)]);
+        let (records, problems) = read_records("{\"type\":\"run\",\"schema\":1}\n");
+        assert_eq!((records.len(), problems.len()), (0, 1));
+    }
+
+    #[test]
+    fn empty_lines_and_an_empty_file_are_nothing() {
+        for text in ["", "\n", "\n\n  \n"] {
+            assert_eq!(read_records(text), (Vec::new(), Vec::new()));
+        }
     }
 }

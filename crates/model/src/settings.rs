@@ -50,6 +50,7 @@ pub enum SettingKind {
 
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Value {
     /// On or off.
@@ -177,6 +178,7 @@ impl Setting {
 
 /// Values for the settings of one store, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Settings(BTreeMap<String, Value>);
 

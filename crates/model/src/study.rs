@@ -3,6 +3,7 @@
 mod charts;
 mod fault;
 mod matrix;
+mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 use fault::Fault;
@@ -15,7 +16,7 @@ use thiserror::Error;
 
 /// A study as its file gives it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Study {
     /// Name on the command line.
     pub name: String,
@@ -65,7 +66,7 @@ fn default_memory_budget() -> u64 {
 
 /// What a scale changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScaleSpec {
     /// What it is for, in a few words.
     #[serde(default)]
@@ -88,7 +89,7 @@ pub struct ScaleSpec {
 
 /// Cells that are measured in the same rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonSpec {
     /// Name, unique in the study.
     pub id: String,
@@ -118,7 +119,7 @@ pub struct ComparisonSpec {
 
 /// One cell as a study file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellSpec {
     /// The store.
     pub store: StoreSpec,
@@ -141,7 +142,7 @@ pub struct CellSpec {
 
 /// One chart: bars of ratios to a reference, beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChartSpec {
     /// Name, unique in the study.
     pub id: String,
@@ -166,7 +167,7 @@ pub struct ChartSpec {
 
 /// A published figure of disk space, beside which ours is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedSpace {
     /// Comparison and cell whose instance it is compared with: `comparison/cell`.
     pub cell: CellId,
@@ -243,6 +244,7 @@ impl Study {
     /// # Errors
     /// A mistake, with file, line and column where the text itself is at fault.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
+        refuse_unknown_keys(text, file)?;
         let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
         study.check(file).map_err(|error| error.located_in(text))?;
         let located = |fault: Fault| fault.located_in(text, file);
@@ -389,9 +391,22 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(plain)
 }
 
+/// A key that means nothing is mostly one that was mistyped.
+fn refuse_unknown_keys(text: &str, file: &str) -> Result<(), StudyError> {
+    match strict::unknown_key::<Study>(text) {
+        None => Ok(()),
+        Some(key) => Err(parse_error_at(&key.message, key.offset, text, file)),
+    }
+}
+
 fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
-    let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-    let message = error.message().trim().replace('\n', "; ");
+    let offset = error.span().map_or(0, |span| span.start);
+    parse_error_at(error.message(), offset, text, file)
+}
+
+fn parse_error_at(message: &str, offset: usize, text: &str, file: &str) -> StudyError {
+    let (line, column) = line_and_column(text, offset);
+    let message = message.trim().replace('\n', "; ");
     StudyError::Parse {
         file: file.to_owned(),
         line,

@@ -15,6 +15,7 @@ macro_rules! word_display {
 
 /// What one operation does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Read one value whole.
@@ -64,6 +65,7 @@ impl Operation {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// Read one value whole.
@@ -118,7 +120,8 @@ word_display!(Action);
 /// kind. They lie at distances as equal as can be, so that blocks differ in nothing but their
 /// keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Mix {
     /// Parts of [`Action::Read`].
     #[serde(skip_serializing_if = "is_none_of_it")]
@@ -196,6 +199,7 @@ impl Mix {
 
 /// In which order keys are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessOrder {
     /// A random permutation of all keys.
@@ -244,6 +248,7 @@ impl AccessOrder {
 
 /// How a value reaches the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Delivery {
     /// The bytes arrive in a page-aligned buffer of the caller.
@@ -266,6 +271,7 @@ impl Delivery {
 
 /// The state of the page cache before a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     /// Everything the block reads is in the page cache; a block that read from storage is
@@ -349,6 +355,7 @@ impl fmt::Display for PerTransaction {
 
 /// What is done to a store, and in which state of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workload {
     /// What one operation does.
     pub operation: Operation,
@@ -552,7 +559,7 @@ impl Workload {
 /// A workload as a study file gives it: what is left out is taken from the comparison, or from
 /// the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadSpec {
     /// See [`Workload::operation`].
     pub operation: Option<Operation>,

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 /// What a chart shows of each cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// Headline time per operation, with its interval.
@@ -61,6 +62,7 @@ impl Measure {
 
 /// How an axis divides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
     /// From 0, in equal steps.
@@ -72,7 +74,7 @@ pub enum Axis {
 /// Bars of one quantity: a group for each comparison, in it a bar for each cell, those that keep the
 /// same durability promise together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BarsSpec {
     /// Name, unique among the charts of the study.
     pub id: String,
@@ -99,7 +101,7 @@ pub struct BarsSpec {
 
 /// What others published of a system that is not measured here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedBar {
     /// The comparison whose group it stands in.
     pub comparison: String,
@@ -160,7 +162,7 @@ impl Across {
 /// Lines of one quantity against what cells differ in: cells that are the same otherwise are one
 /// line. Both axes are logarithmic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinesSpec {
     /// Name, unique among the charts of the study.
     pub id: String,

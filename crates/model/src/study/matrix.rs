@@ -13,7 +13,7 @@ const EXTERNAL: &str = "external";
 
 /// A matrix as a study file gives it: rows are values of a setting, columns are sizes of values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixSpec {
     /// Name, unique among matrices and comparisons; its comparisons are `id-size`.
     pub id: String,
@@ -61,7 +61,7 @@ pub struct MatrixSpec {
 
 /// A published matrix: time of the external store over time of the internal one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedMatrix {
     /// What was measured, when and where, in words.
     pub label: String,
@@ -74,7 +74,7 @@ pub struct PublishedMatrix {
 
 /// What a scale changes of a matrix.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixScale {
     /// See [`MatrixSpec::sizes`].
     #[serde(default)]

@@ -1,0 +1,76 @@
+//! The JSON Schemas of what this program writes and speaks, made from the types (feature `schema`).
+//!
+//! They say what is there, with its unit; unknown fields are no fault, since later versions may add
+//! some. `docs/*.schema.json` hold their text.
+
+use crate::{Across, FromWorker, PerTransaction, Record, StoreSpec, ToWorker};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
+use std::borrow::Cow;
+
+/// One line of `result.jsonl`.
+#[must_use]
+pub fn result_line() -> Schema {
+    titled(schema_for!(Record), "A line of result.jsonl")
+}
+
+/// One line of the worker protocol, of either side.
+#[must_use]
+pub fn worker_line() -> Schema {
+    /// What the parent says, or what the worker says.
+    #[derive(JsonSchema)]
+    #[schemars(untagged)]
+    #[expect(
+        dead_code,
+        clippy::large_enum_variant,
+        reason = "only its shape is wanted"
+    )]
+    enum Line {
+        Parent(ToWorker),
+        Worker(FromWorker),
+    }
+    titled(schema_for!(Line), "A line of the worker protocol")
+}
+
+fn titled(mut schema: Schema, title: &str) -> Schema {
+    schema.insert("title".to_owned(), title.into());
+    schema
+}
+
+/// A type that is written as text.
+macro_rules! text {
+    ($type:ty, $name:literal, $description:literal) => {
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "description": $description, "type": "string" })
+            }
+        }
+    };
+}
+
+text!(
+    StoreSpec,
+    "StoreSpec",
+    "A kind of store and its settings: `sqlite:api=blob,page_size=8192`."
+);
+text!(
+    Across,
+    "Across",
+    "What lies across: `operations`, `per_transaction`, `threads`, or the name of a setting."
+);
+
+impl JsonSchema for PerTransaction {
+    fn schema_name() -> Cow<'static, str> {
+        "PerTransaction".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "How many operations share a transaction: a number, or all of a block.",
+            "oneOf": [{ "type": "integer", "minimum": 1 }, { "const": "all" }]
+        })
+    }
+}
