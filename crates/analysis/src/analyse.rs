@@ -2,7 +2,7 @@
 
 use crate::{
     Analysis, ComparisonOutcome, StoppingRule, bars, blocks::Blocks, charts, gathered::Gathered,
-    judge::Judge, lines, matrix, space, stopping, summary::summarise, sweeps, warnings,
+    judge::Judge, lines, matrix, sessions, space, stopping, summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -10,8 +10,11 @@ use thiserror::Error;
 /// Why records cannot be analysed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AnalysisError {
-    /// The first record is not the run's header.
-    #[error("the result does not begin with a run header; is it a result.jsonl of stowplan?")]
+    /// No record is the run's header.
+    #[error(
+        "there is no header of a run in it, which says what was measured; is it a result.jsonl of \
+         stowplan, and is its first line whole?"
+    )]
     NoHeader,
     /// The result was written by a later version.
     #[error(
@@ -29,7 +32,7 @@ pub enum AnalysisError {
 /// none: the one in its header.
 ///
 /// # Errors
-/// No header at the start, or one of a later schema.
+/// No header, or one of a later schema.
 pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analysis, AnalysisError> {
     let gathered = Gathered::from(records)?;
     let plan = &gathered.run.plan;
@@ -83,12 +86,13 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             .iter()
             .copied()
             .cloned()
+            .chain(sessions::warnings(&gathered))
             .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
             .collect(),
         harness_cost: gathered.harness_cost,
         preparation: gathered.preparation.iter().copied().cloned().collect(),
         failures: gathered.failures.iter().copied().cloned().collect(),
-        end: gathered.end.cloned(),
+        end: gathered.end.clone(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
     CellFailure, CellId, FootprintRecord, HarnessCost, Measurement, PreparationRecord, Record,
-    RunEnd, RunHeader, SCHEMA_VERSION, Settings, Verification, Warning,
+    RunEnd, RunHeader, SCHEMA_VERSION, Session, Settings, Verification, Warning,
 };
 
 /// Everything a run recorded, by kind and cell.
@@ -14,6 +14,10 @@ pub(crate) struct Gathered<'a> {
     /// The header, its plan with what was added to it.
     pub(crate) run: Cow<'a, RunHeader>,
     measurements: BTreeMap<&'a CellId, Vec<&'a Measurement>>,
+    /// The sessions after the first.
+    pub(crate) resumed: Vec<&'a Session>,
+    /// For each measurement above, the session that made it, from 0.
+    made_in: BTreeMap<&'a CellId, Vec<usize>>,
     pub(crate) effective: BTreeMap<&'a CellId, &'a Settings>,
     pub(crate) verifications: BTreeMap<&'a CellId, &'a Verification>,
     pub(crate) footprints: Vec<&'a FootprintRecord>,
@@ -21,23 +25,17 @@ pub(crate) struct Gathered<'a> {
     pub(crate) harness_cost: Option<HarnessCost>,
     pub(crate) preparation: Vec<&'a PreparationRecord>,
     pub(crate) failures: Vec<&'a CellFailure>,
-    pub(crate) end: Option<&'a RunEnd>,
+    /// How the last session ended, with the seconds of all those that ended in order.
+    pub(crate) end: Option<RunEnd>,
+    /// Seconds of earlier sessions.
+    earlier_seconds: f64,
 }
 
 impl<'a> Gathered<'a> {
     /// Sorts records; of two that say the same thing (a resumed run), the later one counts.
     pub(crate) fn from(records: &'a [Record]) -> Result<Self, AnalysisError> {
-        let Some((Record::Run(run), rest)) = records.split_first() else {
-            return Err(AnalysisError::NoHeader);
-        };
-        if run.schema > SCHEMA_VERSION {
-            return Err(AnalysisError::Schema {
-                found: run.schema,
-                known: SCHEMA_VERSION,
-            });
-        }
-        let mut gathered = Self::empty(run);
-        for record in rest {
+        let mut gathered = Self::empty(header(records)?);
+        for record in records {
             gathered.add(record);
         }
         Ok(gathered)
@@ -47,6 +45,8 @@ impl<'a> Gathered<'a> {
         Self {
             run: Cow::Borrowed(run),
             measurements: BTreeMap::new(),
+            resumed: Vec::new(),
+            made_in: BTreeMap::new(),
             effective: BTreeMap::new(),
             verifications: BTreeMap::new(),
             footprints: Vec::new(),
@@ -55,6 +55,7 @@ impl<'a> Gathered<'a> {
             preparation: Vec::new(),
             failures: Vec::new(),
             end: None,
+            earlier_seconds: 0.0,
         }
     }
 
@@ -74,20 +75,62 @@ impl<'a> Gathered<'a> {
             Record::Measurement(measurement) => {
                 let cell = self.measurements.entry(&measurement.cell).or_default();
                 cell.push(measurement);
+                let sessions = self.made_in.entry(&measurement.cell).or_default();
+                sessions.push(self.resumed.len());
             }
             Record::Failure(failure) => {
                 // What a store did before it failed may be part of the failure.
                 self.measurements.remove(&failure.cell);
+                self.made_in.remove(&failure.cell);
                 self.failures.push(failure);
             }
-            Record::End(end) => self.end = Some(end),
-            // A second header is that of the same run, resumed.
-            Record::Run(_) | Record::Unknown => {}
+            Record::Session(session) if session.environment.is_some() => self.resume(session),
+            Record::End(end) => {
+                let mut end = end.clone();
+                end.seconds += self.earlier_seconds;
+                self.end = Some(end);
+            }
+            Record::Run(_) | Record::Session(_) | Record::Newer(_) | Record::Unknown => {}
         }
+    }
+
+    /// What ended the session before is no longer how the run ended.
+    fn resume(&mut self, session: &'a Session) {
+        if let Some(end) = self.end.take() {
+            self.earlier_seconds = end.seconds;
+        }
+        self.resumed.push(session);
     }
 
     /// The measurements of a cell, in the order in which they were recorded.
     pub(crate) fn measurements(&self, cell: &CellId) -> &[&'a Measurement] {
         self.measurements.get(cell).map_or(&[], Vec::as_slice)
     }
+
+    /// The same by the session that made them.
+    pub(crate) fn by_session(&self, cell: &CellId) -> BTreeMap<usize, Vec<&'a Measurement>> {
+        let mut found: BTreeMap<usize, Vec<&Measurement>> = BTreeMap::new();
+        let sessions = self.made_in.get(cell).into_iter().flatten();
+        for (session, measurement) in sessions.zip(self.measurements(cell)) {
+            found.entry(*session).or_default().push(measurement);
+        }
+        found
+    }
+}
+
+/// The header. It is the first record, unless that one was lost.
+fn header(records: &[Record]) -> Result<&RunHeader, AnalysisError> {
+    let refused = |found| AnalysisError::Schema {
+        found,
+        known: SCHEMA_VERSION,
+    };
+    for record in records {
+        match record {
+            Record::Run(run) if run.schema > SCHEMA_VERSION => return Err(refused(run.schema)),
+            Record::Run(run) => return Ok(run),
+            Record::Newer(schema) => return Err(refused(*schema)),
+            _ => {}
+        }
+    }
+    Err(AnalysisError::NoHeader)
 }

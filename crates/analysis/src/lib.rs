@@ -12,6 +12,7 @@ pub mod compare;
 mod crossover;
 mod estimate;
 mod gathered;
+mod interim;
 mod judge;
 mod lines;
 mod machines;
@@ -20,6 +21,7 @@ mod outcome;
 mod quantity;
 mod rebase;
 mod repeated;
+mod sessions;
 mod space;
 mod stopping;
 mod summary;
@@ -35,6 +37,7 @@ pub use crossover::{
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
+pub use interim::{Interim, interim};
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
     BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine, MachinesError,

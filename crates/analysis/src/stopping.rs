@@ -326,7 +326,7 @@ pub fn undecided(
 
 /// The contrasts that decide when to stop: all but that of the control, or that one if there is
 /// no other.
-fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
+pub(crate) fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
     let only_control = comparison
         .contrasts
         .iter()

@@ -6,6 +6,8 @@ mod compare;
 #[cfg(test)]
 mod crossover;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod gate;
@@ -19,6 +21,8 @@ mod quantities;
 mod rebase;
 #[cfg(test)]
 mod recorded_noise;
+#[cfg(test)]
+mod sessions;
 #[cfg(test)]
 mod sessions_apart;
 #[cfg(test)]
