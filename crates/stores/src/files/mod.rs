@@ -20,6 +20,8 @@ pub(crate) mod store;
 
 use crate::{Result, Store, StoreError, StoreKind};
 use name::Layout;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use stowplan_model::{
     Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
@@ -196,6 +198,13 @@ impl StoreKind for Files {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let mut entries = fs::read_dir(directory).map_err(StoreError::io("read", directory))?;
+        if entries.next().is_some() {
+            let taken = io::Error::from(ErrorKind::DirectoryNotEmpty);
+            return Err(StoreError::io("create a store of files in", directory)(
+                taken,
+            ));
+        }
         self.open(directory, settings)
     }
 
