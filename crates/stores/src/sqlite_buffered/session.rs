@@ -246,6 +246,22 @@ impl Session for BufferedSession<'_> {
         }
     }
 
+    /// One transaction, where there is none around it.
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        let insert_all = |session: &mut Self| {
+            rows.iter()
+                .try_for_each(|(key, value)| session.insert(*key, value))
+        };
+        if self.open.is_some() {
+            return insert_all(self);
+        }
+        self.begin(Access::Write)?;
+        match insert_all(self) {
+            Ok(()) => self.commit(),
+            Err(error) => self.rollback().and(Err(error)),
+        }
+    }
+
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         let Some(k) = row_id(key) else {
             return Ok(Found::Missing);
