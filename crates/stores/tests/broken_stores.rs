@@ -61,6 +61,12 @@ enum Fault {
     LosesUpdates,
     /// Forgets what all threads but the first one insert.
     ForgetsOtherThreads,
+    /// Adds several rows one by one, and keeps those before one that cannot be added.
+    KeepsSomeRows,
+    /// Makes a store where it should open one.
+    MakesWhatItShouldOpen,
+    /// Opens a store whatever the form of its keys.
+    IgnoresTheKeyForm,
 }
 
 struct Broken {
@@ -98,7 +104,22 @@ impl StoreKind for Broken {
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let inner = self.inner.open(directory, &self.inner_settings(settings))?;
+        let given = self.inner_settings(settings);
+        let inner = match self.inner.open(directory, &given) {
+            Err(_) if self.fault == Fault::MakesWhatItShouldOpen => {
+                self.inner.create(directory, &given)?
+            }
+            Err(_) if self.fault == Fault::IgnoresTheKeyForm => {
+                let mut other = given.clone();
+                let form = match given.word("key") {
+                    "text" => "integer",
+                    _ => "text",
+                };
+                other.set("key", Value::Word(form.to_owned()));
+                self.inner.open(directory, &other)?
+            }
+            opened => opened?,
+        };
         Ok(Box::new(self.store(inner, settings)))
     }
 }
@@ -257,6 +278,14 @@ impl Session for BrokenSession<'_> {
             },
             _ => self.inner.insert(key, value),
         }
+    }
+
+    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
+        if self.fault == Fault::KeepsSomeRows {
+            let mut rows = rows.iter();
+            return rows.try_for_each(|(key, value)| self.inner.insert(*key, value));
+        }
+        self.inner.insert_many(rows)
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -508,4 +537,26 @@ fn an_update_that_is_lost_between_threads_is_caught() {
 fn what_another_thread_wrote_and_is_lost_is_caught() {
     assert_caught(Fault::ForgetsOtherThreads, NO_TABLES, "writers");
     assert_caught(Fault::ForgetsOtherThreads, "flat", "writers");
+}
+
+#[test]
+fn rows_that_are_added_in_part_are_caught() {
+    assert_caught(Fault::KeepsSomeRows, FAST, "several-rows");
+    assert_caught(Fault::KeepsSomeRows, BUFFERED, "several-rows");
+}
+
+#[test]
+fn a_store_that_opening_makes_is_caught() {
+    assert_caught(Fault::MakesWhatItShouldOpen, FAST, "places");
+    assert_caught(Fault::MakesWhatItShouldOpen, NO_TABLES, "places");
+}
+
+#[test]
+fn keys_that_are_taken_for_others_are_caught() {
+    assert_caught(Fault::IgnoresTheKeyForm, FAST, "key-forms");
+    assert_caught(
+        Fault::IgnoresTheKeyForm,
+        "redb:durability=none",
+        "key-forms",
+    );
 }

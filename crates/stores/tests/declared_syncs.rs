@@ -5,14 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use stowplan_model::{Operation, StoreSpec};
-use stowplan_stores::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, registry, sync_calls};
-
-/// Values below a page, of a few pages, and of many.
-const SIZES: [usize; 3] = [100, 5000, 300_000];
-
-/// Commits of each size.
-const COMMITS: u8 = 6;
+use stowplan_model::{Operation, Settings};
+use stowplan_stores::registry::{self, Resolved};
+use stowplan_stores::{Key, SYNC_CALLS_COUNTED, StoreKind, conformance, sync_calls};
 
 #[test]
 fn the_fewest_syncs_of_a_commit_are_those_declared() {
@@ -128,52 +123,25 @@ fn specs() -> Vec<String> {
 /// What is declared, and the fewest syncs that any commit of an overwrite made; of files also of an
 /// insert, which without a database makes as many.
 fn declared_and_fewest(spec: &str) -> (u64, u64) {
-    let spec: StoreSpec = spec.parse().unwrap();
-    let resolved = registry::resolve(&spec, 4 << 20).unwrap();
+    let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
+    let Resolved { kind, settings, .. } = &resolved;
     let directory = tempfile::tempdir().unwrap();
-    let store = resolved
-        .kind
-        .create(directory.path(), &resolved.settings)
-        .unwrap();
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    session.begin(Access::Write).unwrap();
-    for (key, bytes) in (1..).zip(SIZES) {
-        session.insert(Key(key), &vec![0; bytes]).unwrap();
+    let mut fewest = conformance::fewest_syncs(*kind, settings, directory.path()).unwrap();
+    if kind.name() == "files" {
+        fewest = fewest.min(fewest_of_inserts(*kind, settings));
     }
-    session.commit().unwrap();
-    let mut fewest = u64::MAX;
-    for (key, bytes) in (1..).zip(SIZES) {
-        for version in 1..=COMMITS {
-            let within = version % 2 == 0;
-            let grown = resolved.capabilities.resizes && version % 3 == 0;
-            let bytes = if grown { 2 * bytes } else { bytes };
-            let syncs = syncs_of_overwrite(&mut *session, key, &vec![version; bytes], within);
-            fewest = fewest.min(syncs);
-        }
-    }
-    if spec.kind == "files" {
-        for key in 11..=20 {
-            let before = sync_calls();
-            session.insert(Key(key), &[1; 5000]).unwrap();
-            fewest = fewest.min(sync_calls().since(&before).total());
-        }
-    }
-    drop(session);
-    connection.close().unwrap();
     (u64::from(resolved.capabilities.syncs_per_commit), fewest)
 }
 
-/// The syncs of one overwrite, as a transaction of its own or between `begin` and `commit`.
-fn syncs_of_overwrite(session: &mut dyn Session, key: u64, value: &[u8], within: bool) -> u64 {
-    let before = sync_calls();
-    if within {
-        session.begin(Access::Write).unwrap();
-    }
-    let found = session.overwrite(Key(key), value).unwrap();
-    if within {
-        session.commit().unwrap();
-    }
-    assert_eq!(found, Found::Bytes(value.len()));
-    sync_calls().since(&before).total()
+fn fewest_of_inserts(kind: &dyn StoreKind, settings: &Settings) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    let store = kind.create(directory.path(), settings).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let syncs = (1..=10).map(|key| {
+        let before = sync_calls();
+        session.insert(Key(key), &[1; 5000]).unwrap();
+        sync_calls().since(&before).total()
+    });
+    syncs.min().unwrap()
 }

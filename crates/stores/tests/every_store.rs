@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::collections::BTreeSet;
-use stowplan_model::{SettingKind, StoreSpec};
-use stowplan_stores::{conformance, registry};
+use stowplan_model::StoreSpec;
+use stowplan_stores::{StoreKind, conformance, registry};
 
 /// What the conformance suite has to say about a store spec.
 fn failures(spec: &str) -> Vec<String> {
@@ -24,28 +24,13 @@ fn assert_conform(specs: impl IntoIterator<Item = String>) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Each setting in turn at each of its values (choices all, ranges at their ends), the others at
-/// their defaults; combinations that the store refuses are left out.
-fn one_setting_at_a_time(name: &str) -> BTreeSet<String> {
-    let kind = registry::find(name).unwrap();
-    let mut specs = BTreeSet::from([name.to_owned()]);
-    for setting in kind.settings() {
-        let values: Vec<String> = match &setting.kind {
-            SettingKind::Flag => vec!["on".to_owned(), "off".to_owned()],
-            SettingKind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
-            SettingKind::Bytes { min, max, .. } => [*min, (*max).min(64 << 20)]
-                .map(|bytes| bytes.to_string())
-                .to_vec(),
-            SettingKind::Integer { min, max } => [min, max].map(u64::to_string).to_vec(),
-        };
-        let specs_of = values
-            .iter()
-            .map(|v| format!("{name}:{}={v}", setting.name));
-        specs.extend(specs_of.filter(|spec| {
-            let spec: StoreSpec = spec.parse().unwrap();
-            registry::resolve(&spec, 4 << 20).is_ok()
-        }));
-    }
+/// Each setting in turn; combinations that the store refuses are left out.
+fn one_setting_at_a_time(kind: &dyn StoreKind) -> BTreeSet<String> {
+    let specs = conformance::each_setting(kind).into_iter();
+    let mut specs: BTreeSet<String> = specs
+        .filter(|spec| registry::resolve(spec, 4 << 20).is_ok())
+        .map(|spec| spec.to_string())
+        .collect();
     // Keeps text only, and the values here are any bytes; tested beside its code.
     specs.remove("sqlite:column_type=text");
     specs
@@ -55,7 +40,7 @@ fn one_setting_at_a_time(name: &str) -> BTreeSet<String> {
 #[test]
 fn every_store_conforms_with_every_setting() {
     for kind in registry::all() {
-        assert_conform(one_setting_at_a_time(kind.name()));
+        assert_conform(one_setting_at_a_time(kind));
     }
     assert_conform(files_that_sync("files"));
     assert_conform(files_that_sync("files-indexed"));

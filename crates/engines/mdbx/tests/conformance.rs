@@ -5,10 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Once;
-use stowplan_model::SettingKind;
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{
     Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance, sync_calls,
@@ -27,27 +25,6 @@ fn create(spec: &str, directory: &Path) -> Box<dyn Store> {
     resolved.kind.create(directory, &resolved.settings).unwrap()
 }
 
-/// Each setting in turn at each of its values (ranges at their ends), the others at their defaults.
-fn one_setting_at_a_time() -> BTreeSet<String> {
-    let mut specs = BTreeSet::from([NAME.to_owned()]);
-    for setting in resolved(NAME).kind.settings() {
-        let values: Vec<String> = match &setting.kind {
-            SettingKind::Flag => vec!["on".to_owned(), "off".to_owned()],
-            SettingKind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
-            SettingKind::Bytes { min, max, .. } => [*min, (*max).min(64 << 20)]
-                .map(|bytes| bytes.to_string())
-                .to_vec(),
-            SettingKind::Integer { min, max } => [min, max].map(u64::to_string).to_vec(),
-        };
-        specs.extend(
-            values
-                .iter()
-                .map(|v| format!("{NAME}:{}={v}", setting.name)),
-        );
-    }
-    specs
-}
-
 #[test]
 fn it_conforms_with_every_setting_and_syncs_as_often_as_declared() {
     let mut wrong = Vec::new();
@@ -58,46 +35,24 @@ fn it_conforms_with_every_setting_and_syncs_as_often_as_declared() {
         "key=text,page_size=65536",
     ]
     .map(|pair| format!("{NAME}:{pair}"));
-    for spec in one_setting_at_a_time().into_iter().chain(pairs) {
-        let resolved = resolved(&spec);
+    let each = conformance::each_setting(resolved(NAME).kind);
+    for spec in each.iter().map(ToString::to_string).chain(pairs) {
+        let Resolved {
+            kind,
+            settings,
+            capabilities,
+        } = resolved(&spec);
         let directory = tempfile::tempdir().unwrap();
-        let failures = conformance::check(resolved.kind, &resolved.settings, directory.path());
+        let failures = conformance::check(kind, &settings, directory.path());
         wrong.extend(failures.iter().map(|failure| format!("{spec}: {failure}")));
-        let declared = u64::from(resolved.capabilities.syncs_per_commit);
-        let fewest = fewest_syncs(&spec);
+        let declared = u64::from(capabilities.syncs_per_commit);
+        let directory = tempfile::tempdir().unwrap();
+        let fewest = conformance::fewest_syncs(kind, &settings, directory.path()).unwrap();
         if SYNC_CALLS_COUNTED && declared != fewest {
             wrong.push(format!("{spec}: {declared} syncs declared, {fewest} seen"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// The fewest syncs that any commit of an overwrite made.
-fn fewest_syncs(spec: &str) -> u64 {
-    let directory = tempfile::tempdir().unwrap();
-    let store = create(spec, directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    let sizes = [100, 5000, 300_000];
-    for (key, bytes) in (1..).zip(sizes) {
-        session.insert(Key(key), &vec![0; bytes]).unwrap();
-    }
-    let mut fewest = u64::MAX;
-    for (key, bytes) in (1..).zip(sizes) {
-        for version in 1..=6 {
-            let before = sync_calls();
-            if version % 2 == 0 {
-                session.begin(Access::Write).unwrap();
-            }
-            let found = session.overwrite(Key(key), &vec![version; bytes]).unwrap();
-            if version % 2 == 0 {
-                session.commit().unwrap();
-            }
-            assert_eq!(found, Found::Bytes(bytes));
-            fewest = fewest.min(sync_calls().since(&before).total());
-        }
-    }
-    fewest
 }
 
 fn fill(session: &mut dyn Session) {
@@ -112,16 +67,6 @@ fn fill_and_close(store: &dyn Store) {
     let mut connection = store.connect().unwrap();
     fill(&mut *connection.session().unwrap());
     connection.close().unwrap();
-}
-
-#[test]
-fn opening_does_not_make_what_is_not_there() {
-    let directory = tempfile::tempdir().unwrap();
-    let resolved = resolved(NAME);
-    let opened = resolved.kind.open(directory.path(), &resolved.settings);
-    let error = opened.err().unwrap().to_string();
-    assert!(error.contains("cannot open"), "{error}");
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -211,46 +156,4 @@ fn a_transaction_that_an_error_has_undone_is_not_acknowledged() {
     assert!(error.to_string().contains("was undone"), "{error}");
     assert_eq!(session.overwrite(Key(1), b"1").unwrap(), Found::Missing);
     session.insert(Key(1), b"again").unwrap();
-}
-
-#[test]
-fn several_values_are_added_by_one_commit_or_not_at_all() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = create("mdbx", directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    session.insert(Key(3), b"three").unwrap();
-    let rows: [(Key, &[u8]); 3] = [(Key(1), b"1"), (Key(2), b"2"), (Key(3), b"3")];
-    assert!(session.insert_many(&rows).is_err());
-    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
-    session.insert_many(&rows[..2]).unwrap();
-    assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
-}
-
-#[test]
-fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
-    for (kept, asked, why) in [
-        ("text", "integer", "36 bytes, and key=integer 8"),
-        ("integer", "text", "8 bytes, and key=text 36"),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        fill_and_close(&*create(&format!("{NAME}:key={kept}"), directory.path()));
-        let open = |form: &str| {
-            let resolved = resolved(&format!("{NAME}:key={form}"));
-            resolved.kind.open(directory.path(), &resolved.settings)
-        };
-        let error = open(asked).err().unwrap();
-        assert!(error.to_string().contains(why), "{error}");
-        open(kept).unwrap();
-    }
-}
-
-#[test]
-fn a_database_that_is_there_is_not_taken_for_a_new_one() {
-    let directory = tempfile::tempdir().unwrap();
-    drop(create(NAME, directory.path()));
-    let resolved = resolved(NAME);
-    let created = resolved.kind.create(directory.path(), &resolved.settings);
-    let error = created.err().unwrap().to_string();
-    assert!(error.contains("cannot create"), "{error}");
 }

@@ -4,7 +4,7 @@ use super::subject::{
     Complaint, Outcome, Subject, ensure, expect, expect_lent, expect_missing, expect_value, fill,
     value,
 };
-use super::{tables, threads};
+use super::{places, tables, threads};
 use crate::{Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
 use stowplan_model::Durability;
 
@@ -21,9 +21,12 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("delete", delete),
     ("unknown-key", unknown_key),
     ("existing-key", existing_key),
+    ("several-rows", several_rows),
     ("in-place", in_place),
     ("scan", scan),
     ("scan-in-parts", scan_in_parts),
+    ("places", places::places),
+    ("key-forms", places::key_forms),
     ("reopen", reopen),
     ("commit", commit),
     ("rollback", rollback),
@@ -216,6 +219,29 @@ fn existing_key(subject: &Subject<'_>) -> Outcome {
         expect_value(session, 1, &value(1, 0, 5000))?;
         session.insert(Key(3), &value(3, 0, 5000))?;
         expect_value(session, 3, &value(3, 0, 5000))
+    })
+}
+
+/// Several rows by one call are added together or, if one of them cannot be, not at all.
+fn several_rows(subject: &Subject<'_>) -> Outcome {
+    if !subject.capabilities.transactions {
+        return Ok(());
+    }
+    let values: Vec<_> = (1..=3).map(|key| value(key, 1, 5000)).collect();
+    let rows: Vec<(Key, &[u8])> = (1..)
+        .map(Key)
+        .zip(values.iter().map(Vec::as_slice))
+        .collect();
+    let store = subject.create()?;
+    subject.with_session(&*store, |session| {
+        session.insert(Key(3), &value(3, 0, 5000))?;
+        ensure(session.insert_many(&rows).is_err(), || {
+            "key 3 was inserted a second time".to_owned()
+        })?;
+        expect_missing(session, 1)?;
+        expect_value(session, 3, &value(3, 0, 5000))?;
+        session.insert_many(&rows[..2])?;
+        (1..=2).try_for_each(|key| expect_value(session, key, &value(key, 1, 5000)))
     })
 }
 

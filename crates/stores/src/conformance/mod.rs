@@ -4,14 +4,19 @@
 //! store, and returns what failed. Nothing here knows a particular store.
 
 mod checks;
+mod places;
 mod subject;
+mod syncs;
 mod tables;
 mod threads;
 
+pub use syncs::fewest_syncs;
+
 use crate::StoreKind;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use stowplan_model::Settings;
+use stowplan_model::{SettingKind, Settings, StoreSpec};
 use subject::Subject;
 
 /// A check that a store did not pass.
@@ -32,6 +37,30 @@ impl fmt::Display for Failure {
 /// The names of all checks, in the order in which they run.
 pub fn names() -> impl Iterator<Item = &'static str> {
     checks::ALL.iter().map(|(name, _)| *name)
+}
+
+/// A store with each of its settings in turn at each of its values (choices all, ranges at their
+/// ends, sizes at no more than 64 MiB), the others at their defaults; and with none. What the store
+/// refuses is among them.
+pub fn each_setting(kind: &dyn StoreKind) -> BTreeSet<StoreSpec> {
+    let spec = |settings| StoreSpec {
+        kind: kind.name().to_owned(),
+        settings,
+    };
+    let mut specs = BTreeSet::from([spec(BTreeMap::new())]);
+    for setting in kind.settings() {
+        let values: Vec<String> = match &setting.kind {
+            SettingKind::Flag => vec!["on".to_owned(), "off".to_owned()],
+            SettingKind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
+            SettingKind::Bytes { min, max, .. } => [*min, (*max).min(64 << 20)]
+                .map(|bytes| bytes.to_string())
+                .to_vec(),
+            SettingKind::Integer { min, max } => [min, max].map(u64::to_string).to_vec(),
+        };
+        let values = values.into_iter();
+        specs.extend(values.map(|value| spec(BTreeMap::from([(setting.name.to_owned(), value)]))));
+    }
+    specs
 }
 
 /// Runs every check on stores of this kind and these settings, made below `directory`, which

@@ -66,7 +66,16 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn open(&self) -> Outcome<Box<dyn Store>> {
-        Ok(self.kind.open(&self.directory, self.settings)?)
+        self.open_with(self.settings)
+    }
+
+    pub(super) fn open_with(&self, settings: &Settings) -> Outcome<Box<dyn Store>> {
+        Ok(self.kind.open(&self.directory, settings)?)
+    }
+
+    /// Whether nothing lies in its directory.
+    pub(super) fn is_empty(&self) -> Outcome<bool> {
+        Ok(fs::read_dir(&self.directory)?.next().is_none())
     }
 
     pub(super) fn delivers_in_place(&self) -> bool {

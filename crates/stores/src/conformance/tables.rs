@@ -31,6 +31,9 @@ pub(super) fn tables(subject: &Subject<'_>) -> Outcome {
         fill(&mut *session, KEYS, BYTES)?;
         session.overwrite(Key(1), &value(1, version, BYTES))?;
         session.drop_table()?;
+        ensure(session.drop_table().is_err(), || {
+            "a table was dropped twice".to_owned()
+        })?;
         session.create_table()?;
         drop(session);
         expect_empty(&mut *connection.session()?)?;

@@ -128,43 +128,11 @@ fn a_keyspace_can_be_dropped_and_made_again_and_its_files_go_with_it() {
 }
 
 #[test]
-fn opening_does_not_make_what_is_not_there() {
-    let directory = tempfile::tempdir().unwrap();
-    let error = KIND.open(directory.path(), &settings("fjall"));
-    let error = error.err().unwrap().to_string();
-    assert!(error.contains("cannot open"), "{error}");
-    assert!(!directory.path().join("db").exists());
-}
-
-#[test]
 fn the_empty_journal_of_a_new_store_takes_no_room() {
     let directory = tempfile::tempdir().unwrap();
     let store = store("fjall", directory.path());
     let bytes = store.footprint().unwrap().apparent_bytes;
     assert!(bytes < 100_000, "{bytes}");
-}
-
-#[test]
-fn several_values_are_added_by_one_commit_or_not_at_all() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall", directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    session.insert(Key(3), b"three").unwrap();
-    let rows: [(Key, &[u8]); 3] = [(Key(1), b"1"), (Key(2), b"2"), (Key(3), b"3")];
-    assert!(session.insert_many(&rows).is_err());
-    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
-    session.insert_many(&rows[..2]).unwrap();
-    assert_eq!(session.overwrite(Key(2), b"two").unwrap(), Found::Bytes(3));
-}
-
-#[test]
-fn a_database_that_is_there_is_not_taken_for_a_new_one() {
-    let directory = tempfile::tempdir().unwrap();
-    drop(store("fjall", directory.path()));
-    let error = KIND.create(directory.path(), &settings("fjall"));
-    let error = error.err().unwrap().to_string();
-    assert!(error.contains("cannot create"), "{error}");
 }
 
 #[test]
