@@ -1,7 +1,7 @@
 //! `stowplan studies` and `stowplan stores`: what there is.
 
 use crate::error::{CliError, Exit};
-use crate::screen::{print, wrap};
+use crate::screen::{drawable, print, wrap};
 use crate::studies;
 use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
 use stowplan_stores::registry::{self, ResolveError};
@@ -13,6 +13,7 @@ pub(crate) fn kvtest() -> Result<Exit, CliError> {
 }
 
 pub(crate) fn studies() -> Result<Exit, CliError> {
+    let mut text = String::new();
     for study in studies::built_in()? {
         let mut lines = wrap(&study.title, 62);
         lines.extend(wrap(&study.question, 62));
@@ -23,29 +24,31 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
             .chain(["seed"])
             .collect();
         lines.extend(wrap(&format!("scales: {}", scales.join(", ")), 62));
-        entry(&study.name, &lines);
+        entry(&mut text, &study.name, &lines);
     }
-    anstream::println!(
-        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells."
+    text.push_str(
+        "\nRun one with 'stowplan study NAME'; with --dry-run it only shows its cells.\n",
     );
+    print(&drawable(&text));
     Ok(Exit::Done)
 }
 
 /// All stores, or the one of a spec (`redb`, `redb:durability=none`).
 pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
     let Some(spec) = spec else {
-        list();
+        print(&drawable(&list()));
         return Ok(Exit::Done);
     };
     let spec: StoreSpec = spec
         .parse()
         .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
-    describe(&spec)?;
+    print(&drawable(&describe(&spec)?));
     Ok(Exit::Done)
 }
 
 /// What there is, then what there could be.
-fn list() {
+fn list() -> String {
+    let mut text = String::new();
     for kind in registry::all() {
         let engine = kind.engine().map(|(name, version)| {
             format!(
@@ -54,42 +57,44 @@ fn list() {
             )
         });
         let about = format!("{}{}", kind.about(), engine.unwrap_or_default());
-        entry(kind.name(), &wrap(&about, 62));
+        entry(&mut text, kind.name(), &wrap(&about, 62));
     }
     for store in registry::left_out() {
         let about = format!("{} ({})", store.about, store.engine);
         let mut lines = wrap(&about, 62);
         lines.push(store.hint());
-        entry(store.name, &lines);
+        entry(&mut text, store.name, &lines);
     }
-    anstream::println!("\n'stowplan stores NAME' lists a store's settings.");
+    text.push_str("\n'stowplan stores NAME' lists a store's settings.\n");
+    text
 }
 
 /// The name on the left, and the lines beside it.
-fn entry(name: &str, lines: &[String]) {
+fn entry(text: &mut String, name: &str, lines: &[String]) {
     let names = std::iter::once(name).chain(std::iter::repeat(""));
     for (name, line) in names.zip(lines) {
-        anstream::println!("{name:<16}{line}");
+        text.push_str(&format!("{name:<16}{line}\n"));
     }
 }
 
-fn describe(spec: &StoreSpec) -> Result<(), CliError> {
+fn describe(spec: &StoreSpec) -> Result<String, CliError> {
     let kind = registry::find(&spec.kind)?;
     let settings = settings_of(kind, spec)?;
     let can = capabilities_of(kind, spec, &settings)?;
-    hanging("", &format!("{}: {}", kind.name(), kind.about()));
-    anstream::println!();
+    let mut text = String::new();
+    hanging(&mut text, "", &format!("{}: {}", kind.name(), kind.about()));
+    text.push('\n');
     for setting in kind.settings() {
-        anstream::println!("  {}", value_line(setting, &settings));
+        text.push_str(&format!("  {}\n", value_line(setting, &settings)));
         for line in wrap(&help(setting), 72) {
-            anstream::println!("      {line}");
+            text.push_str(&format!("      {line}\n"));
         }
     }
-    describe_capabilities(&can);
+    describe_capabilities(&mut text, &can);
     if let Some((name, version)) = kind.engine() {
-        anstream::println!("\nEngine:");
+        text.push_str("\nEngine:\n");
         for line in wrap(&format!("{name} {version}"), 76) {
-            anstream::println!("  {line}");
+            text.push_str(&format!("  {line}\n"));
         }
     }
     // Who gave settings knows how a spec is written.
@@ -97,9 +102,9 @@ fn describe(spec: &StoreSpec) -> Result<(), CliError> {
         let example = kind.settings().iter().take(2);
         let example: Vec<String> = example.map(|s| pair(s, settings.get(s.name))).collect();
         let example = example.join(",");
-        anstream::println!("\nA store spec: {}:{example}", kind.name());
+        text.push_str(&format!("\nA store spec: {}:{example}\n", kind.name()));
     }
-    Ok(())
+    Ok(text)
 }
 
 /// The settings of a spec, with the store's defaults where it says nothing: the memory budget is
@@ -123,26 +128,27 @@ fn capabilities_of(
     kind.capabilities(settings).map_err(excluded)
 }
 
-fn describe_capabilities(can: &Capabilities) {
+fn describe_capabilities(text: &mut String, can: &Capabilities) {
     let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
     let deliveries: Vec<&str> = can.deliveries.iter().map(|d| d.name()).collect();
-    anstream::println!("\nWith these values:");
-    hanging("  operations   ", &operations.join(", "));
-    hanging("  delivery     ", &deliveries.join(", "));
+    text.push_str("\nWith these values:\n");
+    hanging(text, "  operations   ", &operations.join(", "));
+    hanging(text, "  delivery     ", &deliveries.join(", "));
     hanging(
+        text,
         "  transactions ",
         if can.transactions { "yes" } else { "no" },
     );
     let durability = &can.durability;
     let code = durability.class.code();
-    hanging("  durability   ", &format!("{durability} ({code})"));
+    hanging(text, "  durability   ", &format!("{durability} ({code})"));
 }
 
 /// Text behind a head in 80 columns, its further lines below its first.
-fn hanging(head: &str, text: &str) {
+fn hanging(text: &mut String, head: &str, words: &str) {
     let mut head = head.to_owned();
-    for line in wrap(text, 80 - head.len().max(2)) {
-        anstream::println!("{head}{line}");
+    for line in wrap(words, 80 - head.len().max(2)) {
+        text.push_str(&format!("{head}{line}\n"));
         head = " ".repeat(head.len().max(2));
     }
 }

@@ -1,7 +1,9 @@
 //! What is known of the terminal.
 
 use anstyle::{AnsiColor, Style};
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::borrow::Cow;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use stowplan_report::terminal::TerminalOptions;
 
 /// Style of the word `error:`.
@@ -41,11 +43,50 @@ fn unicode() -> bool {
         })
 }
 
-/// Prints to stdout; a reader that went away (`| head`) is no error.
+/// Something of what was to be printed did not get out.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints to stdout. A reader that went away (`| head`) is no error; a full disk is one, and told
+/// by [`lost`].
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
+    let printed = write!(out, "{text}{newline}").and_then(|()| out.flush());
+    match printed {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let text = format!("cannot write to stdout: {error}");
+            anstream::eprintln!("{}", message(ERROR, "error", &text));
+            LOST.store(true, Ordering::Relaxed);
+        }
+        _ => {}
+    }
+}
+
+/// Whether something that was to be printed could not be.
+pub(crate) fn lost() -> bool {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// A text of ours as the locale can show it: without UTF-8, ASCII characters stand for the others
+/// that we use.
+pub(crate) fn drawable(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || unicode() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(ascii).collect())
+}
+
+fn ascii(character: char) -> char {
+    match character {
+        'µ' => 'u',
+        '×' => 'x',
+        '–' | '—' | '−' | '─' => '-',
+        '“' | '”' => '"',
+        '’' | '‘' => '\'',
+        '…' => '.',
+        '≈' => '=',
+        other => other,
+    }
 }
 
 /// A warning on stderr.
@@ -62,6 +103,7 @@ pub(crate) fn note(text: &str) {
 /// line where stderr is no terminal.
 pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
     let reset = style.render_reset();
+    let text = &drawable(text);
     if !stderr().is_terminal() {
         return format!("{style}{word}:{reset} {text}");
     }

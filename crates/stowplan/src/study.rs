@@ -35,7 +35,11 @@ pub(crate) fn carry_out<S: Steer>(
 ) -> Result<Exit, CliError> {
     if options.dry_run {
         let width = screen::options(false).width;
-        print(&plan::describe(plan, options.keep, width));
+        print(&screen::drawable(&plan::describe(
+            plan,
+            options.keep,
+            width,
+        )));
         return Ok(Exit::Done);
     }
     let place = options

@@ -668,10 +668,10 @@ fn show(report: &Run, options: &RunOptions) -> Result<(), CliError> {
         return Ok(());
     }
     if options.quiet {
-        screen::print(&report.brief());
+        screen::print(&screen::drawable(&report.brief()));
         return Ok(());
     }
-    screen::print(&report.render());
+    screen::print(&screen::drawable(&report.render()));
     for note in &report.notes {
         screen::note(note);
     }
