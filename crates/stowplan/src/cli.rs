@@ -1,32 +1,23 @@
 //! What can be typed. Validating here needs nothing but the text itself.
 
+use crate::examples;
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_model::{CacheState, Durability};
 
-const EXAMPLES: &str = "\
-Examples:
-  stowplan study                      the studies there are
-  stowplan study fasterthanfs         blobs in SQLite against one file each, about 3 minutes
-  stowplan study fasterthanfs --scale quick --output /tmp/first
-                                      a first answer in well under a minute
-  stowplan study fasterthanfs --dry-run
-                                      what it would measure, and what that needs
-  stowplan stores sqlite              the settings of a store
-  stowplan report stowplan-results/…  a result again, as text and HTML";
-
 /// Measures, on your own machine, where data should live: in SQLite (and with which settings),
 /// in plain files, or in another store.
 #[derive(Debug, Parser)]
-#[command(name = "stowplan", version, about, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "stowplan", version, about, after_help = examples::ALL, max_term_width = 80)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,
     /// Whether to use colour; NO_COLOR is respected.
-    #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN")]
+    #[arg(long = "color", value_enum, default_value_t = Colour::Auto, global = true, value_name = "WHEN", help_heading = "Printing")]
     pub(crate) colour: Colour,
 }
 
@@ -34,32 +25,47 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Run a study: one that is built in, or a file of yours.
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = examples::STUDY)]
     Study(Box<StudyOptions>),
     /// Find the size of values at which the order of two stores changes.
     #[command(after_help = crate::crossover::EXAMPLES)]
     Crossover(Box<crate::crossover::CrossoverOptions>),
     /// Render a result again: verdicts on stdout, summary.md and report.html beside it.
     Report(ReportOptions),
+    /// Look at this machine: what would spoil a measurement, and how to mend it.
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(crate::doctor::DoctorOptions),
     /// List the built-in studies.
+    #[command(after_help = examples::STUDIES)]
     Studies,
     /// List the stores, or one store's settings.
+    #[command(after_help = examples::STORES)]
     Stores {
         /// The store, or a store spec: what it promises with these settings.
         #[arg(value_name = "NAME|SPEC")]
         name: Option<String>,
     },
     /// Make a database of random blobs, as SQLite's kvtest does.
+    #[command(after_help = examples::INIT)]
     Init(crate::kvtest::InitOptions),
     /// Show what is in a database of blobs, or in a directory of them.
+    #[command(after_help = examples::STAT)]
     Stat(crate::kvtest::StatOptions),
     /// Write each blob of a database into a file of its own.
+    #[command(after_help = examples::EXPORT)]
     Export(crate::kvtest::ExportOptions),
     /// Time reading or overwriting the blobs of a database or of a directory.
+    #[command(after_help = examples::RUN)]
     Run(Box<crate::kvtest::RunOptions>),
     /// How kvtest's options map to stores and workloads.
     #[command(long_about = crate::kvtest::MAPPING)]
     Kvtest,
+    /// Print the manual, or write it as man pages.
+    #[command(after_help = examples::MAN)]
+    Man(crate::manual::ManOptions),
+    /// Print what completes verbs, options and names in your shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(crate::manual::CompletionsOptions),
     /// Measure one block for a parent process (docs/driver-format.md).
     #[command(hide = true)]
     Worker,
@@ -71,16 +77,25 @@ pub(crate) struct StudyOptions {
     /// A built-in study, or a study file; none lists the built-in ones.
     #[arg(value_name = "NAME|FILE.toml")]
     pub(crate) study: Option<String>,
-    /// How much data: 'seed' as published, 'quick' for a first answer, or a scale of the study.
+    /// How much data: 'seed' as published, or 'quick' for a first answer.
+    ///
+    /// A study may have more scales: 'stowplan studies' lists them.
     #[arg(long, value_name = "SCALE")]
     pub(crate) scale: Option<String>,
     /// Only comparisons in this state of the page cache.
+    ///
+    /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
+    /// cache cannot be seen.
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) cache_state: Option<CacheStateArgument>,
     /// Only writes that promise at least this.
+    ///
+    /// What each store promises with which settings: 'stowplan stores NAME'.
     #[arg(long, value_enum, value_name = "CLASS")]
     pub(crate) durability: Option<DurabilityArgument>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
+    ///
+    /// The baseline of a comparison always comes along; --dry-run lists them all.
     #[arg(long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
     /// How to measure.
@@ -90,6 +105,7 @@ pub(crate) struct StudyOptions {
 
 /// Options of every verb that measures a plan.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring")]
 pub(crate) struct MeasureOptions {
     /// Directory of the result, which must not exist yet
     /// [default: stowplan-results/DATE-STUDY-HOST].
@@ -97,6 +113,9 @@ pub(crate) struct MeasureOptions {
     pub(crate) output: Option<PathBuf>,
     /// Directory, on the file system under test, for the data while it is measured
     /// [default: the output directory].
+    ///
+    /// It is emptied of what was made there at the end. 'stowplan doctor DIR' says whether it is
+    /// fit for measuring.
     #[arg(long, value_name = "DIR")]
     pub(crate) work: Option<PathBuf>,
     /// Seed of all orders; the same seed repeats the same accesses.
@@ -106,12 +125,18 @@ pub(crate) struct MeasureOptions {
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Time for measuring, such as 90s or 3m; comparisons share it.
+    ///
+    /// Preparing the data comes on top. What is undecided when it ends is called unresolved.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) budget: Option<Duration>,
     /// Measure until intervals are at most this wide on either side, such as 2%.
+    ///
+    /// Without it a comparison ends as soon as it is decided.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) precision: Option<f64>,
     /// Differences below this do not matter to you.
+    ///
+    /// Cells whose whole interval is within it are called equivalent.
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "5%")]
     pub(crate) equivalence: f64,
     /// Keep the datasets and built stores.
@@ -138,6 +163,7 @@ pub(crate) struct ReportOptions {
 
 /// How results are printed on stdout.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Printing")]
 pub(crate) struct PrintOptions {
     /// Print one JSON document.
     #[arg(long)]
@@ -162,6 +188,19 @@ pub(crate) enum Colour {
 }
 
 impl Colour {
+    /// What was typed, of arguments that could not be read as a whole.
+    pub(crate) fn typed(arguments: &[OsString]) -> Self {
+        let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+        let pairs = words.windows(2).filter(|pair| pair[0] == "--color");
+        let joined = words
+            .iter()
+            .filter_map(|word| word.strip_prefix("--color="));
+        let choice = joined.chain(pairs.map(|pair| pair[1])).next_back();
+        choice
+            .and_then(|choice| Self::from_str(choice, false).ok())
+            .unwrap_or(Self::Auto)
+    }
+
     /// Makes it the choice for everything printed.
     pub(crate) fn write_global(self) {
         match self {

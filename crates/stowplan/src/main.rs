@@ -2,34 +2,68 @@
 
 mod cli;
 mod crossover;
+mod doctor;
 mod engines;
 mod error;
+mod examples;
 mod kvtest;
 mod listing;
+mod manual;
 mod output;
 mod progress;
 mod report;
 mod screen;
 mod studies;
 mod study;
+mod typed;
 
-use clap::Parser;
-use cli::{Arguments, Verb};
+use clap::{CommandFactory, Parser};
+use cli::{Arguments, Colour, Verb};
 use error::{CliError, Exit};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     engines::register();
-    let arguments = Arguments::parse_from(kvtest::with_double_dashes(std::env::args_os()));
-    arguments.colour.write_global();
-    match run(arguments) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            anstream::eprintln!(
-                "{}",
-                screen::message(screen::ERROR, "error", &error.to_string())
-            );
-            error.exit().into()
+    let typed = kvtest::with_double_dashes(std::env::args_os());
+    let exit = match Arguments::try_parse_from(&typed) {
+        Ok(arguments) => {
+            arguments.colour.write_global();
+            run(arguments).unwrap_or_else(|error| {
+                complain(&error.to_string());
+                error.exit()
+            })
+        }
+        Err(answer) => tell(&answer, &typed),
+    };
+    match exit {
+        Exit::Done if screen::lost() => Exit::Failed.into(),
+        exit => exit.into(),
+    }
+}
+
+fn complain(text: &str) {
+    anstream::eprintln!("{}", screen::message(screen::ERROR, "error", text));
+}
+
+/// Prints the help or the version that was asked for, or what is wrong with what was typed.
+fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
+    Colour::typed(typed).write_global();
+    let text = answer.render().ansi().to_string();
+    match answer.kind() {
+        clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion => {
+            screen::print(&screen::drawable(&text));
+            Exit::Done
+        }
+        clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            anstream::eprintln!("{}", screen::drawable(&text).trim_end());
+            Exit::Usage
+        }
+        _ => {
+            let root = Arguments::command();
+            let verb = typed.iter().skip(1).find_map(|word| root.find_subcommand(word));
+            complain(&typed::wrong(answer, &root, verb));
+            Exit::Usage
         }
     }
 }
@@ -39,6 +73,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Study(options) => study::study(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
+        Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
         Verb::Init(options) => kvtest::init(&options),
@@ -46,6 +81,8 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Export(options) => kvtest::export(&options),
         Verb::Run(options) => kvtest::run(&options),
         Verb::Kvtest => listing::kvtest(),
+        Verb::Man(options) => manual::man(&options),
+        Verb::Completions(options) => Ok(manual::completions(&options)),
         Verb::Worker => study::worker(),
     }
 }

@@ -32,6 +32,11 @@ pub(crate) fn built_in() -> Result<Vec<Study>, CliError> {
         .collect()
 }
 
+/// The names of the built-in studies.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
 /// A built-in study by name, or a file: anything that ends in `.toml` or contains a `/`.
 pub(crate) fn find(name: &str) -> Result<Study, CliError> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
@@ -42,11 +47,10 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
         let text = std::fs::read_to_string(path).map_err(CliError::io("read study", path))?;
         return Ok(Study::parse(&text, name)?);
     }
-    let known = || BUILT_IN.iter().map(|(name, _)| *name);
     Err(CliError::Usage(format!(
         "there is no study '{name}'{}; built in: {}; a file's name must end in .toml",
-        suggestion(name, known()),
-        known().collect::<Vec<_>>().join(", ")
+        suggestion(name, names()),
+        names().collect::<Vec<_>>().join(", ")
     )))
 }
 

@@ -1,0 +1,76 @@
+//! `stowplan doctor`: what on this machine would spoil a measurement, and how to mend it.
+
+use crate::cli::PrintOptions;
+use crate::error::{CliError, Exit};
+use crate::screen::print;
+use crate::{screen, studies};
+use clap::Args;
+use std::path::PathBuf;
+use stowplan_harness::environment::doctor::{Asked, check_up};
+use stowplan_harness::plan::{PlanOptions, needs, plan};
+use stowplan_model::{Checkup, Plan, Study};
+use stowplan_report::doctor::{brief, json, text};
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    /// The directory in which you would measure.
+    ///
+    /// A small file is written there, synced a few times, and removed.
+    #[arg(value_name = "DIR", default_value = ".")]
+    directory: PathBuf,
+    /// Judge memory and disk for this study.
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "fasterthanfs")]
+    study: String,
+    /// Judge for this scale of it [default: seed].
+    #[arg(long, value_name = "SCALE")]
+    scale: Option<String>,
+    /// How to print.
+    #[command(flatten)]
+    print: PrintOptions,
+}
+
+/// Looks at the machine and says what it found; a failure if that speaks against measuring.
+pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
+    let checkup = check_up(&options.directory, &asked(options)?)?;
+    show(&checkup, &options.print)?;
+    Ok(match checkup.is_fit() {
+        true => Exit::Done,
+        false => Exit::Failed,
+    })
+}
+
+fn show(checkup: &Checkup, options: &PrintOptions) -> Result<(), CliError> {
+    let screen = screen::options(options.verbose);
+    print(&match (options.json, options.quiet) {
+        (true, _) => json(checkup).map_err(|error| CliError::Usage(error.to_string()))?,
+        (false, true) => brief(checkup, &screen),
+        (false, false) => text(checkup, &screen),
+    });
+    Ok(())
+}
+
+/// What the study asks for at this scale, and at the one that needs the least disk.
+fn asked(options: &DoctorOptions) -> Result<Asked, CliError> {
+    let study = studies::find(&options.study)?;
+    let at = |scale: Option<&str>| -> Result<Plan, CliError> { Ok(at_scale(&study, scale)?) };
+    let wanted = at(options.scale.as_deref())?;
+    let mut smallest = wanted.clone();
+    for scale in study.scales.keys() {
+        let plan = at(Some(scale))?;
+        if needs(&plan, false).disk_bytes < needs(&smallest, false).disk_bytes {
+            smallest = plan;
+        }
+    }
+    Ok(Asked::of(&wanted, &smallest))
+}
+
+fn at_scale(study: &Study, scale: Option<&str>) -> Result<Plan, stowplan_harness::HarnessError> {
+    plan(
+        study.clone(),
+        &PlanOptions {
+            scale: scale.map(str::to_owned),
+            ..PlanOptions::default()
+        },
+    )
+}

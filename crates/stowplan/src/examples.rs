@@ -1,0 +1,94 @@
+//! What `--help` teaches by: command lines that work as they stand, or with a name replaced.
+//!
+//! Verbs with a module of their own have theirs there. Lines fit 80 columns and are ASCII.
+
+pub(crate) const ALL: &str = "\
+Examples:
+  stowplan doctor                     is this machine fit for measuring?
+  stowplan study fasterthanfs         blobs in SQLite or one file each, 3 minutes
+  stowplan study fasterthanfs --scale quick
+                                      a first answer in less than a minute
+  stowplan crossover                  from which size on are files faster?
+  stowplan report stowplan-results/DIR
+                                      a result again, as text and HTML
+  stowplan stores sqlite              the settings of a store
+
+'stowplan VERB --help' has examples of each verb; 'stowplan man' prints the
+manual; 'stowplan completions bash' teaches your shell the names.";
+
+pub(crate) const STUDY: &str = "\
+Examples:
+  stowplan study                      the studies there are
+  stowplan study fasterthanfs         run one
+  stowplan study fasterthanfs --scale quick --output first
+                                      with a tenth of the data, into 'first'
+  stowplan study crud --dry-run       what it would measure, and what that needs
+  stowplan study fasterthanfs --only read --only cold/files
+                                      one comparison, and one cell of another
+  stowplan study fasterthanfs --work /mnt/disk --budget 10m
+                                      on another file system, in ten minutes
+  stowplan study mine.toml --json > analysis.json
+                                      a study of your own: docs/study-format.md";
+
+pub(crate) const STUDIES: &str = "\
+Examples:
+  stowplan studies                    what there is
+  stowplan study crud --dry-run       what is in one of them";
+
+pub(crate) const STORES: &str = "\
+Examples:
+  stowplan stores                     what there is
+  stowplan stores sqlite              the settings of a store, and their values
+  stowplan stores redb:durability=none
+                                      what it promises with other settings";
+
+pub(crate) const INIT: &str = "\
+Examples:
+  stowplan init test1.db --count 100k --size 10k --variance 2k
+                                      100,000 blobs of 8,000 to 12,000 bytes
+  stowplan init test2.db --pagesize 16384 --seed 7
+                                      larger pages, other blobs";
+
+pub(crate) const STAT: &str = "\
+Examples:
+  stowplan stat test1.db              sizes, pages, and how full they are
+  stowplan stat test1.dir             the same of a directory of files
+  stowplan stat test1.db --json       for a program";
+
+pub(crate) const EXPORT: &str = "\
+Examples:
+  stowplan export test1.db test1.dir
+                                      000001, 000002, ... in one directory
+  stowplan export test1.db test1.tree --tree
+                                      00/00/01, 00/00/02, ... in many";
+
+pub(crate) const RUN: &str = "\
+Examples:
+  stowplan run test1.db --count 100k --blob-api
+  stowplan run test1.db --count 100k --random --mmap 1GiB
+  stowplan run test1.dir --count 100k --cache-state cold
+  stowplan run test1.db --count 10k --update --multitrans --jmode wal
+
+'stowplan kvtest' tells how these options map to stores and workloads.";
+
+pub(crate) const DOCTOR: &str = "\
+Examples:
+  stowplan doctor                     here
+  stowplan doctor /mnt/disk           where --work of a study would be
+  stowplan doctor --study crud        judge memory and disk for another study
+  stowplan doctor --verbose           with the reason for every check
+  stowplan doctor --quiet || exit     in a script: 1 where a problem was found";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  stowplan man | man -l -             read the manual
+  stowplan man study | man -l -       that of a verb
+  stowplan man --output ~/.local/share/man/man1
+                                      all of it, for 'man stowplan-study'";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  stowplan completions bash > ~/.local/share/bash-completion/completions/stowplan
+  stowplan completions zsh > ~/.zfunc/_stowplan
+                                      with ~/.zfunc in fpath, before compinit
+  stowplan completions fish > ~/.config/fish/completions/stowplan.fish";

@@ -1,0 +1,285 @@
+//! `stowplan man` and `stowplan completions`: made from the arguments themselves, so that they
+//! cannot say anything else.
+
+use crate::cli::Arguments;
+use crate::error::{CliError, Exit};
+use crate::screen::print;
+use crate::studies;
+use crate::typed::no_such_verb;
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Command, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use stowplan_stores::registry;
+
+/// The first line of every page: what begins with it may be replaced.
+const MARK: &str = r#".\" Made by 'stowplan man'."#;
+/// Scales that every built-in study has.
+const SCALES: [&str; 2] = ["quick", "seed"];
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManOptions {
+    /// The verb whose page to print; none prints that of stowplan itself.
+    #[arg(value_name = "VERB", conflicts_with = "output")]
+    verb: Option<String>,
+    /// Write all pages into this directory, which is made if need be.
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsOptions {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Prints a page of the manual, or writes all of them.
+pub(crate) fn man(options: &ManOptions) -> Result<Exit, CliError> {
+    let root = command();
+    if let Some(directory) = &options.output {
+        return write_pages(&root, directory);
+    }
+    let page = match &options.verb {
+        None => page(&root),
+        Some(verb) => page(find(&root, verb)?),
+    };
+    print(&page.map_err(CliError::io("make a page of", Path::new("the manual")))?);
+    Ok(Exit::Done)
+}
+
+/// Prints what teaches a shell the verbs, the options, and the names of studies and stores.
+pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut with_names(), "stowplan", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if options.shell == Shell::Fish {
+        script.push_str(&names_for_fish());
+    }
+    print(&script);
+    Exit::Done
+}
+
+/// For fish, clap leaves out what stands without an option in front of it.
+fn names_for_fish() -> String {
+    let studies: Vec<&str> = studies::names().collect();
+    let stores: Vec<&str> = registry::all().map(|kind| kind.name()).collect();
+    let named = [
+        ("study", studies),
+        ("stores", stores.clone()),
+        ("crossover", stores),
+    ];
+    let line = |(verb, names): (&str, Vec<&str>)| {
+        let names = names.join(" ");
+        format!("complete -c stowplan -n \"__fish_seen_subcommand_from {verb}\" -a \"{names}\"\n")
+    };
+    named.map(line).concat()
+}
+
+/// The arguments, with what clap adds to each verb.
+fn command() -> Command {
+    let mut command = Arguments::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
+fn verbs(root: &Command) -> impl Iterator<Item = &Command> {
+    root.get_subcommands().filter(|verb| !verb.is_hide_set())
+}
+
+fn find<'c>(root: &'c Command, name: &str) -> Result<&'c Command, CliError> {
+    let mut known = verbs(root);
+    let found = known.find(|verb| verb.get_name() == name);
+    found.ok_or_else(|| CliError::Usage(no_such_verb(name, root)))
+}
+
+/// Arguments whose values have names get them; what is typed may be something else all the same.
+fn with_names() -> Command {
+    let kinds = || registry::all().map(|kind| kind.name());
+    let stores: Vec<&str> = kinds().collect();
+    let studies: Vec<&str> = studies::names().collect();
+    let named = |argument: clap::Arg, names: &[&'static str]| {
+        argument.value_parser(PossibleValuesParser::new(names.iter().copied()))
+    };
+    let (of_study, of_stores) = (studies.clone(), stores.clone());
+    without_hidden(&Arguments::command())
+        .mut_subcommand("study", |verb| {
+            verb.mut_arg("study", |argument| named(argument, &of_study))
+                .mut_arg("scale", |argument| named(argument, &SCALES))
+        })
+        .mut_subcommand("doctor", |verb| {
+            verb.mut_arg("study", |argument| named(argument, &studies))
+                .mut_arg("scale", |argument| named(argument, &SCALES))
+        })
+        .mut_subcommand("stores", |verb| {
+            verb.mut_arg("name", |argument| named(argument, &of_stores))
+        })
+        .mut_subcommand("crossover", |verb| {
+            verb.mut_arg("a", |argument| named(argument, &stores))
+                .mut_arg("b", |argument| named(argument, &stores))
+        })
+}
+
+/// The arguments without verbs that nobody types: a shell would offer them.
+fn without_hidden(root: &Command) -> Command {
+    Command::new("stowplan")
+        .args(root.get_arguments().cloned())
+        .subcommands(verbs(root).cloned())
+}
+
+fn write_pages(root: &Command, directory: &Path) -> Result<Exit, CliError> {
+    fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
+    for command in std::iter::once(root).chain(verbs(root)) {
+        let name = command.get_display_name().unwrap_or(command.get_name());
+        let path = directory.join(format!("{name}.1"));
+        let text = page(command).map_err(CliError::io("make", &path))?;
+        replace(&path, &text)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes a page where there is none, or only one that was made before.
+fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+    match fs::read(path) {
+        Ok(old) if !old.starts_with(MARK.as_bytes()) => {
+            return Err(CliError::Usage(format!(
+                "{} was not made by 'stowplan man', so it is left as it is; move it away, or give \
+                 another --output",
+                path.display()
+            )));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(CliError::io("read", path)(error)),
+    }
+    fs::write(path, text).map_err(CliError::io("write", path))
+}
+
+/// The page of stowplan itself or of a verb. Texts whose layout says something keep it, which is
+/// why not all of it is left to clap.
+fn page(command: &Command) -> io::Result<String> {
+    let man = Man::new(command.clone());
+    let mut page = format!("{MARK}\n").into_bytes();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    let about = command.get_long_about().or_else(|| command.get_about());
+    section(
+        &mut page,
+        "DESCRIPTION",
+        &about.map(ToString::to_string).unwrap_or_default(),
+    );
+    if command.get_arguments().next().is_some() {
+        man.render_options_section(&mut page)?;
+    }
+    if verbs(command).next().is_some() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(examples) = command.get_after_help() {
+        let text = examples.to_string();
+        section(
+            &mut page,
+            "EXAMPLES",
+            text.trim_start_matches("Examples:\n"),
+        );
+    }
+    section(&mut page, "EXIT STATUS", EXIT_STATUS);
+    section(&mut page, "ENVIRONMENT", ENVIRONMENT);
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+const EXIT_STATUS: &str = "\
+  0     done
+  1     a cell failed, a regression or a problem was found
+  2     what was typed or given makes no sense
+  130   interrupted, with everything measured so far saved";
+
+const ENVIRONMENT: &str = "\
+  NO_COLOR                  if it is set, there is no colour
+  LC_ALL, LC_CTYPE, LANG    without UTF-8 everything printed is ASCII";
+
+/// A section of a page: paragraphs are filled, except those with an indented line.
+fn section(page: &mut Vec<u8>, title: &str, text: &str) {
+    let mut section = format!(".SH {title}\n");
+    for (index, paragraph) in text.split("\n\n").enumerate() {
+        let laid_out = paragraph.lines().any(|line| line.starts_with(' '));
+        if index > 0 {
+            section.push_str(".PP\n");
+        }
+        if laid_out {
+            section.push_str(".nf\n");
+        }
+        for line in paragraph.lines() {
+            section.push_str(&escaped(line));
+            section.push('\n');
+        }
+        if laid_out {
+            section.push_str(".fi\n");
+        }
+    }
+    page.extend_from_slice(section.as_bytes());
+}
+
+/// A line of text as roff takes it for text.
+fn escaped(line: &str) -> String {
+    let text = line
+        .replace('\\', "\\e")
+        .replace('-', "\\-")
+        .replace('\'', "\\(aq");
+    match text.starts_with('.') {
+        true => format!("\\&{text}"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_visible_verb_has_a_page_with_every_option() {
+        let root = command();
+        let all: Vec<&Command> = verbs(&root).collect();
+        assert!(all.len() >= 12, "{}", all.len());
+        for verb in all {
+            let page = page(verb).unwrap().replace("\\-", "-");
+            for argument in verb.get_arguments().filter(|a| !a.is_hide_set()) {
+                if let Some(long) = argument.get_long() {
+                    assert!(
+                        page.contains(&format!("--{long}")),
+                        "{}: --{long}\n{page}",
+                        verb.get_name()
+                    );
+                }
+            }
+            assert!(
+                verb.get_after_help().is_none() || page.contains(".SH EXAMPLES"),
+                "{page}"
+            );
+        }
+        assert!(!page(&root).unwrap().contains("worker"), "it is hidden");
+    }
+
+    #[test]
+    fn lines_of_text_are_no_requests() {
+        assert_eq!(escaped(".x 'y' \\ --z"), "\\&.x \\(aqy\\(aq \\e \\-\\-z");
+    }
+
+    #[test]
+    fn a_mistyped_verb_is_answered_with_the_nearest_one() {
+        let message = find(&command(), "stdy").unwrap_err().to_string();
+        assert!(message.contains("did you mean 'study'?"), "{message}");
+        assert!(find(&command(), "worker").is_err());
+    }
+
+    #[test]
+    fn names_that_are_completed_are_no_duty() {
+        with_names().debug_assert();
+        Arguments::command().debug_assert();
+    }
+}
