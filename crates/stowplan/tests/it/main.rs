@@ -8,7 +8,9 @@
 
 mod bench;
 mod crossover;
+mod doctor;
 mod ending;
+mod help;
 mod input;
 mod kvtest;
 mod kvtest_run;
@@ -16,3 +18,4 @@ mod listing;
 mod matrix;
 mod report;
 mod run;
+mod stdout;
