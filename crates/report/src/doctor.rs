@@ -127,7 +127,7 @@ fn draw_group(canvas: &mut Canvas, group: CheckGroup, checks: &[&Check], verbose
     let told = |check: &&&Check| {
         verbose || group == CheckGroup::Features || check.state != CheckState::Unavailable
     };
-    let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| told(&c));
+    let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| told(c));
     for check in told {
         draw(canvas, check, verbose);
     }
