@@ -32,6 +32,9 @@ pub(crate) enum Verb {
     Crossover(Box<crate::crossover::CrossoverOptions>),
     /// Render a result again: verdicts on stdout, summary.md and report.html beside it.
     Report(ReportOptions),
+    /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
+    #[command(after_help = crate::compare::EXAMPLES)]
+    Compare(crate::compare::CompareOptions),
     /// Look at this machine: what would spoil a measurement, and how to mend it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(crate::doctor::DoctorOptions),

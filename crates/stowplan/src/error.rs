@@ -14,7 +14,7 @@ use thiserror::Error;
 pub(crate) enum Exit {
     /// Everything was done.
     Done,
-    /// A cell failed, or the run broke off.
+    /// A cell failed, the run broke off, or a regression was found.
     Failed,
     /// What was typed or given makes no sense.
     Usage,

@@ -1,6 +1,7 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
 mod cli;
+mod compare;
 mod crossover;
 mod doctor;
 mod engines;
@@ -73,6 +74,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Study(options) => study::study(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
+        Verb::Compare(options) => compare::compare(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),

@@ -16,7 +16,7 @@ pub fn render(compared: &Compared<'_>, options: &TerminalOptions) -> String {
     let mut page = Page::open(options);
     page.source("BASE", &compared.base);
     for (new, changes) in &compared.news {
-        page.new(new, changes, options.verbose);
+        page.against(new, changes, options.verbose);
     }
     page.canvas.finish()
 }
@@ -76,7 +76,8 @@ impl Page {
         self.canvas.hanging(&prefix, 5, &text, Tone::Plain);
     }
 
-    fn new(&mut self, new: &Source<'_>, changes: &Changes, verbose: bool) {
+    /// Everything about one NEW.
+    fn against(&mut self, new: &Source<'_>, changes: &Changes, verbose: bool) {
         self.source("NEW", new);
         self.canvas.blank();
         self.verdicts(changes, verbose);

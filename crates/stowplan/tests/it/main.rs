@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
 mod bench;
+mod compare;
 mod crossover;
 mod doctor;
 mod ending;

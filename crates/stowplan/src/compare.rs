@@ -1,0 +1,183 @@
+//! `stowplan compare`: results against each other, and whether anything regressed.
+
+use crate::cli::PrintOptions;
+use crate::error::{CliError, Exit};
+use crate::report::{Loaded, load};
+use crate::screen;
+use crate::screen::print;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use stowplan_analysis::compare::{Changes, Decides, Question};
+use stowplan_model::CellId;
+use stowplan_report::compare::{Compared, Source, brief, json, markdown, render};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  stowplan compare before after       did anything get slower? exit 1 if so
+  stowplan compare before after --threshold 5%
+                                      by more than 5%
+  stowplan compare before after --markdown > comment.md
+                                      a table for a pull request
+  stowplan compare laptop server --by ratio
+                                      other machines: did ratios change?
+  stowplan compare result result --cells read/sql=read/blob
+                                      one cell against another
+
+What it can tell and what it cannot: docs/compare.md.";
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareOptions {
+    /// The result to compare with: its directory, or its result.jsonl.
+    #[arg(value_name = "BASE")]
+    base: PathBuf,
+    /// The results to compare, each with BASE.
+    #[arg(value_name = "NEW", required = true)]
+    new: Vec<PathBuf>,
+    /// A regression is a cell that takes longer by more than this, such as 5%
+    /// [default: by more than the noise].
+    #[arg(long, value_name = "PERCENT", value_parser = threshold)]
+    threshold: Option<f64>,
+    /// What decides: the time itself, or the ratio to the baseline of its comparison, in which
+    /// what a machine does to both cancels [default: the time, on the same machine].
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<ByArgument>,
+    /// Compare this cell of BASE with that one of NEW; may be repeated. Others go by their names.
+    #[arg(long, value_name = "A=B", value_parser = pair)]
+    cells: Vec<(CellId, CellId)>,
+    /// Print Markdown: a heading, the verdict, a table, and details folded.
+    #[arg(long, conflicts_with_all = ["json", "quiet", "verbose"])]
+    markdown: bool,
+    /// How to print.
+    #[command(flatten)]
+    print: PrintOptions,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ByArgument {
+    /// Time per operation.
+    Time,
+    /// Time over the time of the baseline.
+    Ratio,
+}
+
+/// `5%` or `0.05`, as a share.
+fn threshold(text: &str) -> Result<f64, String> {
+    let (number, factor) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().map(|number| number * factor);
+    match share {
+        Ok(share) if (0.001..=10.0).contains(&share) => Ok(share),
+        Ok(_) => Err("it must be from 0.1% to 1000%".to_owned()),
+        Err(_) => Err("write for example 5%".to_owned()),
+    }
+}
+
+/// `read/sql=read/blob`
+fn pair(text: &str) -> Result<(CellId, CellId), String> {
+    match text.split_once('=') {
+        Some((a, b)) if !a.is_empty() && !b.is_empty() => {
+            Ok((CellId(a.to_owned()), CellId(b.to_owned())))
+        }
+        _ => Err("write a cell of BASE, '=' and a cell of NEW: read/sql=read/blob".to_owned()),
+    }
+}
+
+/// Compares results and prints what changed.
+///
+/// # Errors
+/// A result that cannot be read, a cell that does not exist, or nothing that can be compared: a
+/// check that checked nothing must not pass.
+pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
+    let base = load(&options.base)?;
+    let news: Vec<Loaded> = options
+        .new
+        .iter()
+        .map(|path| load(path))
+        .collect::<Result<_, _>>()?;
+    let base_name = options.base.display().to_string();
+    let names: Vec<String> = options
+        .new
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let mut compared = Compared {
+        base: Source {
+            name: &base_name,
+            analysis: &base.analysis,
+        },
+        news: Vec::new(),
+    };
+    let question = question(options);
+    for (name, new) in names.iter().zip(&news) {
+        let analysis = &new.analysis;
+        let changes = stowplan_analysis::compare::compare(&base.analysis, analysis, &question)
+            .map_err(|error| CliError::Usage(format!("--cells: {error}")))?;
+        compared.news.push((Source { name, analysis }, changes));
+    }
+    print(&text(&compared, options)?);
+    conclusion(&compared)
+}
+
+fn question(options: &CompareOptions) -> Question {
+    Question {
+        threshold: options.threshold,
+        by: options.by.map(|by| match by {
+            ByArgument::Time => Decides::Time,
+            ByArgument::Ratio => Decides::Ratio,
+        }),
+        cells: options.cells.clone(),
+    }
+}
+
+fn text(compared: &Compared<'_>, options: &CompareOptions) -> Result<String, CliError> {
+    let screen = screen::options(options.print.verbose);
+    Ok(match () {
+        () if options.print.json => {
+            json(compared).map_err(|error| CliError::Usage(error.to_string()))?
+        }
+        () if options.markdown => markdown(compared),
+        () if options.print.quiet => brief(compared, &screen),
+        () => render(compared, &screen),
+    })
+}
+
+fn conclusion(compared: &Compared<'_>) -> Result<Exit, CliError> {
+    let regressed = |changes: &Changes| changes.regressions().next().is_some();
+    if compared.news.iter().any(|(_, changes)| regressed(changes)) {
+        return Ok(Exit::Failed);
+    }
+    let nothing = compared
+        .news
+        .iter()
+        .find(|(_, changes)| changes.cells.is_empty());
+    match nothing {
+        None => Ok(Exit::Done),
+        Some((new, _)) => Err(CliError::Usage(format!(
+            "no cell of {} can be compared with one of {}, so nothing was checked; without --quiet, \
+             the reasons are listed",
+            new.name, compared.base.name
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_and_pairs_are_read() {
+        assert_eq!(threshold("5%"), Ok(0.05));
+        assert_eq!(threshold("0.25"), Ok(0.25));
+        for bad in ["0", "-5%", "nan", "inf", "lots", "2000%"] {
+            assert!(threshold(bad).is_err(), "{bad}");
+        }
+        let cell = |id: &str| CellId(id.to_owned());
+        assert_eq!(pair("a/b=c/d"), Ok((cell("a/b"), cell("c/d"))));
+        for bad in ["a/b", "=c/d", "a/b="] {
+            assert!(pair(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Results against each other: what regressed, what did not, and what cannot be compared.
+
+use crate::bench::{Bench, Finished};
+use serde_json::{Value, json};
+use std::sync::OnceLock;
+
+/// A real result of `small.toml`, as text. Only its times are made up (see [`calm`]).
+fn measured() -> &'static str {
+    static RESULT: OnceLock<String> = OnceLock::new();
+    RESULT.get_or_init(|| {
+        let bench = Bench::new();
+        let arguments = "study small.toml --output out --rounds 10 --quiet";
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        bench.run(&arguments).exits(0);
+        let text = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
+        edited(&text, calm)
+    })
+}
+
+/// The result with each line changed.
+fn edited(text: &str, mut edit: impl FnMut(&mut Value)) -> String {
+    let lines = text.lines().map(|line| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        edit(&mut record);
+        format!("{record}\n")
+    });
+    lines.collect()
+}
+
+/// Sets the time of a block, as if all of it were CPU time of its one thread.
+fn set_time(record: &mut Value, nanoseconds: u64) {
+    for field in ["wall_ns", "thread_cpu_ns", "process_cpu_ns", "user_ns"] {
+        record[field] = json!(nanoseconds);
+    }
+    record["run_delay_ns"] = json!(0);
+    record["system_ns"] = json!(0);
+}
+
+/// A quiet machine: each operation takes a time that depends on the store, within 1%, so that no
+/// test depends on what else runs here.
+fn calm(record: &mut Value) {
+    if record["type"] != "measurement" {
+        return;
+    }
+    let cell = record["cell"].as_str().unwrap();
+    let each = match cell.split(['/', '#']).nth(1).unwrap() {
+        "dir" => 8_000,
+        "floor" => 2_000,
+        _ => 4_000,
+    };
+    let turn = record["round"].as_u64().unwrap() * 7 + cell.len() as u64 * 3;
+    let each = each * (1_000 + turn % 11) / 1_000;
+    let operations = record["operations"].as_u64().unwrap();
+    set_time(record, operations * each);
+}
+
+/// The result with the times of one cell multiplied by a percentage.
+fn slowed(cell: &str, percent: u64) -> String {
+    edited(measured(), |record| {
+        if record["cell"] == cell && record["type"] == "measurement" {
+            let wall = record["wall_ns"].as_u64().unwrap();
+            set_time(record, wall * percent / 100);
+        }
+    })
+}
+
+/// A directory with `base.jsonl` and `new.jsonl`.
+fn bench(new: &str) -> Bench {
+    let bench = Bench::new();
+    bench
+        .write("base.jsonl", measured())
+        .write("new.jsonl", new);
+    bench
+}
+
+fn compare(bench: &Bench, options: &str) -> Finished {
+    let arguments = format!("compare base.jsonl new.jsonl {options}");
+    bench.run(&arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Whether the output has this text, however its lines are broken.
+#[track_caller]
+fn says(found: &Finished, text: &str) {
+    let words: Vec<String> = found
+        .stdout()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    assert!(
+        words.join(" ").contains(text),
+        "no '{text}' in\n{}",
+        found.stdout()
+    );
+}
+
+fn json(bench: &Bench, options: &str) -> Value {
+    let finished = compare(bench, &format!("--json {options}"));
+    serde_json::from_str(&finished.stdout()).unwrap()
+}
+
+fn cell<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let cells = document["results"][0]["cells"].as_array().unwrap();
+    cells.iter().find(|cell| cell["base"] == name).unwrap()
+}
+
+#[test]
+fn a_result_against_itself_shows_no_change() {
+    let bench = bench(measured());
+    let found = compare(&bench, "");
+    found
+        .exits(0)
+        .prints("No regression in 4 cells; 4 unchanged.")
+        .prints("read/sql");
+    assert!(
+        !found.stdout().contains("Not compared"),
+        "{}",
+        found.stdout()
+    );
+    let lines: Vec<String> = found.stdout().lines().map(str::to_owned).collect();
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 80),
+        "{lines:#?}"
+    );
+    let document = json(&bench, "");
+    let time = &cell(&document, "read/sql")["time"];
+    assert_eq!(time["ratio"], 1.0);
+    assert!(time["low"].as_f64() < Some(1.0) && time["high"].as_f64() > Some(1.0));
+}
+
+#[test]
+fn a_cell_that_takes_half_as_long_again_is_a_regression_and_comes_first() {
+    let bench = bench(&slowed("write/wal", 150));
+    let found = compare(&bench, "");
+    found
+        .exits(1)
+        .prints("1 of 4 cells regressed; 3 unchanged.")
+        .prints("+50%");
+    let table: Vec<String> = found
+        .stdout()
+        .lines()
+        .filter(|line| line.contains('/') && line.contains('['))
+        .map(str::to_owned)
+        .collect();
+    assert!(table[0].starts_with("write/wal"), "{table:#?}");
+    assert!(table[0].contains("regression"), "{table:#?}");
+    let document = json(&bench, "");
+    assert_eq!(document["regressions"], 1);
+    let change = cell(&document, "write/wal");
+    assert_eq!(change["regression"], true);
+    for what in ["time", "ratio"] {
+        let ratio = change[what]["ratio"].as_f64().unwrap();
+        assert!((ratio - 1.5).abs() < 0.01, "{what}: {ratio}");
+    }
+    let quiet = compare(&bench, "--quiet");
+    quiet.exits(1).prints("write/wal");
+    assert!(!quiet.stdout().contains("read/sql"), "{}", quiet.stdout());
+}
+
+#[test]
+fn a_cell_that_takes_half_as_long_is_none() {
+    let bench = bench(&slowed("read/sql", 50));
+    let found = compare(&bench, "");
+    found.exits(0).prints("1 faster").prints("−50%");
+}
+
+#[test]
+fn a_threshold_says_what_is_too_slow() {
+    let bench = bench(&slowed("read/sql", 150));
+    compare(&bench, "--threshold 40%").exits(1);
+    let found = compare(&bench, "--threshold 60%");
+    found.exits(0).prints("small diff.");
+    compare(&bench, "--threshold huge").refuses("5%");
+}
+
+#[test]
+fn what_every_cell_suffered_shows_in_the_time_and_not_in_the_ratio_to_the_baseline() {
+    let new = edited(measured(), |record| {
+        let of_read = record["cell"]
+            .as_str()
+            .is_some_and(|cell| cell.starts_with("read/"));
+        if of_read && record["type"] == "measurement" {
+            let wall = record["wall_ns"].as_u64().unwrap();
+            let floor = record["cell"] == "read/floor";
+            // The floor shows a part of it.
+            set_time(record, wall * if floor { 105 } else { 130 } / 100);
+        }
+    });
+    let bench = bench(&new);
+    let found = compare(&bench, "");
+    found.exits(1);
+    says(&found, "does not show that");
+    let document = json(&bench, "");
+    assert_eq!(cell(&document, "read/sql")["time_verdict"], "slower");
+    let ratio = &cell(&document, "read/sql")["ratio"]["ratio"];
+    assert!((ratio.as_f64().unwrap() - 1.0).abs() < 0.01, "{ratio}");
+    compare(&bench, "--by ratio").exits(0).prints("baseline");
+}
+
+#[test]
+fn another_dataset_is_not_compared_and_the_check_does_not_pass() {
+    let new = edited(measured(), |record| {
+        if record["type"] == "run" {
+            record["plan"]["datasets"]["blobs"]["count"] = json!(30_000);
+        }
+    });
+    let bench = bench(&new);
+    let found = compare(&bench, "");
+    found
+        .prints("Not compared")
+        .refuses("no cell of new.jsonl can be compared with one of base.jsonl");
+    says(&found, "another dataset: values 3000 → 30,000");
+    assert_eq!(json(&bench, "")["results"][0]["cells"], json!([]));
+}
+
+#[test]
+fn a_cell_that_promises_something_else_or_is_missing_is_listed_and_the_rest_is_compared() {
+    let new = edited(measured(), |record| {
+        if record["type"] != "run" {
+            return;
+        }
+        let comparisons = record["plan"]["comparisons"].as_array_mut().unwrap();
+        for cell in comparisons
+            .iter_mut()
+            .flat_map(|c| c["cells"].as_array_mut().unwrap())
+        {
+            if cell["id"] == "write/wal" {
+                cell["capabilities"]["durability"]["class"] = json!("none");
+            }
+            if cell["id"] == "read/sql" {
+                cell["settings"]["page_size"] = json!(8192);
+            }
+        }
+    });
+    let found = compare(&bench(&new), "");
+    found
+        .exits(0)
+        .prints("No regression in 3 cells")
+        .prints("another durability promise");
+    let missing = edited(measured(), |record| {
+        if record["cell"] == "write/wal" && record["type"] == "measurement" {
+            *record = json!({ "type": "forgotten" });
+        }
+    });
+    compare(&bench(&missing), "")
+        .exits(0)
+        .prints("not measured in NEW");
+}
+
+#[test]
+fn other_settings_are_compared_and_shown() {
+    let new = edited(&slowed("read/sql", 150), |record| {
+        if record["type"] != "run" {
+            return;
+        }
+        let comparisons = record["plan"]["comparisons"].as_array_mut().unwrap();
+        for cell in comparisons
+            .iter_mut()
+            .flat_map(|c| c["cells"].as_array_mut().unwrap())
+        {
+            if cell["id"] == "read/sql" {
+                cell["settings"]["page_size"] = json!(8192);
+            }
+        }
+    });
+    let bench = bench(&new);
+    compare(&bench, "").exits(1).prints("page_size 4096 → 8192");
+}
+
+#[test]
+fn on_another_machine_nothing_is_a_regression_unless_a_threshold_says_so() {
+    let new = edited(&slowed("read/sql", 150), |record| {
+        if record["type"] == "run" {
+            record["environment"]["host"] = json!("elsewhere");
+        }
+    });
+    let bench = bench(&new);
+    let found = compare(&bench, "");
+    found
+        .exits(0)
+        .prints("Different machines: of 4 cells, none is called a regression")
+        .prints("+50%")
+        .prints("→ elsewhere");
+    compare(&bench, "--threshold 5%").exits(1);
+    compare(&bench, "--by ratio").exits(1);
+}
+
+#[test]
+fn cells_of_other_names_are_compared_where_they_are_paired() {
+    let bench = bench(measured());
+    let found = compare(&bench, "--cells read/sql=read/dir");
+    found
+        .exits(1)
+        .prints("read/sql → read/dir")
+        .prints("read/dir: not in NEW")
+        .prints("read/sql: not in BASE");
+    compare(&bench, "--cells read/sqk=read/dir").refuses("did you mean 'read/sql'?");
+    compare(&bench, "--cells read/sql").refuses("read/sql=read/blob");
+}
+
+#[test]
+fn several_results_are_each_compared_with_the_first() {
+    let bench = bench(&slowed("read/sql", 150));
+    let arguments = ["compare", "base.jsonl", "base.jsonl", "new.jsonl"];
+    let found = bench.run(&arguments);
+    found
+        .exits(1)
+        .prints("No regression in 4 cells")
+        .prints("1 of 4 cells regressed");
+}
+
+#[test]
+fn every_form_keeps_to_itself_on_stdout() {
+    let bench = bench(&slowed("read/sql", 150));
+    for options in [
+        "",
+        "--quiet",
+        "--verbose",
+        "--threshold 5%",
+        "--by ratio",
+        "--color always",
+    ] {
+        let document = json(&bench, options);
+        assert_eq!(document["document"], "compare", "{options}");
+        assert_eq!(document["schema"], 1, "{options}");
+    }
+    let comment = compare(&bench, "--markdown");
+    comment
+        .exits(1)
+        .prints("| read/sql | ")
+        .prints("**regression**");
+    assert!(comment.stdout().starts_with("<!-- stowplan compare -->\n"));
+    let mut command = bench.command(&["compare", "base.jsonl", "new.jsonl", "--verbose"]);
+    let plain = command.env("LC_ALL", "C").output().unwrap();
+    assert!(
+        plain.stdout.is_ascii(),
+        "{}",
+        String::from_utf8_lossy(&plain.stdout)
+    );
+    compare(&bench, "--json --markdown").exits(2);
+}
+
+#[test]
+fn a_missing_or_damaged_result_is_one_clear_error() {
+    let bench = bench(measured());
+    bench
+        .run(&["compare", "base.jsonl", "gone"])
+        .refuses("cannot read result gone");
+    bench.write("new.jsonl", "{\"type\":\"end\"}\nrubbish\n");
+    compare(&bench, "").refuses("new.jsonl: ");
+    bench.write("new.jsonl", "");
+    compare(&bench, "").refuses("new.jsonl");
+    let later = edited(measured(), |record| {
+        if record["type"] == "run" {
+            record["schema"] = json!(99);
+        }
+    });
+    bench.write("new.jsonl", &later);
+    compare(&bench, "").refuses("use a newer stowplan");
+    bench.run(&["compare", "base.jsonl"]).exits(2);
+}
+
+#[test]
+fn a_damaged_line_is_named_and_the_rest_is_compared() {
+    let text = format!("{}rubbish\n", measured());
+    let found = compare(&bench(&text), "");
+    found.exits(0).prints("No regression in 4 cells");
+    assert!(
+        found.stderr().contains("the line is left out"),
+        "{}",
+        found.stderr()
+    );
+}
