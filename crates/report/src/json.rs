@@ -5,6 +5,9 @@ use stowplan_analysis::Analysis;
 /// The version of this document; a change that old readers would misread raises it.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// How a document begins: by it one of ours is told from a file that someone else wrote.
+pub const START: &str = "{\n  \"tool\": \"stowplan\",";
+
 #[derive(Serialize)]
 struct Document<'a> {
     tool: &'static str,

@@ -5,6 +5,7 @@
 //! what it can do (width, colour and Unicode are parameters).
 
 mod bars;
+pub mod bmf;
 mod chart;
 pub mod compare;
 mod crossover;
@@ -12,6 +13,7 @@ pub mod csv;
 pub mod doctor;
 mod facts;
 mod format;
+pub mod github_action;
 mod growth;
 pub mod html;
 pub mod json;

@@ -86,3 +86,65 @@ fn fields(line: &str) -> Vec<String> {
     }
     fields
 }
+
+#[test]
+fn bencher_gets_times_and_ratios_with_their_bounds_by_stable_names() {
+    let analysis = fixture::analysis();
+    let text = stowplan_report::bmf::render(&analysis).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sql = &document["fasterthanfs/reads/sql"];
+    assert_eq!(sql["latency"]["value"], 4100.0);
+    assert_eq!(sql["latency"]["lower_value"], 4100.0 * 0.97);
+    assert_eq!(sql["latency"]["upper_value"], 4100.0 * 1.04);
+    let ratio = sql["ratio-to-baseline"]["value"].as_f64().unwrap();
+    assert!((ratio - 4100.0 / 8620.0).abs() < 1e-12);
+    let benchmarks = document.as_object().unwrap();
+    assert!(!benchmarks.keys().any(|name| name.ends_with("/control")));
+    assert!(
+        !benchmarks.contains_key("fasterthanfs/failing/redb"),
+        "it has no data"
+    );
+    let unreliable = &document["fasterthanfs/cold-reads/sql"];
+    assert!(
+        unreliable["ratio-to-baseline"].is_null(),
+        "nothing is claimed of it"
+    );
+    // What Bencher's schema asks for: objects of objects with numbers.
+    for measures in benchmarks.values() {
+        for metric in measures.as_object().unwrap().values() {
+            let figures = ["value", "lower_value", "upper_value"];
+            assert!(
+                figures.iter().all(|figure| metric[figure].is_f64()),
+                "{metric}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_github_action_gets_a_list_where_smaller_is_better() {
+    let analysis = fixture::analysis();
+    let text = stowplan_report::github_action::render(&analysis).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let entries = document.as_array().unwrap();
+    let entry = |name: &str| entries.iter().find(|entry| entry["name"] == name).unwrap();
+    let sql = entry("fasterthanfs/reads/sql");
+    assert_eq!(
+        (&sql["unit"], &sql["value"]),
+        (&"ns".into(), &4100.0.into())
+    );
+    assert_eq!(sql["range"], "3977.0 to 4264.0");
+    let extra = sql["extra"].as_str().unwrap();
+    for part in [
+        "SQLite, prepared SELECT",
+        "20 rounds",
+        "of separate files: faster",
+        "lab-3",
+    ] {
+        assert!(extra.contains(part), "{extra}");
+    }
+    for entry in entries {
+        let fields: Vec<&String> = entry.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["extra", "name", "range", "unit", "value"]);
+    }
+}

@@ -1,0 +1,79 @@
+//! The Bencher Metric Format, which Bencher and others read: benchmarks, measures, and a metric of
+//! each with its bounds (<https://bencher.dev/docs/reference/bencher-metric-format>).
+
+use crate::wording;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
+use stowplan_model::{CellId, Role};
+
+/// A figure with its interval.
+#[derive(Serialize)]
+struct Metric {
+    value: f64,
+    lower_value: f64,
+    upper_value: f64,
+}
+
+/// The measures of a benchmark: `latency` is one that Bencher has from the start, in nanoseconds.
+#[derive(Serialize)]
+struct Measures {
+    latency: Metric,
+    /// Time over the time of the baseline, which other machines and other days change least.
+    #[serde(rename = "ratio-to-baseline", skip_serializing_if = "Option::is_none")]
+    ratio: Option<Metric>,
+}
+
+/// The time of each cell and its ratio to the baseline, with their intervals. Benchmarks are called
+/// `study/comparison/cell`, which no label and no run changes. A cell without data is left out, and
+/// so are the controls, which are copies, and ratios of which nothing is claimed.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
+    let measured = measured(analysis);
+    let benchmarks: BTreeMap<String, Measures> = measured
+        .filter_map(|(comparison, cell)| {
+            let name = name(analysis, &cell.cell.id);
+            Some((name, measures(comparison, cell)?))
+        })
+        .collect();
+    let mut text = serde_json::to_string_pretty(&benchmarks)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// Every cell that dashboards follow, with its comparison.
+pub(crate) fn measured(
+    analysis: &Analysis,
+) -> impl Iterator<Item = (&ComparisonOutcome, &CellSummary)> {
+    let comparisons = analysis.comparisons.iter();
+    let cells = comparisons.flat_map(|c| c.cells.iter().map(move |cell| (c, cell)));
+    cells.filter(|(_, cell)| cell.cell.role != Role::Control)
+}
+
+/// `fasterthanfs/read/sql`
+pub(crate) fn name(analysis: &Analysis, cell: &CellId) -> String {
+    format!("{}/{cell}", analysis.run.plan.study.name)
+}
+
+fn measures(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Measures> {
+    let time = cell.time_ns?;
+    let metric = |value: f64, lower_value: f64, upper_value: f64| {
+        let figures = [value, lower_value, upper_value];
+        figures
+            .iter()
+            .all(|figure| figure.is_finite())
+            .then_some(Metric {
+                value,
+                lower_value,
+                upper_value,
+            })
+    };
+    let ratio = wording::to_baseline(comparison, cell).and_then(|(estimate, _)| estimate);
+    let ratio = ratio.filter(|_| comparison.reliable);
+    Some(Measures {
+        latency: metric(time.estimate, time.low, time.high)?,
+        ratio: ratio.and_then(|ratio| metric(ratio.ratio, ratio.low, ratio.high)),
+    })
+}
