@@ -290,16 +290,16 @@ fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {
     Ok(())
 }
 
-/// A run is known by where and when it began.
+/// A run is known by when it began and by the state of the machine then: in a fleet, several may have
+/// one host name and begin in the same second.
 fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
-    let run = |analysis: &Analysis| {
-        let run = &analysis.run;
-        let host = run.environment.host.clone();
-        (host, run.started.clone(), run.seed)
+    let same = |a: &Analysis, b: &Analysis| {
+        let (a, b) = (&a.run, &b.run);
+        a.started == b.started && a.seed == b.seed && a.environment == b.environment
     };
     for (second, analysis) in analyses.iter().enumerate() {
         let mut earlier = analyses.iter().take(second);
-        if let Some(first) = earlier.position(|other| run(other) == run(analysis)) {
+        if let Some(first) = earlier.position(|other| same(other, analysis)) {
             return Err(MachinesError::Twice(first, second));
         }
     }

@@ -4,6 +4,9 @@ use crate::wording;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate};
 use stowplan_model::Workload;
 
+/// How the header begins: by it a table of ours is told from a file that someone else wrote.
+pub const START: &str = "study,scale,host,started,comparison,cell,";
+
 /// The columns, units in their names.
 const HEADER: [&str; 67] = [
     "study",
@@ -80,12 +83,27 @@ const HEADER: [&str; 67] = [
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
     let mut text = row(HEADER.map(str::to_owned));
-    for comparison in &analysis.comparisons {
-        for cell in &comparison.cells {
-            text.push_str(&row(fields(analysis, comparison, cell)));
-        }
+    text.extend(rows(analysis).map(row));
+    text
+}
+
+/// The same of several results: their rows below one header, with one more column, `machine`.
+pub(crate) fn of_machines<'a>(results: impl Iterator<Item = (&'a String, &'a Analysis)>) -> String {
+    let header = HEADER.map(str::to_owned).into_iter();
+    let mut text = row(header.chain(["machine".to_owned()]));
+    for (machine, analysis) in results {
+        let rows = rows(analysis).map(|fields| row(fields.into_iter().chain([machine.clone()])));
+        text.extend(rows);
     }
     text
+}
+
+/// The fields of every cell of every comparison.
+fn rows(analysis: &Analysis) -> impl Iterator<Item = [String; HEADER.len()]> {
+    analysis.comparisons.iter().flat_map(move |comparison| {
+        let cells = comparison.cells.iter();
+        cells.map(move |cell| fields(analysis, comparison, cell))
+    })
 }
 
 fn fields(
@@ -203,8 +221,9 @@ fn word(value: &impl serde::Serialize) -> String {
     }
 }
 
-fn row(fields: [String; HEADER.len()]) -> String {
-    let mut line = fields.map(|field| quoted(&field)).join(",");
+fn row(fields: impl IntoIterator<Item = String>) -> String {
+    let fields = fields.into_iter().map(|field| quoted(&field));
+    let mut line = fields.collect::<Vec<_>>().join(",");
     line.push('\n');
     line
 }

@@ -20,6 +20,7 @@ pub mod json;
 pub mod kvtest;
 mod labels;
 mod lines;
+pub mod machines;
 pub mod markdown;
 mod matrix;
 mod method;

@@ -30,31 +30,35 @@ pub fn render(analysis: &Analysis) -> String {
     page.facts(analysis);
     page.settings(analysis);
     page.method(analysis);
-    page.text
+    page.finish()
 }
 
 /// The document as far as it is written.
 #[derive(Default)]
-struct Page {
+pub(crate) struct Page {
     text: String,
 }
 
 impl Page {
-    fn line(&mut self, line: &str) {
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    fn paragraph(&mut self, text: &str) {
+    pub(crate) fn paragraph(&mut self, text: &str) {
         self.line("");
         self.line(text);
     }
 
-    fn heading(&mut self, level: usize, title: &str) {
+    pub(crate) fn heading(&mut self, level: usize, title: &str) {
         self.paragraph(&format!("{} {}", "#".repeat(level), escape(title)));
     }
 
-    fn list(&mut self, items: impl IntoIterator<Item = String>) {
+    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = String>) {
         for (index, item) in items.into_iter().enumerate() {
             if index == 0 {
                 self.line("");
@@ -77,7 +81,7 @@ impl Page {
         }
     }
 
-    fn row(&mut self, fields: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, fields: impl IntoIterator<Item = String>) {
         let fields: Vec<String> = fields.into_iter().collect();
         self.line(&format!("| {} |", fields.join(" | ")));
     }
@@ -174,7 +178,7 @@ impl Page {
         }
     }
 
-    fn notes(&mut self, notes: &[String]) {
+    pub(crate) fn notes(&mut self, notes: &[String]) {
         for note in notes {
             self.paragraph(&format!("**{}**", escape(note)));
         }

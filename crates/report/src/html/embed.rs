@@ -27,7 +27,7 @@ pub(super) fn raw_result(text: &str) -> String {
     )
 }
 
-fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+pub(super) fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes)?;
     encoder.finish()

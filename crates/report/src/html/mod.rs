@@ -12,6 +12,7 @@ mod element;
 mod embed;
 mod growth;
 mod lines;
+pub(crate) mod machines;
 mod matrix;
 mod overview;
 mod plot;

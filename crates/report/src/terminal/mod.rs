@@ -5,6 +5,7 @@
 mod bars;
 pub(crate) mod canvas;
 mod chart;
+pub(crate) mod machines;
 mod matrix;
 mod sweep;
 pub(crate) mod table;

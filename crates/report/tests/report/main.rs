@@ -13,6 +13,7 @@ mod export;
 mod fixture;
 mod html;
 mod inserts;
+mod machines;
 mod markdown;
 mod matrix;
 mod measured;
