@@ -30,8 +30,9 @@ pub(crate) enum Verb {
     /// Find the size of values at which the order of two stores changes.
     #[command(after_help = crate::crossover::EXAMPLES)]
     Crossover(Box<crate::crossover::CrossoverOptions>),
-    /// Render a result again: verdicts on stdout, summary.md and report.html beside it.
-    Report(ReportOptions),
+    /// Render a result again, in any format, or one study from several machines together.
+    #[command(after_help = crate::report::EXAMPLES)]
+    Report(crate::report::ReportOptions),
     /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
     #[command(after_help = crate::compare::EXAMPLES)]
     Compare(crate::compare::CompareOptions),
@@ -148,17 +149,6 @@ pub(crate) struct MeasureOptions {
     /// Say what would be measured, and what that needs, and stop.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// How to print.
-    #[command(flatten)]
-    pub(crate) print: PrintOptions,
-}
-
-/// Options of `report`.
-#[derive(Debug, Args)]
-pub(crate) struct ReportOptions {
-    /// The directory of a result, or its result.jsonl.
-    #[arg(value_name = "RESULT")]
-    pub(crate) result: PathBuf,
     /// How to print.
     #[command(flatten)]
     pub(crate) print: PrintOptions,

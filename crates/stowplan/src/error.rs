@@ -60,6 +60,9 @@ pub(crate) enum CliError {
         /// Why.
         error: AnalysisError,
     },
+    /// Nothing can be made of a result's file.
+    #[error("{0}")]
+    Unreadable(String),
     /// Before measuring began.
     #[error(transparent)]
     Setup(Box<HarnessError>),

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use stowplan_report::MARK;
+use stowplan_report::{MARK, csv, json};
 
 /// Where a run's results go.
 #[derive(Debug)]
@@ -122,11 +122,14 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
     }
 }
 
-/// Whether a file has the mark of a report near its beginning.
+/// Whether a file has the mark of a report near its beginning, or begins as our tables and documents
+/// do.
 fn is_report(path: &Path) -> Result<bool, CliError> {
     let mut start = Vec::new();
     fs::File::open(path)
         .and_then(|file| file.take(256).read_to_end(&mut start))
         .map_err(CliError::io("read", path))?;
-    Ok(String::from_utf8_lossy(&start).contains(MARK))
+    let start = String::from_utf8_lossy(&start);
+    let starts = [csv::START, json::START];
+    Ok(start.contains(MARK) || starts.iter().any(|ours| start.starts_with(ours)))
 }

@@ -1,14 +1,97 @@
-//! `stowplan report`: what was found, from the record of a run.
+//! `stowplan report`: what was found, from the record of a run; and several runs of one study,
+//! from several machines, side by side.
 
-use crate::cli::{PrintOptions, ReportOptions};
+use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
 use crate::output::{Written, write_report};
 use crate::screen;
-use crate::screen::{print, warn};
+use crate::screen::{note, print, warn};
+use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-use stowplan_analysis::{Analysis, analyse};
-use stowplan_model::{Record, read_records};
-use stowplan_report::{html, json, markdown, terminal};
+use stowplan_analysis::{Analysis, AnalysisError, MachinesError, analyse, rebase};
+use stowplan_model::{Record, read_result};
+use stowplan_report::machines::Report;
+use stowplan_report::{bmf, csv, github_action, html, json, markdown, terminal};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  stowplan report stowplan-results/DIR
+                                      the verdicts, and report.html in DIR
+  stowplan report RESULT --baseline sql
+                                      ratios against the cell 'sql' instead
+  stowplan report RESULT --format csv > cells.csv
+  stowplan report RESULT --output latency.json --format bmf
+                                      for Bencher; others have formats, too
+  stowplan report results/*           one study on several machines: on how many
+                                      each finding holds, with a bar for each
+  stowplan report results/* --output machines.html
+
+How to run one study on many machines: docs/fleet.md.
+The formats: docs/report-formats.md.
+Versions, commits or settings against each other: stowplan compare.";
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    /// Directories of results, or their result.jsonl; several are of one study, from several
+    /// machines.
+    #[arg(value_name = "RESULT", required = true)]
+    pub(crate) results: Vec<PathBuf>,
+    /// Make this cell the baseline: its key (sql) in every comparison that has it, or in one
+    /// (read/sql).
+    #[arg(long, value_name = "CELL")]
+    pub(crate) baseline: Option<String>,
+    /// Write this format to stdout, or to --output, and nothing else.
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
+    pub(crate) format: Option<Format>,
+    /// Write to this file; without --format, its ending says which format.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// How to print.
+    #[command(flatten)]
+    pub(crate) print: PrintOptions,
+}
+
+/// What a report can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One self-contained page, to a file.
+    Html,
+    /// Markdown.
+    #[value(alias = "markdown")]
+    Md,
+    /// A row per cell.
+    Csv,
+    /// The whole analysis as one document.
+    Json,
+    /// Bencher Metric Format: times and ratios with their bounds.
+    Bmf,
+    /// What github-action-benchmark reads as customSmallerIsBetter.
+    GithubActionBenchmark,
+}
+
+impl Format {
+    /// The format that a file's name asks for.
+    fn of(path: &Path) -> Result<Self, CliError> {
+        let ending = path.extension().unwrap_or_default().to_string_lossy();
+        match ending.to_lowercase().as_str() {
+            "html" | "htm" => Ok(Self::Html),
+            "md" | "markdown" => Ok(Self::Md),
+            "csv" => Ok(Self::Csv),
+            "json" => Ok(Self::Json),
+            _ => Err(CliError::Usage(format!(
+                "--output {}: its name does not say which format; end it in .html, .md, .csv or \
+                 .json, or add --format",
+                path.display()
+            ))),
+        }
+    }
+
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
 
 /// A result as it was read.
 #[derive(Debug)]
@@ -29,24 +112,18 @@ pub(crate) struct Loaded {
 /// # Errors
 /// It cannot be read, or is no result that this version understands.
 pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
-    let path = if path.is_dir() {
-        path.join("result.jsonl")
-    } else {
-        path.to_owned()
-    };
+    let path = file_of(path)?;
     let bytes = std::fs::read(&path).map_err(CliError::io("read result", &path))?;
+    let (records, problems) = read_result(&bytes);
     let raw = String::from_utf8_lossy(&bytes).into_owned();
-    let (records, problems) = read_records(&raw);
-    for problem in problems {
-        warn(&format!(
-            "{}: {problem}; the line is left out",
-            path.display()
-        ));
-    }
-    let analysis = analyse(&records, None).map_err(|error| CliError::Analysis {
-        path: path.clone(),
-        error,
+    let analysis = analyse(&records, None).map_err(|error| match error {
+        AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &raw, &problems)),
+        error => CliError::Analysis {
+            path: path.clone(),
+            error,
+        },
     })?;
+    warn_of(&path, &problems);
     Ok(Loaded {
         path,
         raw,
@@ -55,41 +132,342 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
     })
 }
 
-/// Renders a result again.
+/// The `result.jsonl` that is meant.
+fn file_of(path: &Path) -> Result<PathBuf, CliError> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let file = path.join("result.jsonl");
+    if file.exists() {
+        return Ok(file);
+    }
+    let entries = std::fs::read_dir(path).map_err(CliError::io("read directory", path))?;
+    let below = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join("result.jsonl").is_file())
+        .count();
+    let next = match below {
+        0 => "give the directory of a run, or its result.jsonl".to_owned(),
+        1 => format!("a directory in it has one: give {}/*", path.display()),
+        _ => format!(
+            "{below} directories in it have one: give one of them, or {}/* for several machines",
+            path.display()
+        ),
+    };
+    Err(CliError::Usage(format!(
+        "{} has no result.jsonl; {next}",
+        path.display()
+    )))
+}
+
+/// Why nothing can be made of a file without a header, in a line.
+fn no_header(path: &Path, raw: &str, problems: &[String]) -> String {
+    let first = problems
+        .iter()
+        .find(|problem| problem.starts_with("line 1: "));
+    let begun = raw.trim_start().starts_with("{\"type\":\"run\"");
+    let why = match first {
+        _ if raw.trim().is_empty() => {
+            "it is empty, because the run ended before it recorded anything; run the study again"
+                .to_owned()
+        }
+        _ if begun && !raw.contains('\n') => {
+            "it was cut off within its first line, which says what was planned and where; run the \
+             study again"
+                .to_owned()
+        }
+        Some(problem) if raw.contains("\"type\":") => format!(
+            "{problem}; that line says what was planned and where, and nothing can be made of the \
+             others without it; run the study again"
+        ),
+        _ => "is it one of stowplan? Give the directory of a run, or its result.jsonl".to_owned(),
+    };
+    format!(
+        "{}: there is no header of a run in it: {why}",
+        path.display()
+    )
+}
+
+/// Names the lines that are left out; of many, some.
+fn warn_of(path: &Path, problems: &[String]) {
+    const NAMED: usize = 5;
+    for problem in problems.iter().take(NAMED) {
+        warn(&format!(
+            "{}: {problem}; the line is left out",
+            path.display()
+        ));
+    }
+    if problems.len() > NAMED {
+        let more = problems.len() - NAMED;
+        let lines = if more == 1 { "line is" } else { "lines are" };
+        warn(&format!("{}: {more} more {lines} left out", path.display()));
+    }
+}
+
+/// Makes another cell the baseline of a result.
+fn with_baseline(mut loaded: Loaded, baseline: Option<&String>) -> Result<Loaded, CliError> {
+    let Some(baseline) = baseline else {
+        return Ok(loaded);
+    };
+    rebase(&mut loaded.records, baseline).map_err(|error| {
+        CliError::Usage(format!("--baseline, {}: {error}", loaded.path.display()))
+    })?;
+    loaded.analysis = analyse(&loaded.records, None).map_err(|error| CliError::Analysis {
+        path: loaded.path.clone(),
+        error,
+    })?;
+    Ok(loaded)
+}
+
+/// Renders a result again, or several together.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
-    show(&options.result, &options.print)?;
+    let format = match (options.format, &options.output) {
+        (Some(format), _) => Some(format),
+        (None, _) if options.print.json => Some(Format::Json),
+        (None, Some(path)) => Some(Format::of(path)?),
+        (None, None) => None,
+    };
+    match options.results.as_slice() {
+        [one] => single(one, options, format),
+        several => together(several, options, format),
+    }
+}
+
+fn single(path: &Path, options: &ReportOptions, format: Option<Format>) -> Result<Exit, CliError> {
+    let loaded = with_baseline(load(path)?, options.baseline.as_ref())?;
+    let Some(format) = format else {
+        if options.baseline.is_none() {
+            present(&loaded, &options.print);
+        } else {
+            print_text(&loaded.analysis, &options.print);
+            note(
+                "the files beside the result keep its own baseline; --output FILE.html writes this one",
+            );
+        }
+        return Ok(Exit::Done);
+    };
+    let analysis = &loaded.analysis;
+    let text = match format {
+        Format::Html => html::render(analysis, &loaded.raw),
+        Format::Md => markdown::render(analysis),
+        Format::Csv => csv::render(analysis),
+        Format::Json => as_text(json::render(analysis))?,
+        Format::Bmf => as_text(bmf::render(analysis))?,
+        Format::GithubActionBenchmark => as_text(github_action::render(analysis))?,
+    };
+    match &options.output {
+        Some(path) => deliver(path, &text, format)?,
+        None if format == Format::Html => {
+            let page = loaded.path.with_file_name("report.html");
+            if options.baseline.is_some() {
+                return Err(CliError::Usage(format!(
+                    "{} keeps the planned baseline; name another page with --output FILE.html",
+                    page.display()
+                )));
+            }
+            deliver(&page, &text, format)?;
+            print(&format!("The report: {}\n", page.display()));
+        }
+        None => print(&text),
+    }
     Ok(Exit::Done)
+}
+
+/// Several results of one study. One that cannot be read is left out, and the exit code says so.
+fn together(
+    paths: &[PathBuf],
+    options: &ReportOptions,
+    format: Option<Format>,
+) -> Result<Exit, CliError> {
+    if let Some(format @ (Format::Bmf | Format::GithubActionBenchmark)) = format {
+        return Err(CliError::Usage(format!(
+            "--format {} is of one result: to its reader every machine is a series of its own; \
+             call it once for each of the {} results",
+            format.name(),
+            paths.len()
+        )));
+    }
+    let mut loaded = Vec::new();
+    let mut left_out = 0;
+    for path in paths {
+        match load(path) {
+            Ok(result) => loaded.push(with_baseline(result, options.baseline.as_ref())?),
+            Err(error @ (CliError::Unreadable(_) | CliError::Analysis { .. })) => {
+                warn(&format!("{error}; this result is left out"));
+                left_out += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if loaded.len() < 2 {
+        return Err(CliError::Usage(format!(
+            "of {} results only {} can be read, which is not enough to set side by side",
+            paths.len(),
+            loaded.len()
+        )));
+    }
+    let analyses: Vec<&Analysis> = loaded.iter().map(|loaded| &loaded.analysis).collect();
+    let report = Report::of(&analyses).map_err(|error| not_together(&error, &loaded))?;
+    write_together(&report, &loaded, options, format)?;
+    Ok(if left_out > 0 {
+        Exit::Failed
+    } else {
+        Exit::Done
+    })
+}
+
+fn write_together(
+    report: &Report<'_>,
+    loaded: &[Loaded],
+    options: &ReportOptions,
+    format: Option<Format>,
+) -> Result<(), CliError> {
+    let page = || {
+        let raw: Vec<&str> = loaded.iter().map(|loaded| loaded.raw.as_str()).collect();
+        report.html(&raw)
+    };
+    let text = match format {
+        None => {
+            let screen = screen::options(options.print.verbose);
+            print(&if options.print.quiet {
+                report.brief(&screen)
+            } else {
+                report.terminal(&screen)
+            });
+            if let Ok(path) = page_of_machines(report.study())
+                && keep(&path, &page())
+            {
+                print(&format!("\nThe report: {}\n", path.display()));
+            }
+            return Ok(());
+        }
+        Some(Format::Md) => report.markdown(),
+        Some(Format::Csv) => report.csv(),
+        Some(Format::Json) => as_text(report.json())?,
+        Some(Format::Html | Format::Bmf | Format::GithubActionBenchmark) => page(),
+    };
+    let format = format.unwrap_or(Format::Html);
+    match &options.output {
+        Some(path) => deliver(path, &text, format)?,
+        None if format == Format::Html => {
+            let path = page_of_machines(report.study())?;
+            deliver(&path, &text, format)?;
+            print(&format!("The report: {}\n", path.display()));
+        }
+        None => print(&text),
+    }
+    Ok(())
+}
+
+/// Where the page of several results is written unless told: it belongs to none of them.
+fn page_of_machines(study: &str) -> Result<PathBuf, CliError> {
+    let directory = Path::new("stowplan-results");
+    std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    let study: String = study.chars().map(plain).collect();
+    Ok(directory.join(format!("machines-{study}.html")))
+}
+
+/// Why results are not set side by side, with their paths.
+fn not_together(error: &MachinesError, loaded: &[Loaded]) -> CliError {
+    let name = |place: &usize| match loaded.get(*place) {
+        Some(loaded) => loaded.path.display().to_string(),
+        None => format!("result {}", place + 1),
+    };
+    CliError::Usage(match error {
+        MachinesError::SeveralStudies(studies) => {
+            let texts = studies.iter().map(|(study, places)| {
+                let places: Vec<String> = places.iter().map(name).collect();
+                format!("{study} ({})", places.join(", "))
+            });
+            format!(
+                "these results are not of one study at one scale: {}; give those of one",
+                texts.collect::<Vec<_>>().join("; ")
+            )
+        }
+        MachinesError::Twice(first, second) => format!(
+            "{} and {} are of the same run; give it once",
+            name(first),
+            name(second)
+        ),
+        MachinesError::TooFew => error.to_string(),
+    })
 }
 
 /// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
 /// a warning: what was asked for has been printed by then.
 pub(crate) fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
+    let loaded = load(result)?;
+    present(&loaded, options);
+    Ok(loaded.analysis)
+}
+
+fn present(loaded: &Loaded, options: &PrintOptions) {
     let Loaded {
         path,
         raw,
         analysis,
         ..
-    } = load(result)?;
-    if options.json {
-        print(&json::render(&analysis).map_err(|error| CliError::Usage(error.to_string()))?);
-    } else {
-        let screen = screen::options(options.verbose);
-        print(&if options.quiet {
-            terminal::brief(&analysis, &screen)
-        } else {
-            terminal::render(&analysis, &screen)
-        });
-    }
+    } = loaded;
+    print_text(analysis, options);
     let page = path.with_file_name("report.html");
     keep(
         &path.with_file_name("summary.md"),
-        &markdown::render(&analysis),
+        &markdown::render(analysis),
     );
-    let written = keep(&page, &html::render(&analysis, &raw));
+    let written = keep(&page, &html::render(analysis, raw));
     if written && !options.json {
         print(&format!("\nThe report: {}\n", page.display()));
     }
-    Ok(analysis)
+}
+
+fn print_text(analysis: &Analysis, options: &PrintOptions) {
+    if options.json {
+        // It cannot fail: every key is a text.
+        print(&json::render(analysis).unwrap_or_default());
+        return;
+    }
+    let screen = screen::options(options.verbose);
+    print(&if options.quiet {
+        terminal::brief(analysis, &screen)
+    } else {
+        terminal::render(analysis, &screen)
+    });
+}
+
+fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<String, CliError> {
+    text.map_err(|error| CliError::Usage(error.to_string()))
+}
+
+/// Writes what was asked for to the file that was named.
+fn deliver(path: &Path, text: &str, format: Format) -> Result<(), CliError> {
+    if path.is_dir() {
+        return Err(CliError::Usage(format!(
+            "--output {} is a directory; name a file in it",
+            path.display()
+        )));
+    }
+    match write_report(path, text)? {
+        Written::Yes => Ok(()),
+        Written::NotOurs if matches!(format, Format::Bmf | Format::GithubActionBenchmark) => {
+            Err(CliError::Usage(format!(
+                "{} exists, and nothing in a file of the format {} tells who wrote it; remove it \
+                 first, or redirect stdout to it",
+                path.display(),
+                format.name()
+            )))
+        }
+        Written::NotOurs => Err(CliError::Usage(format!(
+            "{} exists, and stowplan did not write it; choose another name, or move it away",
+            path.display()
+        ))),
+    }
 }
 
 /// Writes a report beside the result; warns and returns false if that is not possible.

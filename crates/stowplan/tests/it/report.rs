@@ -1,6 +1,8 @@
-//! A result is shown again, and files of others beside it are left alone.
+//! A result is shown again, in every format and against any baseline; several results together; and
+//! files of others are left alone.
 
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, Finished, entries};
+use serde_json::Value;
 
 const MINE: &str = "# My notes\n\nYears of work.\n";
 
@@ -91,4 +93,258 @@ fn where_nothing_can_be_written_the_analysis_is_still_printed() {
     assert_eq!(warnings.len(), 2, "{stderr}");
     assert!(!stderr.contains(".tmp"), "{stderr}");
     assert!(warnings[0].contains("summary.md") && warnings[1].contains("report.html"));
+}
+
+/// The same result as another machine would have made it.
+fn as_if_from(bench: &Bench, host: &str) {
+    let raw = text(bench, "out/result.jsonl");
+    let (header, rest) = raw.split_once('\n').unwrap();
+    let mut header: Value = serde_json::from_str(header).unwrap();
+    header["environment"]["host"] = host.into();
+    std::fs::create_dir(bench.path(host)).unwrap();
+    bench.write(
+        &format!("{host}/result.jsonl"),
+        &format!("{header}\n{rest}"),
+    );
+}
+
+fn json(finished: &Finished) -> Value {
+    finished.exits(0);
+    assert_eq!(finished.stderr(), "");
+    serde_json::from_str(&finished.stdout()).unwrap()
+}
+
+/// Rows of fields; a quoted one may hold commas, quotes and line feeds.
+fn csv(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
+    let mut quoted = false;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                field.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut field)),
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut field));
+                rows.push(std::mem::take(&mut row));
+            }
+            other => field.push(other),
+        }
+    }
+    assert!(!quoted && field.is_empty() && row.is_empty(), "cut short");
+    rows
+}
+
+#[test]
+fn every_format_parses_whatever_else_is_asked_for() {
+    let bench = measured();
+    std::fs::remove_file(bench.path("out/report.html")).unwrap();
+    std::fs::remove_file(bench.path("out/summary.md")).unwrap();
+    for option in ["--quiet", "--verbose", "--color=always", "--baseline=sql"] {
+        let format = |name: &str| bench.run(&["report", "out", "--format", name, option]);
+        let document = json(&format("json"));
+        assert_eq!(
+            (&document["tool"], &document["schema"]),
+            (&"stowplan".into(), &1.into())
+        );
+        assert_eq!(
+            json(&bench.run(&["report", "out", "--json", option])),
+            document
+        );
+        let bmf = json(&format("bmf"));
+        let names: Vec<&String> = bmf.as_object().unwrap().keys().collect();
+        assert_eq!(
+            names,
+            ["small/read/dir", "small/read/floor", "small/read/sql"]
+        );
+        for measures in bmf.as_object().unwrap().values() {
+            let latency = &measures["latency"];
+            let figure = |name: &str| latency[name].as_f64().unwrap();
+            assert!(figure("lower_value") <= figure("value"));
+            assert!(figure("value") <= figure("upper_value") && figure("value") > 1.0);
+        }
+        let entries = json(&format("github-action-benchmark"));
+        let entries = entries.as_array().unwrap();
+        assert_eq!(entries.len(), 3);
+        for entry in entries {
+            assert_eq!(entry["unit"], "ns");
+            let latency = &bmf[entry["name"].as_str().unwrap()]["latency"];
+            assert_eq!(entry["value"], latency["value"]);
+        }
+        let table = format("csv");
+        table.exits(0);
+        let rows = csv(&table.stdout());
+        assert_eq!(rows.len(), 5, "a header, three cells and the control");
+        assert!(rows.iter().all(|row| row.len() == rows[0].len()));
+        let markdown = format("md");
+        markdown
+            .exits(0)
+            .prints("<!-- stowplan report -->")
+            .prints("## Findings");
+    }
+    assert_eq!(
+        entries(&bench.path("out")),
+        ["result.jsonl"],
+        "nothing but stdout"
+    );
+}
+
+#[test]
+fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
+    let bench = measured();
+    for name in ["a.html", "a.md", "a.csv", "a.json"] {
+        for _ in 0..2 {
+            let written = bench.run(&["report", "out", "--output", name]);
+            written.exits(0);
+            assert_eq!((written.stdout(), written.stderr()), Default::default());
+        }
+        assert!(text(&bench, name).contains("SQLite"), "{name}");
+        bench.write(name, MINE);
+        let refused = bench.run(&["report", "out", "--output", name]);
+        refused.refuses(&format!("{name} exists, and stowplan did not write it"));
+        assert_eq!(text(&bench, name), MINE);
+    }
+    bench
+        .run(&["report", "out", "--output", "b.json", "--format", "bmf"])
+        .exits(0);
+    let again = bench.run(&["report", "out", "--output", "b.json", "--format", "bmf"]);
+    again.refuses("remove it first, or redirect stdout to it");
+    let unclear = bench.run(&["report", "out", "--output", "report.txt"]);
+    unclear.refuses("its name does not say which format");
+    let directory = bench.run(&["report", "out", "--output", "out", "--format", "md"]);
+    directory.refuses("--output out is a directory");
+    let both = bench.run(&["report", "out", "--json", "--format", "csv"]);
+    both.exits(2);
+}
+
+#[test]
+fn any_cell_can_be_the_baseline_and_the_files_beside_the_result_keep_theirs() {
+    let bench = measured();
+    let before = text(&bench, "out/report.html");
+    let planned = json(&bench.run(&["report", "out", "--json"]));
+    let other = json(&bench.run(&["report", "out", "--json", "--baseline", "sql"]));
+    let ratio = |document: &Value, cell: &str| {
+        let contrasts = document["comparisons"][0]["contrasts"].as_array().unwrap();
+        let mut contrasts = contrasts.iter();
+        let contrast = contrasts.find(|contrast| contrast["cell"] == cell).unwrap();
+        contrast["estimate"]["ratio"].as_f64().unwrap()
+    };
+    let (there, back) = (ratio(&planned, "read/sql"), ratio(&other, "read/dir"));
+    assert!((there * back - 1.0).abs() < 1e-9, "{there} {back}");
+    assert_eq!(
+        planned["comparisons"][0]["control"],
+        other["comparisons"][0]["control"]
+    );
+    let shown = bench.run(&["report", "out", "--baseline", "read/sql"]);
+    shown
+        .exits(0)
+        .prints("The baseline was chosen after the run: read/sql instead of dir");
+    assert!(
+        shown.stderr().contains("keep its own baseline"),
+        "{}",
+        shown.stderr()
+    );
+    assert_eq!(text(&bench, "out/report.html"), before);
+    let page = bench.run(&["report", "out", "--baseline", "sql", "--output", "sql.html"]);
+    page.exits(0);
+    assert!(text(&bench, "sql.html").contains("instead of dir"));
+    let slip = bench.run(&["report", "out", "--baseline", "sqll"]);
+    slip.refuses("no cell is called 'sqll' (there are dir, floor, sql); did you mean 'sql'?");
+    let floor = bench.run(&["report", "out", "--baseline", "floor"]);
+    floor.refuses("'floor' is a floor");
+}
+
+#[test]
+fn several_results_are_set_side_by_side_in_every_format() {
+    let bench = measured();
+    as_if_from(&bench, "attic");
+    as_if_from(&bench, "lab");
+    let three = ["report", "out", "attic", "lab/result.jsonl"];
+    let run = |more: &[&str]| bench.run(&[&three, more].concat());
+    let shown = run(&[]);
+    shown
+        .exits(0)
+        .prints("3 machines, scale seed")
+        .prints("On all 3 machines SQLite is");
+    shown.prints("The report: stowplan-results/machines-small.html");
+    assert_eq!(shown.stderr(), "");
+    for line in shown.stdout().lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    let page = text(&bench, "stowplan-results/machines-small.html");
+    assert_eq!(page.matches("-result.jsonl.gz\" href=\"data:").count(), 3);
+    let document = json(&run(&["--json"]));
+    assert_eq!(document["document"], "machines");
+    assert_eq!(document["machines"].as_array().unwrap().len(), 3);
+    let rows = csv(&run(&["--format", "csv"]).stdout());
+    assert_eq!(rows.len(), 1 + 3 * 4);
+    assert_eq!(rows[0].last().unwrap(), "machine");
+    assert_eq!(rows.last().unwrap().last().unwrap(), "lab");
+    run(&["--format", "md"])
+        .exits(0)
+        .prints("| machine | CPU |");
+    run(&["--output", "all.html"]).exits(0);
+    assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
+    let quiet = run(&["--quiet", "--baseline", "sql"]);
+    quiet.exits(0).prints("On all 3 machines files is");
+    run(&["--format", "bmf"]).refuses("call it once for each of the 3 results");
+    assert_eq!(entries(&bench.path("attic")), ["result.jsonl"]);
+}
+
+#[test]
+fn results_that_do_not_belong_together_are_refused_by_name() {
+    let bench = measured();
+    bench
+        .run(&["report", "out", "out"])
+        .refuses("are of the same run; give it once");
+    let other = text(&bench, "small.toml").replace("name = \"small\"", "name = \"other\"");
+    bench.write("other.toml", &other);
+    let arguments = "study other.toml --output there --rounds 10 --only read --quiet";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    bench.run(&arguments).exits(0);
+    let refused = bench.run(&["report", "out", "there"]);
+    refused.refuses(
+        "not of one study at one scale: small at scale seed (out/result.jsonl); other at scale \
+         seed (there/result.jsonl)",
+    );
+}
+
+#[test]
+fn a_result_that_cannot_be_read_says_why_and_others_are_shown_without_it() {
+    let bench = measured();
+    let raw = text(&bench, "out/result.jsonl");
+    as_if_from(&bench, "attic");
+    std::fs::create_dir_all(bench.path("bad")).unwrap();
+    bench
+        .run(&["report", "bad"])
+        .refuses("bad has no result.jsonl; give the directory of a run");
+    bench
+        .run(&["report", "."])
+        .refuses("2 directories in it have one");
+    bench
+        .run(&["report", "nowhere"])
+        .refuses("cannot read result nowhere");
+    let newer = raw.replacen("\"schema\":1", "\"schema\":99", 1);
+    for (damaged, why) in [
+        ("", "it is empty"),
+        (&raw[..200], "it was cut off within its first line"),
+        (&raw[20..], "line 1: "),
+        ("Dear diary,\nnothing.\n", "is it one of stowplan?"),
+        (newer.as_str(), "use a newer stowplan"),
+    ] {
+        bench.write("bad/result.jsonl", damaged);
+        bench.run(&["report", "bad"]).refuses(why);
+        let together = bench.run(&["report", "out", "bad", "attic", "--quiet"]);
+        together.exits(1).prints("2 machines");
+        let said = together.stderr();
+        assert!(
+            said.contains(why) && said.contains("this result is left out"),
+            "{said}"
+        );
+        let alone = bench.run(&["report", "out", "bad"]);
+        alone.refuses("of 2 results only 1 can be read");
+    }
 }
