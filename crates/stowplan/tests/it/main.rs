@@ -11,6 +11,7 @@ mod compare;
 mod crossover;
 mod doctor;
 mod ending;
+mod fleet;
 mod help;
 mod input;
 mod kvtest;
