@@ -11,7 +11,8 @@ use stowplan_model::{CacheState, Durability};
 /// Measures, on your own machine, where data should live: in SQLite (and with which settings),
 /// in plain files, or in another store.
 #[derive(Debug, Parser)]
-#[command(name = "stowplan", version, about, after_help = examples::ALL, max_term_width = 80)]
+#[command(name = "stowplan", version, about, after_help = examples::ALL, max_term_width = 80,
+    subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -20,14 +20,14 @@ use stowplan_stores::registry;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  stowplan crossover                    SQLite or a file each, read, values of 1 KiB to 1 MiB
+  stowplan crossover                  SQLite or a file each, 1 KiB to 1 MiB
   stowplan crossover sqlite files --page-size 4096 --page-size 16384
-                                        the same, with two page sizes of the database
+                                      the same, with two sizes of pages
   stowplan crossover sqlite:api=blob,mmap=1GiB files:layout=tree --to 8MiB
-                                        any two stores, any range
+                                      any two stores, any range
   stowplan crossover sqlite:journal=off,synchronous=off files:write=in-place \\
       --operation overwrite --budget 5m
-                                        overwrites, with equal promises
+                                      overwrites, with equal promises
 
 What is found is a zone, not a number: docs/method.md, \"Crossover\".";
 

@@ -5,7 +5,7 @@
 pub(crate) const ALL: &str = "\
 Examples:
   stowplan doctor                     is this machine fit for measuring?
-  stowplan study fasterthanfs         blobs in SQLite or one file each, 3 minutes
+  stowplan study fasterthanfs         SQLite or one file each, 3 minutes
   stowplan study fasterthanfs --scale quick
                                       a first answer in less than a minute
   stowplan crossover                  from which size on are files faster?
@@ -88,7 +88,8 @@ Examples:
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:
-  stowplan completions bash > ~/.local/share/bash-completion/completions/stowplan
+  stowplan completions bash > ~/.stowplan.bash
+                                      and 'source ~/.stowplan.bash' in .bashrc
   stowplan completions zsh > ~/.zfunc/_stowplan
                                       with ~/.zfunc in fpath, before compinit
   stowplan completions fish > ~/.config/fish/completions/stowplan.fish";

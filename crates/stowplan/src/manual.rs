@@ -266,6 +266,17 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_an_example_is_broken_in_a_terminal() {
+        let root = command();
+        for command in std::iter::once(&root).chain(verbs(&root)) {
+            let text = command.get_after_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", command.get_name());
+            }
+        }
+    }
+
+    #[test]
     fn lines_of_text_are_no_requests() {
         assert_eq!(escaped(".x 'y' \\ --z"), "\\&.x \\(aqy\\(aq \\e \\-\\-z");
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 /// The verbs that `--help` lists.
 pub(crate) fn verbs() -> Vec<String> {
     let text = Bench::new().run(&["--help"]).stdout();
-    let commands = text.split("Commands:\n").nth(1).unwrap();
+    let commands = text.split("Verbs:\n").nth(1).unwrap();
     commands
         .lines()
         .take_while(|line| !line.is_empty())
@@ -152,7 +152,7 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
 fn without_a_verb_help_goes_to_stderr_because_nothing_was_done() {
     let run = Bench::new().run(&[]);
     assert_eq!(run.exits(2).stdout(), "");
-    assert!(run.stderr().contains("Commands:"), "{}", run.stderr());
+    assert!(run.stderr().contains("Verbs:"), "{}", run.stderr());
 }
 
 #[test]
