@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Once;
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{
-    Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance, sync_calls,
+    Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance,
 };
 
 const NAME: &str = "mdbx";

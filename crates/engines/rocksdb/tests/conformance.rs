@@ -10,7 +10,6 @@ use std::sync::Once;
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{
     Access, Buffer, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance,
-    sync_calls,
 };
 
 const NAME: &str = "rocksdb";
