@@ -163,7 +163,9 @@ fn replace(path: &Path, text: &str) -> Result<(), CliError> {
 /// The page of stowplan itself or of a verb. Texts whose layout says something keep it, which is
 /// why not all of it is left to clap.
 fn page(command: &Command) -> io::Result<String> {
-    let man = Man::new(command.clone());
+    let man = Man::new(command.clone())
+        .source(concat!("stowplan ", env!("CARGO_PKG_VERSION")))
+        .manual("Stowplan");
     let mut page = format!("{MARK}\n").into_bytes();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -193,14 +195,12 @@ fn page(command: &Command) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
-const EXIT_STATUS: &str = "\
-  0     done
+const EXIT_STATUS: &str = "  0     done
   1     a cell failed, a regression or a problem was found
   2     what was typed or given makes no sense
   130   interrupted, with everything measured so far saved";
 
-const ENVIRONMENT: &str = "\
-  NO_COLOR                  if it is set, there is no colour
+const ENVIRONMENT: &str = "  NO_COLOR                  if it is set, there is no colour
   LC_ALL, LC_CTYPE, LANG    without UTF-8 everything printed is ASCII";
 
 /// A section of a page: paragraphs are filled, except those with an indented line.

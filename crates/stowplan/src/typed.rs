@@ -93,8 +93,17 @@ fn reason(error: &clap::Error) -> String {
         }
         "number too large to fit in target type" => "it is too large".to_owned(),
         "number too small to fit in target type" => "it is too small".to_owned(),
-        _ => reason,
+        _ => match range(&reason) {
+            Some((low, high)) => format!("it must be from {low} to {high}"),
+            None => reason,
+        },
     }
+}
+
+/// The ends of `900 is not in 1..=64`.
+fn range(reason: &str) -> Option<(&str, &str)> {
+    let (_, range) = reason.split_once(" is not in ")?;
+    range.split_once("..=")
 }
 
 /// What clap itself says first.

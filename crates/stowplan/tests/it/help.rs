@@ -135,6 +135,10 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ("report", "'stowplan report' needs RESULT"),
         ("init", "'stowplan init' needs DB"),
         ("export x.db", "'stowplan export' needs DIR"),
+        (
+            "export x.db d --threads 900",
+            "--threads 900: it must be from 1 to 64",
+        ),
         ("init x.db --cuont 5", "did you mean '--count'?"),
         ("run x.db --jmode wall", "did you mean 'wal'?"),
     ] {
@@ -181,6 +185,7 @@ fn a_page_keeps_the_layout_of_examples_and_tables() {
     let bench = Bench::new();
     let page = bench.run(&["man", "kvtest"]).exits(0).stdout();
     assert!(page.contains("\n.nf\n  stowplan init test1.db"), "{page}");
+    assert!(page.contains("\n  0     done\n  1     a cell"), "{page}");
     let page = bench.run(&["man"]).exits(0).stdout();
     assert!(page.contains("stowplan\\-study(1)"), "{page}");
     let Ok(groff) = Command::new("groff").arg("--version").output() else {
