@@ -258,13 +258,13 @@ fn beside(cell: &CellChange, decides: Decides) -> String {
     match verdict {
         _ if decides == Decides::Ratio => String::new(),
         same if same == cell.time_verdict => {
-            format!(" Its ratio to the baseline changed alike, by {factor}.")
+            format!(" Its ratio to the baseline changed alike, by the factor {factor}.")
         }
         ChangeVerdict::NoChange | ChangeVerdict::Unresolved => format!(
             " Its ratio to the baseline does not show that ({shown}): the cause may be something \
              that both share, such as the machine."
         ),
-        _ => format!(" Its ratio to the baseline changed by {shown}."),
+        _ => format!(" Its ratio to the baseline changed by the factor {shown}."),
     }
 }
 
@@ -335,7 +335,7 @@ fn widening(changes: &Changes) -> Option<String> {
     let drift = match (changes.same_machine, changes.drift_assumed) {
         (false, _) => ".".to_owned(),
         (true, false) => format!(
-            ", and those of times by what the floors may have shifted between the sessions (up to \
+            ", and on one side by what the floors shifted between the sessions (times: up to \
              {drift})."
         ),
         (true, true) => format!(
