@@ -8,9 +8,11 @@ mod event;
 mod instances;
 mod log;
 mod machine;
+mod resumption;
 mod spoiled;
 
 pub use event::{Event, Observer};
+pub use resumption::Resumption;
 
 use crate::HarnessError;
 use crate::environment;
@@ -22,15 +24,17 @@ use crate::worker_process::WorkerCommand;
 pub(crate) use blocks::{BlockSize, Blocks, Place, Spot, filling};
 use instances::Instances;
 use log::ResultLog;
+use resumption::{Earlier, baseline_failed, pairs, without};
 pub(crate) use spoiled::{Spoiled, spoiled};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use stowplan_analysis::{LOOKS, StoppingRule, undecided};
+use stowplan_analysis::{Interim, LOOKS, RatioEstimate, StoppingRule, interim};
 use stowplan_model::{
-    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, Contrast, EffectiveSettings,
-    Extension, Measurement, PayloadSource, Plan, Record, Role, RunEnd, RunHeader, RunOutcome,
-    SCHEMA_VERSION, Settings, Warning, WarningKind, Workload,
+    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, EffectiveSettings, Environment,
+    Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
+    RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -39,10 +43,10 @@ const LATENCY_ROUNDS: u32 = 3;
 /// How a plan is run.
 #[derive(Debug)]
 pub struct RunOptions {
-    /// The file of the result; it must not exist.
+    /// The file of the result; for a new run it must not exist.
     pub result: PathBuf,
     /// The work directory: made by [`crate::disk::create_work_directory`], on the file system under
-    /// test.
+    /// test. Nothing is in it yet.
     pub work: PathBuf,
     /// Seed of all orders and sequences.
     pub seed: u64,
@@ -96,18 +100,20 @@ pub fn run(
     observer: &mut dyn Observer,
     steer: &mut dyn Steer,
 ) -> Result<RunEnd, HarnessError> {
-    let mut runner = Runner::start(plan, options, observer)?;
-    let outcome = match runner.measure_everything(steer) {
-        Ok(outcome) => outcome,
-        Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
-        Err(error) => return Err(error),
-    };
-    let end = RunEnd {
-        outcome,
-        seconds: runner.started.elapsed().as_secs_f64(),
-    };
-    runner.log.append(&Record::End(end.clone()))?;
-    Ok(end)
+    Runner::start(plan, options, observer)?.finished(steer)
+}
+
+/// Goes on with a run that was broken off. Seed and rule of `options` must be those of the run.
+///
+/// # Errors
+/// As [`run`].
+pub fn resume(
+    resumption: Resumption,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    steer: &mut dyn Steer,
+) -> Result<RunEnd, HarnessError> {
+    Runner::go_on(resumption, options, observer)?.finished(steer)
 }
 
 struct Runner<'a> {
@@ -122,6 +128,9 @@ struct Runner<'a> {
     failed: BTreeSet<CellId>,
     verified: BTreeSet<String>,
     effective_seen: BTreeSet<CellId>,
+    /// What earlier sessions of this run measured.
+    earlier: Earlier,
+    /// When this session began.
     started: Instant,
 }
 
@@ -138,52 +147,107 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
-        let started = Instant::now();
         let environment = machine::examine(plan, &options.work);
-        let warnings = environment::warnings(&environment, &machine::load_of(plan, &environment));
-        let mut log = ResultLog::create(&options.result)?;
-        log.append(&Record::Run(RunHeader {
+        let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
-            started: jiff::Zoned::now()
-                .strftime("%Y-%m-%dT%H:%M:%S%:z")
-                .to_string(),
+            started: now(),
             seed: options.seed,
             plan: plan.clone(),
-            environment,
+            environment: environment.clone(),
             equivalence: options.rule.equivalence,
             max_rounds: options.rule.max_rounds,
             precision: options.rule.precision,
-        }))?;
-        let mut runner = Self {
-            plan: plan.clone(),
+        });
+        let log = ResultLog::create(&options.result)?;
+        let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
+        runner.log.append(&header)?;
+        runner.begin(session(options, None, 0), &environment)?;
+        Ok(runner)
+    }
+
+    fn go_on(
+        resumption: Resumption,
+        options: &'a RunOptions,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, HarnessError> {
+        let plan = resumption.plan().clone();
+        let environment = machine::examine(&plan, &options.work);
+        let Resumption {
+            mut log,
+            bytes,
+            earlier,
+            ..
+        } = resumption;
+        let removed_bytes = log.repair(&bytes)?;
+        drop(bytes);
+        let mut runner = Self::new(plan, options, observer, log, earlier);
+        let session = session(options, Some(environment.clone()), removed_bytes);
+        runner.begin(session, &environment)?;
+        Ok(runner)
+    }
+
+    fn new(
+        plan: Plan,
+        options: &'a RunOptions,
+        observer: &'a mut dyn Observer,
+        log: ResultLog,
+        mut earlier: Earlier,
+    ) -> Self {
+        let weighed = std::mem::take(&mut earlier.weighed);
+        Self {
+            plan,
             expected: 0,
             options,
             observer,
             log,
             blocks: Blocks::new(&options.workers, &options.interrupt, &options.work),
-            instances: Instances::new(&options.work),
-            failed: BTreeSet::new(),
+            instances: Instances::new(&options.work).with_footprints_of(weighed),
+            failed: earlier.failed.clone(),
             verified: BTreeSet::new(),
-            effective_seen: BTreeSet::new(),
-            started,
-        };
-        for warning in warnings {
-            runner.warn(warning)?;
+            effective_seen: std::mem::take(&mut earlier.effective),
+            earlier,
+            started: Instant::now(),
         }
-        Ok(runner)
+    }
+
+    /// Records that a session begins, and what about the machine spoils it.
+    fn begin(&mut self, session: Session, environment: &Environment) -> Result<(), HarnessError> {
+        self.log.append(&Record::Session(session))?;
+        let load = machine::load_of(&self.plan, environment);
+        let warnings = environment::warnings(environment, &load);
+        warnings
+            .into_iter()
+            .try_for_each(|warning| self.warn(warning))
+    }
+
+    fn finished(mut self, steer: &mut dyn Steer) -> Result<RunEnd, HarnessError> {
+        let outcome = match self.measure_everything(steer) {
+            Ok(outcome) => outcome,
+            Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
+            Err(error) => return Err(error),
+        };
+        let end = RunEnd {
+            outcome,
+            seconds: self.started.elapsed().as_secs_f64(),
+        };
+        self.log.append(&Record::End(end.clone()))?;
+        Ok(end)
     }
 
     fn measure_everything(&mut self, steer: &mut dyn Steer) -> Result<RunOutcome, HarnessError> {
-        self.measure_harness_cost()?;
+        if !self.earlier.harness_cost {
+            self.measure_harness_cost()?;
+        }
         let mut outcome = RunOutcome::Complete;
         let mut index = 0;
         loop {
             self.expected = steer.expected();
             while let Some(comparison) = self.plan.comparisons.get(index).cloned() {
-                if self.time_is_over() {
+                if self.decided_earlier(&comparison) {
+                    self.warn_of_missing_check(&comparison)?;
+                } else if self.time_is_over() {
                     return Ok(RunOutcome::Budget);
-                }
-                if self.measure_comparison(&comparison, index)? == Ended::Budget {
+                } else if self.measure_comparison(&comparison, index)? == Ended::Budget {
                     outcome = RunOutcome::Budget;
                 }
                 index += 1;
@@ -197,6 +261,26 @@ impl<'a> Runner<'a> {
             self.plan.extend(&more);
             self.log.append(&Record::Extension(more))?;
         }
+    }
+
+    /// Whether an earlier session left nothing of a comparison to measure.
+    fn decided_earlier(&self, comparison: &Comparison) -> bool {
+        self.earlier.decided(comparison, &self.options.rule)
+    }
+
+    /// What was built for a comparison is gone with the session that measured it.
+    fn warn_of_missing_check(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        if !self.earlier.lacks_check(comparison) {
+            return Ok(());
+        }
+        self.warn(Warning {
+            kind: WarningKind::Other,
+            message: format!(
+                "The run was broken off after the last round of comparison {}, before what it wrote was checked and weighed.",
+                comparison.id
+            ),
+            advice: "Its times stand; for the check run it again (--only).".to_owned(),
+        })
     }
 
     fn measure_comparison(
@@ -306,40 +390,47 @@ impl<'a> Runner<'a> {
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
-        let deadline = self.deadline(index);
+        let deadline = self.deadline(comparison, index);
         self.instances.warm(comparison)?;
         let sizes = self.block_sizes(comparison)?;
         self.warn_of_short_blocks(comparison, &sizes)?;
-        let mut measured: Vec<Measurement> = Vec::new();
+        let mut measured = self.earlier.measured(comparison);
+        let rounds = self.rounds_to_come(comparison, &measured);
+        let later_seconds = crate::plan::rounds_seconds(&self.later(index), LOOKS[0]);
         let mut ended = Ended::Decided;
         let began = Instant::now();
-        for round in 0..comparison.max_rounds.min(self.options.rule.max_rounds) {
-            let open = undecided(
-                &self.without_failed(comparison),
+        for round in rounds.clone() {
+            let open = interim(
+                &without(comparison, &self.failed),
                 &measured,
                 &self.options.rule,
             );
-            if open.is_empty() || self.baseline_failed(comparison) {
+            if open.is_empty() || baseline_failed(comparison, &self.failed) {
                 break;
             }
+            let done = round - rounds.start;
+            let counted = self.cap(comparison).saturating_sub(rounds.end - round);
             if deadline
                 .as_ref()
-                .is_some_and(|deadline| Instant::now() >= deadline(round))
+                .is_some_and(|deadline| Instant::now() >= deadline(counted))
             {
                 ended = Ended::Budget;
                 break;
             }
             let active = active(comparison, &open);
             let every = comparison.rebuild_every;
-            if every.is_some_and(|rounds| round.is_multiple_of(rounds)) {
-                self.rebuild(&active, round)?;
+            if every.is_some_and(|rounds| done.is_multiple_of(rounds)) {
+                self.rebuild(&active, done == 0)?;
             }
             let progress = RoundProgress {
                 round,
-                until: next_look(round, comparison.max_rounds),
-                open_contrasts: open.len(),
+                done,
+                counted,
+                until: next_look(counted, comparison.max_rounds),
+                latencies: self.earlier.latency_rounds(comparison) + done < LATENCY_ROUNDS,
+                open: &open,
                 began,
-                index,
+                later_seconds,
             };
             self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
@@ -348,13 +439,32 @@ impl<'a> Runner<'a> {
         Ok(ended)
     }
 
+    /// The most rounds of a comparison.
+    fn cap(&self, comparison: &Comparison) -> u32 {
+        comparison.max_rounds.min(self.options.rule.max_rounds)
+    }
+
+    /// The numbers of the rounds that this session may measure: as many as the contrast with the
+    /// fewest pairs lacks, after all that an earlier session has begun.
+    fn rounds_to_come(&self, comparison: &Comparison, measured: &[Measurement]) -> Range<u32> {
+        let first = self.earlier.next_round(comparison);
+        let cap = self.cap(comparison);
+        let going_on = without(comparison, &self.failed);
+        let open = interim(&going_on, measured, &self.options.rule);
+        let lacking = open
+            .iter()
+            .map(|open| cap.saturating_sub(pairs(measured, &open.contrast)));
+        first..first + lacking.max().unwrap_or(0)
+    }
+
     /// Builds the stores of a comparison anew, and warms them. Two builds of the same data can differ by
     /// a third in what reading them costs, and a store that is written to ages: without this, both
-    /// would be taken for properties of the store. The first build serves reads of the first round.
-    fn rebuild(&mut self, active: &[&Cell], round: u32) -> Result<(), HarnessError> {
+    /// would be taken for properties of the store. What was built for the comparison serves reads
+    /// of its `first` round.
+    fn rebuild(&mut self, active: &[&Cell], first: bool) -> Result<(), HarnessError> {
         let mut done = BTreeSet::new();
         for cell in active {
-            let fresh = round == 0 && !cell.workload.operation.writes();
+            let fresh = first && !cell.workload.operation.writes();
             if fresh || self.skipped(cell) || !done.insert(&cell.instance) {
                 continue;
             }
@@ -393,8 +503,8 @@ impl<'a> Runner<'a> {
         if self.options.keep {
             return Ok(());
         }
-        let later = self.plan.comparisons.get(index + 1..);
-        let later = Uses::of(later.unwrap_or_default());
+        let later = self.later(index);
+        let later = Uses::of(&later);
         for cell in &comparison.cells {
             if !later.instance(cell) {
                 self.instances.release(cell)?;
@@ -415,16 +525,31 @@ impl<'a> Runner<'a> {
             .is_some_and(|budget| self.started.elapsed() >= budget)
     }
 
-    /// When a comparison must end: its share of the time that is left, but not before ten rounds
-    /// unless all the time is over.
-    fn deadline(&self, index: usize) -> Option<impl Fn(u32) -> Instant + use<>> {
+    /// The comparisons after one that are still to be measured.
+    fn later(&self, index: usize) -> Vec<Comparison> {
+        let later = self.plan.comparisons.iter().skip(index + 1);
+        later
+            .filter(|comparison| !self.decided_earlier(comparison))
+            .cloned()
+            .collect()
+    }
+
+    /// When a comparison must end: its share of the time that is left, by what its rounds are
+    /// likely to take; in its first ten rounds, without which it has no interval, later.
+    fn deadline(
+        &self,
+        comparison: &Comparison,
+        index: usize,
+    ) -> Option<impl Fn(u32) -> Instant + use<>> {
         let budget = self.options.budget?;
-        let end = self.started + budget;
-        let left = end.saturating_duration_since(Instant::now());
-        let planned = self.plan.comparisons.len() + self.expected;
-        let comparisons = planned.saturating_sub(index).max(1);
-        let share = Instant::now() + left / u32::try_from(comparisons).unwrap_or(u32::MAX);
-        Some(move |round: u32| if round < LOOKS[0] { end } else { share })
+        let now = Instant::now();
+        let left = (self.started + budget).saturating_duration_since(now);
+        let here = crate::plan::rounds_seconds(std::slice::from_ref(comparison), LOOKS[0]);
+        #[expect(clippy::cast_precision_loss, reason = "few")]
+        let followers = here * self.expected as f64;
+        let after = crate::plan::rounds_seconds(&self.later(index), LOOKS[0]) + followers;
+        let (share, most) = share_of(left, here, after);
+        Some(move |round: u32| now + if round < LOOKS[0] { most } else { share })
     }
 
     /// How many operations a block of each cell holds (R4).
@@ -443,6 +568,10 @@ impl<'a> Runner<'a> {
                 && let Some(baseline) = comparison.with_role(Role::Baseline)
                 && let Some(size) = sizes.get(&baseline.id).copied()
             {
+                sizes.insert(cell.id.clone(), size);
+                continue;
+            }
+            if let Some(size) = self.earlier.size(cell) {
                 sizes.insert(cell.id.clone(), size);
                 continue;
             }
@@ -524,7 +653,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
         active: &[&Cell],
-        progress: &RoundProgress,
+        progress: &RoundProgress<'_>,
         measured: &mut Vec<Measurement>,
     ) -> Result<(), HarnessError> {
         let sequences = self.write_sequences(comparison, progress.round, sizes)?;
@@ -542,11 +671,7 @@ impl<'a> Runner<'a> {
             .first()
             .map_or(0, |cell| random.below(self.count(&cell.dataset)));
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
-        for kind in kinds.into_iter().take(if progress.round < LATENCY_ROUNDS {
-            2
-        } else {
-            1
-        }) {
+        for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
                 let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
                     continue;
@@ -644,18 +769,7 @@ impl<'a> Runner<'a> {
     /// After the rounds: every value of stores that were written to is checked, and their
     /// footprint taken again.
     fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        let writers: Vec<&Cell> = comparison
-            .cells
-            .iter()
-            .filter(|cell| {
-                cell.workload.operation.writes()
-                    && !cell.workload.changes_keys()
-                    && cell.role != Role::Control
-                    // These, and those with a store of their own, are checked by the worker that
-                    // wrote.
-                    && cell.capabilities.persistent
-            })
-            .collect();
+        let writers: Vec<&Cell> = writers(comparison).collect();
         if !writers.is_empty() {
             // What was checked before may have been overwritten since.
             self.verified.clear();
@@ -733,25 +847,6 @@ impl<'a> Runner<'a> {
         self.failed.contains(&cell.id)
     }
 
-    fn baseline_failed(&self, comparison: &Comparison) -> bool {
-        let essential = |c: &&Cell| matches!(c.role, Role::Baseline | Role::Control);
-        comparison
-            .cells
-            .iter()
-            .filter(essential)
-            .any(|cell| self.skipped(cell))
-    }
-
-    /// The comparison without the cells that failed, as the analysis will see it.
-    fn without_failed(&self, comparison: &Comparison) -> Comparison {
-        let mut comparison = comparison.clone();
-        comparison.cells.retain(|cell| !self.skipped(cell));
-        comparison
-            .contrasts
-            .retain(|c| !self.failed.contains(&c.cell) && !self.failed.contains(&c.reference));
-        comparison
-    }
-
     /// Notes a failed cell and goes on; interruptions and full disks end the run.
     fn cell_failed(&mut self, cell: &Cell, error: HarnessError) -> Result<(), HarnessError> {
         if matches!(
@@ -782,10 +877,13 @@ impl<'a> Runner<'a> {
 
     fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
         self.observer.event(Event::Warning(&warning));
+        if self.earlier.warnings.contains(&warning) {
+            return Ok(());
+        }
         self.log.append(&Record::Warning(warning))
     }
 
-    fn tell(&mut self, cell: &Cell, measurement: &Measurement, progress: &RoundProgress) {
+    fn tell(&mut self, cell: &Cell, measurement: &Measurement, progress: &RoundProgress<'_>) {
         let time = measurement.corrected_ns().unwrap_or(measurement.wall_ns);
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
         let nanoseconds = time as f64 / measurement.operations.max(1) as f64;
@@ -793,24 +891,21 @@ impl<'a> Runner<'a> {
         self.observer.event(Event::Block {
             cell,
             nanoseconds,
-            round: progress.round,
+            ratio: progress.ratio_of(cell),
+            round: progress.counted,
             until: progress.until,
-            open_contrasts: progress.open_contrasts,
+            open_contrasts: progress.open.len(),
+            widest: progress.widest(),
             eta_seconds,
         });
     }
 
     /// The rounds of this comparison up to the next look at the pace so far, and what the plan
     /// estimates for the comparisons to come.
-    fn eta_seconds(&self, progress: &RoundProgress) -> f64 {
-        let pace = progress.began.elapsed().as_secs_f64() / f64::from(progress.round + 1);
-        let here = pace * f64::from(progress.until.saturating_sub(progress.round + 1));
-        let later = self
-            .plan
-            .comparisons
-            .get(progress.index + 1..)
-            .unwrap_or_default();
-        let estimate = here + crate::plan::rounds_seconds(later, LOOKS[0]);
+    fn eta_seconds(&self, progress: &RoundProgress<'_>) -> f64 {
+        let pace = progress.began.elapsed().as_secs_f64() / f64::from(progress.done + 1);
+        let here = pace * f64::from(progress.until.saturating_sub(progress.counted + 1));
+        let estimate = here + progress.later_seconds;
         match self.options.budget {
             Some(budget) => {
                 estimate.min(budget.saturating_sub(self.started.elapsed()).as_secs_f64())
@@ -818,6 +913,52 @@ impl<'a> Runner<'a> {
             None => estimate,
         }
     }
+}
+
+/// What a comparison may take of the time that is left, and what its first ten rounds may, given
+/// the seconds that its own ten rounds and those of all after it are likely to take. Those ten
+/// rounds leave the others what these need for theirs: one that takes much longer than was thought
+/// would otherwise leave them nothing.
+fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
+    let all = here + after;
+    let part = if all > 0.0 { here / all } else { 1.0 };
+    let share = left.mul_f64(part);
+    let others = Duration::try_from_secs_f64(after).unwrap_or(left);
+    (share, share.max(left.saturating_sub(others)))
+}
+
+/// The time, as records have it.
+fn now() -> String {
+    jiff::Zoned::now()
+        .strftime("%Y-%m-%dT%H:%M:%S%:z")
+        .to_string()
+}
+
+/// A session that begins now; of a resumed run with the machine as it is.
+fn session(options: &RunOptions, resumed: Option<Environment>, removed_bytes: u64) -> Session {
+    let beside = options.result.with_file_name("work");
+    let work = std::path::absolute(&options.work).ok();
+    Session {
+        started: now(),
+        protocol: PROTOCOL_VERSION,
+        work: work
+            .filter(|_| options.work != beside)
+            .and_then(|work| work.into_os_string().into_string().ok()),
+        environment: resumed.map(Box::new),
+        removed_bytes,
+    }
+}
+
+/// The cells of a comparison whose stores are checked after its rounds, because they were written
+/// to.
+fn writers(comparison: &Comparison) -> impl Iterator<Item = &Cell> {
+    comparison.cells.iter().filter(|cell| {
+        cell.workload.operation.writes()
+            && !cell.workload.changes_keys()
+            && cell.role != Role::Control
+            // These, and those with a store of their own, are checked by the worker that wrote.
+            && cell.capabilities.persistent
+    })
 }
 
 /// The sequences of a round, by the name of their order.
@@ -837,20 +978,43 @@ impl Sequences {
 }
 
 /// Where a comparison stands.
-struct RoundProgress {
+struct RoundProgress<'a> {
+    /// The number of the round.
     round: u32,
+    /// Rounds that this session has measured before it.
+    done: u32,
+    /// Rounds before it that count, those of earlier sessions included.
+    counted: u32,
     until: u32,
-    open_contrasts: usize,
+    /// Whether each cell is measured once more, for latencies.
+    latencies: bool,
+    /// Contrasts that are not decided.
+    open: &'a [Interim],
     began: Instant,
-    index: usize,
+    /// What the comparisons to come are likely to take.
+    later_seconds: f64,
+}
+
+impl RoundProgress<'_> {
+    fn ratio_of(&self, cell: &Cell) -> Option<RatioEstimate> {
+        let mut open = self.open.iter();
+        open.find(|open| open.contrast.cell == cell.id)?.estimate
+    }
+
+    /// The largest half-width of an interval; nothing while one is missing.
+    fn widest(&self) -> Option<f64> {
+        let widths: Option<Vec<f64>> = self.open.iter().map(Interim::half_width).collect();
+        widths?.into_iter().max_by(f64::total_cmp)
+    }
 }
 
 /// The cells that still take part: those of open contrasts, and the baseline with its control.
-fn active<'c>(comparison: &'c Comparison, open: &[Contrast]) -> Vec<&'c Cell> {
+fn active<'c>(comparison: &'c Comparison, open: &[Interim]) -> Vec<&'c Cell> {
     let wanted = |cell: &&Cell| {
         matches!(cell.role, Role::Baseline | Role::Control)
             || open
                 .iter()
+                .map(|open| &open.contrast)
                 .any(|c| c.cell == cell.id || c.reference == cell.id)
     };
     comparison.cells.iter().filter(wanted).collect()
@@ -864,4 +1028,36 @@ fn next_look(round: u32, cap: u32) -> u32 {
         .find(|look| *look > round)
         .unwrap_or(cap)
         .min(cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(share: (Duration, Duration)) -> (f64, f64) {
+        (share.0.as_secs_f64(), share.1.as_secs_f64())
+    }
+
+    #[test]
+    fn ten_rounds_may_take_what_the_others_do_not_need_for_theirs() {
+        let left = Duration::from_secs(60);
+        assert_eq!(seconds(share_of(left, 5.0, 25.0)), (10.0, 35.0));
+        assert_eq!(seconds(share_of(left, 5.0, 0.0)), (60.0, 60.0), "the last");
+        assert_eq!(
+            seconds(share_of(left, 30.0, 90.0)),
+            (15.0, 15.0),
+            "too little for all: each gets its part"
+        );
+        assert_eq!(seconds(share_of(left, 0.0, 0.0)), (60.0, 60.0));
+        assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
+        let forever = share_of(left, 1.0, f64::INFINITY);
+        assert_eq!(seconds(forever), (0.0, 0.0));
+    }
+
+    #[test]
+    fn looks_come_after_ten_twenty_and_forty_rounds_or_at_the_cap() {
+        let looks: Vec<u32> = [0, 9, 10, 19, 20, 39].map(|r| next_look(r, 40)).to_vec();
+        assert_eq!(looks, [10, 10, 20, 20, 40, 40]);
+        assert_eq!((next_look(0, 5), next_look(12, 15)), (5, 15));
+    }
 }

@@ -80,28 +80,28 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
     /// A built-in study, or a study file; none lists the built-in ones.
-    #[arg(value_name = "NAME|FILE.toml")]
+    #[arg(conflicts_with = "resume", value_name = "NAME|FILE.toml")]
     pub(crate) study: Option<String>,
     /// How much data: 'seed' as published, or 'quick' for a first answer.
     ///
     /// A study may have more scales: 'stowplan studies' lists them.
-    #[arg(long, value_name = "SCALE")]
+    #[arg(conflicts_with = "resume", long, value_name = "SCALE")]
     pub(crate) scale: Option<String>,
     /// Only comparisons in this state of the page cache.
     ///
     /// Cold is proved by looking into the cache, and means cold in this guest: a host's own
     /// cache cannot be seen.
-    #[arg(long, value_enum, value_name = "STATE")]
+    #[arg(conflicts_with = "resume", long, value_enum, value_name = "STATE")]
     pub(crate) cache_state: Option<CacheStateArgument>,
     /// Only writes that promise at least this.
     ///
     /// What each store promises with which settings: 'stowplan stores NAME'.
-    #[arg(long, value_enum, value_name = "CLASS")]
+    #[arg(conflicts_with = "resume", long, value_enum, value_name = "CLASS")]
     pub(crate) durability: Option<DurabilityArgument>,
     /// Only this comparison (read) or cell (read/sql); may be repeated.
     ///
     /// The baseline of a comparison always comes along; --dry-run lists them all.
-    #[arg(long, value_name = "CELL")]
+    #[arg(conflicts_with = "resume", long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
     /// How to measure.
     #[command(flatten)]
@@ -116,6 +116,14 @@ pub(crate) struct MeasureOptions {
     /// [default: stowplan-results/DATE-STUDY-HOST].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
+    /// Go on with a run that was broken off or ran out of time, where it stands: the directory of
+    /// its result, which says what is measured.
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["output", "seed", "rounds", "precision", "equivalence"]
+    )]
+    pub(crate) resume: Option<PathBuf>,
     /// Directory, on the file system under test, for the data while it is measured
     /// [default: the output directory].
     ///

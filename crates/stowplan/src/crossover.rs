@@ -3,7 +3,7 @@
 use crate::cli::{CacheStateArgument, DurabilityArgument, MeasureOptions};
 use crate::error::{CliError, Exit};
 use crate::screen::{print, warn};
-use crate::study::carry_out;
+use crate::study::{carry_out, resume};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refin
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::{Question, Spot, size_in_words};
 use stowplan_harness::plan::{PlanOptions, needs};
-use stowplan_harness::runner::Steer;
+use stowplan_harness::runner::{Resumption, Steer};
 use stowplan_model::{
-    AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, WorkloadSpec,
-    format_bytes, parse_size, read_records,
+    AccessOrder, DatasetSpec, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep,
+    WorkloadSpec, format_bytes, parse_size, read_result,
 };
 use stowplan_stores::registry;
 
@@ -42,41 +42,83 @@ const ADDED: usize = 6;
 #[derive(Debug, Args)]
 pub(crate) struct CrossoverOptions {
     /// Store A, the baseline: see 'stowplan stores'.
-    #[arg(value_name = "A", default_value = "sqlite")]
+    #[arg(value_name = "A", default_value = "sqlite", conflicts_with = "resume")]
     a: String,
     /// Store B.
-    #[arg(value_name = "B", default_value = "files")]
+    #[arg(value_name = "B", default_value = "files", conflicts_with = "resume")]
     b: String,
     /// The smallest size.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1KiB")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = size,
+        default_value = "1KiB",
+        conflicts_with = "resume"
+    )]
     from: u64,
     /// The largest size.
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1MiB")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = size,
+        default_value = "1MiB",
+        conflicts_with = "resume"
+    )]
     to: u64,
     /// Page size of the databases among the stores; may be repeated, and each is a sweep of its own.
-    #[arg(long, value_name = "BYTES", value_parser = size)]
+    #[arg(long, value_name = "BYTES", value_parser = size, conflicts_with = "resume")]
     page_size: Vec<u64>,
     /// What is done.
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "read")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        default_value = "read",
+        conflicts_with = "resume"
+    )]
     operation: OperationArgument,
     /// In which order keys are visited.
-    #[arg(long, value_enum, value_name = "ORDER", default_value = "random")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ORDER",
+        default_value = "random",
+        conflicts_with = "resume"
+    )]
     order: OrderArgument,
     /// Operations that share a transaction: a number, or 'all' of a block.
-    #[arg(long, value_name = "N|all", value_parser = per_transaction, default_value = "all")]
+    #[arg(
+        long,
+        value_name = "N|all",
+        value_parser = per_transaction,
+        default_value = "all",
+        conflicts_with = "resume"
+    )]
     per_transaction: PerTransaction,
     /// The state of the page cache.
-    #[arg(long, value_enum, value_name = "STATE", default_value = "warm")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STATE",
+        default_value = "warm",
+        conflicts_with = "resume"
+    )]
     cache_state: CacheStateArgument,
     /// Refuse stores whose writes promise less than this.
-    #[arg(long, value_enum, value_name = "CLASS")]
+    #[arg(long, value_enum, value_name = "CLASS", conflicts_with = "resume")]
     durability: Option<DurabilityArgument>,
     /// Compare writes although the stores do not promise the same.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "resume")]
     unlike_promises: bool,
     /// Bytes of values at each size, as far as that is 60 to 20,000 values: fewer make no block,
     /// and building more takes longer than measuring them.
-    #[arg(long, value_name = "SIZE", value_parser = some_bytes, default_value = "100MB")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = some_bytes,
+        default_value = "100MB",
+        conflicts_with = "resume"
+    )]
     bytes: u64,
     /// How to measure.
     #[command(flatten)]
@@ -124,6 +166,9 @@ fn per_transaction(text: &str) -> Result<PerTransaction, String> {
 
 /// Finds where the order of two stores changes.
 pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
+    if let Some(directory) = &options.measure.resume {
+        return resume(directory, &options.measure);
+    }
     let sizes = sweep(options.from, options.to)
         .map_err(|error| CliError::Usage(format!("--from and --to: {error}")))?;
     check_rounds(&options.measure)?;
@@ -137,7 +182,7 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
         warn(&text);
     }
     let exit = carry_out(&plan, &options.measure, |result| Refining {
-        question: &question,
+        question,
         result: result.to_owned(),
         passes: PASSES,
         repeated: BTreeSet::new(),
@@ -271,6 +316,49 @@ fn workload(options: &CrossoverOptions) -> WorkloadSpec {
     }
 }
 
+/// The question that a plan of sweeps answers.
+fn question_of(plan: &Plan) -> Option<Question> {
+    let sweep = plan.sweeps.first()?;
+    let page = |sweep: &Sweep| sweep.setting.as_ref()?.split_once('=')?.1.parse().ok();
+    let comparison = plan.study.comparisons.first()?;
+    Some(Question {
+        a: sweep.a.parse().ok()?,
+        b: sweep.b.parse().ok()?,
+        page_sizes: plan.sweeps.iter().filter_map(page).collect(),
+        workload: WorkloadSpec {
+            // It follows from the size.
+            operations: None,
+            ..comparison.workload.clone()
+        },
+        bytes: bytes_of(plan)?,
+        memory_budget: plan.study.memory_budget,
+        options: PlanOptions {
+            rounds: plan.comparisons.first().map(|first| first.max_rounds),
+            ..PlanOptions::default()
+        },
+    })
+}
+
+/// Bytes of values at each size of a plan, near enough to give each of its sizes the number of
+/// values that it has: where that number has no bound, they say it best.
+fn bytes_of(plan: &Plan) -> Option<u64> {
+    let bytes = |data: &DatasetSpec| data.count.saturating_mul(data.size.largest());
+    let counts = plan.datasets.values().map(|data| data.count);
+    let (fewest, most) = (counts.clone().min()?, counts.max()?);
+    let free = |data: &&DatasetSpec| fewest < data.count && data.count < most;
+    let datasets = || plan.datasets.values();
+    let between = datasets().filter(free).map(bytes).max();
+    // All have as many as may be, or as few: what bounds them from the other side.
+    let largest = |count| {
+        datasets()
+            .filter(move |data| data.count == count)
+            .map(bytes)
+    };
+    between
+        .or_else(|| (most > fewest).then(|| largest(most).max())?)
+        .or_else(|| largest(fewest).min())
+}
+
 /// A value passes through memory whole, in the worker and in the engine.
 fn check_memory(options: &CrossoverOptions) -> Result<(), CliError> {
     let machine = stowplan_harness::environment::examine(Path::new("."));
@@ -312,8 +400,8 @@ fn check_pairs(plan: &Plan, options: &CrossoverOptions) -> Result<(), CliError> 
 }
 
 /// Measures those sizes again that gave no figure, and adds sizes where the order changes.
-struct Refining<'a> {
-    question: &'a Question,
+pub(crate) struct Refining {
+    question: Question,
     result: PathBuf,
     /// How often sizes may still be added.
     passes: u32,
@@ -330,7 +418,7 @@ struct Measured {
     planned: BTreeSet<u64>,
 }
 
-impl Steer for Refining<'_> {
+impl Steer for Refining {
     fn follow(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
         let spots = self.next(&self.measured(plan)?);
         if spots.is_empty() {
@@ -344,11 +432,35 @@ impl Steer for Refining<'_> {
     }
 }
 
-impl Refining<'_> {
+impl Refining {
+    /// What may follow in a crossover that was broken off, by what its record says; nothing if it
+    /// is another study.
+    pub(crate) fn resumed(resumption: &Resumption, result: &Path) -> Option<Self> {
+        let plan = resumption.plan();
+        let again = |id: &str| id.ends_with("-again");
+        let added = resumption.extensions().iter().filter(|more| {
+            let mut comparisons = more.comparisons.iter();
+            comparisons.any(|comparison| !again(&comparison.id))
+        });
+        let passes = u32::try_from(added.count()).unwrap_or(PASSES);
+        let mut repeated = BTreeSet::new();
+        for (number, sweep) in plan.sweeps.iter().enumerate() {
+            let comparisons = plan.comparisons.iter().filter(|c| again(&c.id));
+            let sizes = comparisons.filter_map(|comparison| sweep.size_of(comparison));
+            repeated.extend(sizes.map(|size| (number, size)));
+        }
+        Some(Self {
+            question: question_of(plan)?,
+            result: result.to_owned(),
+            passes: PASSES.saturating_sub(passes),
+            repeated,
+        })
+    }
+
     fn measured(&self, plan: &Plan) -> Result<Vec<Measured>, HarnessError> {
         let bytes =
             std::fs::read(&self.result).map_err(HarnessError::io("read result", &self.result))?;
-        let (records, _) = read_records(&String::from_utf8_lossy(&bytes));
+        let (records, _) = read_result(&bytes);
         let analysis = analyse(&records, None).map_err(|error| {
             HarnessError::invalid(format!("{}: {error}", self.result.display()))
         })?;
@@ -456,9 +568,9 @@ mod tests {
         }
     }
 
-    fn refining(question: &Question) -> Refining<'_> {
+    fn refining(question: &Question) -> Refining {
         Refining {
-            question,
+            question: question.clone(),
             result: PathBuf::new(),
             passes: PASSES,
             repeated: BTreeSet::new(),
@@ -605,5 +717,44 @@ mod tests {
             }
             assert!(extensions > 0, "answer {number}");
         }
+    }
+
+    #[test]
+    fn the_question_of_a_plan_is_the_one_that_it_was_made_for() {
+        let sizes: Vec<u64> = (10..21).map(|i| 1 << i).collect();
+        for bytes in [1, 100_000, 1_000_000, 2_000_000, 100_000_000, 1 << 40] {
+            let asked = Question {
+                bytes,
+                page_sizes: vec![4096, 16384],
+                workload: WorkloadSpec {
+                    operation: Some(Operation::Overwrite),
+                    ..WorkloadSpec::default()
+                },
+                options: PlanOptions {
+                    rounds: Some(20),
+                    ..PlanOptions::default()
+                },
+                ..question()
+            };
+            let plan = asked.plan(&sizes).unwrap();
+            let found = question_of(&plan).unwrap();
+            assert_eq!((&found.a, &found.b), (&asked.a, &asked.b));
+            assert_eq!(found.page_sizes, asked.page_sizes);
+            assert_eq!(found.workload, asked.workload);
+            assert_eq!(found.options.rounds, asked.options.rounds);
+            assert_eq!(found.plan(&sizes).unwrap(), plan, "{bytes}");
+            for size in [1500, 3000, 24_000, 100_000, 700_000] {
+                let values = (found.values(size), asked.values(size));
+                assert!(
+                    values.0.abs_diff(values.1) <= 1 + values.1 / 20,
+                    "{bytes}: {values:?}"
+                );
+            }
+        }
+        let no_sweep = Plan {
+            sweeps: Vec::new(),
+            ..question().plan(&[1024]).unwrap()
+        };
+        assert!(question_of(&no_sweep).is_none());
     }
 }

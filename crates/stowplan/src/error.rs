@@ -67,12 +67,17 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Setup(Box<HarnessError>),
     /// While measuring.
-    #[error("{error}; what was measured before stands in {}", result.display())]
+    #[error(
+        "{error}; what was measured before stands in {}, and to go on once this is mended: {go_on}",
+        result.display()
+    )]
     Run {
         /// What happened.
         error: Box<HarnessError>,
         /// The result so far.
         result: PathBuf,
+        /// What to type to go on.
+        go_on: String,
     },
     /// A verb of kvtest broke off in its work.
     #[error("{0}")]

@@ -7,6 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use stowplan_report::{MARK, csv, json};
 
+/// The file of raw records.
+const RESULT: &str = "result.jsonl";
+/// How the names of files begin and end that are not whole yet.
+const TEMPORARY: (&str, &str) = (".stowplan-", ".tmp");
+
 /// Where a run's results go.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -67,6 +72,44 @@ impl Output {
         Ok(Self { directory })
     }
 
+    /// The directory of a run that was broken off, or its `result.jsonl`.
+    pub(crate) fn existing(named: &Path) -> Result<Self, CliError> {
+        let directory = if named.file_name() == Some(RESULT.as_ref()) {
+            named.parent().unwrap_or(Path::new("")).to_owned()
+        } else {
+            named.to_owned()
+        };
+        let directory = match directory.as_os_str().is_empty() {
+            true => PathBuf::from("."),
+            false => directory,
+        };
+        let output = Self { directory };
+        // A link would lead to a place that no run has made.
+        match fs::symlink_metadata(output.result()) {
+            Ok(found) if found.is_file() => Ok(output),
+            _ => Err(CliError::Usage(format!(
+                "--resume {}: there is no {RESULT} in it, so no run was begun there; give the \
+                 directory that a run made",
+                named.display()
+            ))),
+        }
+    }
+
+    /// Removes what a run leaves behind that is ended while it writes a report.
+    pub(crate) fn remove_half_written(&self) -> Result<(), CliError> {
+        let directory = &self.directory;
+        let entries = fs::read_dir(directory).map_err(CliError::io("read directory", directory))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let temporary = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
+            let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+            if temporary && plain && (is_empty(&path) || is_report(&path)?) {
+                fs::remove_file(&path).map_err(CliError::io("remove", &path))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The directory itself.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
@@ -74,7 +117,7 @@ impl Output {
 
     /// The file of raw records.
     pub(crate) fn result(&self) -> PathBuf {
-        self.directory.join("result.jsonl")
+        self.directory.join(RESULT)
     }
 }
 
@@ -103,8 +146,8 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
         _ => Path::new("."),
     };
     let mut temporary = tempfile::Builder::new()
-        .prefix(".stowplan-")
-        .suffix(".tmp")
+        .prefix(TEMPORARY.0)
+        .suffix(TEMPORARY.1)
         // As any new file: what the umask leaves of it.
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(directory)
@@ -120,6 +163,10 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
         Err(error) => Err(refused(error.error)),
     }
+}
+
+fn is_empty(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.len() == 0)
 }
 
 /// Whether a file has the mark of a report near its beginning, or begins as our tables and documents

@@ -1,22 +1,29 @@
-//! Live progress on stderr: only on a terminal, never on stdout.
+//! Live progress on stderr, never on stdout: one line on a terminal, of which a narrow one shows the
+//! beginning; elsewhere nothing, or with `--verbose` a line for each comparison.
 
+use crate::cli::PrintOptions;
 use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use stowplan_analysis::RatioEstimate;
 use stowplan_harness::runner::{Event, Observer};
 
-/// Shows what is being measured, how it stands, and when it ends.
+/// Shows what is being measured, how precise it is so far, and when it ends.
 pub(crate) struct Progress {
     line: ProgressBar,
     heading: String,
     quiet: bool,
+    /// Whether each comparison is announced on a line that stays.
+    announces: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(quiet: bool) -> Self {
-        let line = if quiet || !stderr().is_terminal() {
+    pub(crate) fn new(options: &PrintOptions) -> Self {
+        let quiet = options.quiet;
+        let terminal = stderr().is_terminal();
+        let line = if quiet || !terminal {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden())
         } else {
             ProgressBar::new_spinner()
@@ -29,6 +36,7 @@ impl Progress {
             line,
             heading: String::new(),
             quiet,
+            announces: options.verbose && !terminal,
         }
     }
 
@@ -74,26 +82,72 @@ impl Observer for Progress {
                 total,
             } => {
                 self.heading = format!("[{}/{total}] {}", index + 1, comparison.id);
-                self.line
-                    .set_message(format!("{}: {}", self.heading, comparison.title));
+                let announced = format!("{}: {}", self.heading, comparison.title);
+                if self.announces {
+                    anstream::eprintln!("{announced}");
+                }
+                self.line.set_message(announced);
             }
             Event::Block {
                 cell,
                 nanoseconds,
+                ratio,
                 round,
                 until,
                 open_contrasts,
+                widest,
                 eta_seconds,
             } => {
-                self.line.set_message(format!(
-                    "{}: round {} of {until}, {open_contrasts} undecided, about {eta_seconds:.0} s left, {} {}",
-                    self.heading,
-                    round + 1,
-                    cell.key,
-                    stowplan_report::time(nanoseconds)
-                ));
+                let parts = [
+                    format!("{} {}/{until}", self.heading, round + 1),
+                    format!("about {} left", duration(eta_seconds)),
+                    undecided(open_contrasts, widest),
+                    format!("{} {}", cell.key, so_far(nanoseconds, ratio.as_ref())),
+                ];
+                self.line.set_message(parts.join("  "));
             }
         }
+    }
+}
+
+/// How many ratios are open, and how wide the widest of their intervals is.
+fn undecided(number: usize, widest: Option<f64>) -> String {
+    match widest {
+        Some(widest) => format!("{number} undecided, to {}", plus_minus(widest)),
+        None => format!("{number} undecided"),
+    }
+}
+
+/// The block's time, or once there is one, the ratio to the baseline so far.
+fn so_far(nanoseconds: f64, ratio: Option<&RatioEstimate>) -> String {
+    match ratio {
+        Some(ratio) => {
+            let half_width = (ratio.high / ratio.low).sqrt() - 1.0;
+            format!("{:.2}x {}", ratio.ratio, plus_minus(half_width))
+        }
+        None => stowplan_report::time(nanoseconds),
+    }
+}
+
+fn plus_minus(share: f64) -> String {
+    let percent = 100.0 * share;
+    let decimals = usize::from(percent < 9.95);
+    format!("±{percent:.decimals$}%")
+}
+
+/// `40 s`, `3 min`, `2 h 10 min`; an estimate needs no more digits.
+fn duration(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round();
+    if seconds < 90.0 {
+        format!("{seconds:.0} s")
+    } else if minutes < 90.0 {
+        format!("{minutes:.0} min")
+    } else {
+        format!(
+            "{:.0} h {:.0} min",
+            (minutes / 60.0).floor(),
+            minutes % 60.0
+        )
     }
 }
 
@@ -183,6 +237,28 @@ mod tests {
         fn flush(&self) -> Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn what_is_left_is_told_in_few_digits() {
+        let told = [0.4, 89.0, 150.0, 5_350.0, 7_800.0].map(duration);
+        assert_eq!(told, ["0 s", "89 s", "3 min", "89 min", "2 h 10 min"]);
+    }
+
+    #[test]
+    fn precision_is_told_as_soon_as_there_is_some() {
+        assert_eq!(undecided(3, None), "3 undecided");
+        assert_eq!(undecided(3, Some(0.023)), "3 undecided, to ±2.3%");
+        assert_eq!(so_far(4_100.0, None), stowplan_report::time(4_100.0));
+        let ratio = RatioEstimate {
+            ratio: 0.5,
+            raw_low: 0.45,
+            raw_high: 0.55,
+            low: 0.4,
+            high: 0.625,
+            rounds: 12,
+        };
+        assert_eq!(so_far(4_100.0, Some(&ratio)), "0.50x ±25%");
     }
 
     #[test]

@@ -55,6 +55,15 @@ impl BlockSize {
         }
     }
 
+    /// The size that a block had.
+    pub(crate) fn of(cell: &Cell, block: &Measurement) -> Self {
+        Self {
+            lead_in: block.lead_in_operations,
+            operations: block.operations,
+            writes: cell.workload.operation.writes(),
+        }
+    }
+
     /// The size where the workload fixes it.
     pub(crate) fn given(cell: &Cell, count: u64) -> Option<Self> {
         let operations = u64::from(cell.workload.operations?);

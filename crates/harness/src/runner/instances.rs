@@ -43,6 +43,11 @@ impl Instances {
         }
     }
 
+    /// The same, where the footprint of these stores after building is known.
+    pub(super) fn with_footprints_of(self, weighed: BTreeSet<String>) -> Self {
+        Self { weighed, ..self }
+    }
+
     /// Writes a dataset unless it is there; returns how long it took.
     pub(super) fn dataset(
         &mut self,

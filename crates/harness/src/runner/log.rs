@@ -1,11 +1,12 @@
-//! `result.jsonl`: one record a line, written whole and flushed at once.
+//! `result.jsonl`: one record a line, written whole and flushed at once, by one run at a time.
 
 use crate::HarnessError;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use stowplan_model::{Record, encode};
+use stowplan_model::{Record, decode, encode};
 
+#[derive(Debug)]
 pub(super) struct ResultLog {
     path: PathBuf,
     file: File,
@@ -19,10 +20,48 @@ impl ResultLog {
             .create_new(true)
             .open(path)
             .map_err(HarnessError::io("create", path))?;
+        lock(&file, path)?;
         Ok(Self {
             path: path.to_owned(),
             file,
         })
+    }
+
+    /// The file of a run that was broken off, and all that it holds. Nothing is changed in it.
+    pub(super) fn reopen(path: &Path) -> Result<(Self, Vec<u8>), HarnessError> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(HarnessError::io("go on with", path))?;
+        lock(&file, path)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)
+            .map_err(HarnessError::io("read", path))?;
+        let path = path.to_owned();
+        Ok((Self { path, file }, bytes))
+    }
+
+    /// Ends the file, which holds these bytes, with a whole line: a last one that was cut off is
+    /// removed, and one that lacks only its end gets it. Returns how many bytes were removed.
+    pub(super) fn repair(&mut self, bytes: &[u8]) -> Result<u64, HarnessError> {
+        let (whole, rest) = bytes.split_at(end_of_lines(bytes));
+        if rest.is_empty() {
+            return Ok(0);
+        }
+        if std::str::from_utf8(rest).is_ok_and(|line| decode::<Record>(line).is_ok()) {
+            let appended = self.file.write_all(b"\n");
+            return appended
+                .map(|()| 0)
+                .map_err(HarnessError::io("append to", &self.path));
+        }
+        self.file
+            .set_len(whole.len() as u64)
+            .map_err(HarnessError::io(
+                "remove the half-written last line of",
+                &self.path,
+            ))?;
+        Ok(rest.len() as u64)
     }
 
     /// Appends a record. One `write` for the whole line, so that an interruption never leaves
@@ -42,6 +81,24 @@ impl ResultLog {
         records
             .into_iter()
             .try_for_each(|record| self.append(&record))
+    }
+}
+
+/// How many of these bytes are whole lines.
+fn end_of_lines(bytes: &[u8]) -> usize {
+    let last = bytes.iter().rposition(|byte| *byte == b'\n');
+    last.map_or(0, |newline| newline + 1)
+}
+
+/// Two runs that write to one result would mix their rounds. Where the file system knows no locks,
+/// nothing can be done about that.
+fn lock(file: &File, path: &Path) -> Result<(), HarnessError> {
+    match file.try_lock() {
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(HarnessError::invalid(format!(
+            "{} is being written by a run that still goes on; wait for its end, or end it",
+            path.display()
+        ))),
     }
 }
 
@@ -104,5 +161,40 @@ mod tests {
         log.append_all([failure("b"), end()]).unwrap();
         let (read, _) = read_records(&std::fs::read_to_string(&path).unwrap());
         assert_eq!(read, [failure("a"), failure("b"), end()]);
+    }
+
+    #[test]
+    fn two_runs_cannot_write_to_one_result() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("result.jsonl");
+        let first = ResultLog::create(&path).unwrap();
+        let message = ResultLog::reopen(&path).unwrap_err().to_string();
+        assert!(message.contains("still goes on"), "{message}");
+        drop(first);
+        ResultLog::reopen(&path).unwrap();
+    }
+
+    #[test]
+    fn wherever_a_result_was_cut_only_an_incomplete_last_line_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("result.jsonl");
+        let lines = [failure("a"), failure("ä\n"), end()].map(|r| encode(&r) + "\n");
+        let whole = lines.concat();
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole.as_bytes()[..cut]).unwrap();
+            let (mut log, bytes) = ResultLog::reopen(&path).unwrap();
+            let removed = log.repair(&bytes).unwrap();
+            log.append(&end()).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let (records, problems) = read_records(&text);
+            assert!(problems.is_empty(), "{cut}: {problems:?}");
+            // A line without its newline is whole.
+            let kept = |lines: &[String]| lines.concat().len() - 1 <= cut;
+            let expected = (1..=lines.len()).filter(|n| kept(&lines[..*n])).count();
+            assert_eq!(records.len(), expected + 1, "{cut}");
+            let before = lines[..expected].concat();
+            assert!(text.starts_with(&before), "{cut}");
+            assert_eq!(removed as usize, cut.saturating_sub(before.len()), "{cut}");
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! Drives the real binary.
 //!
 //! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
-//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `report` how
-//! a result is shown again.
+//! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `resume`
+//! how they go on, `report` how a result is shown again, `damage` when it is not what it was.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
 mod bench;
 mod compare;
 mod crossover;
+mod damage;
 mod doctor;
 mod ending;
 mod fleet;
@@ -19,5 +20,6 @@ mod kvtest_run;
 mod listing;
 mod matrix;
 mod report;
+mod resume;
 mod run;
 mod stdout;

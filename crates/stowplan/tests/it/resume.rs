@@ -1,0 +1,379 @@
+//! Runs that are broken off and go on.
+#![cfg(target_os = "linux")]
+
+use crate::bench::{Bench, Finished, entries};
+use crate::damage::Chance;
+use crate::ending::signal;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+use stowplan_model::{BlockKind, Record, RunOutcome, read_result};
+
+const STUDY: [&str; 7] = [
+    "study",
+    "small.toml",
+    "--output",
+    "out",
+    "--rounds",
+    "10",
+    "--quiet",
+];
+const RESUME: [&str; 4] = ["study", "--resume", "out", "--quiet"];
+
+/// Lines of the result so far.
+fn lines(bench: &Bench) -> usize {
+    let text = std::fs::read(bench.path("out/result.jsonl")).unwrap_or_default();
+    text.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// Runs the program and sends it a signal once its result has so many lines; returns its exit code,
+/// which is none if it was killed, and what it said.
+fn broken_off(bench: &Bench, arguments: &[&str], at: usize, name: &str) -> (Option<i32>, String) {
+    let mut command = bench.command(arguments);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while lines(bench) < at && child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "no {at} lines in two minutes");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if child.try_wait().unwrap().is_none() {
+        signal(&child, name);
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+/// What a run measured: of each cell, in how many rounds.
+fn rounds(records: &[Record]) -> BTreeMap<String, usize> {
+    let mut rounds: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    for record in records {
+        if let Record::Measurement(block) = record
+            && block.block == BlockKind::Ratio
+        {
+            let cell = rounds.entry(block.cell.0.clone()).or_default();
+            assert!(cell.insert(block.round), "measured twice: {block:?}");
+        }
+    }
+    let counted = rounds
+        .into_iter()
+        .map(|(cell, rounds)| (cell, rounds.len()));
+    counted.collect()
+}
+
+/// Cells whose values were checked, and stores that were weighed.
+fn checked(records: &[Record]) -> BTreeSet<String> {
+    let name = |record: &Record| match record {
+        Record::Verification(found) => Some(format!("checked {}", found.cell)),
+        Record::Footprint(found) => Some(format!("weighed {}", found.instance)),
+        _ => None,
+    };
+    records.iter().filter_map(name).collect()
+}
+
+/// The result in `out` is complete, and as good as one without a break.
+#[track_caller]
+fn is_whole(bench: &Bench, whole: &[Record]) {
+    let records = bench.records("out");
+    assert!(
+        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Complete)
+    );
+    let (found, expected) = (rounds(&records), rounds(whole));
+    assert!(found.keys().eq(expected.keys()), "{found:?}");
+    for (cell, rounds) in &found {
+        assert!(rounds >= &expected[cell], "{cell}: {found:?}");
+    }
+    let report = bench.run(&["report", "out", "--json"]);
+    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
+    for comparison in document["comparisons"].as_array().unwrap() {
+        for contrast in comparison["contrasts"].as_array().unwrap() {
+            let rounds = contrast["estimate"]["rounds"].as_u64();
+            assert_eq!(rounds, Some(10), "looks stop where they would: {contrast}");
+        }
+    }
+    assert_eq!(
+        entries(&bench.path("out")),
+        ["report.html", "result.jsonl", "summary.md"]
+    );
+    assert_eq!(entries(&bench.path("")), ["out", "small.toml"]);
+}
+
+/// The result of a run without a break, as it stands in its file.
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let bench = Bench::new();
+    bench.run(&STUDY).exits(0);
+    std::fs::read(bench.path("out/result.jsonl")).unwrap()
+});
+
+/// The record of a run without a break.
+fn whole() -> Vec<Record> {
+    read_result(&WHOLE).0
+}
+
+#[test]
+fn whenever_a_run_is_broken_off_it_goes_on_to_the_same_cells() {
+    let mut chance = Chance::new();
+    let whole = whole();
+    for name in ["-INT", "-KILL", "-KILL"] {
+        let bench = Bench::new();
+        let first = 2 + chance.below(whole.len() - 2);
+        broken_off(&bench, &STUDY, first, name);
+        let second = lines(&bench) + 2 + chance.below(30);
+        broken_off(&bench, &RESUME, second, name);
+        println!("{name} at line {first}, again at line {second}");
+        bench.run(&RESUME).exits(0);
+        is_whole(&bench, &whole);
+    }
+}
+
+#[test]
+fn wherever_a_result_is_cut_it_goes_on_and_keeps_what_was_whole() {
+    let mut chance = Chance::new();
+    let (bench, whole) = (Bench::new(), whole());
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let result = bench.path("out/result.jsonl");
+    let bytes = &*WHOLE;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let begun = lines[0].len() + lines[1].len();
+    let mut cuts = vec![0, lines[0].len() - 1, begun - 3, begun - 1, begun];
+    cuts.extend((0..3).map(|_| begun + chance.below(bytes.len() - begun)));
+    for cut in cuts {
+        println!("cut at byte {cut} of {}", bytes.len());
+        std::fs::write(&result, &bytes[..cut]).unwrap();
+        let resumed = bench.run(&RESUME);
+        if cut < begun - 1 {
+            resumed.refuses("run the study again");
+            assert_eq!(std::fs::read(&result).unwrap(), &bytes[..cut]);
+            continue;
+        }
+        resumed.exits(0);
+        is_whole(&bench, &whole);
+        let kept = bytes[..cut]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .unwrap();
+        assert!(std::fs::read(&result).unwrap().starts_with(&bytes[..kept]));
+        let records = bench.records("out");
+        let lacks = |record: &Record| matches!(record, Record::Warning(w) if w.message.contains("before what it wrote was checked"));
+        let all = checked(&records).is_superset(&checked(&whole));
+        assert!(all || records.iter().any(lacks), "{:?}", checked(&records));
+    }
+}
+
+#[test]
+fn an_interrupted_run_says_what_to_type() {
+    let bench = Bench::new();
+    let loud: Vec<&str> = STUDY.into_iter().filter(|a| *a != "--quiet").collect();
+    let (code, said) = broken_off(&bench, &loud, 20, "-INT");
+    assert_eq!(code, Some(130), "{said}");
+    let (_, typed) = said.split_once("to go on where it stands: ").unwrap();
+    let typed = Command::new("sh")
+        .args(["-c", typed.trim()])
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&typed.stderr);
+    assert_eq!(typed.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("going on with small: "), "{stderr}");
+    // Nothing is left, so it is shown again and not touched.
+    let before = std::fs::read(bench.path("out/result.jsonl")).unwrap();
+    let again = bench.run(&["study", "--resume", "out/result.jsonl"]);
+    again.exits(0).prints("SQLite");
+    assert!(again.stderr().contains("this run is complete"));
+    let after = std::fs::read(bench.path("out/result.jsonl")).unwrap();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_run_that_ran_out_of_time_goes_on_with_more() {
+    let bench = Bench::new();
+    let arguments = [&STUDY[..6], &["--budget", "1s"]].concat();
+    let run = bench.run(&arguments);
+    run.exits(0);
+    assert!(run.stderr().contains("--resume out"), "{}", run.stderr());
+    bench.run(&RESUME).exits(0);
+    is_whole(&bench, &whole());
+}
+
+#[test]
+fn the_place_of_the_data_is_remembered_and_cleared() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("disk")).unwrap();
+    let arguments = [&STUDY[..], &["--work", "disk"]].concat();
+    broken_off(&bench, &arguments, 20, "-KILL");
+    assert_eq!(entries(&bench.path("disk")).len(), 1);
+    broken_off(&bench, &RESUME, lines(&bench) + 15, "-KILL");
+    let left = entries(&bench.path("disk"));
+    assert_eq!(left.len(), 1, "it works where the data lay: {left:?}");
+    bench.run(&RESUME).exits(0);
+    assert!(entries(&bench.path("disk")).is_empty());
+    std::fs::remove_dir(bench.path("disk")).unwrap();
+    is_whole(&bench, &whole());
+}
+
+#[test]
+fn what_no_run_made_is_left_alone() {
+    let bench = Bench::new();
+    broken_off(&bench, &STUDY, 20, "-KILL");
+    std::fs::remove_dir_all(bench.path("out/work")).unwrap();
+    std::fs::create_dir(bench.path("out/work")).unwrap();
+    bench.write("out/work/letter", "dear");
+    bench.run(&RESUME).refuses("left alone");
+    assert!(bench.path("out/work/letter").exists());
+}
+
+#[test]
+fn a_run_that_still_goes_on_is_not_joined() {
+    let bench = Bench::new();
+    let mut child = bench
+        .command(&STUDY)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while lines(&bench) < 5 {
+        assert!(Instant::now() < deadline, "no five lines in a minute");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    bench.run(&RESUME).refuses("still goes on");
+    signal(&child, "-INT");
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_would_change_the_measurement_is_refused() {
+    let bench = Bench::new();
+    for option in [
+        "small.toml",
+        "--seed=2",
+        "--scale=quick",
+        "--only=read",
+        "--rounds=20",
+        "--precision=2%",
+        "--equivalence=3%",
+        "--cache-state=cold",
+        "--durability=durable",
+        "--output=other",
+    ] {
+        let run = bench.run(&["study", "--resume", "out", option]);
+        let name = option.split('=').next().unwrap();
+        run.refuses("--resume")
+            .refuses(name.trim_end_matches(".toml"));
+    }
+    let run = bench.run(&["crossover", "--resume", "out", "--to", "4k"]);
+    run.refuses("--to");
+    bench
+        .run(&["study", "--resume", "nowhere"])
+        .refuses("there is no result.jsonl in it");
+}
+
+/// Changes a line of the result in `out`.
+fn change_line(bench: &Bench, number: usize, change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let path = bench.path("out/result.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut value = serde_json::from_str(&lines[number]).unwrap();
+    change(&mut value);
+    lines[number] = value.to_string();
+    let text = lines.join("\n") + "\n";
+    std::fs::write(&path, &text).unwrap();
+    text.into_bytes()
+}
+
+#[test]
+fn a_run_of_another_machine_or_version_is_refused_and_left_as_it_is() {
+    let bench = Bench::new();
+    broken_off(&bench, &STUDY, 20, "-INT");
+    let result = bench.path("out/result.jsonl");
+    let before = std::fs::read(&result).unwrap();
+    let refused = |number, change: fn(&mut Value), text: &str| {
+        let changed = change_line(&bench, number, change);
+        bench.run(&RESUME).refuses(text);
+        assert_eq!(std::fs::read(&result).unwrap(), changed);
+        std::fs::write(&result, &before).unwrap();
+    };
+    refused(
+        0,
+        |header| header["environment"]["cpu"] = "Fast 9000".into(),
+        "the processor was Fast 9000 and is",
+    );
+    refused(
+        0,
+        |header| header["environment"]["file_system"]["kind"] = "zfs".into(),
+        "the file system was zfs",
+    );
+    refused(
+        0,
+        |header| header["environment"]["engines"]["SQLite"] = "2.8.17".into(),
+        "the build of SQLite was 2.8.17",
+    );
+    refused(0, |header| header["schema"] = 99.into(), "it has schema 99");
+    refused(
+        1,
+        |session| session["protocol"] = 1.into(),
+        "version 1 of the worker protocol",
+    );
+    bench.run(&RESUME).exits(0);
+}
+
+#[test]
+fn another_kernel_and_other_times_are_told() {
+    let bench = Bench::new();
+    broken_off(&bench, &STUDY, 40, "-INT");
+    change_line(&bench, 0, |header| {
+        header["environment"]["kernel"] = "1.0".into();
+    });
+    bench.run(&RESUME).exits(0);
+    let report = bench.run(&["report", "out", "--json"]);
+    let text = report.exits(0).stdout();
+    assert!(text.contains("the kernel was 1.0 and is "), "{text}");
+}
+
+#[test]
+fn a_crossover_goes_on_with_the_sizes_that_it_added() {
+    let bench = Bench::new();
+    let sweep = "crossover spin:base=1000,per_kib=2048 spin:base=33000 --from 4KiB --to 64KiB \
+                 --bytes 2MB --rounds 10 --output out --quiet";
+    let sweep: Vec<&str> = sweep.split_whitespace().collect();
+    let mut chance = Chance::new();
+    let mut at = 10;
+    let mut arguments = &sweep[..];
+    let resume = ["crossover", "--resume", "out", "--quiet"];
+    for _ in 0..4 {
+        at += chance.below(150);
+        println!("broken off at line {at}");
+        broken_off(&bench, arguments, at, "-KILL");
+        at = lines(&bench);
+        arguments = &resume;
+    }
+    bench.run(&resume).exits(0);
+    let records = bench.records("out");
+    let extensions = records.iter().filter_map(|record| match record {
+        Record::Extension(more) => Some(more),
+        _ => None,
+    });
+    let added: Vec<&str> = extensions
+        .flat_map(|more| &more.comparisons)
+        .map(|comparison| comparison.id.as_str())
+        .collect();
+    let distinct: BTreeSet<&&str> = added.iter().collect();
+    assert_eq!(distinct.len(), added.len(), "added twice: {added:?}");
+    let found = finding(&bench.run(&["report", "out", "--json"]));
+    let (low, high) = (found["low"].as_u64(), found["high"].as_u64());
+    assert!(low < Some(16_000) && Some(16_000) < high, "{found}");
+    assert!(high.unwrap() <= 2 * low.unwrap(), "{found}");
+    assert!(!Path::new(&bench.path("out/work")).exists());
+}
+
+fn finding(report: &Finished) -> Value {
+    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
+    document["sweeps"][0]["finding"].clone()
+}
