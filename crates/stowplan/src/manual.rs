@@ -13,7 +13,7 @@ use clap_mangen::Man;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use stowplan_stores::registry;
+use stowplan_stores::{StoreKind, registry};
 
 /// The first line of every page: what begins with it may be replaced.
 const MARK: &str = r#".\" Made by 'stowplan man'."#;
@@ -68,7 +68,7 @@ pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
 /// For fish, clap leaves out what stands without an option in front of it.
 fn names_for_fish() -> String {
     let studies: Vec<&str> = studies::names().collect();
-    let stores: Vec<&str> = registry::all().map(|kind| kind.name()).collect();
+    let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
     let named = [
         ("study", studies),
         ("stores", stores.clone()),
@@ -100,8 +100,7 @@ fn find<'c>(root: &'c Command, name: &str) -> Result<&'c Command, CliError> {
 
 /// Arguments whose values have names get them; what is typed may be something else all the same.
 fn with_names() -> Command {
-    let kinds = || registry::all().map(|kind| kind.name());
-    let stores: Vec<&str> = kinds().collect();
+    let stores: Vec<&str> = registry::all().map(StoreKind::name).collect();
     let studies: Vec<&str> = studies::names().collect();
     let named = |argument: clap::Arg, names: &[&'static str]| {
         argument.value_parser(PossibleValuesParser::new(names.iter().copied()))
