@@ -13,8 +13,8 @@ use crate::{format, html, labels, quantity, terminal, wording};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Analysis, CellAcross, ChartAcross, ComparisonAcross, Machine, MachinesError, MachinesOutcome,
-    OnMachine, Verdict,
+    Analysis, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Machine, MachinesError,
+    MachinesOutcome, OnMachine, Verdict,
 };
 use stowplan_model::{CellId, Environment, Role, format_bytes};
 
@@ -155,6 +155,9 @@ impl<'a> Report<'a> {
     }
 
     fn findings_of(&self, comparison: &ComparisonAcross) -> Findings {
+        if comparison.reliable.iter().all(Option::is_none) {
+            return self.unmeasured(comparison);
+        }
         let rivals = comparison.cells.iter();
         let rivals = rivals.filter(|cell| cell.role == Role::Candidate);
         let statements = rivals.map(|cell| self.statement(comparison, cell));
@@ -167,6 +170,27 @@ impl<'a> Report<'a> {
             fastest: fastest.map(|fastest| fastest.text),
             statements,
             noise: self.noise(comparison),
+        }
+    }
+
+    /// Of a comparison that no machine came to.
+    fn unmeasured(&self, comparison: &ComparisonAcross) -> Findings {
+        let text = format!("Not measured on any {}.", self.noun());
+        Findings {
+            id: comparison.id.clone(),
+            title: comparison.title.clone(),
+            headline: Statement {
+                verdict: Verdict::NoData,
+                text: text.clone(),
+                holds: 0,
+            },
+            fastest: None,
+            statements: vec![Statement {
+                verdict: Verdict::NoData,
+                text,
+                holds: 0,
+            }],
+            noise: "Noise is unknown.".to_owned(),
         }
     }
 
@@ -197,7 +221,8 @@ impl<'a> Report<'a> {
         let mut without: Vec<usize> = Vec::new();
         for (place, fastest) in comparison.fastest.iter().enumerate() {
             let Some(cell) = fastest else {
-                without.push(place);
+                let measured = comparison.reliable.get(place).copied().flatten();
+                without.extend(measured.map(|_| place));
                 continue;
             };
             match winners.iter_mut().find(|(known, _)| *known == cell) {
@@ -318,14 +343,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// `on all 4 machines`, `on 3 of 4 machines`
+    /// `on all 4 machines`, `on 3 of 4 machines`, `only on host-a`
     fn on(&self, places: &[usize]) -> String {
         let all = self.outcome.machines.len();
         let noun = self.noun();
         match places.len() {
             count if count == all && all == 2 => format!("on both {noun}s"),
             count if count == all => format!("on all {all} {noun}s"),
-            1 => format!("on 1 of {all} {noun}s ({})", self.names(places)),
+            1 => format!("only on {}", self.names(places)),
             count => format!("on {count} of {all} {noun}s"),
         }
     }
@@ -333,7 +358,7 @@ impl<'a> Report<'a> {
     /// `on host-a and host-b`, or how many they are.
     fn on_names(&self, places: &[usize]) -> String {
         const NAMED: usize = 3;
-        if places.len() > NAMED {
+        if places.len() > NAMED || places.len() == self.outcome.machines.len() {
             return self.on(places);
         }
         format!("on {}", self.names(places))
@@ -452,7 +477,7 @@ impl<'a> Report<'a> {
             .collect();
         (!places.is_empty()).then(|| {
             let on = self.on_names(&places);
-            format!("Session unreliable {on}: nothing is claimed from the bars of there.")
+            format!("Session unreliable {on}: those bars claim nothing.")
         })
     }
 
@@ -729,14 +754,9 @@ fn warnings(machine: &Machine) -> String {
     }
 }
 
-/// The axis of a chart with a bar per machine and cell, and the published ones.
-pub(crate) fn scale(chart: &ChartAcross) -> Scale {
-    let bars = || {
-        chart
-            .groups
-            .iter()
-            .flat_map(|group| group.on.iter().flatten())
-    };
+/// The axis below these cells of a chart and its published bars.
+pub(crate) fn scale(chart: &ChartAcross, groups: &[ChartGroup]) -> Scale {
+    let bars = || groups.iter().flat_map(|group| group.on.iter().flatten());
     let published = || chart.published.iter().map(|published| published.ratio);
     let values: Vec<f64> = bars()
         .map(|bar| bar.estimate.ratio)

@@ -8,7 +8,7 @@ use crate::scale::Scale;
 use crate::{format, wording};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use stowplan_analysis::{BarOn, ChartAcross, ComparisonAcross, Machine, PublishedRatio, Verdict};
+use stowplan_analysis::{BarOn, ChartAcross, ComparisonAcross, PublishedRatio, Verdict};
 
 const TEMPLATE: &str = include_str!("machines.html");
 
@@ -175,23 +175,23 @@ fn charts(report: &Report<'_>) -> String {
 
 fn chart(chart: &ChartAcross, report: &Report<'_>) -> String {
     let machines = &report.outcome.machines;
-    let scale = machines::scale(chart);
+    let scale = machines::scale(chart, &chart.groups);
     let mut rows = String::new();
-    for drawn in &chart.groups {
+    for (index, drawn) in chart.groups.iter().enumerate() {
         let durability = drawn.durability.as_ref();
         let promise = durability.map_or_else(String::new, |d| format!(" (durability: {d})"));
         let title = format!("{} / {}{promise}", drawn.label, chart.reference);
         rows.push_str(&group(&title));
         for (machine, bar) in machines.iter().zip(&drawn.on) {
-            rows.push_str(&bar_row(machine, bar.as_ref(), drawn.is_floor, &scale));
+            // What a machine is stands beside its first bar.
+            let detail = (index == 0).then(|| Report::short(machine));
+            let label = (machine.label.as_str(), detail.as_deref());
+            rows.push_str(&bar_row(label, bar.as_ref(), drawn.is_floor, &scale));
         }
-    }
-    if !chart.published.is_empty() {
-        let label = chart.published_label.as_deref();
-        let label = label.map_or_else(String::new, |label| format!(": {label}"));
-        rows.push_str(&group(&format!("Published{label}")));
-        let published = chart.published.iter();
-        rows.extend(published.map(|p| published_row(p, chart.published_precision, &scale)));
+        // The first cell is the one that the published ratios are of.
+        if index == 0 {
+            rows.push_str(&published_rows(chart, &scale));
+        }
     }
     let grid = grid_of(&scale);
     rows.push_str(&grid.axis_at(&scale.ticks(), ratio_tick));
@@ -214,6 +214,21 @@ fn chart(chart: &ChartAcross, report: &Report<'_>) -> String {
     )
 }
 
+fn published_rows(chart: &ChartAcross, scale: &Scale) -> String {
+    if chart.published.is_empty() {
+        return String::new();
+    }
+    let label = chart.published_label.as_deref();
+    let label = label.map_or_else(String::new, |label| format!(": {label}"));
+    let published = chart.published.iter();
+    let rows = published.map(|p| published_row(p, chart.published_precision, scale));
+    format!(
+        "{}{}",
+        group(&format!("Published{label}")),
+        rows.collect::<String>()
+    )
+}
+
 fn grid_of(scale: &Scale) -> Grid<'_> {
     Grid {
         scale,
@@ -222,19 +237,16 @@ fn grid_of(scale: &Scale) -> Grid<'_> {
     }
 }
 
-fn bar_row(machine: &Machine, bar: Option<&BarOn>, is_floor: bool, scale: &Scale) -> String {
-    let detail = Report::short(machine);
-    let label = &machine.label;
+fn bar_row(
+    (label, detail): (&str, Option<&str>),
+    bar: Option<&BarOn>,
+    is_floor: bool,
+    scale: &Scale,
+) -> String {
     let Some(BarOn { estimate, verdict }) = bar else {
         let mut drawing = grid_of(scale).row_at(&scale.ticks(), &format!("{label}: no data"));
         drawing.line_before(scale.position(1.0), "reference");
-        return row(
-            label,
-            Some(&detail),
-            &drawing.finish(),
-            "<b>no data</b>",
-            None,
-        );
+        return row(label, detail, &drawing.finish(), "<b>no data</b>", None);
     };
     let (ratio, interval) = (
         format::ratio(estimate.ratio),
@@ -260,7 +272,7 @@ fn bar_row(machine: &Machine, bar: Option<&BarOn>, is_floor: bool, scale: &Scale
     let value = format!("<b>{ratio}</b> <span>{}</span>", escape(&interval));
     row(
         label,
-        Some(&detail),
+        detail,
         &bar.draw(scale, &title),
         &value,
         Some(estimate.ratio),

@@ -152,7 +152,7 @@ fn chart_of(
         floor: None,
         note: None,
         promises: None,
-        scale: machines::scale(across),
+        scale: machines::scale(across, std::slice::from_ref(group)),
     }
 }
 
