@@ -13,8 +13,8 @@ use stowplan_harness::crossover::{Question, Spot, size_in_words};
 use stowplan_harness::plan::{PlanOptions, needs};
 use stowplan_harness::runner::{Resumption, Steer};
 use stowplan_model::{
-    AccessOrder, DatasetSpec, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep,
-    WorkloadSpec, format_bytes, parse_size, read_result,
+    AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
+    format_bytes, parse_size, read_result,
 };
 use stowplan_stores::registry;
 
@@ -321,7 +321,7 @@ fn question_of(plan: &Plan) -> Option<Question> {
     let sweep = plan.sweeps.first()?;
     let page = |sweep: &Sweep| sweep.setting.as_ref()?.split_once('=')?.1.parse().ok();
     let comparison = plan.study.comparisons.first()?;
-    Some(Question {
+    let mut question = Question {
         a: sweep.a.parse().ok()?,
         b: sweep.b.parse().ok()?,
         page_sizes: plan.sweeps.iter().filter_map(page).collect(),
@@ -330,33 +330,42 @@ fn question_of(plan: &Plan) -> Option<Question> {
             operations: None,
             ..comparison.workload.clone()
         },
-        bytes: bytes_of(plan)?,
+        bytes: 0,
         memory_budget: plan.study.memory_budget,
         options: PlanOptions {
             rounds: plan.comparisons.first().map(|first| first.max_rounds),
             ..PlanOptions::default()
         },
-    })
+    };
+    question.bytes = bytes_of(plan, &question)?;
+    Some(question)
 }
 
-/// Bytes of values at each size of a plan, near enough to give each of its sizes the number of
-/// values that it has: where that number has no bound, they say it best.
-fn bytes_of(plan: &Plan) -> Option<u64> {
-    let bytes = |data: &DatasetSpec| data.count.saturating_mul(data.size.largest());
-    let counts = plan.datasets.values().map(|data| data.count);
-    let (fewest, most) = (counts.clone().min()?, counts.max()?);
-    let free = |data: &&DatasetSpec| fewest < data.count && data.count < most;
-    let datasets = || plan.datasets.values();
-    let between = datasets().filter(free).map(bytes).max();
-    // All have as many as may be, or as few: what bounds them from the other side.
-    let largest = |count| {
-        datasets()
-            .filter(move |data| data.count == count)
-            .map(bytes)
+/// Bytes of values at each size that give every size of a plan the number of values that it has.
+/// That number has bounds: a dataset at the lower one may hold more bytes than were asked for, one at
+/// the upper one fewer.
+fn bytes_of(plan: &Plan, question: &Question) -> Option<u64> {
+    let data: Vec<(u64, u64)> = plan
+        .datasets
+        .values()
+        .map(|data| (data.size.largest(), data.count))
+        .collect();
+    let fewest = data.iter().map(|(_, count)| *count).min()?;
+    let bytes = |(size, count): &(u64, u64)| size.saturating_mul(*count);
+    let above = data.iter().filter(|(_, count)| *count > fewest);
+    let all = || data.iter().map(bytes);
+    let candidates = [above.map(bytes).max(), all().min(), all().max()];
+    let fits = |bytes: &u64| {
+        let asked = Question {
+            bytes: *bytes,
+            ..question.clone()
+        };
+        data.iter()
+            .all(|(size, count)| asked.values(*size) == *count)
     };
-    between
-        .or_else(|| (most > fewest).then(|| largest(most).max())?)
-        .or_else(|| largest(fewest).min())
+    let mut candidates = candidates.into_iter().flatten();
+    let first = candidates.clone().next();
+    candidates.find(fits).or(first)
 }
 
 /// A value passes through memory whole, in the worker and in the engine.
@@ -742,7 +751,11 @@ mod tests {
             assert_eq!(found.page_sizes, asked.page_sizes);
             assert_eq!(found.workload, asked.workload);
             assert_eq!(found.options.rounds, asked.options.rounds);
-            assert_eq!(found.plan(&sizes).unwrap(), plan, "{bytes}");
+            assert!(
+                found.plan(&sizes).unwrap() == plan,
+                "{bytes}: {}",
+                found.bytes
+            );
             for size in [1500, 3000, 24_000, 100_000, 700_000] {
                 let values = (found.values(size), asked.values(size));
                 assert!(
