@@ -74,6 +74,9 @@ impl Page {
         let text = self.drawable(&wording::source(source));
         let prefix = [span(side, Tone::Strong)];
         self.canvas.hanging(&prefix, 5, &text, Tone::Plain);
+        if let Some(ending) = crate::wording::ending(source.analysis) {
+            self.canvas.paragraph(&ending, 5, Tone::Warning);
+        }
     }
 
     /// Everything about one NEW.

@@ -370,3 +370,13 @@ fn a_damaged_line_is_named_and_the_rest_is_compared() {
         found.stderr()
     );
 }
+
+#[test]
+fn a_run_that_was_cut_off_is_compared_as_far_as_it_came_and_said_to_be_cut_off() {
+    let mut lines: Vec<&str> = measured().lines().collect();
+    lines.pop();
+    let text = format!("{}\n", lines.join("\n"));
+    let found = compare(&bench(&text), "");
+    found.exits(0).prints("No regression in 4 cells");
+    says(&found, "The run was cut off");
+}
