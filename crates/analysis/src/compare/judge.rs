@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use stowplan_model::{Measure, Role};
 
-/// What is assumed to have shifted, either way, where no floor tells: with it 1.5 to 2% of pairs of
-/// windows of the recorded rounds are told apart, without it 12 to 17% (docs/compare.md).
+/// What is assumed to have shifted, either way, where no floor tells: with it 1.3 to 1.8% of pairs of
+/// windows of the recorded rounds are told apart, without it 10 to 13% (docs/compare.md).
 const UNSEEN_DRIFT: f64 = 1.03;
 
 /// By how much the machine may have changed between the sessions, as natural logarithms of at
