@@ -509,9 +509,13 @@ fn unreliable(comparison: &ComparisonOutcome) -> Answer {
 fn won(comparison: &ComparisonOutcome, winner: &CellSummary, baseline: &CellSummary) -> Answer {
     let label = wording::quoted(&winner.cell.label);
     if winner.cell.id == baseline.cell.id {
-        let (reason, factor) = nearest_behind(comparison, baseline);
+        let behind = nearest_behind(comparison, baseline);
         let answer = format!("stay with {label}");
-        return Answer::open(Kind::Winner, answer, reason).cell(winner, factor);
+        let answer = Answer::open(Kind::Winner, answer, behind.reason);
+        return Answer {
+            caveat: behind.caveat,
+            ..answer.cell(winner, behind.factor)
+        };
     }
     let ratio = wording::to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
     let speed = ratio.map(|estimate| estimate.inverse());
@@ -585,13 +589,13 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
         let reason = format!("all are equivalent to {base} within {zone}");
         return Answer::open(Kind::Even, "choose by something else", reason);
     }
-    let (behind, factor) = nearest_behind(comparison, baseline);
-    let answer = if behind.is_empty() {
+    let behind = nearest_behind(comparison, baseline);
+    let answer = if behind.reason.is_empty() {
         format!("no reason to leave {base}")
     } else {
         format!("stay with {base}")
     };
-    let mut reasons = vec![behind];
+    let mut reasons = vec![behind.reason];
     for (wanted, is) in [
         (Verdict::Equivalent, "equivalent to it"),
         (Verdict::SmallDifference, "a small difference away"),
@@ -607,7 +611,11 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
         }
     }
     reasons.retain(|reason| !reason.is_empty());
-    Answer::open(Kind::Kept, answer, reasons.join("; ")).cell(baseline, factor)
+    let answer = Answer::open(Kind::Kept, answer, reasons.join("; "));
+    Answer {
+        caveat: behind.caveat,
+        ..answer.cell(baseline, behind.factor)
+    }
 }
 
 /// The labels, or the first of them and how many there are besides.
@@ -621,17 +629,32 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-/// By how much the baseline is ahead of the next that is slower, and what either promises.
-fn nearest_behind(
-    comparison: &ComparisonOutcome,
-    baseline: &CellSummary,
-) -> (String, Option<RatioEstimate>) {
+/// Where the baseline stays: by how much it is ahead of the next that is slower, and what either
+/// promises.
+struct Behind {
+    reason: String,
+    factor: Option<RatioEstimate>,
+    /// What the baseline promises, where that is not all that the next does.
+    caveat: String,
+}
+
+fn nearest_behind(comparison: &ComparisonOutcome, baseline: &CellSummary) -> Behind {
     let slower = wording::with_verdict(comparison, Verdict::Slower);
-    slower
-        .first()
-        .map_or_else(Default::default, |(next, estimate)| {
-            let promise = wording::durability_difference(baseline, next).unwrap_or_default();
-            let reason = format!("{}{promise}", as_fast(*estimate, next));
-            (reason, Some(*estimate))
-        })
+    let Some((next, estimate)) = slower.first() else {
+        return Behind {
+            reason: String::new(),
+            factor: None,
+            caveat: String::new(),
+        };
+    };
+    let promise = wording::durability_difference(baseline, next).unwrap_or_default();
+    Behind {
+        reason: format!("{}{promise}", as_fast(*estimate, next)),
+        factor: Some(*estimate),
+        caveat: if promise.starts_with(", but") {
+            promise
+        } else {
+            String::new()
+        },
+    }
 }

@@ -80,11 +80,10 @@ fn bar_row(bar: &Bar, grid: &Grid<'_>, ticks: &[f64]) -> String {
             drawing.whisker(scale.position(low), scale.position(high));
         }
     }
-    let value = format!(
-        "<b>{}</b> <span>{}</span>",
-        escape(&bar.value),
-        escape(&bar.spread)
-    );
+    let mut value = format!("<b>{}</b>", escape(&bar.value));
+    if !bar.spread.is_empty() {
+        value.push_str(&format!(" <span>{}</span>", escape(&bar.spread)));
+    }
     let figure = bar.quantity.map(|quantity| quantity.value);
     row(&bar.label, None, &drawing.finish(), &value, figure)
 }

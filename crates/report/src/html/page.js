@@ -107,15 +107,23 @@ for (const moved of ["pointermove", "pointerdown"]) {
     else hide();
   });
 }
-document.addEventListener("focusin", (event) => {
-  const mark = marked(event);
-  if (!mark || !event.target.matches(":focus-visible")) return hide();
+const beside = (mark) => {
   const box = mark.getBoundingClientRect();
   show(mark, box.left + Math.min(box.width / 2, 160), box.top);
+};
+document.addEventListener("focusin", (event) => {
+  const mark = marked(event);
+  if (mark && event.target.matches(":focus-visible")) beside(mark);
+  else hide();
 });
 document.addEventListener("focusout", hide);
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
-addEventListener("scroll", hide, { passive: true });
+// What has the focus is scrolled to: its tip stays with it.
+addEventListener("scroll", () => {
+  const mark = document.activeElement?.closest("[data-tip]");
+  if (mark && !tip.hidden && document.activeElement.matches(":focus-visible")) beside(mark);
+  else hide();
+}, { passive: true });
 
 for (const title of all("svg > title")) {
   const owner = title.parentElement;
