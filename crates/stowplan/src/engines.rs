@@ -17,6 +17,12 @@ fn built_in() -> Vec<&'static dyn StoreKind> {
         stowplan_mdbx::KIND,
         #[cfg(feature = "rocksdb")]
         stowplan_rocksdb::KIND,
+        #[cfg(feature = "persy")]
+        stowplan_persy::KIND,
+        #[cfg(feature = "canopydb")]
+        stowplan_canopydb::KIND,
+        #[cfg(feature = "sled")]
+        stowplan_sled::KIND,
     ]
 }
 
@@ -33,6 +39,24 @@ const ALL: &[LeftOut] = &[
         about: "a column family of a RocksDB database: a log-structured merge tree",
         engine: "RocksDB 11.8.1",
         feature: "rocksdb",
+    },
+    LeftOut {
+        name: "persy",
+        about: "a persy file in Rust: a B+ tree of keys, and records that are copied on write",
+        engine: "persy 1.8.1",
+        feature: "persy",
+    },
+    LeftOut {
+        name: "canopydb",
+        about: "a tree of a canopydb database: a copy-on-write B+ tree with a log, in Rust",
+        engine: "canopydb 0.2.5",
+        feature: "canopydb",
+    },
+    LeftOut {
+        name: "sled",
+        about: "a tree of a sled database: a lock-free B-link tree over a log, in Rust",
+        engine: "sled 0.34.7",
+        feature: "sled",
     },
 ];
 

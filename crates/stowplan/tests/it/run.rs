@@ -197,6 +197,9 @@ fn a_store_that_the_build_leaves_out_says_how_to_have_it() {
     for (store, built_in) in [
         ("mdbx", cfg!(feature = "mdbx")),
         ("rocksdb", cfg!(feature = "rocksdb")),
+        ("persy", cfg!(feature = "persy")),
+        ("canopydb", cfg!(feature = "canopydb")),
+        ("sled", cfg!(feature = "sled")),
     ] {
         let hint = format!("{hint} {store}");
         assert!(listed.contains(&format!("\n{store}  ")), "{listed}");
