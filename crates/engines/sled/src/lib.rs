@@ -10,7 +10,10 @@ mod turns;
 use options::{ENGINE_VERSION, Options, SETTINGS};
 use session::SledSession;
 use sled::{Db, Error, Tree};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use stowplan_model::{Capabilities, Delivery, Footprint, Operation, Setting, Settings};
 use stowplan_stores::{
     Connection, Key, KeyForm, Lent, Result, Session, Shared, Store, StoreError, StoreKind,
@@ -22,6 +25,14 @@ const STORE: &str = "sled";
 
 /// The directory of the database below a store's.
 const DATABASE: &str = "db";
+
+/// The file of the log in the directory of the database, so named by sled.
+const DATA_FILE: &str = "db";
+
+/// How long closing may take: many times as long as it was seen to.
+const CLOSING: Duration = Duration::from_secs(30);
+
+const POLL: Duration = Duration::from_micros(200);
 
 /// The name of the tree.
 const TABLE: &[u8] = b"kv";
@@ -37,6 +48,10 @@ fn failed(action: impl Into<String>, error: &Error) -> StoreError {
         store: STORE,
         action: action.into(),
         detail: match error {
+            // Its own text is the system's answer in the words of `Debug`.
+            Error::Io(e) if e.to_string().contains("could not acquire lock") => {
+                "another process has it open".to_owned()
+            }
             Error::Io(e) => e.to_string(),
             Error::Corruption { .. } => "the database is damaged".to_owned(),
             other => other.to_string(),
@@ -140,8 +155,27 @@ impl SledStore {
     }
 
     fn give_back(&self, database: Lent<'_, Db>) -> Result<()> {
-        self.database
-            .give_back(database, |database| flush(&database))
+        self.database.give_back(database, |database| {
+            let flushed = flush(&database);
+            drop(database);
+            self.wait_until_closed()?;
+            flushed
+        })
+    }
+
+    /// Threads of sled's keep the file for a little longer than the database, and with it the lock:
+    /// until then it could not be opened again, nor its pages leave the cache of the system.
+    fn wait_until_closed(&self) -> Result<()> {
+        let path = self.path.join(DATA_FILE);
+        let file = File::open(&path).map_err(StoreError::io("open", &path))?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < CLOSING => sleep(POLL),
+                Err(error) => return Err(StoreError::io("lock", &path)(error)),
+            }
+        }
     }
 
     fn with_database<T>(&self, work: impl FnOnce(&Db) -> Result<T>) -> Result<T> {

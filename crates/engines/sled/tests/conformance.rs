@@ -198,3 +198,29 @@ fn of_several_threads_that_add_or_delete_the_same_key_one_does() {
         assert_eq!(read(&mut *connection.session().unwrap(), key), None);
     }
 }
+
+/// Threads of sled's keep its lock a little longer.
+#[test]
+fn what_was_closed_can_be_opened_again_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let Resolved { kind, settings, .. } = resolved("sled:flush=commit");
+    let mut store = kind.create(directory.path(), &settings).unwrap();
+    for key in 0..100 {
+        let mut connection = store.connect().unwrap();
+        let inserted = connection.session().unwrap().insert(Key(key), &[1; 3000]);
+        inserted.unwrap();
+        connection.close().unwrap();
+        store = kind.open(directory.path(), &settings).unwrap();
+    }
+}
+
+#[test]
+fn a_database_that_another_has_open_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let Resolved { kind, settings, .. } = resolved(NAME);
+    let store = kind.create(directory.path(), &settings).unwrap();
+    let connection = store.connect().unwrap();
+    let error = kind.open(directory.path(), &settings).err().unwrap();
+    assert!(error.to_string().contains("another process"), "{error}");
+    connection.close().unwrap();
+}
