@@ -40,8 +40,8 @@ pub use estimate::{Estimate, MIN_ROUNDS};
 pub use interim::{Interim, interim};
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
-    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine, MachinesError,
-    MachinesOutcome, OnMachine, machines,
+    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine,
+    MachinesError, MachinesOutcome, OnMachine, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{

@@ -62,7 +62,10 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
         }
         _ => {
             let root = Arguments::command();
-            let verb = typed.iter().skip(1).find_map(|word| root.find_subcommand(word));
+            let verb = typed
+                .iter()
+                .skip(1)
+                .find_map(|word| root.find_subcommand(word));
             complain(&typed::wrong(answer, &root, verb));
             Exit::Usage
         }

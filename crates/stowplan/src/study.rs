@@ -94,7 +94,11 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     let remaining = resumption.remaining();
     if options.dry_run {
         let width = screen::options(false).width;
-        print(&screen::drawable(&plan::describe(&remaining, options.keep, width)));
+        print(&screen::drawable(&plan::describe(
+            &remaining,
+            options.keep,
+            width,
+        )));
         return Ok(Exit::Done);
     }
     let place = place_to_go_on(&resumption, &output, options);
