@@ -162,7 +162,11 @@ impl Row {
     /// What the rows of its group have in common.
     fn group(&self) -> String {
         match (&self.choice, self.kind) {
-            (Some(label), _) => format!("use {}", wording::quoted(label)),
+            (Some(label), Kind::Winner) => format!("use {}", wording::quoted(label)),
+            (Some(label), Kind::Kept) => {
+                format!("no reason to leave {}", wording::quoted(label))
+            }
+            (Some(label), _) => format!("prefer {}", wording::quoted(label)),
             (None, Kind::Even) => "choose by something else: all are equivalent".to_owned(),
             (None, Kind::Open) => "no verdict yet".to_owned(),
             (None, _) => "other answers".to_owned(),
@@ -184,8 +188,10 @@ impl Row {
 }
 
 /// What the figures of groups are.
-pub(crate) const FIGURES: &str = "× says how many times as fast it is as the baseline of the \
-                                  comparison; where that is the baseline itself, as the next \
+pub(crate) const FIGURES: &str = "What to use is faster than each of the others; what to prefer is \
+                                  faster than the baseline, but not than each, or they do not \
+                                  promise the same. × says how many times as fast as the baseline of \
+                                  the comparison; where that is the baseline itself, as the next \
                                   behind.";
 
 /// A comparison's answer in a line, for where its details are folded.
@@ -595,7 +601,7 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
     } else {
         format!("stay with {base}")
     };
-    let mut reasons = vec![behind.reason];
+    let mut rest = Vec::new();
     for (wanted, is) in [
         (Verdict::Equivalent, "equivalent to it"),
         (Verdict::SmallDifference, "a small difference away"),
@@ -607,14 +613,17 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
             .map(|(cell, _)| wording::quoted(&cell.cell.label))
             .collect();
         if !labels.is_empty() {
-            reasons.push(format!("{}: {is}", some(&labels)));
+            rest.push(format!("{}: {is}", some(&labels)));
         }
     }
-    reasons.retain(|reason| !reason.is_empty());
+    // No figure: what the baseline beats says nothing of those that it does not.
+    let caveat = [&[behind.caveat][..], &rest].concat().join("; ");
+    let reasons = [vec![behind.reason], rest].concat();
+    let reasons: Vec<String> = reasons.into_iter().filter(|r| !r.is_empty()).collect();
     let answer = Answer::open(Kind::Kept, answer, reasons.join("; "));
     Answer {
-        caveat: behind.caveat,
-        ..answer.cell(baseline, behind.factor)
+        caveat,
+        ..answer.cell(baseline, None)
     }
 }
 

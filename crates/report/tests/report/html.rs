@@ -4,7 +4,7 @@ use crate::{by_size, fixture, inserts, measured_run};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use stowplan_analysis::{Analysis, CellSummary};
+use stowplan_analysis::{Analysis, CellSummary, Verdict};
 use stowplan_model::Role;
 use stowplan_report::html::render;
 
@@ -245,6 +245,28 @@ fn many_answers_are_put_together_by_what_they_choose() {
     }
     let all = overview.matches("<li").count();
     assert_eq!(all, 30, "each is there once");
+}
+
+/// What the baseline beats says nothing of a rival that it does not beat.
+#[test]
+fn a_baseline_that_stays_beside_unresolved_rivals_has_no_factor_and_is_not_called_the_one_to_use() {
+    let mut analysis = with_comparisons(9);
+    for comparison in &mut analysis.comparisons {
+        comparison.fastest = None;
+        for contrast in &mut comparison.contrasts {
+            contrast.verdict = match contrast.verdict {
+                Verdict::Faster => Verdict::Unresolved,
+                other => other,
+            };
+        }
+    }
+    let page = render(&analysis, "");
+    let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
+    let overview = overview.split("</section>\n").next().unwrap();
+    assert!(overview.contains("<h3>No reason to leave "), "{overview}");
+    assert!(overview.contains(": unresolved"), "{overview}");
+    assert!(!overview.contains("<h3>Use "), "{overview}");
+    assert!(!overview.contains("×</b>"), "no factor: {overview}");
 }
 
 #[test]
