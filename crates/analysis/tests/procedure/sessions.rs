@@ -18,6 +18,11 @@ fn end(outcome: RunOutcome, seconds: f64) -> Record {
     Record::End(RunEnd { outcome, seconds })
 }
 
+/// So many nanoseconds, times a factor of a few digits.
+fn times(ns: u64, factor: f64) -> u64 {
+    (ns as f64 * factor) as u64
+}
+
 /// Ten rounds, five of them before a break; after it everything takes `slower` times as long.
 fn broken(slower: f64, break_: &[Record]) -> Analysis {
     let comparison = comparison(&["other"]);
@@ -25,15 +30,8 @@ fn broken(slower: f64, break_: &[Record]) -> Analysis {
     let blocks = rounds(&cells, 0..10);
     let scaled = |mut block: Measurement| {
         if block.round >= 5 {
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a few digits"
-            )]
-            let times = |ns: u64| (ns as f64 * slower) as u64;
-            block.wall_ns = times(block.wall_ns);
-            block.run_delay_ns = block.run_delay_ns.map(times);
+            block.wall_ns = times(block.wall_ns, slower);
+            block.run_delay_ns = block.run_delay_ns.map(|ns| times(ns, slower));
         }
         block
     };
