@@ -185,10 +185,13 @@ pub(super) fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentC
     let all = base.iter().chain(only_in_new);
     all.filter_map(|fact| {
         let (was, is) = (value_in(&base, &fact.what), value_in(&new, &fact.what));
-        let (was, is) = if fact.what.starts_with(OPTIONS_OF) {
-            (only_in(&was, &is), only_in(&is, &was))
-        } else {
-            (was, is)
+        let (was, is) = match fact.what.strip_prefix(OPTIONS_OF) {
+            Some(engine) => {
+                // How an engine was built that the other one does not have is no change.
+                value_in(&base, engine).and(value_in(&new, engine))?;
+                (only_in(&was, &is), only_in(&is, &was))
+            }
+            None => (was, is),
         };
         (was != is).then(|| EnvironmentChange {
             difference: Difference::of(&fact.what, was, is),
@@ -273,7 +276,8 @@ mod tests {
     #[test]
     fn an_engine_that_only_one_of_them_has_is_told() {
         let mut base = Environment::default();
-        base.engines.insert("redb".to_owned(), "4.0".to_owned());
+        base.engines
+            .insert("redb".to_owned(), "4.0 (A, B)".to_owned());
         let mut new = Environment::default();
         new.engines.insert("lmdb".to_owned(), "0.9".to_owned());
         let found = changes(&base, &new);
