@@ -93,7 +93,11 @@ pub struct ComparisonAcross {
     pub part: bool,
     /// Of each machine: whether the A/A gate was passed; nothing where it was not measured.
     pub reliable: Vec<Option<bool>>,
-    /// Of each machine: the cell that beats each rival there, if one does.
+    /// Of each machine: whether it has every rival and each is what the first that has it
+    /// measured.
+    pub complete: Vec<bool>,
+    /// Of each machine: the cell that beats each rival there, if one does. Nothing where rivals are
+    /// missing: to beat fewer, or others, is not the same finding.
     pub fastest: Vec<Option<CellId>>,
     /// Its cells, the baseline first, without the control.
     pub cells: Vec<CellAcross>,
@@ -169,6 +173,9 @@ pub struct ChartAcross {
     pub title: String,
     /// Label of the cell that is 1.0 on every machine.
     pub reference: String,
+    /// The places of the machines whose chart has another cell for its reference: their ratios are
+    /// none to this one.
+    pub other_reference: Vec<usize>,
     /// One group per cell drawn.
     pub groups: Vec<ChartGroup>,
     /// The published ratios, by rising ratio.
@@ -451,6 +458,15 @@ fn comparison(
             cells.push(summary);
         }
     }
+    let rivals = cells.iter().map(|cell| &cell.cell);
+    let rivals: Vec<_> = rivals.filter(|cell| cell.role != Role::Floor).collect();
+    let places = outcomes.iter().enumerate();
+    let complete: Vec<bool> = places
+        .map(|(place, outcome)| {
+            let has = |id| outcome.is_some_and(|o| o.cell(id).is_some()) && !left_out(place, id);
+            rivals.iter().all(|rival| has(&rival.id))
+        })
+        .collect();
     Some(ComparisonAcross {
         id: id.to_owned(),
         title: first.title.clone(),
@@ -463,8 +479,10 @@ fn comparison(
             .collect(),
         fastest: outcomes
             .iter()
-            .map(|outcome| outcome.and_then(|o| o.fastest.clone()))
+            .zip(&complete)
+            .map(|(outcome, complete)| outcome.filter(|_| *complete)?.fastest.clone())
             .collect(),
+        complete,
         cells: cells
             .into_iter()
             .map(|summary| cell(summary, baseline, &outcomes, left_out))
@@ -556,11 +574,19 @@ fn chart(
         .map(|analysis| analysis.charts.iter().find(|chart| chart.id == id))
         .collect();
     let (place, first) = first_of(&outcomes)?;
-    let reference = reference(analyses[place], id)?;
+    let reference = reference_of(analyses[place], id)?;
+    let places = outcomes.iter().zip(analyses).enumerate();
+    let other_reference: Vec<usize> = places
+        .filter(|(_, (outcome, analysis))| {
+            outcome.is_some() && reference_of(analysis, id).as_ref() != Some(&reference)
+        })
+        .map(|(place, _)| place)
+        .collect();
+    let stays = |place: usize| !other_reference.contains(&place) && !left_out(place, &reference);
     let outcomes: Vec<Option<&ChartOutcome>> = outcomes
         .into_iter()
         .enumerate()
-        .map(|(place, outcome)| outcome.filter(|_| !left_out(place, &reference)))
+        .map(|(place, outcome)| outcome.filter(|_| stays(place)))
         .collect();
     let mut groups: Vec<ChartGroup> = Vec::new();
     for bar in outcomes.iter().flatten().flat_map(|outcome| &outcome.bars) {
@@ -588,6 +614,7 @@ fn chart(
         id: id.to_owned(),
         title: first.title.clone(),
         reference: first.reference.clone(),
+        other_reference,
         groups,
         published: first.published.clone(),
         published_label: first.published_label.clone(),
@@ -596,7 +623,7 @@ fn chart(
 }
 
 /// The cell that is 1.0 in a chart.
-fn reference(analysis: &Analysis, chart: &str) -> Option<CellId> {
+fn reference_of(analysis: &Analysis, chart: &str) -> Option<CellId> {
     let charts = &analysis.run.plan.study.charts;
     let spec = charts.iter().find(|spec| spec.id == chart)?;
     Some(CellId(format!("{}/{}", spec.comparison, spec.reference)))

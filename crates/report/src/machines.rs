@@ -9,12 +9,12 @@ mod markdown;
 
 use crate::overview;
 use crate::scale::Scale;
-use crate::{format, html, labels, quantity, terminal, wording};
+use crate::{format, html, labels, parts, quantity, terminal, wording};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_analysis::{
     Analysis, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Machine, MachinesError,
-    MachinesOutcome, OnMachine, Verdict,
+    MachinesOutcome, OnMachine, SpaceRow, Verdict,
 };
 use stowplan_model::{CellId, Environment, Role, format_bytes};
 
@@ -41,6 +41,12 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn study(&self) -> &str {
         &self.outcome.study
+    }
+
+    /// The scale at which all were run, for the names of files.
+    #[must_use]
+    pub fn scale(&self) -> &str {
+        &self.outcome.scale
     }
 
     /// The report for a terminal.
@@ -120,8 +126,35 @@ impl<'a> Report<'a> {
                 wording::list(&zones.collect::<Vec<_>>())
             ));
         }
+        notes.extend(self.chosen_baselines());
         notes.extend(self.left_out());
         notes
+    }
+
+    /// That the baseline is not the planned one: what that means, once, and where.
+    fn chosen_baselines(&self) -> Vec<String> {
+        let mut notes: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (place, analysis) in self.analyses.iter().enumerate() {
+            let warnings = analysis.warnings.iter();
+            let mut chosen = warnings.filter(|w| w.message.starts_with(REBASED));
+            let Some(warning) = chosen.next() else {
+                continue;
+            };
+            let message = warning.message.as_str();
+            match notes.iter_mut().find(|(known, _)| *known == message) {
+                Some((_, places)) => places.push(place),
+                None => notes.push((message, vec![place])),
+            }
+        }
+        let all = self.analyses.len();
+        let notes = notes.into_iter().map(|(message, places)| {
+            if places.len() == all {
+                format!("{message}.")
+            } else {
+                format!("{}: {message}.", self.names(&places))
+            }
+        });
+        notes.collect()
     }
 
     /// What was not the same on every machine, a sentence per machine and kind of difference.
@@ -137,8 +170,14 @@ impl<'a> Report<'a> {
             if cells.len() > names.len() {
                 names.push(format!("{} more", cells.len() - names.len()));
             }
+            let are = match what {
+                "settings" => "settings are not those",
+                "store" => "store is not that",
+                "workload" => "workload is not that",
+                _ => "dataset is not that",
+            };
             Some(format!(
-                "Left out on {label}, where the {what} is not that of the first result: {}.",
+                "Left out on {label}, where the {are} of the first result: {}.",
                 wording::list(&names)
             ))
         });
@@ -215,14 +254,19 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// `Fastest: A on 3 of 4 machines, B on host-d; none on host-e.`
+    /// `Beats each of the others: A on 3 of 4 machines, B on host-d; no single one on host-e; not
+    /// the same rivals on host-f.`
     fn fastest(&self, comparison: &ComparisonAcross) -> Option<Statement> {
         let mut winners: Vec<(&CellId, Vec<usize>)> = Vec::new();
         let mut without: Vec<usize> = Vec::new();
+        let mut unlike: Vec<usize> = Vec::new();
         for (place, fastest) in comparison.fastest.iter().enumerate() {
             let Some(cell) = fastest else {
                 let measured = comparison.reliable.get(place).copied().flatten();
-                without.extend(measured.map(|_| place));
+                match comparison.complete.get(place) {
+                    Some(false) => unlike.extend(measured.map(|_| place)),
+                    _ => without.extend(measured.map(|_| place)),
+                }
                 continue;
             };
             match winners.iter_mut().find(|(known, _)| *known == cell) {
@@ -239,10 +283,11 @@ impl<'a> Report<'a> {
         let holds = places.len();
         let named = winners.iter();
         let named = named.map(|(cell, places)| format!("{} {}", label(cell), self.on(places)));
-        let none = match without.as_slice() {
-            [] => String::new(),
-            places => format!("; no single one {}", self.on_names(places)),
-        };
+        let rest = [("no single one", without), ("not the same rivals", unlike)];
+        let rest = rest.iter().filter(|(_, places)| !places.is_empty());
+        let none: String = rest
+            .map(|(text, places)| format!("; {text} {}", self.on_names(places)))
+            .collect();
         let named = wording::list(&named.collect::<Vec<_>>());
         Some(Statement {
             verdict: Verdict::Faster,
@@ -331,9 +376,12 @@ impl<'a> Report<'a> {
             .filter(|(_, reliable)| **reliable == Some(false))
             .map(|(place, _)| place)
             .collect();
-        let outcomes = self.analyses.iter().flat_map(|a| &a.comparisons);
+        // Of the machines that the statements are of.
+        let counted = self.analyses.iter().zip(&comparison.reliable);
+        let counted = counted.filter(|(_, reliable)| reliable.is_some());
+        let outcomes = counted.flat_map(|(analysis, _)| &analysis.comparisons);
         let outcomes: Vec<_> = outcomes.filter(|o| o.id == comparison.id).collect();
-        let differed = crate::parts::noise(&outcomes).map_or_else(
+        let differed = parts::noise(&outcomes).map_or_else(
             || "Noise is unknown: no control has rounds enough".to_owned(),
             |noise| format!("Two identical cells differed by {noise}"),
         );
@@ -391,12 +439,33 @@ impl<'a> Report<'a> {
                     });
                     found.len() - 1
                 });
+                let answer = if self.differs(place, &row.target) {
+                    OTHERWISE.to_owned()
+                } else {
+                    row.answer
+                };
                 if let Some(slot) = found[index].on.get_mut(place) {
-                    *slot = Some(row.answer);
+                    *slot = Some(answer);
                 }
             }
         }
         found
+    }
+
+    /// Whether an answer rests on cells that were left out there, or, of disk space, on other
+    /// stores than were looked at elsewhere.
+    fn differs(&self, place: usize, target: &str) -> bool {
+        let Some(analysis) = self.analyses.get(place) else {
+            return false;
+        };
+        let cells = cells_of(analysis, target);
+        let mut differences = self.outcome.differences.iter();
+        if differences.any(|found| found.machine == place && cells.contains(&found.cell)) {
+            return true;
+        }
+        let labels: BTreeSet<&str> = asked_space(analysis).map(|row| &*row.label).collect();
+        let mut elsewhere = self.analyses.iter().flat_map(|a| asked_space(a));
+        target == SPACE && elsewhere.any(|row| !labels.contains(&*row.label))
     }
 
     /// The machines as a table: heads, and a row each.
@@ -462,8 +531,24 @@ impl<'a> Report<'a> {
         parts.join(", ")
     }
 
-    /// That nothing is claimed of some machines' bars, if that is so.
+    /// That nothing is claimed of some machines' bars, or that they were left out, if that is so.
     pub(crate) fn chart_note(&self, chart: &ChartAcross) -> Option<String> {
+        let other = match chart.other_reference.as_slice() {
+            [] => None,
+            places => Some(format!(
+                "Left out {}, where the ratios of this chart are not to {}.",
+                self.on_names(places),
+                wording::quoted(&chart.reference)
+            )),
+        };
+        let notes: Vec<String> = other
+            .into_iter()
+            .chain(self.unreliable_bars(chart))
+            .collect();
+        (!notes.is_empty()).then(|| notes.join(" "))
+    }
+
+    fn unreliable_bars(&self, chart: &ChartAcross) -> Option<String> {
         let unreliable = |place: &usize| {
             let bars = chart
                 .groups
@@ -491,6 +576,41 @@ impl<'a> Report<'a> {
                 .any(|g| g.on.iter().any(Option::is_some))
         })
     }
+}
+
+/// How the warning of another baseline begins: [`stowplan_analysis::rebase`].
+const REBASED: &str = "The baseline was chosen after the run: ";
+
+/// What stands for an answer to something else than the first machine was asked.
+const OTHERWISE: &str = "left out, because not the same was measured there";
+
+/// The target of the row of disk space: [`overview::rows`].
+const SPACE: &str = "space";
+
+/// The cells that an answer rests on.
+fn cells_of<'a>(analysis: &'a Analysis, target: &str) -> BTreeSet<&'a CellId> {
+    if target == SPACE {
+        let asked = &analysis.run.plan.study.space;
+        let named = |cell: &&CellId| asked.iter().any(|asked| asked.cell == **cell);
+        let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+        return cells.map(|cell| &cell.cell.id).filter(named).collect();
+    }
+    let matrices = analysis.matrices.iter();
+    let matrices = matrices.filter(|m| target.strip_prefix("matrix-") == Some(&*m.id));
+    let sweeps = analysis.sweeps.iter();
+    let sweeps = sweeps.filter(|s| target.strip_prefix("sweep-") == Some(&*s.sweep.id));
+    let parts = matrices
+        .flat_map(|matrix| parts::of_matrix(analysis, matrix))
+        .chain(sweeps.flat_map(|sweep| parts::of_sweep(analysis, sweep)));
+    let cells = parts.flat_map(|comparison| &comparison.cells);
+    cells.map(|cell| &cell.cell.id).collect()
+}
+
+/// What the stores that the study asks about take on disk.
+fn asked_space(analysis: &Analysis) -> impl Iterator<Item = &SpaceRow> {
+    let asked = &analysis.run.plan.study.space;
+    let rows = analysis.space.iter();
+    rows.filter(|row| asked.iter().any(|asked| asked.label == row.label))
 }
 
 /// What several machines found in one comparison, in sentences.

@@ -142,6 +142,9 @@ fn what_is_not_the_same_everywhere_is_left_out_and_named() {
     let slow = &found.comparisons[0].cells[1];
     assert_eq!(slow.on[1].estimate, None);
     assert_eq!(slow.on[1].verdict, Verdict::NoData);
+    // Nothing beats what was left out: only the first machine says that one beats all.
+    assert_eq!(found.comparisons[0].complete, [true, false]);
+    assert_eq!(found.comparisons[0].fastest, [Some(id("fast")), None]);
     // The reference of the chart is that cell.
     assert_eq!(found.charts[0].groups[0].on[1], None);
     let data = changed("b", 20_000.0, |run| {
@@ -151,6 +154,32 @@ fn what_is_not_the_same_everywhere_is_left_out_and_named() {
     let found = machines(&[&first, &data]).unwrap();
     let nothing = |cell: &stowplan_analysis::CellAcross| cell.on[1].verdict == Verdict::NoData;
     assert!(found.comparisons[0].cells.iter().all(nothing));
+}
+
+#[test]
+fn to_beat_fewer_rivals_is_not_the_same_finding() {
+    let mut fewer = run_on("b", 20_000.0);
+    let comparison = &mut fewer.comparisons[0];
+    comparison.cells.retain(|cell| cell.cell.key != "slow");
+    assert_eq!(comparison.fastest, Some(id("fast")));
+    let all = run_on("a", 20_000.0);
+    let found = machines(&[&fewer, &all]).unwrap();
+    assert!(found.differences.is_empty());
+    assert_eq!(found.comparisons[0].complete, [false, true]);
+    assert_eq!(found.comparisons[0].fastest, [None, Some(id("fast"))]);
+}
+
+#[test]
+fn bars_with_another_reference_are_not_drawn_beside_the_others() {
+    let other = changed("b", 20_000.0, |run| {
+        run.plan.study.charts[0].reference = "fast".to_owned();
+    });
+    let first = run_on("a", 20_000.0);
+    let found = machines(&[&first, &other]).unwrap();
+    let chart = &found.charts[0];
+    assert_eq!(chart.other_reference, [1]);
+    assert!(chart.groups[0].on[0].is_some());
+    assert!(chart.groups.iter().all(|group| group.on[1].is_none()));
 }
 
 #[test]

@@ -233,3 +233,94 @@ fn two_scales_are_not_one_study() {
     let refused = Report::of(&all).map(|_| ()).unwrap_err();
     assert!(matches!(refused, MachinesError::SeveralStudies(studies) if studies.len() == 2));
 }
+
+/// The text of the report in brief, without line breaks.
+fn said(analyses: &[Analysis]) -> String {
+    let text = report(analyses).brief(&options(false));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_was_left_out_on_a_machine_counts_nowhere() {
+    let two = || fleet().into_iter().take(2).collect::<Vec<_>>();
+    assert!(said(&two()).contains("Disk space, allocated • On both machines:"));
+    let mut other = two();
+    let datasets = &mut other[1].run.plan.datasets;
+    for dataset in datasets.values_mut() {
+        dataset.seed += 1;
+    }
+    let text = said(&other);
+    assert!(!text.contains("On both machines"), "{text}");
+    assert!(
+        text.contains("attic: left out, because not the same was measured there"),
+        "{text}"
+    );
+    let noise = |analyses: &[Analysis]| {
+        let text = report(analyses).terminal(&options(false));
+        let lines = text.lines().filter(|line| line.contains("identical cells"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let control = |analysis: &mut Analysis| {
+        for comparison in &mut analysis.comparisons {
+            if let Some(control) = &mut comparison.control {
+                control.estimate.ratio = 1.5;
+                control.estimate.high = 1.6;
+            }
+        }
+    };
+    let quiet = noise(&other);
+    control(&mut other[1]);
+    assert_eq!(noise(&other), quiet, "of what was left out");
+    control(&mut other[0]);
+    assert_ne!(noise(&other), quiet);
+}
+
+#[test]
+fn beating_all_is_not_counted_where_a_rival_was_left_out() {
+    let mut two: Vec<Analysis> = fleet().into_iter().take(2).collect();
+    assert!(said(&two).contains("on both machines."), "{}", said(&two));
+    let winner = two[1].comparisons[0].fastest.clone().unwrap();
+    let cells = two[1].comparisons[0].cells.iter_mut();
+    for summary in cells.filter(|summary| summary.cell.id == winner) {
+        summary.cell.workload.threads = 7;
+    }
+    let text = said(&two);
+    let headline = text.split("Beats each of the others: ").nth(1).unwrap();
+    assert!(
+        headline
+            .split(" •")
+            .next()
+            .unwrap()
+            .ends_with("only on lab-3; not the same rivals on attic."),
+        "{text}"
+    );
+    assert!(
+        text.contains("Left out on attic, where the workload is not that of the first result"),
+        "{text}"
+    );
+}
+
+#[test]
+fn bars_to_another_reference_are_left_out_and_named() {
+    let mut two: Vec<Analysis> = fleet().into_iter().take(2).collect();
+    two[1].run.plan.study.charts[0].reference = "another".to_owned();
+    let markdown = report(&two).markdown();
+    let note = "Left out on attic, where the ratios of this chart are not to";
+    assert_eq!(markdown.matches(note).count(), 1, "{markdown}");
+    let page = report(&two).html(&["", ""]);
+    assert_eq!(page.matches(note).count(), 1);
+}
+
+#[test]
+fn a_baseline_chosen_after_the_run_is_said() {
+    let mut two: Vec<Analysis> = fleet().into_iter().take(2).collect();
+    for analysis in &mut two {
+        analysis.warnings.push(stowplan_model::Warning {
+            kind: stowplan_model::WarningKind::Other,
+            message: "The baseline was chosen after the run: sql instead of dir".to_owned(),
+            advice: String::new(),
+        });
+    }
+    let once = "The baseline was chosen after the run: sql instead of dir. ";
+    assert_eq!(said(&two).matches(once).count(), 1);
+}
