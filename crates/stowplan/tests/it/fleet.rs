@@ -107,6 +107,47 @@ fn a_host_that_fails_is_named_and_the_others_go_on() {
 }
 
 #[test]
+fn a_host_named_twice_is_refused_before_anything_is_done() {
+    if !has("bash") {
+        eprintln!("not tested: there is no bash");
+        return;
+    }
+    for (hosts, named) in [
+        ("alpha\nalpha\n", "'alpha' and 'alpha'"),
+        ("a@b\nalpha\na_b\n", "'a@b' and 'a_b'"),
+        ("alpha\nAlpha\n", "'alpha' and 'Alpha'"),
+    ] {
+        let bench = fleet(hosts);
+        let done = over_ssh(&bench, &STUDY);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains(named), "{said}");
+        assert!(!bench.path("results").exists());
+        assert!(entries(&bench.path("hosts/alpha")).is_empty());
+    }
+}
+
+#[test]
+fn two_names_of_one_machine_do_not_remove_each_others_run() {
+    if !has("bash") {
+        eprintln!("not tested: there is no bash");
+        return;
+    }
+    let bench = fleet("alpha\nalias\n");
+    let hosts = bench.path("hosts");
+    std::os::unix::fs::symlink("alpha", hosts.join("alias")).unwrap();
+    let done = over_ssh(&bench, &STUDY);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    for host in ["alpha", "alias"] {
+        let result = bench.path("results").join(host).join("result.jsonl");
+        assert!(result.is_file(), "{host}: {said}");
+    }
+    let left = entries(&hosts.join("alpha/stowplan-fleet"));
+    assert_eq!(left, ["stowplan", "study.toml"]);
+}
+
+#[test]
 fn what_a_study_refuses_is_said_by_the_host() {
     if !has("bash") {
         eprintln!("not tested: there is no bash");
@@ -122,6 +163,8 @@ fn what_a_study_refuses_is_said_by_the_host() {
     );
     assert!(said.contains("it's not there"), "{said}");
     assert_eq!(entries(&bench.path("results")), ["alpha.log"]);
+    let left = entries(&bench.path("hosts/alpha/stowplan-fleet"));
+    assert_eq!(left, ["stowplan", "study.toml"]);
 }
 
 #[test]
