@@ -87,6 +87,24 @@ impl Format {
         }
     }
 
+    /// That a file's name does not say another format. The formats of dashboards are JSON; an
+    /// ending that says nothing is nobody's.
+    fn fits(self, path: &Path) -> Result<(), CliError> {
+        let data = match self {
+            Self::Bmf | Self::GithubActionBenchmark => Self::Json,
+            other => other,
+        };
+        match Self::of(path) {
+            Ok(said) if said != data => Err(CliError::Usage(format!(
+                "--output {} says {}, but {} is asked for; drop one of them",
+                path.display(),
+                said.name(),
+                self.name()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
@@ -227,6 +245,9 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
         (None, Some(path)) => Some(Format::of(path)?),
         (None, None) => None,
     };
+    if let (Some(format), Some(path)) = (format, &options.output) {
+        format.fits(path)?;
+    }
     match options.results.as_slice() {
         [one] => single(one, options, format),
         several => together(several, options, format),
@@ -334,10 +355,16 @@ fn write_together(
             } else {
                 report.terminal(&screen)
             });
-            if let Ok(path) = page_of_machines(report.study())
-                && keep(&path, &page())
-            {
-                print(&format!("\nThe report: {}\n", path.display()));
+            if options.baseline.is_some() {
+                note("no page is written of this baseline; --output FILE.html writes one");
+                return Ok(());
+            }
+            match page_of_machines(report) {
+                Ok(path) if keep(&path, &page()) => {
+                    print(&format!("\nThe report: {}\n", path.display()));
+                }
+                Ok(_) => {}
+                Err(error) => warn(&format!("{error}; the report is printed only")),
             }
             return Ok(());
         }
@@ -350,7 +377,13 @@ fn write_together(
     match &options.output {
         Some(path) => deliver(path, &text, format)?,
         None if format == Format::Html => {
-            let path = page_of_machines(report.study())?;
+            let path = page_of_machines(report)?;
+            if options.baseline.is_some() {
+                return Err(CliError::Usage(format!(
+                    "{} is for the planned baseline; name another page with --output FILE.html",
+                    path.display()
+                )));
+            }
             deliver(&path, &text, format)?;
             print(&format!("The report: {}\n", path.display()));
         }
@@ -359,8 +392,9 @@ fn write_together(
     Ok(())
 }
 
-/// Where the page of several results is written unless told: it belongs to none of them.
-fn page_of_machines(study: &str) -> Result<PathBuf, CliError> {
+/// Where the page of several results is written unless told: it belongs to none of them. What a
+/// study measures at another scale than its own has a page of its own.
+fn page_of_machines(report: &Report<'_>) -> Result<PathBuf, CliError> {
     let directory = Path::new("stowplan-results");
     std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
     let plain = |c: char| {
@@ -370,8 +404,13 @@ fn page_of_machines(study: &str) -> Result<PathBuf, CliError> {
             '_'
         }
     };
-    let study: String = study.chars().map(plain).collect();
-    Ok(directory.join(format!("machines-{study}.html")))
+    let scale = match report.scale() {
+        "seed" => String::new(),
+        scale => format!("-{scale}"),
+    };
+    let name = format!("{}{scale}", report.study());
+    let name: String = name.chars().map(plain).collect();
+    Ok(directory.join(format!("machines-{name}.html")))
 }
 
 /// Why results are not set side by side, with their paths.

@@ -218,6 +218,15 @@ fn a_file_gets_the_format_of_its_name_and_only_ours_is_replaced() {
     directory.refuses("--output out is a directory");
     let both = bench.run(&["report", "out", "--json", "--format", "csv"]);
     both.exits(2);
+    for [format, name] in [
+        ["--json", "q.csv"],
+        ["--format=md", "q.html"],
+        ["--format=bmf", "q.md"],
+    ] {
+        let contradicts = bench.run(&["report", "out", format, "--output", name]);
+        contradicts.refuses(&format!("--output {name} says {}", &name[2..]));
+        assert!(!bench.path(name).exists());
+    }
 }
 
 #[test]
@@ -288,10 +297,51 @@ fn several_results_are_set_side_by_side_in_every_format() {
         .prints("| machine | CPU |");
     run(&["--output", "all.html"]).exits(0);
     assert!(text(&bench, "all.html").contains("<!-- stowplan report -->"));
+    let before = text(&bench, "stowplan-results/machines-small.html");
     let quiet = run(&["--quiet", "--baseline", "sql"]);
     quiet.exits(0).prints("On all 3 machines files is");
+    quiet.prints("The baseline was chosen after the run: sql instead of dir");
+    assert!(
+        quiet
+            .stderr()
+            .contains("no page is written of this baseline")
+    );
+    run(&["--baseline", "sql", "--format", "html"]).refuses("is for the planned baseline");
+    assert_eq!(text(&bench, "stowplan-results/machines-small.html"), before);
+    run(&["--baseline", "sql", "--output", "sql.html"]).exits(0);
+    assert!(text(&bench, "sql.html").contains("chosen after the run: sql instead of dir"));
     run(&["--format", "bmf"]).refuses("call it once for each of the 3 results");
     assert_eq!(entries(&bench.path("attic")), ["result.jsonl"]);
+}
+
+#[test]
+fn a_page_of_machines_that_cannot_be_written_is_a_warning_and_another_scale_has_its_own() {
+    let bench = measured();
+    as_if_from(&bench, "attic");
+    let quick = |name: &str| {
+        let raw = text(&bench, &format!("{name}/result.jsonl"));
+        let (header, rest) = raw.split_once('\n').unwrap();
+        let mut header: Value = serde_json::from_str(header).unwrap();
+        header["plan"]["scale"] = "quick".into();
+        bench.write(
+            &format!("{name}/result.jsonl"),
+            &format!("{header}\n{rest}"),
+        );
+    };
+    bench.write("stowplan-results", MINE);
+    let shown = bench.run(&["report", "out", "attic"]);
+    shown.exits(0).prints("2 machines, scale seed");
+    let said = shown.stderr();
+    assert!(said.contains("create directory stowplan-results"), "{said}");
+    assert!(said.contains("the report is printed only"), "{said}");
+    std::fs::remove_file(bench.path("stowplan-results")).unwrap();
+    for name in ["out", "attic"] {
+        quick(name);
+    }
+    let shown = bench.run(&["report", "out", "attic"]);
+    shown
+        .exits(0)
+        .prints("The report: stowplan-results/machines-small-quick.html");
 }
 
 #[test]
