@@ -19,8 +19,9 @@ use crate::{Analysis, Interval, Metric};
 use judge::{Judge, floor_shift};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
-use matching::{Matching, Place, matching, obstacles};
+use matching::{Matching, Place, is_floor, matching, obstacles};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use stowplan_model::{CellId, Role, suggestion};
 use thiserror::Error;
 
@@ -112,8 +113,8 @@ pub struct Changes {
     /// By how much it must take longer for that, as a ratio minus one; nothing: by more than the
     /// noise floor.
     pub threshold: Option<f64>,
-    /// Differences up to this are none that matter, as a ratio minus one: the threshold, or else
-    /// the larger equivalence zone of the two runs.
+    /// Differences up to this are none that matter, as a ratio minus one: the larger equivalence
+    /// zone of the two runs, or the threshold where that is less.
     pub zone: f64,
     /// What changed around the measurements.
     pub environment: Vec<EnvironmentChange>,
@@ -186,8 +187,11 @@ pub enum ChangeVerdict {
     Faster,
     /// The interval excludes 1 and does not lie beyond the threshold.
     Small,
-    /// The interval contains 1 and reaches beyond the zone.
+    /// The interval contains 1 and reaches beyond both the zone and the threshold.
     Unresolved,
+    /// The interval contains 1 and lies within the threshold, and reaches beyond the zone: less than
+    /// what was asked about, and not shown to be nothing.
+    WithinThreshold,
     /// The interval contains 1 and lies within the zone.
     NoChange,
 }
@@ -274,27 +278,46 @@ pub struct NotCompared {
     pub reasons: Vec<Obstacle>,
 }
 
-/// A name that the user gave for a cell and that no cell has.
+/// Why cells cannot be paired as the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{} has no cell '{name}'{suggestion}", .side.name())]
-pub struct UnknownCell {
-    /// In which result it was looked for.
-    pub side: Side,
-    /// The name as given.
-    pub name: String,
-    /// `; did you mean …?` or empty.
-    pub suggestion: String,
+pub enum PairingError {
+    /// No cell has this name.
+    #[error("{} has no cell '{name}'{suggestion}", .side.name())]
+    Unknown {
+        /// In which result it was looked for.
+        side: Side,
+        /// The name as given.
+        name: String,
+        /// `; did you mean …?` or empty.
+        suggestion: String,
+    },
+    /// One cell is paired more than once.
+    #[error("'{name}' of {} is paired twice; pair it once", .side.name())]
+    Repeated {
+        /// Of which result.
+        side: Side,
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Whether two results are of one run: begun in the same second, with the same seed, the machine being
+/// in the same state.
+#[must_use]
+pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
+    let (a, b) = (&a.run, &b.run);
+    a.started == b.started && a.seed == b.seed && a.environment == b.environment
 }
 
 /// Compares two results cell by cell.
 ///
 /// # Errors
-/// A name in the question that no cell of its result has.
+/// A name in the question that no cell of its result has, or that stands there twice.
 pub fn compare(
     base: &Analysis,
     new: &Analysis,
     question: &Question,
-) -> Result<Changes, UnknownCell> {
+) -> Result<Changes, PairingError> {
     check_names(base, new, &question.cells)?;
     let environment = machine::changes(&base.run.environment, &new.run.environment);
     let same_machine = !environment.iter().any(|change| change.another_machine);
@@ -312,20 +335,17 @@ pub fn compare(
     }
     let alone = alone.into_iter();
     not_compared.extend(alone.map(|(cell, reasons)| NotCompared { cell, reasons }));
-    let (floors, cells): (Vec<_>, Vec<_>) = comparable
-        .into_iter()
-        .partition(|(ours, _)| ours.cell.cell.role == Role::Floor);
-    let floors: Vec<FloorShift> = floors.into_iter().filter_map(floor_shift).collect();
+    let floors = floors(base, new);
+    let zone = base.run.equivalence.max(new.run.equivalence);
     let judge = Judge {
-        same_machine,
         decides: decides(same_machine, question),
         threshold: question.threshold,
-        zone: question
-            .threshold
-            .unwrap_or(base.run.equivalence.max(new.run.equivalence)),
+        zone: zone.min(question.threshold.unwrap_or(zone)),
         floors: &floors,
     };
-    let cells = cells.into_iter().filter_map(|pair| judge.cell(pair));
+    let cells = comparable.into_iter();
+    let cells = cells.filter(|(ours, theirs)| !is_floor(*ours, *theirs));
+    let cells = cells.filter_map(|pair| judge.cell(pair));
     let mut cells: Vec<CellChange> = cells.collect();
     cells.sort_by(|a, b| judge.order(a, b));
     Ok(Changes {
@@ -333,12 +353,20 @@ pub fn compare(
         decides: judge.decides,
         threshold: judge.threshold,
         zone: judge.zone,
-        drift_assumed: same_machine && floors.is_empty(),
+        drift_assumed: floors.is_empty(),
         environment,
         cells,
         not_compared,
         floors,
     })
+}
+
+/// How the floors shifted: by their names, whatever the user had them compared with.
+fn floors(base: &Analysis, new: &Analysis) -> Vec<FloorShift> {
+    let pairs = matching(base, new, &[]).pairs.into_iter();
+    let floors = pairs
+        .filter(|(ours, theirs)| is_floor(*ours, *theirs) && obstacles(*ours, *theirs).is_empty());
+    floors.filter_map(floor_shift).collect()
 }
 
 fn decides(same_machine: bool, question: &Question) -> Decides {
@@ -349,12 +377,14 @@ fn decides(same_machine: bool, question: &Question) -> Decides {
     }
 }
 
-/// Names that the user gave must be of cells; a misspelt one would be compared with nothing.
+/// Names that the user gave must be of cells, each once: a misspelt one would be compared with
+/// nothing, and of two pairs with the same cell one would be dropped.
 fn check_names(
     base: &Analysis,
     new: &Analysis,
     given: &[(CellId, CellId)],
-) -> Result<(), UnknownCell> {
+) -> Result<(), PairingError> {
+    let mut seen = BTreeSet::new();
     let names = given
         .iter()
         .flat_map(|(ours, theirs)| [(Side::Base, base, ours), (Side::New, new, theirs)]);
@@ -362,11 +392,15 @@ fn check_names(
         let known = Place::all(analysis);
         let ids = known.iter().map(|place| &*place.id().0);
         if !ids.clone().any(|id| id == name.0) {
-            return Err(UnknownCell {
+            return Err(PairingError::Unknown {
                 side,
                 name: name.0.clone(),
                 suggestion: suggestion(&name.0, ids),
             });
+        }
+        if !seen.insert((side, name)) {
+            let name = name.0.clone();
+            return Err(PairingError::Repeated { side, name });
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ mod wording;
 pub use json::{SCHEMA_VERSION, render as json};
 pub use markdown::render as markdown;
 pub use terminal::{brief, render};
+pub use wording::other_machine;
 
 use stowplan_analysis::{Analysis, compare::Changes};
 

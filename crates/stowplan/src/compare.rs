@@ -7,9 +7,9 @@ use crate::screen;
 use crate::screen::print;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use stowplan_analysis::compare::{Changes, Decides, Question};
+use stowplan_analysis::compare::{Changes, Decides, Question, same_run};
 use stowplan_model::CellId;
-use stowplan_report::compare::{Compared, Source, brief, json, markdown, render};
+use stowplan_report::compare::{Compared, Source, brief, json, markdown, other_machine, render};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -88,8 +88,8 @@ fn pair(text: &str) -> Result<(CellId, CellId), String> {
 /// Compares results and prints what changed.
 ///
 /// # Errors
-/// A result that cannot be read, a cell that does not exist, or nothing that can be compared: a
-/// check that checked nothing must not pass.
+/// A result that cannot be read or is given twice, a cell that does not exist, a pair asked for that
+/// cannot be compared, or nothing that could be judged: a check that checked nothing must not pass.
 pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
     let base = load(&options.base)?;
     let news: Vec<Loaded> = options
@@ -113,12 +113,18 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
     let question = question(options);
     for (name, new) in names.iter().zip(&news) {
         let analysis = &new.analysis;
+        if question.cells.is_empty() && same_run(&base.analysis, analysis) {
+            return Err(CliError::Usage(format!(
+                "{base_name} and {name} are of the same run; give it once, or pair its cells with \
+                 --cells"
+            )));
+        }
         let changes = stowplan_analysis::compare::compare(&base.analysis, analysis, &question)
             .map_err(|error| CliError::Usage(format!("--cells: {error}")))?;
         compared.news.push((Source { name, analysis }, changes));
     }
     print(&text(&compared, options)?);
-    conclusion(&compared)
+    conclusion(&compared, &question)
 }
 
 fn question(options: &CompareOptions) -> Question {
@@ -144,23 +150,60 @@ fn text(compared: &Compared<'_>, options: &CompareOptions) -> Result<String, Cli
     })
 }
 
-fn conclusion(compared: &Compared<'_>) -> Result<Exit, CliError> {
+fn conclusion(compared: &Compared<'_>, question: &Question) -> Result<Exit, CliError> {
     let regressed = |changes: &Changes| changes.regressions().next().is_some();
     if compared.news.iter().any(|(_, changes)| regressed(changes)) {
         return Ok(Exit::Failed);
     }
-    let nothing = compared
-        .news
-        .iter()
-        .find(|(_, changes)| changes.cells.is_empty());
-    match nothing {
+    let mut news = compared.news.iter();
+    let unchecked = news.find_map(|(new, changes)| {
+        unchecked(compared.base.name, new.name, changes)
+            .or_else(|| not_compared_as_asked(new.name, changes, &question.cells))
+    });
+    match unchecked {
         None => Ok(Exit::Done),
-        Some((new, _)) => Err(CliError::Usage(format!(
-            "no cell of {} can be compared with one of {}, so nothing was checked; without --quiet, \
-             the reasons are listed",
-            new.name, compared.base.name
-        ))),
+        Some(why) => Err(CliError::Usage(why)),
     }
+}
+
+/// Why nothing of NEW was checked, if so.
+fn unchecked(base: &str, new: &str, changes: &Changes) -> Option<String> {
+    if changes.cells.is_empty() {
+        return Some(format!(
+            "no cell of {new} can be compared with one of {base}, so nothing was checked; without \
+             --quiet, the reasons are listed"
+        ));
+    }
+    let mut cells = changes.cells.iter();
+    match changes.decides {
+        Decides::Nothing => Some(format!(
+            "{new}: the machines differ ({}): nothing was judged; give --threshold or --by",
+            other_machine(changes)
+        )),
+        by if cells.all(|cell| cell.decisive(by).is_none()) => Some(format!(
+            "no cell of {new} has a ratio to a baseline that is the same in {base}: nothing was \
+             judged; leave out --by ratio"
+        )),
+        _ => None,
+    }
+}
+
+/// Which pair that was asked for was not compared, if one was not.
+fn not_compared_as_asked(
+    new: &str,
+    changes: &Changes,
+    asked: &[(CellId, CellId)],
+) -> Option<String> {
+    let compared = |(a, b): &(CellId, CellId)| {
+        let mut cells = changes.cells.iter();
+        let mut floors = changes.floors.iter();
+        cells.any(|cell| (&cell.base, &cell.new) == (a, b))
+            || (a == b && floors.any(|floor| floor.cell == *a))
+    };
+    let (a, b) = asked.iter().find(|pair| !compared(pair))?;
+    Some(format!(
+        "--cells {a}={b}: the two cannot be compared in {new}; without --quiet, the reason is listed"
+    ))
 }
 
 #[cfg(test)]

@@ -57,7 +57,6 @@ impl Drift {
 /// What every cell of two results is judged by.
 #[derive(Debug)]
 pub(super) struct Judge<'a> {
-    pub(super) same_machine: bool,
     pub(super) decides: Decides,
     pub(super) threshold: Option<f64>,
     pub(super) zone: f64,
@@ -99,16 +98,13 @@ impl Judge<'_> {
     }
 
     /// What may have shifted between the sessions: what the floors of the same comparison show, or,
-    /// where it has none, all floors. On different machines that is no drift but one of the answers,
-    /// and nothing is widened by it.
+    /// where it has none, all floors. Another machine is a shift like any other: what it does to
+    /// trivial code says nothing of a cell.
     fn drift(
         &self,
         (base, new): (Place<'_>, Place<'_>),
         of: impl Fn(&FloorShift) -> Option<Change>,
     ) -> Drift {
-        if !self.same_machine {
-            return Drift::NONE;
-        }
         let ids = (&base.comparison.id, &new.comparison.id);
         let own = |floor: &&FloorShift| (&floor.base_comparison, &floor.new_comparison) == ids;
         let own = Drift::seen(self.floors.iter().filter(own).filter_map(&of));
@@ -118,12 +114,8 @@ impl Judge<'_> {
 
     fn verdict(&self, change: &Change) -> ChangeVerdict {
         let (low, high) = (change.low.ln(), change.high.ln());
-        verdict(
-            low,
-            high,
-            self.threshold.map_or(0.0, f64::ln_1p),
-            self.zone.ln_1p(),
-        )
+        let threshold = self.threshold.map_or(0.0, f64::ln_1p);
+        verdict(low, high, threshold, self.zone.ln_1p())
     }
 
     fn resources(&self, base: Place<'_>, new: Place<'_>) -> Resources {
@@ -171,8 +163,9 @@ fn place(verdict: Option<ChangeVerdict>) -> u8 {
         Some(ChangeVerdict::Faster) => 1,
         Some(ChangeVerdict::Small) => 2,
         Some(ChangeVerdict::Unresolved) => 3,
-        Some(ChangeVerdict::NoChange) => 4,
-        None => 5,
+        Some(ChangeVerdict::WithinThreshold) => 4,
+        Some(ChangeVerdict::NoChange) => 5,
+        None => 6,
     }
 }
 
@@ -186,6 +179,8 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
         ChangeVerdict::Small
     } else if low >= -zone && high <= zone {
         ChangeVerdict::NoChange
+    } else if low >= -threshold && high <= threshold {
+        ChangeVerdict::WithinThreshold
     } else {
         ChangeVerdict::Unresolved
     }

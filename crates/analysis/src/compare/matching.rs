@@ -17,6 +17,8 @@ pub enum Obstacle {
         /// Which one.
         side: Side,
     },
+    /// Both have it, and the user had one of them compared with another cell.
+    PairedOtherwise,
     /// The store cannot do it with the settings of one of them.
     NotApplicable {
         /// Of which one.
@@ -172,15 +174,19 @@ pub(super) fn matching<'a>(
             None => found.alone.push(alone(place, Side::Base, new)),
         }
     }
-    let rest = others
-        .into_iter()
-        .map(|place| alone(place, Side::New, base));
+    let rest = others.into_iter();
+    let rest = rest.map(|place| alone(place, Side::New, base));
     found.alone.extend(rest);
     found
 }
 
-/// A cell of one result, and why the other has none.
+/// A cell of one result, and why it has no partner in the other. One by its own name it would have
+/// had, unless the user paired one of the two otherwise.
 fn alone(place: Place<'_>, side: Side, other: &Analysis) -> (CellId, Vec<Obstacle>) {
+    let namesakes = Place::all(other);
+    if namesakes.iter().any(|other| other.id() == place.id()) {
+        return (place.id().clone(), vec![Obstacle::PairedOtherwise]);
+    }
     let mut comparisons = other.comparisons.iter();
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
     let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.key));
@@ -223,6 +229,15 @@ pub(super) fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
     } else {
         asked
     }
+}
+
+/// Whether two cells are the same trivial code, so that what shifted is the machine's. A floor that
+/// was changed, or that the user paired with something else, is a cell like any other.
+pub(super) fn is_floor(base: Place<'_>, new: Place<'_>) -> bool {
+    let floors = [base, new]
+        .iter()
+        .all(|place| place.cell.cell.role == Role::Floor);
+    floors && base.id() == new.id() && shown_differences(base, new).is_empty()
 }
 
 /// A floor is no store, and promises nothing that anyone would choose it for.

@@ -158,6 +158,30 @@ fn a_threshold_must_lie_outside_the_whole_interval() {
 }
 
 #[test]
+fn what_is_only_less_than_the_threshold_is_not_called_unchanged() {
+    let (base, new) = (session(1, 1.0, 1.0), session(2, 1.15, 1.0));
+    let at = |threshold| {
+        let question = Question {
+            threshold,
+            ..Question::default()
+        };
+        let found = compare(&base, &new, &question).unwrap();
+        change(&found, "base").time_verdict
+    };
+    assert_eq!(at(None), ChangeVerdict::Unresolved);
+    assert_eq!(at(Some(0.1)), ChangeVerdict::Unresolved);
+    assert_eq!(at(Some(0.3)), ChangeVerdict::WithinThreshold);
+    let question = Question {
+        threshold: Some(0.005),
+        ..Question::default()
+    };
+    let found = compare(&base, &session(3, 1.0, 1.0), &question).unwrap();
+    assert_eq!(found.zone, 0.005);
+    let verdict = change(&found, "base").time_verdict;
+    assert_eq!(verdict, ChangeVerdict::Unresolved, "{found:?}");
+}
+
+#[test]
 fn on_another_machine_nothing_decides_unless_asked_to() {
     let base = session(1, 1.0, 1.0);
     let mut new = session(2, 2.0, 1.2);
@@ -166,13 +190,11 @@ fn on_another_machine_nothing_decides_unless_asked_to() {
     assert!(!found.same_machine);
     assert_eq!(found.decides, Decides::Nothing);
     assert_eq!(found.regressions().count(), 0);
-    // A floor of half the speed is an answer here, not drift.
+    // Twice as slow is what the floor explains, and 1.2 times that is more.
     let other = change(&found, "other");
-    assert_eq!(
-        (other.time.drift_slower, other.time.drift_faster),
-        (0.0, 0.0)
-    );
+    assert!(other.time.drift_slower > 0.6, "{other:?}");
     assert_eq!(other.time_verdict, ChangeVerdict::Slower);
+    assert!(change(&found, "base").time.low < 1.0, "{found:?}");
     let by_ratio = Question {
         by: Some(Decides::Ratio),
         ..Question::default()
@@ -360,9 +382,98 @@ fn cells_are_compared_by_name_unless_they_are_paired() {
         .map(|left_out| &left_out.cell)
         .collect();
     assert_eq!(alone, [&id("base"), &id("other")]);
+    let mut left_out = found.not_compared.iter();
+    assert!(left_out.all(|left_out| left_out.reasons == [Obstacle::PairedOtherwise]));
+    let twice = |a: (&str, &str), b: (&str, &str)| {
+        let question = Question {
+            cells: vec![(id(a.0), id(a.1)), (id(b.0), id(b.1))],
+            ..Question::default()
+        };
+        compare(&base, &new, &question).unwrap_err().to_string()
+    };
+    assert_eq!(
+        twice(("other", "base"), ("other", "other")),
+        "'c/other' of BASE is paired twice; pair it once"
+    );
+    assert_eq!(
+        twice(("other", "base"), ("base", "base")),
+        "'c/base' of NEW is paired twice; pair it once"
+    );
     let error = compare(&base, &new, &pair("othre", "base")).unwrap_err();
     assert_eq!(
         error.to_string(),
         "BASE has no cell 'c/othre'; did you mean 'c/other'?"
     );
+}
+
+/// The changes of a session whose program is the same, on this machine and on another one.
+fn here_and_elsewhere(plan: &Comparison, new: &[(&str, f64)], question: &Question) -> [Changes; 2] {
+    let old: Vec<(&str, f64)> = new.iter().map(|(key, _)| (*key, 4_000.0)).collect();
+    let base = analysis(plan, &blocks(1, &old, 20));
+    let mut new = analysis(plan, &blocks(2, new, 20));
+    let here = compare(&base, &new, question).unwrap();
+    new.run.environment.kernel = "7.0".to_owned();
+    [here, compare(&base, &new, question).unwrap()]
+}
+
+#[test]
+fn intervals_are_as_wide_between_machines_as_on_one() {
+    let by = |by, threshold| Question {
+        by,
+        threshold,
+        ..Question::default()
+    };
+    let questions = [
+        by(Some(Decides::Time), None),
+        by(Some(Decides::Ratio), None),
+        by(None, Some(0.01)),
+    ];
+    let floor = [
+        ("base", 4_100.0),
+        ("again", 4_100.0),
+        ("other", 4_100.0),
+        ("floor", 4_120.0),
+    ];
+    for question in questions {
+        for (plan, times) in [
+            (with_floor(), &floor[..]),
+            (comparison(&["other"]), &floor[..3]),
+        ] {
+            let [here, elsewhere] = here_and_elsewhere(&plan, times, &question);
+            assert!(!elsewhere.same_machine);
+            assert_eq!(here.drift_assumed, elsewhere.drift_assumed);
+            assert_eq!(here.cells, elsewhere.cells);
+            assert_eq!(elsewhere.regressions().count(), 0, "{elsewhere:?}");
+        }
+    }
+}
+
+#[test]
+fn only_the_same_floor_in_both_tells_what_shifted() {
+    let (base, mut new) = (session(1, 1.0, 1.0), session(2, 1.0, 1.0));
+    // The floor of NEW is other code, and takes half the time.
+    let floor = new.comparisons[0].cells.iter_mut();
+    let mut floor = floor.filter(|summary| summary.cell.role == Role::Floor);
+    let floor = floor.next().unwrap();
+    let settings = &mut floor.cell.settings;
+    settings.set("read", Value::Word("mmap".to_owned()));
+    for (_, log) in &mut floor.series {
+        *log -= 2.0_f64.ln();
+    }
+    let found = changes(&base, &new);
+    assert!(found.drift_assumed && found.floors.is_empty(), "{found:?}");
+    let shown = change(&found, "floor");
+    assert_eq!(shown.time_verdict, ChangeVerdict::Faster);
+    assert_eq!(shown.differences[0].what, "read");
+    let time = change(&found, "other").time;
+    assert!(time.drift_faster < 0.04, "{time:?}");
+
+    let by_hand = Question {
+        cells: vec![(id("floor"), id("other"))],
+        ..Question::default()
+    };
+    let found = compare(&base, &session(2, 1.0, 1.0), &by_hand).unwrap();
+    assert_eq!(found.floors, changes(&base, &session(2, 1.0, 1.0)).floors);
+    assert_eq!(change(&found, "floor").new, id("other"));
+    assert!(change(&found, "floor").regression);
 }

@@ -3,6 +3,7 @@
 use super::{Compared, Source};
 use serde::Serialize;
 use stowplan_analysis::compare::Changes;
+use stowplan_model::RunEnd;
 
 /// The version of this document; a change that old readers would misread raises it.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -28,6 +29,8 @@ struct Run<'a> {
     host: &'a str,
     tool_version: &'a str,
     tool_commit: Option<&'a str>,
+    /// How it ended; nothing if it was cut off.
+    end: Option<&'a RunEnd>,
 }
 
 #[derive(Serialize)]
@@ -76,5 +79,6 @@ fn run<'a>(source: &Source<'a>) -> Run<'a> {
         host: &run.environment.host,
         tool_version: &run.environment.tool_version,
         tool_commit: run.environment.tool_commit.as_deref(),
+        end: source.analysis.end.as_ref(),
     }
 }

@@ -24,6 +24,9 @@ fn section(text: &mut String, base: &Source<'_>, new: &Source<'_>, changes: &Cha
         text,
         &format!("**{}**", escape(&wording::headline(changes))),
     );
+    for reservation in wording::reservations(base, new, changes) {
+        paragraph(text, &escape(&reservation));
+    }
     if !changes.cells.is_empty() {
         table(text, changes);
     }

@@ -21,7 +21,7 @@ pub fn render(compared: &Compared<'_>, options: &TerminalOptions) -> String {
     page.canvas.finish()
 }
 
-/// Only the verdicts: what each NEW comes to, and a sentence for each cell that changed.
+/// Only the verdicts: what each NEW comes to and what qualifies that, and a sentence for each cell that changed.
 #[must_use]
 pub fn brief(compared: &Compared<'_>, options: &TerminalOptions) -> String {
     let mut page = Page::open(options);
@@ -29,10 +29,11 @@ pub fn brief(compared: &Compared<'_>, options: &TerminalOptions) -> String {
         if compared.news.len() > 1 {
             page.paragraph(new.name, Tone::Heading);
         }
-        page.verdicts(changes, true);
-        if let Some(left_out) = wording::left_out(changes) {
-            page.paragraph(&left_out, Tone::Warning);
+        page.headline(changes);
+        for reservation in wording::reservations(&compared.base, new, changes) {
+            page.paragraph(&reservation, Tone::Warning);
         }
+        page.changed(changes, true);
     }
     page.canvas.finish()
 }
@@ -83,7 +84,8 @@ impl Page {
     fn against(&mut self, new: &Source<'_>, changes: &Changes, verbose: bool) {
         self.source("NEW", new);
         self.canvas.blank();
-        self.verdicts(changes, verbose);
+        self.headline(changes);
+        self.changed(changes, verbose);
         if !changes.cells.is_empty() {
             self.canvas.blank();
             self.table(changes, verbose);
@@ -107,12 +109,16 @@ impl Page {
         }
     }
 
-    fn verdicts(&mut self, changes: &Changes, all: bool) {
+    fn headline(&mut self, changes: &Changes) {
         let tone = match changes.regressions().next() {
             Some(_) => Tone::Bad,
             None => Tone::Strong,
         };
         self.paragraph(&wording::headline(changes), tone);
+    }
+
+    /// A sentence for each cell that changed.
+    fn changed(&mut self, changes: &Changes, all: bool) {
         let decides = changes.decides;
         let changed = changes.cells.iter();
         let changed: Vec<&CellChange> = changed
@@ -255,7 +261,9 @@ fn tone_of(cell: &CellChange, decides: Decides) -> Tone {
         _ if cell.regression => Tone::Bad,
         Some(ChangeVerdict::Slower) => Tone::Bad,
         Some(ChangeVerdict::Faster) => Tone::Good,
-        Some(ChangeVerdict::Small | ChangeVerdict::NoChange) => Tone::Plain,
+        Some(ChangeVerdict::Small | ChangeVerdict::WithinThreshold | ChangeVerdict::NoChange) => {
+            Tone::Plain
+        }
         Some(ChangeVerdict::Unresolved) => Tone::Warning,
         None => Tone::Faint,
     }

@@ -2,6 +2,7 @@
 
 use super::Source;
 use crate::{format, wording};
+use std::cmp::Ordering;
 use stowplan_analysis::compare::{
     CellChange, Change, ChangeVerdict, Changes, Decides, Difference, NotCompared, Obstacle,
     ResourceChange,
@@ -11,6 +12,8 @@ use stowplan_model::Role;
 
 /// A commit is named by so many digits.
 const COMMIT: usize = 7;
+/// So many facts about another machine are told in a sentence.
+const FEW_FACTS: usize = 3;
 /// Figures without an interval are told from this share on, unless everything is.
 const WORTH_TELLING: f64 = 0.05;
 
@@ -53,7 +56,8 @@ pub(super) fn headline(changes: &Changes) -> String {
     });
     let first = match (changes.decides, regressed) {
         (Decides::Nothing, _) => format!(
-            "Different machines: of {}, none is called a regression",
+            "Different machines ({}): of {}, none is called a regression",
+            other_machine(changes),
             cells(all)
         ),
         (_, 0) => format!("No regression{more_than} in {}", cells(all)),
@@ -64,6 +68,10 @@ pub(super) fn headline(changes: &Changes) -> String {
         (Count::Of(ChangeVerdict::Faster), "faster"),
         (Count::Of(ChangeVerdict::Small), "with a small change"),
         (Count::Of(ChangeVerdict::Unresolved), "unresolved"),
+        (
+            Count::Of(ChangeVerdict::WithinThreshold),
+            "within the threshold",
+        ),
         (Count::Of(ChangeVerdict::NoChange), "unchanged"),
         (Count::Unjudged, "without a ratio to a baseline"),
     ]
@@ -83,6 +91,31 @@ pub(super) fn headline(changes: &Changes) -> String {
         format!("; {}", rest.join(", "))
     };
     format!("{first}{rest}.")
+}
+
+/// What makes it another machine, the first few items: `host vm → 3f2a9c, CPUs usable 2 → 8 and 1
+/// more`. Empty on the same machine.
+#[must_use]
+pub fn other_machine(changes: &Changes) -> String {
+    let identifying = changes.environment.iter();
+    let identifying = identifying.filter(|change| change.another_machine);
+    let all: Vec<String> = identifying
+        .map(|change| difference(&change.difference))
+        .collect();
+    match all.get(FEW_FACTS..) {
+        None | Some([]) => all.join(", "),
+        Some(rest) => format!("{} and {} more", all[..FEW_FACTS].join(", "), rest.len()),
+    }
+}
+
+/// What to know beside the headline: that a run ended early, and that cells were left out.
+pub(super) fn reservations(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<String> {
+    let sides = [("BASE", base), ("NEW", new)];
+    let endings = sides.into_iter().filter_map(|(side, source)| {
+        let ending = wording::ending(source.analysis)?;
+        Some(format!("{side}: {ending}"))
+    });
+    endings.chain(left_out(changes)).collect()
 }
 
 /// Cells that a headline counts.
@@ -122,6 +155,7 @@ pub(super) fn plain_verdict(verdict: ChangeVerdict) -> &'static str {
         ChangeVerdict::Faster => "faster",
         ChangeVerdict::Small => "small diff.",
         ChangeVerdict::Unresolved => "unresolved",
+        ChangeVerdict::WithinThreshold => "within threshold",
         ChangeVerdict::NoChange => "no change",
     }
 }
@@ -257,14 +291,28 @@ fn beside(cell: &CellChange, decides: Decides) -> String {
     let shown = format!("{factor}, {}", ends(ratio.low, ratio.high));
     match verdict {
         _ if decides == Decides::Ratio => String::new(),
-        same if same == cell.time_verdict => {
+        same if same == cell.time_verdict && side(&ratio) == side(&cell.time) => {
             format!(" Its ratio to the baseline changed alike, by the factor {factor}.")
         }
-        ChangeVerdict::NoChange | ChangeVerdict::Unresolved => format!(
-            " Its ratio to the baseline does not show that ({shown}): the cause may be something \
+        ChangeVerdict::NoChange | ChangeVerdict::WithinThreshold | ChangeVerdict::Unresolved => {
+            format!(
+                " Its ratio to the baseline does not show that ({shown}): the cause may be something \
              that both share, such as the machine."
-        ),
+            )
+        }
         _ => format!(" Its ratio to the baseline changed by the factor {shown}."),
+    }
+}
+
+/// On which side of 1 the whole interval lies; nothing if it contains 1. A verdict does not tell: a
+/// small change has no direction.
+fn side(change: &Change) -> Option<Ordering> {
+    if change.low > 1.0 {
+        Some(Ordering::Greater)
+    } else if change.high < 1.0 {
+        Some(Ordering::Less)
+    } else {
+        None
     }
 }
 
@@ -332,16 +380,16 @@ fn widening(changes: &Changes) -> Option<String> {
     let cells = changes.cells.iter();
     let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster));
     let drift = format::percent(drift.reduce(f64::max)?.exp_m1());
-    let drift = match (changes.same_machine, changes.drift_assumed) {
-        (false, _) => ".".to_owned(),
-        (true, false) => format!(
+    let drift = if changes.drift_assumed {
+        format!(
+            ", and by {drift} for what may have shifted between the sessions, because no floor was \
+             the same in both that would tell."
+        )
+    } else {
+        format!(
             ", and on one side by what the floors shifted between the sessions (times: up to \
              {drift})."
-        ),
-        (true, true) => format!(
-            ", and by {drift} for what may have shifted between the sessions, because no floor was \
-             measured that would tell."
-        ),
+        )
     };
     Some(format!(
         "Intervals are 95%, unpaired, and widened by {noise} for the noise within both runs{drift}"
@@ -429,6 +477,7 @@ const UNRELIABLE: &str = "unreliable here: two identical cells differ by more th
 fn reason(obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::OnlyIn { side } => format!("not in {}", side.other().name()),
+        Obstacle::PairedOtherwise => "paired otherwise by --cells".to_owned(),
         Obstacle::NotApplicable { side, why } => {
             format!("not applicable in {}: {why}", side.name())
         }

@@ -201,3 +201,41 @@ fn every_row_of_the_markdown_has_as_many_fields_and_a_label_cannot_run() {
     );
     assert!(!text.contains("<script>"), "{text}");
 }
+
+#[test]
+fn small_changes_to_opposite_sides_are_not_called_alike() {
+    let alike = |of_baseline: f64| {
+        let mut new = base();
+        slow(&mut new, "reads/sql", 1.05);
+        slow(&mut new, "reads/dir", of_baseline);
+        let question = Question {
+            threshold: Some(0.5),
+            ..Question::default()
+        };
+        text(&new, &question, &PLAIN)
+    };
+    // Of the baseline 1.05 and 1.12 times as slow, the ratio is 1.05 and 1.05 / 1.12.
+    assert!(alike(1.0).contains("changed alike"), "{}", alike(1.0));
+    assert!(!alike(1.12).contains("alike"), "{}", alike(1.12));
+}
+
+#[test]
+fn what_qualifies_the_verdict_stands_under_it_in_short_and_in_markdown() {
+    let mut new = new();
+    new.run.started = "2026-03-03T03:03:03Z".to_owned();
+    new.end = None;
+    for text in [
+        printed(&new, &Question::default(), |c| brief(c, &PLAIN)),
+        printed(&new, &Question::default(), markdown),
+    ] {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let text = words.join(" ");
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+        let (cut, left_out) = (
+            place("NEW: The run was cut off"),
+            place("were not compared"),
+        );
+        assert!(place("regressed") < cut && cut < left_out, "{text}");
+        assert!(left_out < place("reads/blob"), "{text}");
+    }
+}

@@ -64,13 +64,18 @@ fn slowed(cell: &str, percent: u64) -> String {
     })
 }
 
-/// A directory with `base.jsonl` and `new.jsonl`.
+/// A directory with `base.jsonl` and `new.jsonl`, which is of another run.
 fn bench(new: &str) -> Bench {
     let bench = Bench::new();
     bench
         .write("base.jsonl", measured())
-        .write("new.jsonl", new);
+        .write("new.jsonl", &later(new));
     bench
+}
+
+/// The result as of another run, begun a century later.
+fn later(result: &str) -> String {
+    result.replacen("\"started\":\"20", "\"started\":\"21", 1)
 }
 
 fn compare(bench: &Bench, options: &str) -> Finished {
@@ -104,7 +109,7 @@ fn cell<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_result_against_itself_shows_no_change() {
+fn another_run_with_the_same_times_shows_no_change() {
     let bench = bench(measured());
     let found = compare(&bench, "");
     found
@@ -276,12 +281,19 @@ fn on_another_machine_nothing_is_a_regression_unless_a_threshold_says_so() {
     let bench = bench(&new);
     let found = compare(&bench, "");
     found
-        .exits(0)
-        .prints("Different machines: of 4 cells, none is called a regression")
         .prints("+50%")
-        .prints("→ elsewhere");
+        .prints("→ elsewhere")
+        .refuses("→ elsewhere): nothing was judged; give --threshold or --by");
+    says(
+        &found,
+        "→ elsewhere): of 4 cells, none is called a regression",
+    );
+    let quiet = compare(&bench, "--quiet");
+    quiet.refuses("new.jsonl: the machines differ (host ");
+    says(&quiet, "→ elsewhere): of 4 cells");
     compare(&bench, "--threshold 5%").exits(1);
     compare(&bench, "--by ratio").exits(1);
+    compare(&bench, "--by time").exits(1);
 }
 
 #[test]
@@ -291,16 +303,43 @@ fn cells_of_other_names_are_compared_where_they_are_paired() {
     found
         .exits(1)
         .prints("read/sql → read/dir")
-        .prints("read/dir: not in NEW")
-        .prints("read/sql: not in BASE");
+        .prints("read/dir, read/sql: paired otherwise by --cells");
     compare(&bench, "--cells read/sqk=read/dir").refuses("did you mean 'read/sql'?");
     compare(&bench, "--cells read/sql").refuses("read/sql=read/blob");
+    compare(
+        &bench,
+        "--cells read/sql=read/dir --cells read/sql=read/sql",
+    )
+    .refuses("'read/sql' of BASE is paired twice");
+    let unlike = compare(&bench, "--cells read/sql=write/wal");
+    unlike
+        .prints("another workload")
+        .refuses("--cells read/sql=write/wal: the two cannot be compared in new.jsonl");
+}
+
+#[test]
+fn a_result_is_not_compared_with_itself_except_cell_with_cell() {
+    let bench = bench(measured());
+    let arguments = ["compare", "base.jsonl", "new.jsonl", "base.jsonl"];
+    bench
+        .run(&arguments)
+        .refuses("base.jsonl and base.jsonl are of the same run; give it once");
+    let arguments = [
+        "compare",
+        "base.jsonl",
+        "base.jsonl",
+        "--cells",
+        "read/dir=read/sql",
+    ];
+    let found = bench.run(&arguments);
+    found.exits(0).prints("read/dir → read/sql");
 }
 
 #[test]
 fn several_results_are_each_compared_with_the_first() {
     let bench = bench(&slowed("read/sql", 150));
-    let arguments = ["compare", "base.jsonl", "base.jsonl", "new.jsonl"];
+    bench.write("again.jsonl", &later(measured()));
+    let arguments = ["compare", "base.jsonl", "again.jsonl", "new.jsonl"];
     let found = bench.run(&arguments);
     found
         .exits(1)
@@ -376,7 +415,20 @@ fn a_run_that_was_cut_off_is_compared_as_far_as_it_came_and_said_to_be_cut_off()
     let mut lines: Vec<&str> = measured().lines().collect();
     lines.pop();
     let text = format!("{}\n", lines.join("\n"));
-    let found = compare(&bench(&text), "");
+    let bench = bench(&text);
+    let found = compare(&bench, "");
     found.exits(0).prints("No regression in 4 cells");
     says(&found, "The run was cut off");
+    for options in ["--quiet", "--markdown"] {
+        let found = compare(&bench, options);
+        says(&found, "NEW: The run was cut off");
+        assert!(
+            !found.stdout().contains("BASE: The run"),
+            "{}",
+            found.stdout()
+        );
+    }
+    let document = json(&bench, "");
+    assert_eq!(document["base"]["end"]["outcome"], "complete");
+    assert_eq!(document["results"][0]["new"]["end"], Value::Null);
 }
