@@ -2,8 +2,8 @@
 //! what to do and why. Everything in it is derived from verdicts of the analysis; a choice that it
 //! did not make is called open.
 
-use crate::wording::Preference;
-use crate::{crossover, format, matrix, parts, sweep, wording};
+use crate::wording::{AtRest, Preference};
+use crate::{crossover, format, matrix, parts, quantity, sweep, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Crossover, MatrixOutcome, RatioEstimate, Side,
     SizeRange, SpaceRow, SweepOutcome, Verdict,
@@ -28,8 +28,10 @@ pub(crate) struct Row {
     pub(crate) choice: Option<String>,
     /// How many times as fast that is as what it is compared with; above 1.
     pub(crate) factor: Option<RatioEstimate>,
+    /// What an acknowledged write of that survives; nothing for reads.
+    pub(crate) promise: Option<String>,
     /// What must be known before choosing it, as the end of a sentence: that it promises less, or
-    /// leaves more to be done.
+    /// leaves more to be done, or that something else is better where more or less is asked.
     pub(crate) caveat: String,
 }
 
@@ -51,6 +53,7 @@ struct Answer {
     reason: String,
     choice: Option<String>,
     factor: Option<RatioEstimate>,
+    promise: Option<String>,
     caveat: String,
 }
 
@@ -63,6 +66,7 @@ impl Answer {
             reason: reason.into(),
             choice: None,
             factor: None,
+            promise: None,
             caveat: String::new(),
         }
     }
@@ -70,8 +74,22 @@ impl Answer {
     /// This cell is chosen, for being so many times as fast as another.
     fn cell(self, cell: &CellSummary, factor: Option<RatioEstimate>) -> Self {
         Self {
-            choice: Some(cell.cell.label.clone()),
+            choice: Some(wording::quoted(&cell.cell.label)),
             factor,
+            promise: wording::claim(cell).map(|claim| quantity::class(&claim)),
+            ..self
+        }
+    }
+
+    /// The choice is none if its data comes to rest later than that of another cell.
+    fn unless_reversed(self, rest: Option<&AtRest<'_>>, cell: &CellSummary) -> Self {
+        let Some(both) = rest.and_then(|rest| rest.both(cell)) else {
+            return self;
+        };
+        Self {
+            kind: Kind::AtRest,
+            answer: format!("it depends on when the data must rest: {both}"),
+            choice: Some(both),
             ..self
         }
     }
@@ -92,6 +110,8 @@ pub(crate) enum Kind {
     Smallest,
     /// It depends on the size of the values.
     BySize,
+    /// It depends on when the data must be at rest.
+    AtRest,
     /// Nothing can be said.
     Open,
 }
@@ -106,6 +126,7 @@ impl Kind {
             Self::Even => "equivalent",
             Self::Smallest => "smallest",
             Self::BySize => "by size",
+            Self::AtRest => "it depends",
             Self::Open => "no verdict",
         }
     }
@@ -116,18 +137,11 @@ impl Kind {
 pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
     let matrices = analysis.matrices.iter();
     let sweeps = analysis.sweeps.iter();
+    let singles = parts::singles(analysis).into_iter();
     matrices
         .map(|outcome| matrix_row(analysis, outcome))
         .chain(sweeps.map(|outcome| sweep_row(analysis, outcome)))
-        .chain(single_rows(analysis))
-        .collect()
-}
-
-/// Those of comparisons that stand for themselves, and the one for disk space.
-pub(crate) fn single_rows(analysis: &Analysis) -> Vec<Row> {
-    let singles = parts::singles(analysis).into_iter();
-    singles
-        .map(|comparison| row(analysis, comparison))
+        .chain(singles.map(|comparison| row(analysis, comparison)))
         .chain(space(analysis))
         .collect()
 }
@@ -151,8 +165,9 @@ pub(crate) fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
     }
     let rank = |kind| match kind {
         Kind::Winner | Kind::Faster | Kind::Kept => 0,
-        Kind::Smallest | Kind::BySize | Kind::Even => 1,
-        Kind::Open => 2,
+        Kind::AtRest => 1,
+        Kind::Smallest | Kind::BySize | Kind::Even => 2,
+        Kind::Open => 3,
     };
     groups.sort_by_key(|group| (rank(group.rows[0].kind), usize::MAX - group.rows.len()));
     Some(groups)
@@ -161,12 +176,13 @@ pub(crate) fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
 impl Row {
     /// What the rows of its group have in common.
     fn group(&self) -> String {
+        let promise = self.promise.as_ref();
+        let promise = promise.map_or_else(String::new, |promise| format!(" ({promise})"));
         match (&self.choice, self.kind) {
-            (Some(label), Kind::Winner) => format!("use {}", wording::quoted(label)),
-            (Some(label), Kind::Kept) => {
-                format!("no reason to leave {}", wording::quoted(label))
-            }
-            (Some(label), _) => format!("prefer {}", wording::quoted(label)),
+            (Some(label), Kind::Winner) => format!("use {label}{promise}"),
+            (Some(label), Kind::Kept) => format!("no reason to leave {label}{promise}"),
+            (Some(both), Kind::AtRest) => format!("{both}{promise}"),
+            (Some(label), _) => format!("prefer {label}{promise}"),
             (None, Kind::Even) => "choose by something else: all are equivalent".to_owned(),
             (None, Kind::Open) => "no verdict yet".to_owned(),
             (None, _) => "other answers".to_owned(),
@@ -187,8 +203,13 @@ impl Row {
     }
 }
 
-/// What the figures of groups are.
-pub(crate) const FIGURES: &str = "What to use is faster than each of the others; what to prefer is \
+/// What the figures of groups are, if there is one.
+pub(crate) fn figures(groups: &[Group<'_>]) -> Option<&'static str> {
+    let mut rows = groups.iter().flat_map(|group| &group.rows);
+    rows.any(|row| row.factor.is_some()).then_some(FIGURES)
+}
+
+const FIGURES: &str = "What to use is faster than each of the others; what to prefer is \
                                   faster than the baseline, but not than each, or they do not \
                                   promise the same. × says how many times as fast as the baseline of \
                                   the comparison; where that is the baseline itself, as the next \
@@ -207,6 +228,7 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
         reason,
         choice,
         factor,
+        promise,
         caveat,
     } = answer(analysis, comparison);
     Row {
@@ -218,6 +240,7 @@ fn row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
         kind,
         choice,
         factor,
+        promise,
         caveat,
     }
 }
@@ -247,10 +270,11 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome) -> Row {
         title: outcome.title.clone(),
         answer,
         reason: format!("{reason}{}", unlike(outcome.same_durability)),
-        noise: parts::noise(&parts::of_matrix(analysis, outcome)),
+        noise: parts::noise_at_most(&parts::of_matrix(analysis, outcome)),
         kind,
         choice: None,
         factor: None,
+        promise: None,
         caveat: String::new(),
     }
 }
@@ -310,10 +334,11 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome) -> Row {
             format!("no choice by time alone, which says: {found}")
         },
         reason: format!("{reason}{notes}"),
-        noise: parts::noise(&parts::of_sweep(analysis, outcome)),
+        noise: parts::noise_at_most(&parts::of_sweep(analysis, outcome)),
         kind: kind_of(outcome),
         choice: None,
         factor: None,
+        promise: None,
         caveat: String::new(),
     }
 }
@@ -403,6 +428,7 @@ fn space(analysis: &Analysis) -> Option<Row> {
         kind: Kind::Smallest,
         choice: None,
         factor: None,
+        promise: None,
         caveat: String::new(),
     })
 }
@@ -427,13 +453,12 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     let counted = counted(analysis);
     let cells = || counted.iter().flat_map(|comparison| &comparison.cells);
     let operations: u64 = cells().map(|cell| cell.operations).sum();
-    if operations == 0 {
+    let mut ratios = counted.iter().flat_map(|comparison| &comparison.contrasts);
+    if operations == 0 || ratios.all(|contrast| contrast.estimate.is_none()) {
         return None;
     }
     let mut reasons = vec![format!("{} in random order", rounds(&counted))];
-    reasons.extend(parts::noise(&counted).map(|noise| {
-        format!("identical cells differed by {noise}, and the intervals are widened by it")
-    }));
+    reasons.extend(noise_of_all(&counted));
     let verified = cells().filter_map(|cell| cell.verification.as_ref());
     let verified: u64 = verified.map(|found| found.values).sum();
     if verified > 0 {
@@ -446,6 +471,21 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     ));
     reasons.extend(unreliable_sessions(&counted));
     Some(format!("{}.", reasons.join("; ")))
+}
+
+/// `identical cells may differ by up to 2% in the quietest comparison and 16% in the noisiest; every
+/// interval is widened by 1% to 3%`
+fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let (least, most) = parts::range_of_noise(comparisons)?;
+    let widened = parts::widening(comparisons)?;
+    let noise = if least == most {
+        most
+    } else {
+        format!("{least} in the quietest comparison and {most} in the noisiest")
+    };
+    Some(format!(
+        "identical cells may differ by up to {noise}; every interval is widened by {widened}"
+    ))
 }
 
 /// The comparisons that the answers rest on: not those whose size was measured again.
@@ -480,10 +520,7 @@ fn rounds(comparisons: &[&ComparisonOutcome]) -> String {
 }
 
 fn noise(comparison: &ComparisonOutcome) -> String {
-    comparison.control.as_ref().map_or_else(
-        || "unknown".to_owned(),
-        |control| format::percent(wording::away_from_one(control.estimate.ratio)),
-    )
+    parts::noise_at_most(&[comparison]).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
@@ -498,13 +535,16 @@ fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
         return won(comparison, winner, baseline);
     }
     if let Some(preference) = wording::preference(comparison, baseline) {
-        return preferred(preference, baseline);
+        return preferred(comparison, preference, baseline);
     }
     kept(analysis, comparison, baseline)
 }
 
 fn unreliable(comparison: &ComparisonOutcome) -> Answer {
-    let differed = noise(comparison);
+    let differed = comparison.control.as_ref().map_or(f64::NAN, |control| {
+        wording::away_from_one(control.estimate.ratio)
+    });
+    let differed = format::percent(differed);
     Answer::open(
         Kind::Open,
         "run it again on a quieter machine",
@@ -514,27 +554,38 @@ fn unreliable(comparison: &ComparisonOutcome) -> Answer {
 
 fn won(comparison: &ComparisonOutcome, winner: &CellSummary, baseline: &CellSummary) -> Answer {
     let label = wording::quoted(&winner.cell.label);
+    let rest = wording::at_rest(comparison, winner, baseline);
+    let more = wording::with_other_work(comparison, winner, baseline);
     if winner.cell.id == baseline.cell.id {
         let behind = nearest_behind(comparison, baseline);
-        let answer = format!("stay with {label}");
-        let answer = Answer::open(Kind::Winner, answer, behind.reason);
-        return Answer {
-            caveat: behind.caveat,
+        let note = note(rest.as_ref(), winner, None);
+        let reason = format!("{}{note}{more}", behind.reason);
+        let answer = Answer::open(Kind::Winner, format!("stay with {label}"), reason);
+        let answer = Answer {
+            caveat: format!("{}{note}{more}", behind.caveat),
             ..answer.cell(winner, behind.factor)
         };
+        return answer.unless_reversed(rest.as_ref(), winner);
     }
     let ratio = wording::to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
     let speed = ratio.map(|estimate| estimate.inverse());
-    let caveat = reversal(winner, baseline);
+    let caveat = format!("{}{more}", note(rest.as_ref(), winner, speed));
     let reason = speed.map_or_else(String::new, |speed| {
         let factor = as_fast(speed, baseline);
         format!("{factor}{caveat}")
     });
     let answer = Answer::open(Kind::Winner, format!("use {label}"), reason);
-    Answer {
+    let answer = Answer {
         caveat,
         ..answer.cell(winner, speed)
-    }
+    };
+    answer.unless_reversed(rest.as_ref(), winner)
+}
+
+/// What bringing the data to rest makes of the factor.
+fn note(rest: Option<&AtRest<'_>>, cell: &CellSummary, speed: Option<RatioEstimate>) -> String {
+    let speed = speed.map(|speed| speed.ratio);
+    rest.map_or_else(String::new, |rest| rest.note(cell, speed))
 }
 
 /// `1.12 times as fast as files [1.08, 1.16]`, for a ratio above 1.
@@ -547,36 +598,32 @@ fn as_fast(speed: RatioEstimate, other: &CellSummary) -> String {
     )
 }
 
-fn preferred(preference: Preference<'_>, baseline: &CellSummary) -> Answer {
+fn preferred(
+    comparison: &ComparisonOutcome,
+    preference: Preference<'_>,
+    baseline: &CellSummary,
+) -> Answer {
     let Preference {
         cell,
         estimate,
         choice,
         condition,
         alternatives,
+        alternatives_in_short,
     } = preference;
     let promise = wording::durability_difference(cell, baseline).unwrap_or_default();
     let speed = estimate.inverse();
     let factor = as_fast(speed, baseline);
-    let reversal = reversal(cell, baseline);
-    let reason = format!("{factor}{promise}{reversal}{alternatives}");
+    let rest = wording::at_rest(comparison, cell, baseline);
+    let note = note(rest.as_ref(), cell, Some(speed));
+    let more = wording::with_other_work(comparison, cell, baseline);
+    let reason = format!("{factor}{promise}{note}{more}{alternatives}");
     let answer = Answer::open(Kind::Faster, format!("{choice}{condition}"), reason);
-    Answer {
-        caveat: format!("{condition}{reversal}"),
+    let answer = Answer {
+        caveat: format!("{condition}{note}{more}{alternatives_in_short}"),
         ..answer.cell(cell, Some(speed))
-    }
-}
-
-/// What remains to be done after the timer stopped, where it makes the faster one slower.
-fn reversal(first: &CellSummary, baseline: &CellSummary) -> String {
-    match (first.total_ns, baseline.total_ns) {
-        (Some(ours), Some(theirs)) if ours > theirs => format!(
-            ", but slower with bringing the data to rest: {} against {}",
-            format::time(ours),
-            format::time(theirs)
-        ),
-        _ => String::new(),
-    }
+    };
+    answer.unless_reversed(rest.as_ref(), cell)
 }
 
 /// Nothing is faster than the baseline.
@@ -591,6 +638,14 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
     if all(Verdict::NoData) {
         return Answer::open(Kind::Open, "measure again", "no ratio has data");
     }
+    let mut rest = unbeaten(&verdicts);
+    if verdicts
+        .iter()
+        .all(|(_, verdict)| wording::is_open(verdict))
+    {
+        let answer = "measure again, nothing was decided";
+        return Answer::open(Kind::Open, answer, rest.join("; "));
+    }
     if all(Verdict::Equivalent) {
         let reason = format!("all are equivalent to {base} within {zone}");
         return Answer::open(Kind::Even, "choose by something else", reason);
@@ -601,6 +656,20 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
     } else {
         format!("stay with {base}")
     };
+    rest.extend(done_sooner(comparison, baseline));
+    // No figure: what the baseline beats says nothing of those that it does not.
+    let caveat = [&[behind.caveat][..], &rest].concat().join("; ");
+    let reasons = [vec![behind.reason], rest].concat();
+    let reasons: Vec<String> = reasons.into_iter().filter(|r| !r.is_empty()).collect();
+    let answer = Answer::open(Kind::Kept, answer, reasons.join("; "));
+    Answer {
+        caveat,
+        ..answer.cell(baseline, None)
+    }
+}
+
+/// What the baseline does not beat, by verdict.
+fn unbeaten(verdicts: &[(&CellSummary, Verdict)]) -> Vec<String> {
     let mut rest = Vec::new();
     for (wanted, is) in [
         (Verdict::Equivalent, "equivalent to it"),
@@ -616,15 +685,12 @@ fn kept(analysis: &Analysis, comparison: &ComparisonOutcome, baseline: &CellSumm
             rest.push(format!("{}: {is}", some(&labels)));
         }
     }
-    // No figure: what the baseline beats says nothing of those that it does not.
-    let caveat = [&[behind.caveat][..], &rest].concat().join("; ");
-    let reasons = [vec![behind.reason], rest].concat();
-    let reasons: Vec<String> = reasons.into_iter().filter(|r| !r.is_empty()).collect();
-    let answer = Answer::open(Kind::Kept, answer, reasons.join("; "));
-    Answer {
-        caveat,
-        ..answer.cell(baseline, None)
-    }
+    rest
+}
+
+/// Which cell has its data at rest before the baseline that stays.
+fn done_sooner(comparison: &ComparisonOutcome, baseline: &CellSummary) -> Option<String> {
+    wording::at_rest(comparison, baseline, baseline)?.sooner_than(baseline)
 }
 
 /// The labels, or the first of them and how many there are besides.

@@ -86,31 +86,60 @@ fn ids_of_sweep(outcome: &SweepOutcome) -> impl Iterator<Item = String> {
         .cloned()
 }
 
-/// By how much identical cells differed in these comparisons: `0.2% to 1.3%`.
+/// By how much identical cells may differ, as far as the interval of the control reaches; above 0.
+pub(crate) fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
+    let estimate = comparison.control.as_ref()?.estimate;
+    let ends = [estimate.low, estimate.high].map(wording::away_from_one);
+    Some(ends[0].max(ends[1]))
+}
+
+/// The same in these comparisons, the quietest and the noisiest.
+pub(crate) fn range_of_noise(comparisons: &[&ComparisonOutcome]) -> Option<(String, String)> {
+    range(comparisons.iter().filter_map(|c| noise_of(c)))
+}
+
+/// By how much identical cells may differ in the noisiest of these comparisons: `up to 1.3%`.
+pub(crate) fn noise_at_most(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    range_of_noise(comparisons).map(|(_, most)| format!("up to {most}"))
+}
+
+/// By how much identical cells were found to differ in these comparisons: `0.2% to 1.3%`.
 pub(crate) fn noise(comparisons: &[&ComparisonOutcome]) -> Option<String> {
-    let mut found: Vec<f64> = comparisons
-        .iter()
-        .filter_map(|comparison| comparison.control.as_ref())
-        .map(|control| wording::away_from_one(control.estimate.ratio))
-        .collect();
+    let controls = comparisons.iter().filter_map(|c| c.control.as_ref());
+    span(controls.map(|control| wording::away_from_one(control.estimate.ratio)))
+}
+
+/// By how much the intervals of these comparisons are widened for noise: `1%`, `1% to 5%`.
+pub(crate) fn widening(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let widened = comparisons.iter().map(|c| c.noise_floor.exp() - 1.0);
+    span(widened)
+}
+
+/// `0.2%`, `0.2% to 1.3%`
+fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
+    let (least, most) = range(parts)?;
+    Some(if least == most {
+        most
+    } else {
+        format!("{least} to {most}")
+    })
+}
+
+/// The least and the most of these parts, as percentages.
+fn range(parts: impl Iterator<Item = f64>) -> Option<(String, String)> {
+    let mut found: Vec<f64> = parts.collect();
     found.sort_by(f64::total_cmp);
     let (least, most) = (*found.first()?, *found.last()?);
-    let (least, most) = (format::percent(least), format::percent(most));
-    if least == most {
-        return Some(most);
-    }
-    Some(format!("{least} to {most}"))
+    Some((format::percent(least), format::percent(most)))
 }
 
 /// What the numbers of these comparisons rest on, in a line.
 pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> String {
     let rounds = wording::range_of_rounds(rounds);
-    let widened = comparisons.iter().map(|comparison| comparison.noise_floor);
-    let least = widened.fold(f64::INFINITY, f64::min);
-    let noise = noise(comparisons).map_or_else(String::new, |noise| {
-        let widened = format::percent(least.exp() - 1.0);
+    let noise = noise_at_most(comparisons).zip(widening(comparisons));
+    let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
-            "; two identical cells differed by {noise}, and every interval is widened by at least \
+            "; two identical cells may differ by {noise}, and every interval is widened by \
              {widened} for noise"
         )
     });

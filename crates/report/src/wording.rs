@@ -122,6 +122,33 @@ pub fn warning(warning: &Warning) -> String {
     format!("{} {}", stopped(&warning.message), stopped(&warning.advice))
 }
 
+/// `3 warnings: The disk was busy. …; without --quiet they are listed`: that there is something to
+/// know before believing the answers.
+pub(crate) fn warnings_in_brief(analysis: &Analysis) -> Option<String> {
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let (warnings, failures) = (&analysis.warnings, &analysis.failures);
+    let counts = [
+        counted(warnings.len(), "warning"),
+        counted(failures.len(), "failed cell"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let first = match (warnings.first(), failures.first()) {
+        (Some(warning), _) => warning.message.clone(),
+        (None, failure) => format!("{}: {}", failure?.cell, failure?.message),
+    };
+    let first = first.split(". ").next()?.trim_end_matches('.');
+    let all = if warnings.len() + failures.len() == 1 {
+        "without --quiet it is shown"
+    } else {
+        "without --quiet they are listed"
+    };
+    Some(format!("{}: {first}; {all}.", list(&counts)))
+}
+
 /// Which time the ratios of a comparison are of.
 #[must_use]
 pub fn metric(metric: Metric) -> &'static str {
@@ -217,7 +244,11 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         } else {
             "each of the others that do the same work"
         };
-        return format!("Fastest: {label}{factor}. It beats {others}.");
+        let rest = at_rest(comparison, winner, baseline)
+            .filter(AtRest::reverses)
+            .and_then(|rest| rest.sooner_than(winner))
+            .map_or_else(String::new, |sooner| format!(" But {sooner}."));
+        return format!("Fastest: {label}{factor}. It beats {others}.{rest}");
     }
     let base = quoted(&baseline.cell.label);
     let faster = with_verdict(comparison, Verdict::Faster);
@@ -241,6 +272,9 @@ fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     }
     if verdicts.iter().all(|v| *v == Verdict::NoData) {
         return "No verdict yet: no ratio has data.".to_owned();
+    }
+    if verdicts.iter().all(is_open) {
+        return "No verdict yet: nothing was decided.".to_owned();
     }
     format!(
         "Nothing was shown to be faster than {base} by more than {}.",
@@ -277,7 +311,11 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         return "See the failures.".to_owned();
     };
     if !comparison.reliable {
-        return "Claim nothing from this comparison; run it again on a quieter machine.".to_owned();
+        let what = match comparison.control {
+            Some(_) => "run it again on a quieter machine",
+            None => "its control has too few rounds; go on with it, or run it again",
+        };
+        return format!("Claim nothing from this comparison; {what}.");
     }
     let work = work(analysis, baseline);
     let base = quoted(&baseline.cell.label);
@@ -287,24 +325,36 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
         } else {
             "use"
         };
+        let depends = at_rest(comparison, winner, baseline).and_then(|rest| rest.depends(winner));
         let winner = quoted(&winner.cell.label);
-        return format!("On this machine, {work}, {verb} {winner}.");
+        let choice = depends.unwrap_or_else(|| format!("{verb} {winner}"));
+        return format!("On this machine, {work}, {choice}.");
     }
     if let Some(preference) = preference(comparison, baseline) {
         let Preference {
+            cell,
             choice,
             condition,
             alternatives,
             ..
         } = preference;
+        let depends = at_rest(comparison, cell, baseline).and_then(|rest| rest.depends(cell));
+        let choice = depends.unwrap_or(choice);
         return format!("On this machine, {work}, {choice}{condition}{alternatives}.");
     }
-    let open = [Verdict::Unresolved, Verdict::NoData];
-    let undecided = rivals(comparison)
+    let verdicts: Vec<Verdict> = rivals(comparison)
         .into_iter()
         .filter_map(|cell| to_baseline(comparison, cell))
-        .any(|(_, verdict)| open.contains(&verdict));
-    if undecided {
+        .map(|(_, verdict)| verdict)
+        .collect();
+    if verdicts.iter().all(is_open) {
+        return format!(
+            "On this machine, {work}, nothing was decided: measure again, with more rounds or on a \
+             quieter machine{}.",
+            promising_more(comparison, baseline)
+        );
+    }
+    if verdicts.iter().any(is_open) {
         format!(
             "On this machine, {work}, nothing measured so far is a reason to leave {base}; some \
              cells have no verdict yet{}.",
@@ -316,6 +366,169 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
             promising_more(comparison, baseline)
         )
     }
+}
+
+/// Whether more rounds may change a verdict.
+pub(crate) fn is_open(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Unresolved | Verdict::NoData)
+}
+
+/// What bringing the data to rest makes of a choice, where the totals of both are known.
+pub(crate) struct AtRest<'a> {
+    /// How many times as fast as the baseline the chosen cell is by total times; nothing if it is
+    /// the baseline.
+    pub(crate) factor: Option<f64>,
+    /// What is done sooner than the chosen cell: the baseline, or what does the same work with the
+    /// same promise.
+    pub(crate) sooner: Option<&'a CellSummary>,
+}
+
+/// Factors of totals that are closer than this are not told apart: they have no interval.
+const NOTABLY: f64 = 1.1;
+
+/// See [`AtRest`].
+pub(crate) fn at_rest<'a>(
+    comparison: &'a ComparisonOutcome,
+    chosen: &CellSummary,
+    baseline: &'a CellSummary,
+) -> Option<AtRest<'a>> {
+    let ours = chosen.total_ns?;
+    let is_baseline = chosen.cell.id == baseline.cell.id;
+    let factor = baseline.total_ns.filter(|_| !is_baseline);
+    let factor = factor.map(|theirs| theirs / ours);
+    let alike = |cell: &CellSummary| claim(cell) == claim(chosen) && same_work(cell, chosen);
+    let mut sooner: Vec<(f64, &CellSummary)> = rivals(comparison)
+        .into_iter()
+        .filter_map(|cell| Some((cell.total_ns?, cell)))
+        .filter(|(total, cell)| {
+            // It is the answer itself that is wrong if the baseline is ahead, however little.
+            let by = if cell.cell.id == baseline.cell.id {
+                1.0
+            } else {
+                NOTABLY
+            };
+            *total * by < ours && (alike(cell) || cell.cell.id == baseline.cell.id)
+        })
+        .collect();
+    sooner.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sooner = sooner.first().map(|(_, cell)| *cell);
+    Some(AtRest { factor, sooner })
+}
+
+impl AtRest<'_> {
+    /// Whether the choice is none: it is slower than the baseline, or is the baseline and slower
+    /// than another one.
+    pub(crate) fn reverses(&self) -> bool {
+        self.sooner.is_some() && self.factor.is_none_or(|factor| factor < 1.0)
+    }
+
+    /// `it depends on when the data must rest: A answers sooner, B is done sooner`, if it does.
+    fn depends(&self, chosen: &CellSummary) -> Option<String> {
+        let both = self.both(chosen)?;
+        Some(format!("it depends on when the data must rest: {both}"))
+    }
+
+    /// `A answers sooner, B is done sooner`, if that is so.
+    pub(crate) fn both(&self, chosen: &CellSummary) -> Option<String> {
+        let sooner = self.sooner.filter(|_| self.reverses())?;
+        let (ours, theirs) = (quoted(&chosen.cell.label), quoted(&sooner.cell.label));
+        Some(format!("{ours} answers sooner, {theirs} is done sooner"))
+    }
+
+    /// `5.18 µs against 12.2 µs`: the total times of what is done sooner and of the chosen cell.
+    fn totals(sooner: &CellSummary, chosen: &CellSummary) -> String {
+        let time = |cell: &CellSummary| cell.total_ns.map_or_else(String::new, format::time);
+        format!("{} against {}", time(sooner), time(chosen))
+    }
+
+    /// `with bringing the data to rest, B is done sooner: 5.18 µs against 12.2 µs`, if it is.
+    pub(crate) fn sooner_than(&self, chosen: &CellSummary) -> Option<String> {
+        let sooner = self.sooner?;
+        Some(format!(
+            "with bringing the data to rest, {} is done sooner: {}",
+            quoted(&sooner.cell.label),
+            Self::totals(sooner, chosen)
+        ))
+    }
+
+    /// The end of a sentence that says how many times as fast the chosen cell is: what the same
+    /// comes to when the data is at rest, where that is notably another factor, and who is done
+    /// sooner.
+    pub(crate) fn note(&self, chosen: &CellSummary, speed: Option<f64>) -> String {
+        if let Some(sooner) = self.sooner.filter(|_| self.reverses()) {
+            let totals = Self::totals(chosen, sooner);
+            return format!("; with bringing the data to rest {totals}");
+        }
+        let notably = |a: f64, b: f64| a.max(b) > a.min(b) * NOTABLY;
+        let factor = self.factor.zip(speed);
+        let factor = factor.filter(|(total, speed)| notably(*total, *speed));
+        let factor = factor.map(|(total, _)| {
+            let factor = format::ratio(total);
+            format!("; with bringing the data to rest {factor}×")
+        });
+        match (factor, self.sooner) {
+            (Some(factor), Some(sooner)) => format!(
+                "{factor}, and {} is done sooner: {}",
+                quoted(&sooner.cell.label),
+                Self::totals(sooner, chosen)
+            ),
+            (Some(factor), None) => factor,
+            (None, _) => self
+                .sooner_than(chosen)
+                .map_or_else(String::new, |sooner| format!("; {sooner}")),
+        }
+    }
+}
+
+/// `; with more threads: B, 12.1×`: what is faster still, promises the same as the chosen cell, and
+/// does other work, so that it is no rival of it.
+pub(crate) fn with_other_work(
+    comparison: &ComparisonOutcome,
+    chosen: &CellSummary,
+    baseline: &CellSummary,
+) -> String {
+    // What is faster than the baseline beats it if that is the choice.
+    let fastest = to_baseline(comparison, chosen).and_then(|(estimate, _)| estimate);
+    let is_done_sooner = |cell: &CellSummary| {
+        let totals = [chosen.total_ns, baseline.total_ns].into_iter().flatten();
+        let ours = cell.total_ns.unwrap_or(0.0);
+        totals.into_iter().all(|theirs| ours <= theirs)
+    };
+    let faster = with_verdict(comparison, Verdict::Faster).into_iter();
+    let mut found = faster.filter(|(cell, estimate)| {
+        claim(cell) == claim(chosen)
+            && !same_work(cell, chosen)
+            && fastest.is_none_or(|fastest| estimate.high < fastest.low)
+            && is_done_sooner(cell)
+    });
+    found.next().map_or_else(String::new, |(cell, estimate)| {
+        format!(
+            "; {}: {}, {}×",
+            other_work(&cell.cell.workload, &chosen.cell.workload),
+            quoted(&cell.cell.label),
+            format::ratio(1.0 / estimate.ratio)
+        )
+    })
+}
+
+/// `with more per transaction and more threads`
+fn other_work(theirs: &Workload, ours: &Workload) -> String {
+    let per = |workload: &Workload| match workload.per_transaction {
+        PerTransaction::Operations(number) => number,
+        PerTransaction::All => u32::MAX,
+    };
+    let more: Vec<String> = [
+        (per(theirs) > per(ours), "more per transaction"),
+        (theirs.threads > ours.threads, "more threads"),
+    ]
+    .into_iter()
+    .filter(|(is_so, _)| *is_so)
+    .map(|(_, what)| what.to_owned())
+    .collect();
+    if more.is_empty() {
+        return "doing other work".to_owned();
+    }
+    format!("with {}", list(&more))
 }
 
 /// `; A promises more (durable, atomic against none)`: cells that keep what the baseline does and
@@ -357,6 +570,8 @@ pub(crate) struct Preference<'a> {
     /// `; where more must survive a crash, C (durable, atomic)`, if there is one, and
     /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`.
     pub(crate) alternatives: String,
+    /// The same as `; where D0 none is enough: D, 3.10×`.
+    pub(crate) alternatives_in_short: String,
 }
 
 /// What to prefer to the baseline, if anything is faster: the fastest that keeps at least the
@@ -380,7 +595,15 @@ pub(crate) fn preference<'a>(
         .iter()
         .take_while(|(other, _)| other.cell.id != cell.cell.id)
         .find(|(other, _)| keeps(cell) && !keeps(other))
-        .and_then(|(other, estimate)| weaker_choice(other, estimate, baseline));
+        .filter(|(other, _)| claim(other).is_some());
+    let in_full = weaker.and_then(|(other, estimate)| weaker_choice(other, estimate, baseline));
+    let in_short = weaker.and_then(|(other, estimate)| {
+        let promise = weaker_in_short(claim(other)?, claim(baseline)?);
+        let label = quoted(&other.cell.label);
+        let factor = format::ratio(1.0 / estimate.ratio);
+        Some(format!("; where {promise} is enough: {label}, {factor}×"))
+    });
+    let with = |weaker: Option<String>| safer.iter().cloned().chain(weaker).collect();
     Some(Preference {
         cell,
         estimate,
@@ -390,7 +613,8 @@ pub(crate) fn preference<'a>(
             quoted(&baseline.cell.label)
         ),
         condition: weaker_condition(cell, baseline),
-        alternatives: [safer, weaker].into_iter().flatten().collect(),
+        alternatives: with(in_full),
+        alternatives_in_short: with(in_short),
     })
 }
 
@@ -426,6 +650,16 @@ fn weaker_choice(
         times_as_fast(estimate),
         quoted(&baseline.cell.label)
     ))
+}
+
+/// `D1 process-crash`: what is less in a promise than in another one, atomicity and delay only
+/// where the class is the same.
+fn weaker_in_short(claim: DurabilityClaim, than: DurabilityClaim) -> String {
+    if claim.class == than.class {
+        quantity::class(&claim)
+    } else {
+        format!("{} {}", quantity::short_class(&claim), claim.class)
+    }
 }
 
 /// `to read values of about 10.0 kB that are in the page cache in random order`

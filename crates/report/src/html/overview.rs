@@ -59,16 +59,16 @@ pub(super) fn class(kind: Kind) -> &'static str {
     match kind {
         Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => "faster",
         Kind::Kept | Kind::Even => "same",
-        Kind::Open => "open",
+        Kind::AtRest | Kind::Open => "open",
     }
 }
 
 fn choices(groups: &[Group<'_>], all: usize) -> String {
     let items: String = groups.iter().map(|group| choice(group, all)).collect();
-    format!(
-        "<div class=\"choices\">{items}</div><p class=\"hint\">{}</p>",
-        escape(overview::FIGURES)
-    )
+    let figures = overview::figures(groups).map_or_else(String::new, |figures| {
+        format!("<p class=\"hint\">{}</p>", escape(figures))
+    });
+    format!("<div class=\"choices\">{items}</div>{figures}")
 }
 
 fn choice(group: &Group<'_>, all: usize) -> String {

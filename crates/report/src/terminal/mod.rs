@@ -98,6 +98,7 @@ fn measured(canvas: &mut Canvas, analysis: &Analysis, has_heading: bool) {
 pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
     let analysis = &*labels::told_apart(analysis);
     let mut canvas = open(analysis, options);
+    overview(&mut canvas, analysis, &overview::rows(analysis));
     for matrix in crate::matrix::matrices(analysis) {
         canvas.heading(matrix.title);
         for rule in &matrix.rules {
@@ -112,7 +113,10 @@ pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
             canvas.paragraph(note, 0, Tone::Warning);
         }
     }
-    overview(&mut canvas, analysis, &overview::single_rows(analysis));
+    if let Some(warnings) = wording::warnings_in_brief(analysis) {
+        canvas.blank();
+        canvas.paragraph(&warnings, 0, Tone::Warning);
+    }
     canvas.finish()
 }
 
@@ -189,9 +193,12 @@ fn overview(canvas: &mut Canvas, analysis: &Analysis, rows: &[overview::Row]) {
     canvas.heading("What to do on this machine");
     match overview::by_choice(rows) {
         Some(groups) => {
-            let groups = groups.iter();
-            groups.for_each(|group| choice(canvas, group, rows.len()));
-            canvas.paragraph(overview::FIGURES, 0, Tone::Faint);
+            for group in &groups {
+                choice(canvas, group, rows.len());
+            }
+            if let Some(figures) = overview::figures(&groups) {
+                canvas.paragraph(figures, 0, Tone::Faint);
+            }
         }
         None => rows.iter().for_each(|row| answer(canvas, row)),
     }
@@ -238,7 +245,7 @@ fn kind_tone(kind: Kind) -> Tone {
     match kind {
         Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => Tone::Good,
         Kind::Kept | Kind::Even => Tone::Plain,
-        Kind::Open => Tone::Warning,
+        Kind::AtRest | Kind::Open => Tone::Warning,
     }
 }
 

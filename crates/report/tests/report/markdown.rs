@@ -55,7 +55,10 @@ fn the_overview_says_how_firm_each_answer_is_and_no_more() {
         ),
         (Verdict::Slower, "none faster: **stay with separate files**"),
         (Verdict::Faster, "faster: **prefer "),
-        (Verdict::Unresolved, "none faster: **no reason to leave"),
+        (
+            Verdict::Unresolved,
+            "no verdict: **measure again, nothing was decided**",
+        ),
         (Verdict::NoData, "no verdict: **measure again**"),
     ];
     for (verdict, expected) in cases {
@@ -93,6 +96,82 @@ fn a_drain_that_reverses_a_verdict_stands_beside_it() {
         }
     }
     let text = render(&analysis);
-    let expected = "but slower with bringing the data to rest: 900 µs against 192 µs";
+    let expected = "; with bringing the data to rest 900 µs against 192 µs";
     assert!(text.contains(expected), "{text}");
+    let depends = "it depends on when the data must rest: “SQLite, no journal, synchronous=OFF” \
+                   answers sooner, “separate files, truncated and written” is done sooner";
+    // In the overview and in the advice below.
+    assert_eq!(text.matches(depends).count(), 2, "{text}");
+    assert!(!text.contains("prefer “SQLite, no journal"), "{text}");
+}
+
+/// The row of the overview on overwrites, were the cells to have these total times in nanoseconds
+/// and to promise the same.
+fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[1];
+    let claim = comparison.cells[0].cell.capabilities.durability;
+    for cell in &mut comparison.cells {
+        cell.cell.capabilities.durability = claim;
+        let total = totals.iter().find(|(key, _)| *key == cell.cell.key);
+        cell.total_ns = total.map(|(_, total)| *total);
+    }
+    let text = render(&analysis);
+    let row = text.lines().find(|line| line.starts_with("| Overwriting"));
+    row.unwrap().to_owned()
+}
+
+#[test]
+fn a_factor_that_shrinks_when_the_data_is_at_rest_has_the_other_beside_it() {
+    let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 90_000.0)]);
+    let expected = "5.61 times as fast as “separate files, truncated and written” \\[5.49, 5.74\\]; \
+                    with bringing the data to rest 2.00× |";
+    assert!(row.contains(expected), "{row}");
+    assert!(row.contains("**prefer “SQLite, no journal"), "{row}");
+    let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 60_000.0)]);
+    let expected = "2.00×, and “SQLite, WAL, synchronous=NORMAL” is done sooner: 60.0 µs against \
+                    96.0 µs |";
+    assert!(row.contains(expected), "{row}");
+    let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 34_000.0)]);
+    assert!(!row.contains("at rest"), "{row}");
+}
+
+#[test]
+fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    let fastest = comparison.fastest.clone().unwrap();
+    let baseline = comparison.cells[0].cell.id.clone();
+    let faster = |contrast: &&mut stowplan_analysis::ContrastOutcome| {
+        contrast.reference == baseline && contrast.cell != fastest
+    };
+    let contrast = comparison.contrasts.iter_mut().find(faster).unwrap();
+    contrast.verdict = Verdict::Faster;
+    contrast.estimate = Some(fixture::estimate(0.1, 0.01));
+    let id = contrast.cell.clone();
+    let cell = comparison.cells.iter_mut().find(|c| c.cell.id == id);
+    let cell = &mut cell.unwrap().cell;
+    (cell.workload.threads, cell.label) = (4, "four".to_owned());
+    let text = render(&analysis);
+    let row = text.lines().find(|line| line.starts_with("| Reading"));
+    let row = row.unwrap();
+    assert!(row.contains("; with more threads: four, 10.0× |"), "{row}");
+    // As far as the intervals overlap, nothing is said.
+    let contrasts = &mut analysis.comparisons[0].contrasts;
+    let contrast = contrasts
+        .iter_mut()
+        .find(|c| c.cell == id && c.reference == baseline);
+    contrast.unwrap().estimate = Some(fixture::estimate(0.24, 0.05));
+    assert!(!render(&analysis).contains("with more threads"));
+}
+
+#[test]
+fn nothing_is_said_to_be_believed_without_any_ratio() {
+    let mut analysis = fixture::analysis();
+    for comparison in &mut analysis.comparisons {
+        for contrast in &mut comparison.contrasts {
+            (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
+        }
+    }
+    assert!(!render(&analysis).contains("0 rounds in random order"));
 }

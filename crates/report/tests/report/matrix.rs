@@ -31,7 +31,7 @@ fn shows_the_same_in_ascii() {
 }
 
 #[test]
-fn in_brief_only_rules() {
+fn in_brief_only_the_answer_and_the_rules() {
     insta::assert_snapshot!(brief(&with_matrix(), &PLAIN));
 }
 
@@ -285,7 +285,8 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
             ..PLAIN
         },
     );
-    let rules = text.lines().filter_map(|line| line.strip_prefix("• "));
+    let (_, rules) = text.rsplit_once(&analysis.matrices[0].title).unwrap();
+    let rules = rules.lines().filter_map(|line| line.strip_prefix("• "));
     rules.map(str::to_owned).collect()
 }
 

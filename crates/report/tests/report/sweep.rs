@@ -42,7 +42,11 @@ fn in_brief_only_what_was_found() {
 /// What is said of a sweep with these points.
 fn headline(letters: &str) -> String {
     let analysis = with_sweeps(vec![planned_sweep(letters)]);
-    brief(&analysis, &WIDE).lines().nth(3).unwrap().to_owned()
+    let text = brief(&analysis, &WIDE);
+    // The title stands above the answer as well, at a bullet.
+    let title = text.lines().find_map(|line| line.strip_prefix("• "));
+    let mut rest = text.lines().skip_while(|line| Some(*line) != title);
+    rest.nth(1).unwrap().to_owned()
 }
 
 /// Store A and store B, as sentences name them.
@@ -269,7 +273,7 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
     };
     // One size of eleven is no "throughout", and nothing is said of the rest.
     assert_eq!(row("A----------", 4), format!("1 KiB: {A}"));
-    let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise 0.3%";
+    let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise up to 1.7%";
     assert_eq!(row("A----------", 5), expected);
     assert!(shown("A----------").contains("\nPlanned and not measured: 2 KiB to 1 MiB.\n"));
     for (letters, expected) in [
@@ -369,7 +373,7 @@ fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothi
     assert!(analysis.comparisons.iter().any(|c| c.id == again));
     let text = render(&analysis, &WIDE);
     assert!(
-        text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise 0.3%"),
+        text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise up to 1.7%"),
         "{text}"
     );
     assert!(!text.contains("30%"), "{text}");

@@ -70,7 +70,7 @@ fn many_comparisons_come_to_a_few_screens() {
     assert!(text.contains("The numbers of the 44 comparisons are shown with --verbose."));
     assert!(text.contains("Chart 5: overwrites"), "charts are shown");
     assert!(!text.contains("cell  "), "no table is: {text}");
-    assert!(text.lines().count() < 160, "{}", text.lines().count());
+    assert!(text.lines().count() < 170, "{}", text.lines().count());
     let verbose = TerminalOptions {
         verbose: true,
         ..PLAIN
@@ -129,6 +129,22 @@ fn colours_only_if_asked_to_and_changes_nothing_else() {
             .collect::<Vec<_>>()
     };
     assert_eq!(lines(&stripped), lines(&plain));
+}
+
+#[test]
+fn in_brief_one_line_says_that_there_are_warnings() {
+    let mut analysis = fixture::analysis();
+    let text = brief(&analysis, &PLAIN);
+    assert!(
+        text.contains("\n2 warnings and 1 failed cell: the load"),
+        "{text}"
+    );
+    analysis.failures.clear();
+    analysis.warnings.truncate(1);
+    let text = brief(&analysis, &PLAIN);
+    assert!(text.contains("\n1 warning: the load average"), "{text}");
+    analysis.warnings.clear();
+    assert!(!brief(&analysis, &PLAIN).contains("--quiet"));
 }
 
 #[test]

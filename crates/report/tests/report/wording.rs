@@ -108,8 +108,8 @@ fn every_verdict_without_a_winner_has_advice_that_claims_no_more() {
         (Verdict::Equivalent, "speed is no reason to leave"),
         (Verdict::Slower, "speed is no reason to leave"),
         (Verdict::SmallDifference, "speed is no reason to leave"),
-        (Verdict::Unresolved, "some cells have no verdict yet"),
-        (Verdict::NoData, "some cells have no verdict yet"),
+        (Verdict::Unresolved, "nothing was decided: measure again"),
+        (Verdict::NoData, "nothing was decided: measure again"),
     ];
     for (verdict, expected) in cases {
         let mut analysis = fixture::analysis();
