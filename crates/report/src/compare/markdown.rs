@@ -39,6 +39,7 @@ fn section(text: &mut String, base: &Source<'_>, new: &Source<'_>, changes: &Cha
     let sources = [("BASE", base), ("NEW", new)];
     let sources = sources.map(|(side, source)| format!("{side} is {}", wording::source(source)));
     folded(text, "Not compared", groups.collect());
+    folded(text, "Other settings", wording::other_settings(changes));
     folded(
         text,
         "Disk space, writes and memory",

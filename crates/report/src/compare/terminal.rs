@@ -94,6 +94,7 @@ impl Page {
             self.other_table(changes);
             self.resources(changes);
         }
+        self.list("Other settings", &wording::other_settings(changes));
         self.list(
             "Disk space, writes and memory",
             &wording::resources(changes),

@@ -304,6 +304,16 @@ fn beside(cell: &CellChange, decides: Decides) -> String {
     }
 }
 
+/// In what cells differ of which no sentence tells, because they are not shown to have changed.
+pub(super) fn other_settings(changes: &Changes) -> Vec<String> {
+    let cells = changes.cells.iter();
+    let untold =
+        cells.filter(|cell| !cell.differences.is_empty() && !has_changed(cell, changes.decides));
+    untold
+        .map(|cell| format!("{}: {}", name(cell), differences(&cell.differences)))
+        .collect()
+}
+
 /// On which side of 1 the whole interval lies; nothing if it contains 1. A verdict does not tell: a
 /// small change has no direction.
 fn side(change: &Change) -> Option<Ordering> {

@@ -239,3 +239,22 @@ fn what_qualifies_the_verdict_stands_under_it_in_short_and_in_markdown() {
         assert!(left_out < place("reads/blob"), "{text}");
     }
 }
+
+#[test]
+fn other_settings_are_told_of_cells_that_did_not_change_too() {
+    let mut new = base();
+    new.run.started = "2026-03-03T03:03:03Z".to_owned();
+    let settings = &mut cell(&mut new, "reads/sql").cell.settings;
+    settings.set("page_size", Value::Number(65_536));
+    let question = Question::default();
+    for text in [
+        text(&new, &question, &PLAIN),
+        printed(&new, &question, markdown),
+    ] {
+        let (_, listed) = text.split_once("Other settings").unwrap_or_default();
+        assert!(
+            listed.contains("reads/sql: page") && listed.contains("size 4096 → 65,536"),
+            "{text}"
+        );
+    }
+}
