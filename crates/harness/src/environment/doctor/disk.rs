@@ -11,6 +11,8 @@ use stowplan_model::{Device, format_bytes};
 const LARGE_READ_AHEAD_KIB: u64 = 1024;
 /// No device keeps anything in less time, in nanoseconds.
 const IMPLAUSIBLE_SYNC_NS: u64 = 5_000;
+/// Syncs of a device without moving parts take more only behind others', in nanoseconds.
+const SLOW_SYNC_NS: u64 = 1_000_000;
 /// Syncs whose slow tenth takes so many times their fast tenth.
 const UNSTEADY: u64 = 8;
 
@@ -113,14 +115,15 @@ pub(super) fn in_memory(known: &Known<'_>) -> bool {
     sort_of(&known.environment.file_system.kind) == Sort::Memory
 }
 
-pub(super) fn checks(known: &Known<'_>, facts: &Facts) -> Vec<Check> {
+/// `others_work`: something else runs that a run would be warned of.
+pub(super) fn checks(known: &Known<'_>, facts: &Facts, others_work: bool) -> Vec<Check> {
     vec![
         file_system(known, facts),
         mount_options(known),
         device_check(known, facts),
         read_ahead(known),
         free_space(known),
-        sync(known, facts),
+        sync(known, facts, others_work),
     ]
 }
 
@@ -302,7 +305,7 @@ fn free_space(known: &Known<'_>) -> Check {
     )
 }
 
-fn sync(known: &Known<'_>, facts: &Facts) -> Check {
+fn sync(known: &Known<'_>, facts: &Facts, others_work: bool) -> Check {
     let probe = match &facts.probe {
         Some(Ok(probe)) => probe,
         Some(Err(error)) => {
@@ -327,11 +330,23 @@ fn sync(known: &Known<'_>, facts: &Facts) -> Check {
             "Look for nobarrier, eatmydata or a hypervisor's cache=unsafe; until then, no durable write is one.",
         );
     }
+    let waits = slow / fast.max(1) >= UNSTEADY;
+    // All are slow where others write all the time; a device that is always so slow is what it is.
+    let slowed = middle > SLOW_SYNC_NS && others_work && !spins(known);
     SYNC.judged(
         found,
-        (slow / fast.max(1) >= UNSTEADY)
+        (waits || slowed)
             .then_some("Stop other work: a sync waits for a CPU, and behind others' writes."),
     )
+}
+
+/// A spinning disk takes milliseconds. A virtual one often says that it spins.
+fn spins(known: &Known<'_>) -> bool {
+    let device = known.environment.device.as_ref();
+    device.is_some_and(|device| {
+        let is_virtual = device.name.starts_with("vd") || device.name.starts_with("xvd");
+        device.rotational == Some(true) && !is_virtual
+    })
 }
 
 /// Nanoseconds as milliseconds with two significant digits or more.

@@ -157,9 +157,11 @@ fn judge(environment: &Environment, asked: &Asked, facts: &Facts) -> Vec<Check> 
         warnings: warnings(environment, &plans),
     };
     let mut checks = processor::checks(&known, &facts.processor);
-    checks.extend(others::checks(&known, &facts.others));
+    let others = others::checks(&known, &facts.others);
+    let others_work = others::found(&known, &others);
+    checks.extend(others);
     checks.extend(memory::checks(&known, &facts.memory));
-    checks.extend(disk::checks(&known, &facts.disk));
+    checks.extend(disk::checks(&known, &facts.disk, others_work));
     checks.extend(features::checks(&known, &facts.features, &facts.disk));
     checks
 }

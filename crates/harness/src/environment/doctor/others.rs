@@ -2,7 +2,7 @@
 
 use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, percent};
 use std::collections::BTreeMap;
-use stowplan_model::{WarningKind, format_bytes};
+use stowplan_model::{CheckState, WarningKind, format_bytes};
 
 /// A process that uses more of a CPU takes part.
 const BUSY: f64 = 0.1;
@@ -209,6 +209,15 @@ pub(super) fn checks(known: &Known<'_>, facts: &Facts) -> Vec<Check> {
         writes(known, facts),
         pressure_check(facts),
     ]
+}
+
+/// Whether one of these checks found work of others; that a system does not tell is none.
+pub(super) fn found(known: &Known<'_>, checks: &[Check]) -> bool {
+    let untold = known.advice(WarningKind::NoRunQueueDelay).is_some();
+    checks
+        .iter()
+        .filter(|check| !(untold && check.name == WAITING_FOR_CPU.name))
+        .any(|check| matches!(check.state, CheckState::Warning | CheckState::Problem))
 }
 
 fn load(known: &Known<'_>) -> Check {
