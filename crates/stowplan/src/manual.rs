@@ -7,18 +7,27 @@ use crate::screen::print;
 use crate::studies;
 use crate::typed::no_such_verb;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use stowplan_stores::{StoreKind, registry};
 
 /// The first line of every page: what begins with it may be replaced.
 const MARK: &str = r#".\" Made by 'stowplan man'."#;
 /// Scales that every built-in study has.
 const SCALES: [&str; 2] = ["quick", "seed"];
+
+/// Verbs that have a page.
+static PAGES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let root = Arguments::command();
+    verbs(&root)
+        .map(|verb| verb.get_name().to_owned())
+        .collect()
+});
 
 /// Options of `man`.
 #[derive(Debug, Args)]
@@ -58,8 +67,10 @@ pub(crate) fn completions(options: &CompletionsOptions) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut with_names(), "stowplan", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
-    if options.shell == Shell::Fish {
-        script.push_str(&names_for_fish());
+    match options.shell {
+        Shell::Fish => script.push_str(&names_for_fish()),
+        Shell::Bash => script = with_files_for_bash(&script, &command()),
+        _ => {}
     }
     print(&script);
     Exit::Done
@@ -73,12 +84,44 @@ fn names_for_fish() -> String {
         ("study", studies),
         ("stores", stores.clone()),
         ("crossover", stores),
+        ("man", PAGES.iter().map(String::as_str).collect()),
     ];
     let line = |(verb, names): (&str, Vec<&str>)| {
         let names = names.join(" ");
         format!("complete -c stowplan -n \"__fish_seen_subcommand_from {verb}\" -a \"{names}\"\n")
     };
     named.map(line).concat()
+}
+
+/// For bash, clap offers the options where a file is to be named. A function that offers nothing
+/// leaves it to bash, which offers files; options are offered behind a hyphen.
+fn with_files_for_bash(script: &str, root: &Command) -> String {
+    let takes_files = |verb: &&Command| {
+        let mut named = verb.get_positionals();
+        named.any(|argument| argument.get_value_hint() == ValueHint::AnyPath)
+    };
+    let sections: Vec<String> = verbs(root)
+        .filter(takes_files)
+        .map(|verb| format!("        stowplan__subcmd__{})", verb.get_name()))
+        .collect();
+    let mut inside = false;
+    let mut text = String::with_capacity(script.len());
+    for line in script.lines() {
+        if line.starts_with("        stowplan__subcmd__") {
+            inside = sections.iter().any(|section| section == line);
+        }
+        text.push_str(match line {
+            "            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then" if inside => {
+                "            if [[ ${cur} == -* ]] ; then"
+            }
+            r#"            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )"# if inside => {
+                "            COMPREPLY=()"
+            }
+            line => line,
+        });
+        text.push('\n');
+    }
+    text
 }
 
 /// The arguments, with what clap adds to each verb.
@@ -106,7 +149,12 @@ fn with_names() -> Command {
         argument.value_parser(PossibleValuesParser::new(names.iter().copied()))
     };
     let (of_study, of_stores) = (studies.clone(), stores.clone());
+    let pages = PAGES.iter().map(String::as_str);
+    let pages = PossibleValuesParser::new(pages);
     without_hidden(&Arguments::command())
+        .mut_subcommand("man", |verb| {
+            verb.mut_arg("verb", |argument| argument.value_parser(pages))
+        })
         .mut_subcommand("study", |verb| {
             verb.mut_arg("study", |argument| named(argument, &of_study))
                 .mut_arg("scale", |argument| named(argument, &SCALES))

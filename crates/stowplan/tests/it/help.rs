@@ -258,6 +258,8 @@ fn bash_offers_verbs_options_studies_stores_and_values() {
         ("stowplan stores red", "redb"),
         ("stowplan crossover fi", "files"),
         ("stowplan doctor --study cr", "crud"),
+        ("stowplan man ", "compare"),
+        ("stowplan report --ba", "--baseline"),
     ] {
         let Some(offers) = offered(&bench, typed) else {
             return;
@@ -266,5 +268,25 @@ fn bash_offers_verbs_options_studies_stores_and_values() {
             offers.iter().any(|word| word == offer),
             "{typed}: {offers:?}"
         );
+    }
+}
+
+/// Bash offers files where the script offers nothing.
+#[test]
+fn where_a_file_is_to_be_named_bash_is_left_to_offer_files() {
+    let bench = Bench::new();
+    let script = bench.run(&["completions", "bash"]).exits(0).stdout();
+    assert!(script.contains("-o default stowplan"), "{script}");
+    bench.write("script", &script);
+    for verb in [
+        "report", "compare", "doctor", "stat", "export", "run", "init",
+    ] {
+        for words in ["", "x ", "sma"] {
+            let typed = format!("stowplan {verb} {words}");
+            let Some(offers) = offered(&bench, &typed) else {
+                return;
+            };
+            assert_eq!(offers.concat(), "", "{typed}");
+        }
     }
 }
