@@ -37,15 +37,14 @@ pub fn interim(
 ) -> Vec<Interim> {
     let blocks = Blocks::of(comparison, measurements);
     let noise = Noise::of(comparison, &blocks, rule);
-    stopping::asked(comparison)
-        .filter_map(|contrast| {
-            let pair = (&contrast.cell, &contrast.reference);
-            let progress = stopping::replay(comparison, &blocks, pair, noise.metric, rule);
-            let estimate = stopping::estimate_of(&progress.differences, noise.metric);
-            (!progress.decided).then(|| Interim {
-                contrast: contrast.clone(),
+    let open = stopping::open(comparison, &blocks, noise.metric, rule);
+    open.into_iter()
+        .map(|(contrast, differences)| {
+            let estimate = stopping::estimate_of(&differences, noise.metric);
+            Interim {
+                contrast,
                 estimate: estimate.map(|estimate| estimate.to_ratio(noise.floor)),
-            })
+            }
         })
         .collect()
 }

@@ -52,4 +52,6 @@ pub use outcome::{
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
 pub use repeated::{Repeated, repeated};
-pub use stopping::{ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, decide, undecided, verdict};
+pub use stopping::{
+    ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
+};

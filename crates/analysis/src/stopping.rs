@@ -176,9 +176,8 @@ fn control_estimate(
     blocks: &Blocks<'_>,
     metric: Metric,
 ) -> Option<Estimate> {
-    let control = comparison.with_role(Role::Control)?;
-    let original = original(comparison, control)?;
-    let differences = blocks.differences(&control.id, &original.id, metric);
+    let contrast = contrast_of_control(comparison)?;
+    let differences = blocks.differences(&contrast.cell, &contrast.reference, metric);
     estimate_of(&values(&differences), metric)
 }
 
@@ -303,7 +302,9 @@ fn values(differences: &[(u32, f64)]) -> Vec<f64> {
 /// A contrast is decided at a look (10, 20 or 40 paired rounds, or the cap if that is smaller)
 /// and then stays decided; at the cap it is decided whatever it says. The cells of the returned
 /// contrasts, and always baseline and control, belong into the next round: the noise floor rests
-/// on those two. The control itself is not asked about, unless it is the only contrast.
+/// on those two. The control itself is not asked about, unless it is the only contrast; but once
+/// nothing else is open, its contrast is while it has too few rounds for an estimate, without which
+/// nothing could be claimed. (It lacks one where a run was broken off just before its block.)
 ///
 /// A cell that failed never gets decided. Leave it and its contrasts out of `comparison`: its
 /// measurements are then ignored, as [`crate::analyse`] ignores them, and both see the same noise.
@@ -314,19 +315,60 @@ pub fn undecided(
     rule: &StoppingRule,
 ) -> Vec<Contrast> {
     let blocks = Blocks::of(comparison, measurements);
-    let metric = blocks.metric();
-    asked(comparison)
-        .filter(|contrast| {
+    let open = open(comparison, &blocks, blocks.metric(), rule);
+    open.into_iter().map(|(contrast, _)| contrast).collect()
+}
+
+/// The contrasts that [`undecided`] names, with the differences that each has so far.
+pub(crate) fn open(
+    comparison: &Comparison,
+    blocks: &Blocks<'_>,
+    metric: Metric,
+    rule: &StoppingRule,
+) -> Vec<(Contrast, Vec<f64>)> {
+    let open: Vec<(Contrast, Vec<f64>)> = asked(comparison)
+        .filter_map(|contrast| {
             let pair = (&contrast.cell, &contrast.reference);
-            !replay(comparison, &blocks, pair, metric, rule).decided
+            let progress = replay(comparison, blocks, pair, metric, rule);
+            (!progress.decided).then(|| (contrast.clone(), progress.differences))
         })
-        .cloned()
-        .collect()
+        .collect();
+    if open.is_empty() {
+        short_control(comparison, blocks, metric, rule)
+            .into_iter()
+            .collect()
+    } else {
+        open
+    }
+}
+
+/// The contrast of the control while it has fewer rounds than the first look needs.
+fn short_control(
+    comparison: &Comparison,
+    blocks: &Blocks<'_>,
+    metric: Metric,
+    rule: &StoppingRule,
+) -> Option<(Contrast, Vec<f64>)> {
+    let contrast = contrast_of_control(comparison)?;
+    let differences = blocks.differences(&contrast.cell, &contrast.reference, metric);
+    let needed = rule.looks(comparison).into_iter().next()?;
+    (differences.len() < needed).then(|| (contrast, values(&differences)))
+}
+
+/// The control over the cell that it is a copy of; nothing if one of them is missing.
+#[must_use]
+pub fn contrast_of_control(comparison: &Comparison) -> Option<Contrast> {
+    let control = comparison.with_role(Role::Control)?;
+    let reference = original(comparison, control)?;
+    Some(Contrast {
+        cell: control.id.clone(),
+        reference: reference.id.clone(),
+    })
 }
 
 /// The contrasts that decide when to stop: all but that of the control, or that one if there is
 /// no other.
-pub(crate) fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
+fn asked(comparison: &Comparison) -> impl Iterator<Item = &Contrast> {
     let only_control = comparison
         .contrasts
         .iter()

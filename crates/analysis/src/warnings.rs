@@ -32,24 +32,27 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
     if outcome.reliable {
         return None;
     }
-    let what = outcome.control.map_or_else(
-        || "its control has no estimate".to_owned(),
-        |control| {
-            let e = control.estimate;
+    let (what, advice) = match outcome.control.map(|control| control.estimate) {
+        None => (
+            "its control has too few rounds".to_owned(),
+            "Go on with the run (study --resume), or run it again.",
+        ),
+        Some(e) => (
             format!(
                 "two identical cells differ by a factor of {:.3} [{:.3}, {:.3}], more than noise \
                  explains",
                 e.ratio, e.low, e.high
-            )
-        },
-    );
+            ),
+            "Stop other work on this machine, then run it again.",
+        ),
+    };
     Some(Warning {
         kind: WarningKind::Other,
         message: format!(
             "comparison {}: {what}, so nothing is claimed of it",
             outcome.id
         ),
-        advice: "Stop other work on this machine, then run it again.".to_owned(),
+        advice: advice.to_owned(),
     })
 }
 

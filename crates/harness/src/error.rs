@@ -93,6 +93,16 @@ impl HarnessError {
         }
     }
 
+    /// Whether it is the doing of a store or of a worker that served it, so that others can be
+    /// measured all the same. Whatever else fails (the result file, the work directory, a dataset)
+    /// says nothing about any store.
+    pub(crate) fn is_of_a_store(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(_) | Self::Resolve(_) | Self::Worker { .. }
+        )
+    }
+
     /// Its message, and the end of a worker's stderr where there is one.
     pub(crate) fn split(self) -> (String, String) {
         match self {
@@ -112,6 +122,16 @@ impl HarnessError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_machine_refuses_is_no_failure_of_a_store() {
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let log = HarnessError::io("append to", Path::new("result.jsonl"))(full());
+        assert!(!log.is_of_a_store());
+        assert!(!HarnessError::invalid("a dataset is there already").is_of_a_store());
+        assert!(!HarnessError::Interrupted.is_of_a_store());
+        assert!(HarnessError::worker("the worker ended", "").is_of_a_store());
+    }
 
     #[test]
     fn a_lack_of_space_is_told_with_need_rest_place_and_next_step() {

@@ -27,10 +27,11 @@ use log::ResultLog;
 use resumption::{Earlier, baseline_failed, pairs, without};
 pub(crate) use spoiled::{Spoiled, spoiled};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use stowplan_analysis::{Interim, LOOKS, RatioEstimate, StoppingRule, interim};
+use stowplan_analysis::{
+    Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
+};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, EffectiveSettings, Environment,
     Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
@@ -39,6 +40,10 @@ use stowplan_model::{
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 3;
+
+/// Rounds that a session may measure beyond those that are lacking, for those in which a cell got
+/// no figure (R9): where the data does not stay in the page cache, no number of them is enough.
+const SPARE_ROUNDS: u32 = 5;
 
 /// How a plan is run.
 #[derive(Debug)]
@@ -395,11 +400,12 @@ impl<'a> Runner<'a> {
         let sizes = self.block_sizes(comparison)?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         let mut measured = self.earlier.measured(comparison);
-        let rounds = self.rounds_to_come(comparison, &measured);
+        let first = self.earlier.next_round(comparison);
+        let lacking = self.lacking_rounds(comparison, &measured);
         let later_seconds = crate::plan::rounds_seconds(&self.later(index), LOOKS[0]);
         let mut ended = Ended::Decided;
         let began = Instant::now();
-        for round in rounds.clone() {
+        for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
             let open = interim(
                 &without(comparison, &self.failed),
                 &measured,
@@ -408,8 +414,8 @@ impl<'a> Runner<'a> {
             if open.is_empty() || baseline_failed(comparison, &self.failed) {
                 break;
             }
-            let done = round - rounds.start;
-            let counted = self.cap(comparison).saturating_sub(rounds.end - round);
+            let to_come = lacking.saturating_sub(done).max(1);
+            let counted = self.cap(comparison).saturating_sub(to_come);
             if deadline
                 .as_ref()
                 .is_some_and(|deadline| Instant::now() >= deadline(counted))
@@ -423,7 +429,7 @@ impl<'a> Runner<'a> {
                 self.rebuild(&active, done == 0)?;
             }
             let progress = RoundProgress {
-                round,
+                round: first + done,
                 done,
                 counted,
                 until: next_look(counted, comparison.max_rounds),
@@ -444,17 +450,16 @@ impl<'a> Runner<'a> {
         comparison.max_rounds.min(self.options.rule.max_rounds)
     }
 
-    /// The numbers of the rounds that this session may measure: as many as the contrast with the
-    /// fewest pairs lacks, after all that an earlier session has begun.
-    fn rounds_to_come(&self, comparison: &Comparison, measured: &[Measurement]) -> Range<u32> {
-        let first = self.earlier.next_round(comparison);
+    /// How many rounds the contrast with the fewest pairs lacks; that of the control counts as one,
+    /// for nothing is claimed without it.
+    fn lacking_rounds(&self, comparison: &Comparison, measured: &[Measurement]) -> u32 {
         let cap = self.cap(comparison);
         let going_on = without(comparison, &self.failed);
         let open = interim(&going_on, measured, &self.options.rule);
-        let lacking = open
-            .iter()
-            .map(|open| cap.saturating_sub(pairs(measured, &open.contrast)));
-        first..first + lacking.max().unwrap_or(0)
+        let of_control = contrast_of_control(&going_on).filter(|_| !open.is_empty());
+        let contrasts = open.iter().map(|open| &open.contrast).chain(&of_control);
+        let lacking = contrasts.map(|contrast| cap.saturating_sub(pairs(measured, contrast)));
+        lacking.max().unwrap_or(0)
     }
 
     /// Builds the stores of a comparison anew, and warms them. Two builds of the same data can differ by
@@ -847,12 +852,10 @@ impl<'a> Runner<'a> {
         self.failed.contains(&cell.id)
     }
 
-    /// Notes a failed cell and goes on; interruptions and full disks end the run.
+    /// Notes a failed cell and goes on; what is no store's doing ends the run. (After the result
+    /// could not be written to, a failure would be appended to half a line.)
     fn cell_failed(&mut self, cell: &Cell, error: HarnessError) -> Result<(), HarnessError> {
-        if matches!(
-            error,
-            HarnessError::Interrupted | HarnessError::Space { .. }
-        ) {
+        if !error.is_of_a_store() {
             return Err(error);
         }
         // A worker that a signal to all took along is no failure of its cell.

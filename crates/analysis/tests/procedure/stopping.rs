@@ -3,7 +3,7 @@
 use crate::support::{RULE, Random, block, comparison, contrast, outcome, rounds, run};
 use proptest::prelude::*;
 use stowplan_analysis::{
-    Decision, LOOKS, Metric, StoppingRule, Verdict, decide, undecided, verdict,
+    Decision, LOOKS, Metric, StoppingRule, Verdict, decide, interim, undecided, verdict,
 };
 use stowplan_model::{Contrast, Measurement};
 
@@ -226,6 +226,27 @@ fn the_control_is_asked_about_only_if_there_is_nothing_else() {
     let differing = [("base", 10_000.0), ("again", 10_400.0)];
     assert_eq!(open(&rounds(&differing, 0..39)), 1, "unreliable so far");
     assert_eq!(open(&rounds(&differing, 0..40)), 0);
+}
+
+#[test]
+fn a_control_that_lacks_the_rounds_for_an_estimate_is_open_once_nothing_else_is() {
+    let capped = StoppingRule {
+        max_rounds: 10,
+        ..RULE
+    };
+    let plan = comparison(&["other"]);
+    let mut blocks = measured(20_000.0, 0..9);
+    blocks.extend(rounds(&[("base", 10_000.0), ("other", 20_000.0)], 9..10));
+    let [open, begun] = [&blocks[..], &blocks[..27]].map(|b| undecided(&plan, b, &capped));
+    assert_eq!(open, [contrast("again", "base")]);
+    assert_eq!(begun, [contrast("other", "base")]);
+    let known = interim(&plan, &blocks, &capped);
+    assert_eq!((known.len(), known[0].estimate), (1, None));
+    let found = outcome(&plan, &blocks);
+    assert!(!found.reliable, "nothing is claimed without it");
+    let again = [("base", 10_000.0), ("again", 10_000.0)];
+    blocks.extend(rounds(&again, 10..11));
+    assert!(undecided(&plan, &blocks, &capped).is_empty());
 }
 
 #[test]

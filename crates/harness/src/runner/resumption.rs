@@ -6,12 +6,12 @@
 //! each were measured within seconds, as of any round. A new number also means fresh keys (R3).
 
 use super::log::ResultLog;
-use super::{machine, writers};
+use super::{SPARE_ROUNDS, machine, writers};
 use crate::HarnessError;
 use crate::runner::blocks::BlockSize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use stowplan_analysis::{StoppingRule, undecided};
+use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
@@ -58,7 +58,18 @@ impl Resumption {
             resumption.note(record);
         }
         resumption.check_protocol().map_err(|why| refused(&why))?;
+        resumption.disregard_impossible_rounds();
         Ok(resumption)
+    }
+
+    /// Leaves out what bears the number of a round that no session can have come to. The next round
+    /// is numbered after the last: none could follow it.
+    fn disregard_impossible_rounds(&mut self) {
+        let sessions = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
+        let [.., most] = LOOKS;
+        let end = (most + SPARE_ROUNDS).saturating_mul(sessions);
+        let problems = self.earlier.disregard_from(end);
+        self.problems.extend(problems);
     }
 
     fn note(&mut self, record: Record) {
@@ -150,11 +161,12 @@ impl Resumption {
         session.work.as_deref().map(Path::new)
     }
 
-    /// Whether it ended by itself, with nothing left to measure.
+    /// Whether it ended by itself, with nothing left to measure. Where lines that it had when it
+    /// ended are lost, there is.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let outcome = self.end.as_ref().map(|end| end.outcome);
-        outcome == Some(RunOutcome::Complete)
+        outcome == Some(RunOutcome::Complete) && self.remaining().comparisons.is_empty()
     }
 
     /// What of the plan is left to measure.
@@ -203,8 +215,8 @@ pub(super) struct Earlier {
     blocks: BTreeMap<CellId, Vec<Measurement>>,
     /// Rounds with a latency block.
     latencies: BTreeMap<CellId, BTreeSet<u32>>,
-    /// The last round in which anything was measured.
-    last_round: BTreeMap<CellId, u32>,
+    /// Rounds in which anything was measured.
+    rounds: BTreeMap<CellId, BTreeSet<u32>>,
     pub(super) failed: BTreeSet<CellId>,
     /// Stores whose footprint after building is known.
     pub(super) weighed: BTreeSet<String>,
@@ -242,8 +254,8 @@ impl Earlier {
     fn measured_in(&mut self, mut measurement: Measurement) {
         let cell = measurement.cell.clone();
         self.checked.remove(&cell);
-        let last = self.last_round.entry(cell.clone()).or_default();
-        *last = measurement.round.max(*last);
+        let rounds = self.rounds.entry(cell.clone()).or_default();
+        rounds.insert(measurement.round);
         match measurement.block {
             BlockKind::Ratio => {
                 measurement.latency = None;
@@ -258,6 +270,27 @@ impl Earlier {
         }
     }
 
+    /// Leaves out all blocks of rounds from `end` on; returns a message for each such round of a
+    /// cell.
+    fn disregard_from(&mut self, end: u32) -> Vec<String> {
+        for blocks in self.blocks.values_mut() {
+            blocks.retain(|block| block.round < end);
+        }
+        let mut problems = Vec::new();
+        for (cell, rounds) in &mut self.rounds {
+            let impossible = rounds.split_off(&end);
+            problems.extend(
+                impossible
+                    .iter()
+                    .map(|round| format!("{cell} has a round {round}, to which no run comes")),
+            );
+        }
+        for rounds in self.latencies.values_mut() {
+            rounds.split_off(&end);
+        }
+        problems
+    }
+
     /// The ratio blocks of a comparison.
     pub(super) fn measured(&self, comparison: &Comparison) -> Vec<Measurement> {
         let cells = comparison.cells.iter();
@@ -268,8 +301,8 @@ impl Earlier {
     /// The first round of a comparison that no session has begun.
     pub(super) fn next_round(&self, comparison: &Comparison) -> u32 {
         let cells = comparison.cells.iter();
-        let last = cells.filter_map(|cell| self.last_round.get(&cell.id)).max();
-        last.map_or(0, |round| round.saturating_add(1))
+        let rounds = cells.filter_map(|cell| self.rounds.get(&cell.id)?.last());
+        rounds.max().map_or(0, |round| round.saturating_add(1))
     }
 
     /// Rounds in which every cell of a comparison has a latency block.
@@ -453,6 +486,33 @@ b = { store = "flat" }
                 blocks.extend(round(number, ratio));
             }
         }
+    }
+
+    #[test]
+    fn a_control_that_lacks_a_round_leaves_a_comparison_open() {
+        let comparison = comparison("read");
+        let rule = StoppingRule {
+            max_rounds: 10,
+            ..RULE
+        };
+        let mut blocks: Vec<Measurement> = (0..10).flat_map(|n| round(n, 2.0)).collect();
+        assert!(earlier(blocks.clone()).decided(&comparison, &rule));
+        blocks.retain(|block| block.round != 9 || block.cell.0 != "c/a#2");
+        assert!(!earlier(blocks).decided(&comparison, &rule));
+    }
+
+    #[test]
+    fn a_round_to_which_no_run_comes_is_left_out() {
+        let comparison = comparison("read");
+        let blocks = (0..3).flat_map(|n| round(n, 2.0));
+        let mut earlier = earlier(blocks.chain([block("b", u32::MAX, 1)]));
+        let problems = earlier.disregard_from(45);
+        assert_eq!(
+            problems,
+            ["c/b has a round 4294967295, to which no run comes"]
+        );
+        assert_eq!(earlier.next_round(&comparison), 3);
+        assert_eq!(earlier.measured(&comparison).len(), 9);
     }
 
     #[test]
