@@ -111,7 +111,9 @@ pub(crate) fn noise(comparisons: &[&ComparisonOutcome]) -> Option<String> {
 
 /// By how much the intervals of these comparisons are widened for noise: `1%`, `1% to 5%`.
 pub(crate) fn widening(comparisons: &[&ComparisonOutcome]) -> Option<String> {
-    let widened = comparisons.iter().map(|c| c.noise_floor.exp() - 1.0);
+    // What was not measured is widened by nothing.
+    let measured = comparisons.iter().filter(|c| c.control.is_some());
+    let widened = measured.map(|c| c.noise_floor.exp() - 1.0);
     span(widened)
 }
 
