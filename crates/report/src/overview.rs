@@ -541,10 +541,11 @@ fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
 }
 
 fn unreliable(comparison: &ComparisonOutcome) -> Answer {
-    let differed = comparison.control.as_ref().map_or(f64::NAN, |control| {
-        wording::away_from_one(control.estimate.ratio)
-    });
-    let differed = format::percent(differed);
+    let Some(control) = &comparison.control else {
+        let reason = "the control has too few rounds for any claim";
+        return Answer::open(Kind::Open, "go on with it, or run it again", reason);
+    };
+    let differed = format::percent(wording::away_from_one(control.estimate.ratio));
     Answer::open(
         Kind::Open,
         "run it again on a quieter machine",

@@ -313,7 +313,7 @@ fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     if !comparison.reliable {
         let what = match comparison.control {
             Some(_) => "run it again on a quieter machine",
-            None => "its control has too few rounds; go on with it, or run it again",
+            None => "its control has too few rounds: go on with it, or run it again",
         };
         return format!("Claim nothing from this comparison; {what}.");
     }

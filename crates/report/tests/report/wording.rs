@@ -57,6 +57,20 @@ fn an_unreliable_session_claims_nothing() {
 }
 
 #[test]
+fn a_control_with_too_few_rounds_is_no_noisy_machine() {
+    let mut analysis = fixture::analysis();
+    analysis.comparisons[2].control = None;
+    let findings = wording::findings(&analysis).swap_remove(2);
+    assert_eq!(
+        findings.advice,
+        "Claim nothing from this comparison; its control has too few rounds: go on with it, or run it again."
+    );
+    let text = stowplan_report::markdown::render(&analysis);
+    assert!(text.contains("the control has too few rounds"), "{text}");
+    assert!(!text.contains("differed by unknown"), "{text}");
+}
+
+#[test]
 fn a_failed_cell_is_named_with_its_failure() {
     let failed = texts(3);
     assert!(failed[1].contains("no verdict, because redb failed: redb: the database is locked"));
