@@ -95,6 +95,10 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     if options.dry_run {
         let width = screen::options(false).width;
         print(&screen::drawable(&plan::describe(
+        if options.dry_run {
+            print("This run is complete; there is nothing to go on with.\n");
+            return Ok(Exit::Done);
+        }
             &remaining,
             options.keep,
             width,

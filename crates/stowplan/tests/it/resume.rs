@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
-use stowplan_model::{BlockKind, Record, RunOutcome, read_result};
+use stowplan_model::{BlockKind, Measurement, Record, Role, RunOutcome, read_result};
 
 const STUDY: [&str; 7] = [
     "study",
@@ -165,6 +165,89 @@ fn wherever_a_result_is_cut_it_goes_on_and_keeps_what_was_whole() {
         let all = checked(&records).is_superset(&checked(&whole));
         assert!(all || records.iter().any(lacks), "{:?}", checked(&records));
     }
+}
+
+/// Whether a line is the last ratio block of the control of the first comparison.
+fn last_of_control(line: &[u8]) -> bool {
+    let records = read_result(line).0;
+    matches!(
+        records.first(),
+        Some(Record::Measurement(block))
+            if block.block == BlockKind::Ratio && block.round == 9 && block.cell.0 == control()
+    )
+}
+
+/// The control of the first comparison.
+fn control() -> String {
+    let records = whole();
+    let header = records.iter().find_map(|record| match record {
+        Record::Run(header) => Some(header),
+        _ => None,
+    });
+    let control = header.unwrap().plan.comparisons[0].with_role(Role::Control);
+    control.unwrap().id.0.clone()
+}
+
+/// Whether every comparison of `out` has a control with an interval.
+#[track_caller]
+fn controls_are_known(bench: &Bench) {
+    let report = bench.run(&["report", "out", "--json"]);
+    let document: Value = serde_json::from_str(&report.exits(0).stdout()).unwrap();
+    for comparison in document["comparisons"].as_array().unwrap() {
+        assert!(
+            comparison["control"]["estimate"].is_object(),
+            "{comparison}"
+        );
+    }
+}
+
+#[test]
+fn a_run_broken_off_just_before_a_block_of_the_control_measures_it_in_another_round() {
+    let (bench, whole) = (Bench::new(), whole());
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let lines: Vec<&[u8]> = WHOLE.split_inclusive(|byte| *byte == b'\n').collect();
+    let at = lines.iter().position(|line| last_of_control(line)).unwrap();
+    let last_round = lines[at..].iter().take_while(|line| {
+        let of_round = |block: &Measurement| {
+            block.round == 9 && block.cell.0.split('/').next() == control().split('/').next()
+        };
+        matches!(read_result(line).0.first(), Some(Record::Measurement(block)) if of_round(block))
+    });
+    // As if its turn had been the last one.
+    let end = at + last_round.count();
+    let cut = [&lines[..at], &lines[at + 1..end]].concat().concat();
+    std::fs::write(bench.path("out/result.jsonl"), &cut).unwrap();
+    bench.run(&RESUME).exits(0);
+    is_whole(&bench, &whole);
+    controls_are_known(&bench);
+}
+
+#[test]
+fn a_complete_result_that_lost_a_line_is_mended_and_otherwise_left_as_it_is() {
+    let (bench, whole) = (Bench::new(), whole());
+    std::fs::create_dir(bench.path("out")).unwrap();
+    let result = bench.path("out/result.jsonl");
+    std::fs::write(&result, &*WHOLE).unwrap();
+    let dry = [&RESUME[..], &["--dry-run"]].concat();
+    let said = bench.run(&dry).exits(0).stdout();
+    assert!(said.contains("nothing to go on with"), "{said}");
+    assert_eq!(entries(&bench.path("out")), ["result.jsonl"]);
+
+    let lines: Vec<&[u8]> = WHOLE.split_inclusive(|byte| *byte == b'\n').collect();
+    let at = lines.iter().position(|line| last_of_control(line)).unwrap();
+    let lost = [&lines[..at], &lines[at + 1..]].concat().concat();
+    std::fs::write(&result, lost).unwrap();
+    bench.run(&RESUME).exits(0);
+    is_whole(&bench, &whole);
+    controls_are_known(&bench);
+
+    std::fs::write(&result, &*WHOLE).unwrap();
+    change_line(&bench, at, |block| block["round"] = u32::MAX.into());
+    let resumed = bench.run(&RESUME);
+    let said = resumed.exits(0).stderr();
+    assert!(said.contains("has a round 4294967295"), "{said}");
+    is_whole(&bench, &whole);
+    controls_are_known(&bench);
 }
 
 #[test]
