@@ -50,8 +50,8 @@ const SPARE_ROUNDS: u32 = 5;
 pub struct RunOptions {
     /// The file of the result; for a new run it must not exist.
     pub result: PathBuf,
-    /// The work directory: made by [`crate::disk::create_work_directory`], on the file system under
-    /// test. Nothing is in it yet.
+    /// The work directory: a [`crate::disk::WorkDirectory`], on the file system under test. Nothing
+    /// is in it yet.
     pub work: PathBuf,
     /// Seed of all orders and sequences.
     pub seed: u64,

@@ -134,7 +134,7 @@ pub(crate) struct MeasureOptions {
     /// Seed of all orders; the same seed repeats the same accesses.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The most rounds per comparison, 10 to 40 (fewer than 10 give no interval).
+    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Time for measuring, such as 90s or 3m; comparisons share it.
@@ -156,7 +156,7 @@ pub(crate) struct MeasureOptions {
     #[arg(long)]
     pub(crate) keep: bool,
     /// Say what would be measured, and what that needs, and stop.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,
     /// How to print.
     #[command(flatten)]

@@ -12,11 +12,12 @@ use std::io::{BufReader, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
+use stowplan_harness::HarnessError;
+use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
 use stowplan_harness::runner::{self, AsPlanned, Resumption, RunOptions, Steer};
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 
 /// The name of the work directory where it lies beside the result.
@@ -30,6 +31,12 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         return resume(directory, &options.measure);
     }
     let Some(name) = &options.study else {
+        if options.measure.print.json {
+            return Err(CliError::Usage(
+                "--json: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
+                    .to_owned(),
+            ));
+        }
         return listing::studies();
     };
     let plan = plan::plan(studies::find(name)?, &plan_options(options))?;
@@ -58,17 +65,20 @@ pub(crate) fn carry_out<S: Steer>(
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
     plan::require_space(plan, options.keep, place)?;
-    let work = options.work.as_deref().map(work_below).transpose()?;
+    options.work.as_deref().map_or(Ok(()), require_place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
-    let work = work.unwrap_or_else(|| output.directory().join(WORK));
+    let work = match &options.work {
+        Some(place) => WorkDirectory::create_below(place)?,
+        None => WorkDirectory::create(&output.directory().join(WORK))?,
+    };
     let mut steer = steer(&output.result());
     let rule = StoppingRule {
         equivalence: options.equivalence,
         max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
         precision: options.precision,
     };
-    let run = run_options(&output, work, options, (options.seed, rule))?;
-    let end = measure(options, &run, |progress| {
+    let run = run_options(&output, &work, options, (options.seed, rule))?;
+    let end = measure(options, &work, &run, |progress| {
         runner::run(plan, &run, progress, &mut steer)
     })?;
     shown(&output, options, &end)
@@ -85,6 +95,10 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         ));
     }
     if resumption.is_complete() {
+        if options.dry_run {
+            print("This run is complete; there is nothing to go on with.\n");
+            return Ok(Exit::Done);
+        }
         if !options.print.quiet {
             note("this run is complete; there is nothing to go on with, and this is its result");
         }
@@ -95,10 +109,6 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     if options.dry_run {
         let width = screen::options(false).width;
         print(&screen::drawable(&plan::describe(
-        if options.dry_run {
-            print("This run is complete; there is nothing to go on with.\n");
-            return Ok(Exit::Done);
-        }
             &remaining,
             options.keep,
             width,
@@ -107,11 +117,12 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     }
     let place = place_to_go_on(&resumption, &output, options);
     resumption.check_machine(&place)?;
-    remove_leftovers(&resumption, &output)?;
+    require_place(&place)?;
+    remove_leftovers(&resumption, &output, options)?;
     plan::require_space(&remaining, options.keep, &place)?;
     let work = match place == output.directory() {
-        true => place.join(WORK),
-        false => work_below(&place)?,
+        true => WorkDirectory::create(&place.join(WORK))?,
+        false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
     let mut steer: Box<dyn Steer> = match Refining::resumed(&resumption, &output.result()) {
@@ -119,8 +130,8 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         None => Box::new(AsPlanned),
     };
     let rule = (resumption.seed(), resumption.rule());
-    let run = run_options(&output, work, options, rule)?;
-    let end = measure(options, &run, |progress| {
+    let run = run_options(&output, &work, options, rule)?;
+    let end = measure(options, &work, &run, |progress| {
         runner::resume(resumption, &run, progress, &mut *steer)
     })?;
     shown(&output, options, &end)
@@ -134,14 +145,30 @@ fn place_to_go_on(resumption: &Resumption, output: &Output, options: &MeasureOpt
     place.unwrap_or(output.directory()).to_owned()
 }
 
-/// Removes what the run left behind where it was broken off, as far as a run made it.
-fn remove_leftovers(resumption: &Resumption, output: &Output) -> Result<(), CliError> {
+/// Removes what the run left behind where it was broken off, as far as a run made it and none works
+/// in it: the record that names it may be a copy.
+fn remove_leftovers(
+    resumption: &Resumption,
+    output: &Output,
+    options: &MeasureOptions,
+) -> Result<(), CliError> {
     output.remove_half_written()?;
     let beside = output.directory().join(WORK);
     for work in resumption.work().into_iter().chain([beside.as_path()]) {
+        if work.symlink_metadata().is_err() {
+            continue;
+        }
+        let left = WorkDirectory::left_behind(work)?;
+        // After --keep, somebody may want it.
+        if !options.print.quiet {
+            note(&format!(
+                "removing {}, where this run worked before; its data is made again",
+                work.display()
+            ));
+        }
         let until = Instant::now() + ORPHANS_END;
         while work.symlink_metadata().is_ok() {
-            match disk::remove_work_directory(work) {
+            match left.remove() {
                 Ok(()) => break,
                 // A worker that outlived the run has just made something in it.
                 Err(HarnessError::Io { .. }) if Instant::now() < until => {
@@ -169,7 +196,7 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &Meas
 fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit, CliError> {
     let analysis = show(&output.result(), &options.print)?;
     if !options.print.quiet {
-        let go_on = || command_to_go_on(output.directory());
+        let go_on = || command_to_go_on(output.directory(), options);
         match end.outcome {
             RunOutcome::Complete => {}
             RunOutcome::Interrupted => {
@@ -191,15 +218,23 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
     })
 }
 
-/// What to type to go on with a run, as this program was called.
-pub(crate) fn command_to_go_on(directory: &Path) -> String {
+/// What to type to go on with a run, as this program was called; with those options that the result
+/// does not tell.
+fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
     let program = std::env::args().next();
     let program = program.unwrap_or_else(|| "stowplan".to_owned());
-    format!(
+    let mut command = format!(
         "{} study --resume {}",
         quoted(&program),
         quoted(&directory.to_string_lossy())
-    )
+    );
+    if let Some(budget) = options.budget {
+        command.push_str(&format!(" --budget {}s", budget.as_secs_f64()));
+    }
+    if options.keep {
+        command.push_str(" --keep");
+    }
+    command
 }
 
 /// A word as a shell reads it.
@@ -231,13 +266,13 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
 /// How a run goes on: `seed` and `rule` are those of the run, whoever began it.
 fn run_options(
     output: &Output,
-    work: PathBuf,
+    work: &WorkDirectory,
     options: &MeasureOptions,
     (seed, rule): (u64, StoppingRule),
 ) -> Result<RunOptions, CliError> {
     Ok(RunOptions {
         result: output.result(),
-        work,
+        work: work.path().to_owned(),
         seed,
         budget: options.budget,
         rule,
@@ -248,18 +283,24 @@ fn run_options(
     })
 }
 
-/// Runs `run` with a work directory, which is there no longer afterwards.
+/// Runs `run` in its work directory, which is there no longer afterwards.
 fn measure(
     options: &MeasureOptions,
+    work: &WorkDirectory,
     run: &RunOptions,
     go: impl FnOnce(&mut Progress) -> Result<RunEnd, HarnessError>,
 ) -> Result<RunEnd, CliError> {
-    disk::create_work_directory(&run.work)?;
     let mut progress = Progress::new(&options.print);
     let ended = go(&mut progress);
     progress.finish();
-    if !options.keep {
-        disk::remove_work_directory(&run.work)?;
+    // How the run ended matters more than what stays behind.
+    if !options.keep
+        && let Err(error) = work.remove()
+    {
+        warn(&format!(
+            "{error}; remove {} by hand",
+            work.path().display()
+        ));
     }
     ended.map_err(|error| CliError::Run {
         error: Box::new(error),
@@ -267,26 +308,28 @@ fn measure(
         go_on: run
             .result
             .parent()
-            .map(command_to_go_on)
+            .map(|directory| command_to_go_on(directory, options))
             .unwrap_or_default(),
     })
 }
 
-/// A directory of this run below the one that `--work` names. That one is the user's: it says which
-/// file system is measured, and a mistyped one must not be made.
-fn work_below(parent: &Path) -> Result<PathBuf, CliError> {
-    if parent.is_dir() {
-        return Ok(parent.join(format!("stowplan-work-{}", std::process::id())));
+/// The directory that `--work` names is the user's: it says which file system is measured, and a
+/// mistyped one must not be made.
+fn require_place(place: &Path) -> Result<(), CliError> {
+    if place.is_dir() {
+        return Ok(());
     }
     Err(CliError::Usage(format!(
         "--work {}: there is no such directory; create it, or leave --work out to work below the output directory",
-        parent.display()
+        place.display()
     )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::{Arguments, Verb};
+    use clap::Parser;
 
     #[test]
     fn a_command_can_be_pasted_into_a_shell() {
@@ -297,7 +340,45 @@ mod tests {
         assert_eq!(quoted("my results"), "'my results'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
-        let command = command_to_go_on(Path::new("a b"));
+        let command = command_to_go_on(Path::new("a b"), &typed(&[]));
         assert!(command.ends_with(" study --resume 'a b'"), "{command}");
+        let options = typed(&["--budget", "1.5m", "--keep"]);
+        let command = command_to_go_on(Path::new("a"), &options);
+        assert!(command.ends_with(" a --budget 90s --keep"), "{command}");
+    }
+
+    /// What measuring is told by these arguments of `study`.
+    fn typed(arguments: &[&str]) -> MeasureOptions {
+        let arguments = [&["stowplan", "study", "--quiet"], arguments].concat();
+        match Arguments::parse_from(arguments).verb {
+            Verb::Study(options) => options.measure,
+            verb => panic!("{verb:?}"),
+        }
+    }
+
+    #[test]
+    fn a_work_directory_that_cannot_be_removed_hides_nothing_of_the_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let output = Output::create(Some(directory.path()), "x").unwrap();
+        let work = WorkDirectory::create(&directory.path().join(WORK)).unwrap();
+        let options = typed(&[]);
+        let rule = StoppingRule {
+            equivalence: 0.05,
+            max_rounds: 10,
+            precision: None,
+        };
+        let run = run_options(&output, &work, &options, (1, rule)).unwrap();
+        std::fs::remove_dir_all(work.path()).unwrap();
+        let end = RunEnd {
+            outcome: RunOutcome::Interrupted,
+            seconds: 1.0,
+        };
+        let ended = measure(&options, &work, &run, |_| Ok(end));
+        assert_eq!(ended.unwrap().outcome, RunOutcome::Interrupted);
+        let failed = measure(&options, &work, &run, |_| {
+            Err(HarnessError::invalid("the reason"))
+        });
+        let said = failed.unwrap_err().to_string();
+        assert!(said.starts_with("the reason; what was measured"), "{said}");
     }
 }

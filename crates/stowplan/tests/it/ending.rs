@@ -9,9 +9,10 @@ use stowplan_model::{Record, RunOutcome};
 
 /// Starts the small study and waits until its result holds some measurements.
 #[expect(clippy::zombie_processes, reason = "callers wait for it")]
-fn started(bench: &Bench) -> Child {
+fn started_with(bench: &Bench, options: &[&str]) -> Child {
     let child = bench
         .command(&["study", "small.toml", "--output", "out"])
+        .args(options)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -26,6 +27,10 @@ fn started(bench: &Bench) -> Child {
         assert!(Instant::now() < deadline, "no measurement within a minute");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+fn started(bench: &Bench) -> Child {
+    started_with(bench, &[])
 }
 
 pub(crate) fn signal(child: &Child, name: &str) {
@@ -61,6 +66,58 @@ fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory() {
         entries(&bench.path("out")),
         ["report.html", "result.jsonl", "summary.md"]
     );
+}
+
+#[test]
+fn a_signal_that_comes_twice_at_once_ends_the_run_in_order() {
+    let bench = Bench::new();
+    let mut child = started(&bench);
+    let id = child.id();
+    // As 'timeout' does: to the process, and to all in its group.
+    let twice = format!("kill -INT {id}; kill -INT {id}");
+    assert!(
+        Command::new("sh")
+            .args(["-c", &twice])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let records = bench.records("out");
+    assert!(
+        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Interrupted)
+    );
+    assert!(!bench.path("out/work").exists());
+}
+
+#[test]
+fn a_copy_of_a_result_does_not_remove_what_a_run_works_in() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("disk")).unwrap();
+    let mut child = started_with(&bench, &["--work", "disk"]);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    std::fs::create_dir(bench.path("copy")).unwrap();
+    let result = |directory| bench.path(directory).join("result.jsonl");
+    std::fs::copy(result("out"), result("copy")).unwrap();
+    let [work] = &entries(&bench.path("disk"))[..] else {
+        panic!("one work directory");
+    };
+    let marker = bench.path("disk").join(work).join(".stowplan-work");
+    let held = std::fs::File::open(&marker).unwrap();
+    held.lock().unwrap();
+    bench
+        .run(&["study", "--resume", "copy"])
+        .refuses("is the work directory of a run that still goes on");
+    assert!(marker.exists());
+    drop(held);
+    let resumed = bench.run(&["study", "--resume", "copy", "--budget", "1s"]);
+    let said = resumed.exits(0).stderr();
+    assert!(
+        said.contains(&format!("{work}, where this run worked")),
+        "{said}"
+    );
+    assert!(entries(&bench.path("disk")).is_empty());
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn measured() -> Bench {
 /// A command line for each verb that has `--json`; `OUT` is another directory each time.
 const DOCUMENTS: [&str; 7] = [
     "report out",
-    "compare out out",
+    "compare out out --cells read/sql=read/dir",
     "doctor",
     "stat x.db",
     "run d --count 20 --rounds 1",
@@ -88,6 +88,26 @@ fn no_verb_that_has_json_is_forgotten_here() {
             .iter()
             .any(|line| line.split(' ').next() == Some(verb.as_str()));
         assert_eq!(help.contains("--json"), tried, "{verb}");
+    }
+}
+
+/// Command lines that have nothing to make a document of.
+const NO_DOCUMENT: [&str; 5] = [
+    "study",
+    "study small.toml --dry-run",
+    "study fasterthanfs --scale quick --dry-run",
+    "study --resume out --dry-run",
+    "crossover --dry-run",
+];
+
+#[test]
+fn json_is_refused_where_there_is_nothing_to_make_a_document_of() {
+    let bench = measured();
+    for line in NO_DOCUMENT {
+        let line = format!("{line} --json");
+        let run = bench.run(&line.split(' ').collect::<Vec<_>>());
+        run.refuses("--json");
+        assert_eq!(run.stdout(), "", "{line}");
     }
 }
 
