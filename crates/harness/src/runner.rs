@@ -402,7 +402,10 @@ impl<'a> Runner<'a> {
         let mut measured = self.earlier.measured(comparison);
         let first = self.earlier.next_round(comparison);
         let lacking = self.lacking_rounds(comparison, &measured);
-        let later_seconds = crate::plan::rounds_seconds(&self.later(index), LOOKS[0]);
+        let expected = Expected {
+            round: crate::plan::rounds_seconds(std::slice::from_ref(comparison), 1),
+            later: crate::plan::rounds_seconds(&self.later(index), LOOKS[0]),
+        };
         let mut ended = Ended::Decided;
         let began = Instant::now();
         for done in 0..lacking.saturating_add(SPARE_ROUNDS) {
@@ -436,7 +439,7 @@ impl<'a> Runner<'a> {
                 latencies: self.earlier.latency_rounds(comparison) + done < LATENCY_ROUNDS,
                 open: &open,
                 began,
-                later_seconds,
+                expected,
             };
             self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
@@ -906,9 +909,9 @@ impl<'a> Runner<'a> {
     /// The rounds of this comparison up to the next look at the pace so far, and what the plan
     /// estimates for the comparisons to come.
     fn eta_seconds(&self, progress: &RoundProgress<'_>) -> f64 {
-        let pace = progress.began.elapsed().as_secs_f64() / f64::from(progress.done + 1);
-        let here = pace * f64::from(progress.until.saturating_sub(progress.counted + 1));
-        let estimate = here + progress.later_seconds;
+        let elapsed = progress.began.elapsed().as_secs_f64();
+        let rounds = progress.until.saturating_sub(progress.counted + 1);
+        let estimate = progress.expected.left(elapsed, progress.done, rounds);
         match self.options.budget {
             Some(budget) => {
                 estimate.min(budget.saturating_sub(self.started.elapsed()).as_secs_f64())
@@ -994,8 +997,31 @@ struct RoundProgress<'a> {
     /// Contrasts that are not decided.
     open: &'a [Interim],
     began: Instant,
-    /// What the comparisons to come are likely to take.
-    later_seconds: f64,
+    expected: Expected,
+}
+
+/// What the plan estimates, in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Expected {
+    /// For a round of this comparison.
+    round: f64,
+    /// For the comparisons to come.
+    later: f64,
+}
+
+impl Expected {
+    /// Seconds that are left with so many rounds to come here, when `done` rounds and a part of one
+    /// took `elapsed`. What is to come elsewhere is off as much as what was measured here: a machine
+    /// whose syncs take ten times the plan's does so in each comparison. Nothing is known before a
+    /// whole round.
+    fn left(self, elapsed: f64, done: u32, rounds: u32) -> f64 {
+        if done == 0 || self.round <= 0.0 {
+            let here = elapsed.max(self.round) * f64::from(rounds);
+            return here + self.later;
+        }
+        let pace = elapsed / f64::from(done + 1);
+        pace * f64::from(rounds) + self.later * (pace / self.round)
+    }
 }
 
 impl RoundProgress<'_> {
@@ -1062,5 +1088,18 @@ mod tests {
         let looks: Vec<u32> = [0, 9, 10, 19, 20, 39].map(|r| next_look(r, 40)).to_vec();
         assert_eq!(looks, [10, 10, 20, 20, 40, 40]);
         assert_eq!((next_look(0, 5), next_look(12, 15)), (5, 15));
+    }
+
+    #[test]
+    fn what_is_to_come_is_off_as_much_as_what_was_measured() {
+        let expected = Expected {
+            round: 2.0,
+            later: 100.0,
+        };
+        let left = expected.left(40.0, 1, 3);
+        assert!((left - (60.0 + 1_000.0)).abs() < 1e-9, "{left}");
+        // A part of a round says nothing yet, unless it took longer than the whole should.
+        assert!((expected.left(0.5, 0, 3) - 106.0).abs() < 1e-9);
+        assert!((expected.left(10.0, 0, 3) - 130.0).abs() < 1e-9);
     }
 }
