@@ -9,7 +9,7 @@ use crate::screen::{note, print, warn};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, AnalysisError, MachinesError, analyse, rebase};
-use stowplan_model::{Record, read_result};
+use stowplan_model::{Record, Warning, WarningKind, read_result};
 use stowplan_report::machines::Report;
 use stowplan_report::{bmf, csv, github_action, html, json, markdown, terminal};
 
@@ -132,7 +132,8 @@ pub(crate) struct Loaded {
 pub(crate) fn load(path: &Path) -> Result<Loaded, CliError> {
     let path = file_of(path)?;
     let bytes = std::fs::read(&path).map_err(CliError::io("read result", &path))?;
-    let (records, problems) = read_result(&bytes);
+    let (mut records, problems) = read_result(&bytes);
+    records.extend(damage(&problems).map(Record::Warning));
     let raw = String::from_utf8_lossy(&bytes).into_owned();
     let analysis = analyse(&records, None).map_err(|error| match error {
         AnalysisError::NoHeader => CliError::Unreadable(no_header(&path, &raw, &problems)),
@@ -220,6 +221,20 @@ fn warn_of(path: &Path, problems: &[String]) {
         let lines = if more == 1 { "line is" } else { "lines are" };
         warn(&format!("{}: {more} more {lines} left out", path.display()));
     }
+}
+
+/// What the reports say of lines that could not be read.
+fn damage(problems: &[String]) -> Option<Warning> {
+    let (first, more) = problems.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
+    Some(Warning {
+        kind: WarningKind::Other,
+        message: format!("The result is damaged; what its lines held is left out: {first}{more}."),
+        advice: "'stowplan study --resume' measures again what is missing.".to_owned(),
+    })
 }
 
 /// Makes another cell the baseline of a result.

@@ -91,6 +91,7 @@ fn a_damaged_byte_costs_its_line_and_no_other() {
         let said = report.stderr();
         assert!(said.contains(&format!("line {}: ", number + 1)), "{said}");
         assert_eq!(said.matches("left out").count(), 1, "{said}");
+        report.prints("The result is damaged");
     }
 }
 
