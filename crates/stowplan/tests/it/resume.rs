@@ -305,11 +305,13 @@ fn the_place_of_the_data_is_remembered_and_cleared() {
 fn what_no_run_made_is_left_alone() {
     let bench = Bench::new();
     broken_off(&bench, &STUDY, 20, "-KILL");
-    std::fs::remove_dir_all(bench.path("out/work")).unwrap();
-    std::fs::create_dir(bench.path("out/work")).unwrap();
-    bench.write("out/work/letter", "dear");
+    let place = bench.path("out/work");
+    std::fs::remove_dir_all(&place).unwrap();
+    std::fs::create_dir(&place).unwrap();
+    let letter = place.join("letter");
+    std::fs::write(&letter, "dear").unwrap();
     bench.run(&RESUME).refuses("left alone");
-    assert!(bench.path("out/work/letter").exists());
+    assert!(letter.exists());
 }
 
 #[test]
