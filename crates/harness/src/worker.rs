@@ -32,6 +32,7 @@ use stowplan_stores::registry;
 /// The parent is gone, or says what is no message.
 pub fn worker(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), HarnessError> {
     platform::die_with_parent();
+    platform::name_process(c"stowplan");
     let mut wire = Wire { input, output };
     wire.say(&FromWorker::Hello {
         protocol: PROTOCOL_NAME.to_owned(),

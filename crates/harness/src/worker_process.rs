@@ -1,8 +1,8 @@
 //! The parent's end of a worker: start it, speak the protocol, never wait for ever, leave no
 //! process behind.
 
-use crate::HarnessError;
 use crate::interrupt::Interrupt;
+use crate::{HarnessError, platform};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -35,7 +35,7 @@ impl WorkerCommand {
     /// # Errors
     /// The system does not tell where this executable lies.
     pub fn this_executable() -> Result<Self, HarnessError> {
-        let program = std::env::current_exe().map_err(|error| {
+        let program = platform::own_program().map_err(|error| {
             HarnessError::invalid(format!(
                 "cannot find this program's own file, which is started again as worker: {error}"
             ))

@@ -3,10 +3,11 @@
 use super::{CpuClock, PerfEvent, Rusage};
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::ffi::CStr;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_model::IoCounters;
 
 /// `cachestat` has this number on every architecture but Alpha.
@@ -342,6 +343,20 @@ pub(crate) fn die_with_parent() {
     let kill = Some(rustix::process::Signal::KILL);
     // Cannot fail with a valid signal; without it a worker still ends when its stdin closes.
     let _ = rustix::process::set_parent_process_death_signal(kill);
+}
+
+/// The file that this process runs, for starting it again. Not by its name: that may by now belong
+/// to another version, or to nothing.
+pub(crate) fn own_program() -> std::io::Result<PathBuf> {
+    const SELF: &str = "/proc/self/exe";
+    std::fs::read_link(SELF)?;
+    Ok(PathBuf::from(SELF))
+}
+
+/// What lists of processes call this one.
+pub(crate) fn name_process(name: &CStr) {
+    // It is called `exe` otherwise, which is all that this could fail to mend.
+    let _ = rustix::thread::set_name(name);
 }
 
 /// Enters every page of the files below `directory` that this process has mapped into its page

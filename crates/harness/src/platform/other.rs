@@ -1,6 +1,7 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
 use super::{CpuClock, PerfEvent, Rusage};
+use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::time::Instant;
 use stowplan_model::IoCounters;
@@ -18,6 +19,13 @@ pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
 pub(crate) fn rusage() -> Rusage {
     Rusage::default()
 }
+
+/// Where the file lies that this process runs, as far as the system remembers it.
+pub(crate) fn own_program() -> std::io::Result<std::path::PathBuf> {
+    std::env::current_exe()
+}
+
+pub(crate) fn name_process(_: &CStr) {}
 
 #[derive(Debug)]
 pub(crate) struct RunDelay;

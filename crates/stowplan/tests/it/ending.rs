@@ -7,12 +7,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use stowplan_model::{Record, RunOutcome};
 
+fn started_with(bench: &Bench, options: &[&str]) -> Child {
+    started_by(Path::new(env!("CARGO_BIN_EXE_stowplan")), bench, options)
+}
+
 /// Starts the small study and waits until its result holds some measurements.
 #[expect(clippy::zombie_processes, reason = "callers wait for it")]
-fn started_with(bench: &Bench, options: &[&str]) -> Child {
-    let child = bench
-        .command(&["study", "small.toml", "--output", "out"])
+fn started_by(program: &Path, bench: &Bench, options: &[&str]) -> Child {
+    let child = Command::new(program)
+        .args(["study", "small.toml", "--output", "out"])
         .args(options)
+        .current_dir(bench.path("."))
+        .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -65,6 +71,21 @@ fn ctrl_c_saves_what_was_measured_and_removes_the_work_directory() {
     assert_eq!(
         entries(&bench.path("out")),
         ["report.html", "result.jsonl", "summary.md"]
+    );
+}
+
+#[test]
+fn a_run_whose_program_is_replaced_meanwhile_goes_on_with_the_one_that_it_is() {
+    let bench = Bench::new();
+    let program = bench.path("stowplan");
+    std::fs::copy(env!("CARGO_BIN_EXE_stowplan"), &program).unwrap();
+    let mut child = started_by(&program, &bench, &["--rounds", "10"]);
+    std::fs::write(bench.path("other"), "#!/bin/sh\nexit 9\n").unwrap();
+    std::fs::rename(bench.path("other"), &program).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let records = bench.records("out");
+    assert!(
+        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Complete)
     );
 }
 
