@@ -81,6 +81,7 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         sweeps,
         comparisons,
         space,
+        placements: gathered.placements.iter().copied().cloned().collect(),
         warnings: gathered
             .warnings
             .iter()

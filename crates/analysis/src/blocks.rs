@@ -34,7 +34,7 @@ impl<'a> Blocks<'a> {
                 _ if measurement.operations == 0 => {}
                 BlockKind::Ratio => ratio.insert(cell, measurement),
                 BlockKind::Latency => latency.insert(cell, measurement),
-                BlockKind::Pilot => {}
+                BlockKind::Pilot | BlockKind::Counting => {}
             }
         }
         if ratio.by_cell.is_empty() {

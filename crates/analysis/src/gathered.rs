@@ -4,8 +4,9 @@ use crate::AnalysisError;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    CellFailure, CellId, FootprintRecord, HarnessCost, Measurement, PreparationRecord, Record,
-    RunEnd, RunHeader, SCHEMA_VERSION, Session, Settings, Verification, Warning,
+    CellFailure, CellId, FootprintRecord, HarnessCost, Measurement, PlacementRecord,
+    PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session, Settings, Verification,
+    Warning,
 };
 
 /// Everything a run recorded, by kind and cell.
@@ -21,6 +22,7 @@ pub(crate) struct Gathered<'a> {
     pub(crate) effective: BTreeMap<&'a CellId, &'a Settings>,
     pub(crate) verifications: BTreeMap<&'a CellId, &'a Verification>,
     pub(crate) footprints: Vec<&'a FootprintRecord>,
+    pub(crate) placements: Vec<&'a PlacementRecord>,
     pub(crate) warnings: Vec<&'a Warning>,
     pub(crate) harness_cost: Option<HarnessCost>,
     pub(crate) preparation: Vec<&'a PreparationRecord>,
@@ -50,6 +52,7 @@ impl<'a> Gathered<'a> {
             effective: BTreeMap::new(),
             verifications: BTreeMap::new(),
             footprints: Vec::new(),
+            placements: Vec::new(),
             warnings: Vec::new(),
             harness_cost: None,
             preparation: Vec::new(),
@@ -66,6 +69,7 @@ impl<'a> Gathered<'a> {
             Record::HarnessCost(cost) => self.harness_cost = Some(*cost),
             Record::Preparation(preparation) => self.preparation.push(preparation),
             Record::Footprint(footprint) => self.footprints.push(footprint),
+            Record::Placement(placement) => self.placements.push(placement),
             Record::Effective(effective) => {
                 self.effective.insert(&effective.cell, &effective.settings);
             }

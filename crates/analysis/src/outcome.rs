@@ -4,8 +4,8 @@ use crate::{BarsOutcome, BlockTime, Crossover, LinesOutcome, MatrixOutcome, Swee
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Action, Cell, CellFailure, CellId, Footprint, HarnessCost, PreparationRecord, RunEnd,
-    RunHeader, Settings, Sweep, Verification, Warning, Workload,
+    Action, Cell, CellFailure, CellId, Footprint, HarnessCost, PlacementRecord, PreparationRecord,
+    RunEnd, RunHeader, Settings, Sweep, Verification, Warning, Workload,
 };
 
 /// Everything that can be said about one run.
@@ -27,6 +27,8 @@ pub struct Analysis {
     pub matrices: Vec<MatrixOutcome>,
     /// What each built store takes on disk, right after building.
     pub space: Vec<SpaceRow>,
+    /// Where the values of the built stores lie.
+    pub placements: Vec<PlacementRecord>,
     /// What spoils or qualifies the run.
     pub warnings: Vec<Warning>,
     /// What the harness itself costs.

@@ -185,6 +185,7 @@ impl Question {
             store: with_setting(spec, setting),
             label: Some(spec.to_string()),
             floor: false,
+            part: false,
             workload: WorkloadSpec::default(),
             published_seconds: None,
             published_error_seconds: None,

@@ -1,6 +1,7 @@
 //! The page cache: emptied of a file, checked, filled.
 //!
-//! No root, no machine-wide `drop_caches`: other work on the machine is left in peace.
+//! No root, no machine-wide `drop_caches`: other work on the machine is left in peace. But where a
+//! study asks for metadata that is not in memory there is no other way.
 
 use crate::{HarnessError, platform};
 use rustix::fs::OFlags;
@@ -47,6 +48,34 @@ pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
         }
     }
     Ok(())
+}
+
+/// Whether this process may have inodes and directory entries dropped.
+#[must_use]
+pub fn may_drop_metadata() -> bool {
+    platform::DROP_CACHES.is_some_and(|path| OpenOptions::new().write(true).open(path).is_ok())
+}
+
+/// Drops the inodes and directory entries that nothing uses, of the whole machine; the page cache
+/// stays as it is, except for files whose inodes go.
+///
+/// # Errors
+/// The system does not let this process do so: it takes root.
+pub fn drop_metadata() -> Result<(), HarnessError> {
+    /// "To free reclaimable slab objects (includes dentries and inodes)" (the kernel's
+    /// Documentation/admin-guide/sysctl/vm.rst).
+    const SLAB: &str = "2\n";
+    let Some(path) = platform::DROP_CACHES else {
+        return Err(HarnessError::invalid(
+            "inodes and directory entries cannot be dropped on this system",
+        ));
+    };
+    // Those of written files stay until they are written.
+    rustix::fs::sync();
+    std::fs::write(path, SLAB).map_err(HarnessError::io(
+        "have inodes and directory entries dropped by (it takes root)",
+        Path::new(path),
+    ))
 }
 
 /// Pages of these files in the page cache; nothing where the system does not tell.

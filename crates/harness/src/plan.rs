@@ -9,7 +9,7 @@ pub(crate) use uses::Uses;
 
 use crate::random::scatter_all;
 use crate::runner::BlockSize;
-use crate::{HarnessError, disk, environment, sequence};
+use crate::{HarnessError, disk, environment, page_cache, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use stowplan_analysis::LOOKS;
@@ -402,6 +402,7 @@ fn build_cell(
     let role = match () {
         () if key == comparison.baseline => Role::Baseline,
         () if spec.floor => Role::Floor,
+        () if spec.part => Role::Part,
         () => Role::Candidate,
     };
     let layout = resolved.settings.layout(resolved.kind.settings());
@@ -496,10 +497,15 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
             known.join(", ")
         ));
     }
-    if workload.cache == CacheState::Cold && !(can.evictable && can.persistent) {
+    if workload.cache.is_cold() && !(can.evictable && can.persistent) {
         return Some(format!(
             "{store} has no cold state: its data is not in files of its own"
         ));
+    }
+    if workload.cache == CacheState::MetadataCold && !page_cache::may_drop_metadata() {
+        return Some(
+            "only root may have inodes and directory entries dropped: run it with sudo".to_owned(),
+        );
     }
     if workload.age > 0 && !can.persistent {
         return Some(format!(
@@ -557,7 +563,7 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
     let baseline = &cells[0];
     for cell in cells
         .iter()
-        .filter(|c| !matches!(c.role, Role::Baseline | Role::Control))
+        .filter(|c| !matches!(c.role, Role::Baseline | Role::Control | Role::Part))
     {
         pairs.insert((cell.id.clone(), baseline.id.clone()));
     }
@@ -740,7 +746,7 @@ fn operation_seconds(cell: &Cell) -> f64 {
 
 /// Typical seconds for one action without its commit.
 fn action_seconds(cell: &Cell, action: Action) -> f64 {
-    let cold = cell.workload.cache == CacheState::Cold;
+    let cold = cell.workload.cache.is_cold();
     let read = if cold { COLD_SECONDS } else { 5e-6 };
     match action {
         Action::Read => read,
@@ -758,7 +764,7 @@ fn block_seconds(cell: &Cell) -> f64 {
     let each = operation_seconds(cell);
     let timed = workload.operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.
-    let around = if workload.operation.writes() || workload.cache == CacheState::Cold {
+    let around = if workload.operation.writes() || workload.cache.is_cold() {
         0.2
     } else {
         0.04

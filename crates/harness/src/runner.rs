@@ -33,8 +33,8 @@ use stowplan_analysis::{
     Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
 };
 use stowplan_model::{
-    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, EffectiveSettings, Environment,
-    Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
+    BlockKind, Cell, CellFailure, CellId, Comparison, EffectiveSettings, Environment, Extension,
+    Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
     RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
 };
 
@@ -493,7 +493,7 @@ impl<'a> Runner<'a> {
     /// after reading it in order with a read-ahead of 8 MiB.
     fn discard_after_cold_reads(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
         for cell in &comparison.cells {
-            if cell.workload.cache == CacheState::Cold {
+            if cell.workload.cache.is_cold() {
                 self.instances.forget(cell)?;
                 self.verified.clear();
             }
@@ -1037,10 +1037,13 @@ impl RoundProgress<'_> {
     }
 }
 
-/// The cells that still take part: those of open contrasts, and the baseline with its control.
+/// The cells that still take part: those of open contrasts, and the baseline with its control. All
+/// of them where some are rungs of a ladder: they are subtracted from each other round by round.
 fn active<'c>(comparison: &'c Comparison, open: &[Interim]) -> Vec<&'c Cell> {
+    let ladder = comparison.with_role(Role::Part).is_some();
     let wanted = |cell: &&Cell| {
-        matches!(cell.role, Role::Baseline | Role::Control)
+        ladder
+            || matches!(cell.role, Role::Baseline | Role::Control)
             || open
                 .iter()
                 .map(|open| &open.contrast)

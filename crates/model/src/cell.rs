@@ -30,6 +30,9 @@ pub enum Role {
     Candidate,
     /// The cheapest conceivable way to do the same work.
     Floor,
+    /// A rung of a ladder, or what a primitive costs by itself: it explains other cells and is no
+    /// answer, so it is compared with none.
+    Part,
 }
 
 /// Store x workload x dataset: one thing that is timed.
@@ -103,7 +106,7 @@ impl Comparison {
         self.cells.iter().find(|cell| cell.id == *id)
     }
 
-    /// The cell with this role, if the comparison has exactly that one.
+    /// The first cell with this role.
     #[must_use]
     pub fn with_role(&self, role: Role) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.role == role)

@@ -29,23 +29,25 @@ pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{Change, Device, Environment, FileSystem, Warning, WarningKind};
 pub use measurement::{
-    BlockKind, IoCounters, Measurement, Residency, SyncCalls, Verification, WallBreakdown,
+    BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, Residency, SyncCalls,
+    SystemCalls, Verification, WallBreakdown,
 };
 pub use protocol::{
     BlockTask, FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Task, ToWorker,
     WireError, decode, encode,
 };
 pub use result::{
-    CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PreparationRecord, Record,
-    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, read_records, read_result,
+    CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PlacementRecord,
+    PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
+    read_records, read_result,
 };
 pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
 pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, LinesSpec, MatrixScale,
-    MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedSpace, ScaleSpec, Study,
-    StudyError,
+    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec,
+    LadderSpec, LinesSpec, MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix,
+    PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

@@ -16,6 +16,8 @@ pub enum BlockKind {
     Latency,
     /// An untimed trial that decides how many operations a block holds.
     Pilot,
+    /// Its system calls are counted, which slows them down: its times mean nothing.
+    Counting,
 }
 
 /// One timed run of one cell. Times are nanoseconds, sizes bytes.
@@ -90,6 +92,13 @@ pub struct Measurement {
     /// Bytes sent to storage while written data was brought to rest, after the timed window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_write_bytes: Option<u64>,
+    /// System calls of the worker within the window of a counting block, where they could be
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_calls: Option<SystemCalls>,
+    /// What the device below the data did during a counting block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceCounters>,
     /// Latency of each operation: an HDR histogram (V2, three digits, nanoseconds), base64.
     pub latency: Option<String>,
     /// The same of a mix, by what the operations did.
@@ -179,6 +188,46 @@ impl IoCounters {
     }
 }
 
+/// System calls by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SystemCalls {
+    /// By what they were counted.
+    pub by: CallCounter,
+    /// How often each was called, by the kernel's name of it (`pread64`, `openat`).
+    pub calls: BTreeMap<String, u64>,
+}
+
+/// What counts system calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CallCounter {
+    /// Tracepoints, through `perf_event_open`.
+    #[default]
+    Perf,
+    /// The program `strace`.
+    Strace,
+}
+
+/// What a block device did in a window, whoever asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceCounters {
+    /// Its name, such as `vda`.
+    pub device: String,
+    /// Read requests completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Write requests completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Flushes of its cache completed; nothing where the kernel does not count them (before 5.5).
+    pub flushes: Option<u64>,
+}
+
 /// Sync calls made through the C library by this process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -220,6 +269,12 @@ pub struct Residency {
     pub resident_pages: u64,
     /// Pages that were looked at.
     pub checked_pages: u64,
+    /// Of a cold block: those that were resident before they were evicted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_eviction_pages: Option<u64>,
+    /// Of a cold block: those that were resident once it was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_block_pages: Option<u64>,
 }
 
 /// What the untimed check of every value found.

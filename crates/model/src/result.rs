@@ -32,6 +32,8 @@ pub enum Record {
     Preparation(PreparationRecord),
     /// What a store takes on disk.
     Footprint(FootprintRecord),
+    /// Where the values of a store lie.
+    Placement(PlacementRecord),
     /// Settings read back from an engine.
     Effective(EffectiveSettings),
     /// Every value was checked.
@@ -138,6 +140,32 @@ pub struct FootprintRecord {
     pub value_bytes: u64,
     /// Whether this was measured after the workloads; otherwise right after building.
     pub after_workloads: bool,
+}
+
+/// Where the values of a store lie: why one read from storage may need several requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlacementRecord {
+    /// Name of the instance.
+    pub instance: String,
+    /// Values that were looked at, spread over all keys.
+    pub values: u64,
+    /// Pieces that a value consists of within its file, on average: a value in an overflow chain
+    /// whose pages follow each other has the piece in its leaf and one more.
+    pub pieces_per_value: f64,
+    /// Pages of the engine that a value needs besides its leaf (an overflow chain), on average;
+    /// nothing where the engine has none or does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overflow_pages_per_value: Option<f64>,
+    /// Pieces that a value consists of on the device (after the file system's extents), on
+    /// average; nothing where the file system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_pieces_per_value: Option<f64>,
+    /// Extents of the files that were looked at, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents_per_file: Option<f64>,
+    /// Files that were looked at.
+    pub files: u64,
 }
 
 /// Settings read back from an engine.

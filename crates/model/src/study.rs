@@ -2,11 +2,13 @@
 
 mod charts;
 mod fault;
+mod ladder;
 mod matrix;
 mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 use fault::Fault;
+pub use ladder::{DifferenceSpec, HypothesisSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
 use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, suggestion};
@@ -52,6 +54,12 @@ pub struct Study {
     /// Lines of measured quantities, in reading order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LinesSpec>,
+    /// Costs taken apart, in reading order.
+    #[serde(rename = "ladder", default, skip_serializing_if = "Vec::is_empty")]
+    pub ladders: Vec<LadderSpec>,
+    /// Claims that the steps of ladders test, in reading order.
+    #[serde(rename = "hypothesis", default, skip_serializing_if = "Vec::is_empty")]
+    pub hypotheses: Vec<HypothesisSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -129,6 +137,10 @@ pub struct CellSpec {
     /// Whether it is the floor: the cheapest conceivable way to do the same work.
     #[serde(default)]
     pub floor: bool,
+    /// Whether it only explains other cells, as a rung of a ladder or by what a primitive costs by
+    /// itself: it gets no verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub part: bool,
     /// Where its workload differs.
     #[serde(default)]
     pub workload: WorkloadSpec,
@@ -249,7 +261,9 @@ impl Study {
         study.check(file).map_err(|error| error.located_in(text))?;
         let located = |fault: Fault| fault.located_in(text, file);
         study.check_bars_and_lines().map_err(located)?;
+        study.check_ladders().map_err(located)?;
         study.check_matrices().map_err(located)?;
+        refuse_what_is_no_number(text, file)?;
         Ok(study)
     }
 
@@ -396,6 +410,17 @@ fn refuse_unknown_keys(text: &str, file: &str) -> Result<(), StudyError> {
     match strict::unknown_key::<Study>(text) {
         None => Ok(()),
         Some(key) => Err(parse_error_at(&key.message, key.offset, text, file)),
+    }
+}
+
+/// The study stands in the first line of its result, which could not be read then.
+fn refuse_what_is_no_number(text: &str, file: &str) -> Result<(), StudyError> {
+    match finite::no_number(text) {
+        None => Ok(()),
+        Some((offset, written)) => {
+            let message = format!("{written} is no number that a result can hold");
+            Err(parse_error_at(&message, offset, text, file))
+        }
     }
 }
 

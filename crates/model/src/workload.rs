@@ -281,17 +281,27 @@ pub enum CacheState {
     /// No page of the data the block reads is in the page cache (inodes and directory entries
     /// may be); verified before the block.
     Cold,
+    /// As cold, and inodes and directory entries are not in memory either. Takes root: they can
+    /// only be dropped for the whole machine.
+    MetadataCold,
     /// Whatever it is: nothing is done about it, and nothing is checked.
     AsFound,
 }
 
 impl CacheState {
+    /// Whether the data is not in the page cache.
+    #[must_use]
+    pub fn is_cold(self) -> bool {
+        matches!(self, Self::Cold | Self::MetadataCold)
+    }
+
     /// Its name in files, flags and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Warm => "warm",
             Self::Cold => "cold",
+            Self::MetadataCold => "metadata-cold",
             Self::AsFound => "as-found",
         }
     }
@@ -449,7 +459,7 @@ impl Workload {
                     "operation = \"{operation}\" is one operation of one thread; leave out threads and operations"
                 ))
             }
-            () if self.changes_keys() && (self.age > 0 || self.cache == CacheState::Cold) => {
+            () if self.changes_keys() && (self.age > 0 || self.cache.is_cold()) => {
                 Err("what adds or removes values goes to a store of its own, which is neither old nor cold".to_owned())
             }
             () if self

@@ -690,6 +690,9 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         CacheState::Warm => " that are in the page cache",
         CacheState::AsFound => " with the page cache as it was found",
         CacheState::Cold => " that are not in the page cache",
+        CacheState::MetadataCold => {
+            " that are not in the page cache, nor their inodes in memory"
+        }
     };
     let transactions = match workload.per_transaction {
         PerTransaction::All => String::new(),

@@ -221,6 +221,8 @@ pub(crate) enum CacheStateArgument {
     Warm,
     /// Not in the page cache.
     Cold,
+    /// Not in the page cache, and inodes and directory entries dropped (root).
+    MetadataCold,
     /// As it happens to be; nothing is checked.
     AsFound,
 }
@@ -230,6 +232,7 @@ impl From<CacheStateArgument> for CacheState {
         match argument {
             CacheStateArgument::Warm => Self::Warm,
             CacheStateArgument::Cold => Self::Cold,
+            CacheStateArgument::MetadataCold => Self::MetadataCold,
             CacheStateArgument::AsFound => Self::AsFound,
         }
     }

@@ -69,6 +69,7 @@ fn name_with_role(cell: &Cell) -> String {
         Role::Baseline => format!("{} (baseline)", cell.key),
         Role::Control => format!("{} (control)", cell.key),
         Role::Floor => format!("{} (floor)", cell.key),
+        Role::Part => format!("{} (part)", cell.key),
         Role::Candidate => cell.key.clone(),
     }
 }

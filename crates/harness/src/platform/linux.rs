@@ -345,6 +345,9 @@ pub(crate) fn die_with_parent() {
     let _ = rustix::process::set_parent_process_death_signal(kill);
 }
 
+/// What is written here is dropped from memory.
+pub(crate) const DROP_CACHES: Option<&str> = Some("/proc/sys/vm/drop_caches");
+
 /// The file that this process runs, for starting it again. Not by its name: that may by now belong
 /// to another version, or to nothing.
 pub(crate) fn own_program() -> std::io::Result<PathBuf> {

@@ -20,6 +20,8 @@ pub(crate) fn rusage() -> Rusage {
     Rusage::default()
 }
 
+pub(crate) const DROP_CACHES: Option<&str> = None;
+
 /// Where the file lies that this process runs, as far as the system remembers it.
 pub(crate) fn own_program() -> std::io::Result<std::path::PathBuf> {
     std::env::current_exe()

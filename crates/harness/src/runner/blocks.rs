@@ -70,7 +70,7 @@ impl BlockSize {
         let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
             // The block has a store of its own, from its first operation on.
             _ if cell.workload.changes_keys() => 0,
-            (CacheState::Cold | CacheState::AsFound, _) => 0,
+            (CacheState::Cold | CacheState::MetadataCold | CacheState::AsFound, _) => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
         };
@@ -108,7 +108,7 @@ impl BlockSize {
         };
         let operations = fitting.clamp(least, OPERATIONS.1);
         let lead_in = match cell.workload.cache {
-            CacheState::Cold | CacheState::AsFound => 0,
+            CacheState::Cold | CacheState::MetadataCold | CacheState::AsFound => 0,
             // Lasts no longer than two blocks.
             CacheState::Warm => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
         };
@@ -180,7 +180,7 @@ fn waits_for_disk(cell: &Cell) -> bool {
     let synced = cell.capabilities.syncs_per_commit > 0
         && cell.workload.operation.writes()
         && cell.workload.per_transaction != PerTransaction::All;
-    synced || cell.workload.cache == CacheState::Cold
+    synced || cell.workload.cache.is_cold()
 }
 
 /// Where a cell's data lies.

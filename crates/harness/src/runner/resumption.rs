@@ -266,7 +266,7 @@ impl Earlier {
                 let rounds = self.latencies.entry(cell).or_default();
                 rounds.insert(measurement.round);
             }
-            BlockKind::Pilot => {}
+            BlockKind::Pilot | BlockKind::Counting => {}
         }
     }
 

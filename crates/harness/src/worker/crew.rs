@@ -204,7 +204,7 @@ impl Crew<'_> {
         let mut latencies = Latencies::new(self.workload)?;
         let mut timing = match self.kind {
             BlockKind::Latency => Timing::EachOperation(&mut latencies),
-            BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
+            BlockKind::Ratio | BlockKind::Pilot | BlockKind::Counting => Timing::Ends,
         };
         let mut parts = self.parts(share);
         // Ends its last transaction there, whatever the others still have to do.

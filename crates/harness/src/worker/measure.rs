@@ -226,6 +226,11 @@ impl Work<'_> {
     fn make_cold(&self, store: &dyn Store) -> Result<Option<Residency>, HarnessError> {
         match self.job.workload.cache {
             CacheState::Cold => make_cold(store, &self.timed).map(Some),
+            CacheState::MetadataCold => {
+                let residency = make_cold(store, &self.timed)?;
+                page_cache::drop_metadata()?;
+                Ok(Some(residency))
+            }
             CacheState::Warm | CacheState::AsFound => Ok(None),
         }
     }

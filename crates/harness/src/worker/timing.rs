@@ -61,7 +61,7 @@ impl Operator<'_> {
         let mut latencies = Latencies::new(self.workload)?;
         let mut timing = match kind {
             BlockKind::Latency => Timing::EachOperation(&mut latencies),
-            BlockKind::Ratio | BlockKind::Pilot => Timing::Ends,
+            BlockKind::Ratio | BlockKind::Pilot | BlockKind::Counting => Timing::Ends,
         };
         let commits = commits_of(&self.session.counters()?);
         let accounting = Accounting::of_this_thread();
@@ -132,7 +132,7 @@ pub(super) fn measurement_of(
             let (all, of) = latencies.texts()?;
             (Some(all), of)
         }
-        BlockKind::Ratio | BlockKind::Pilot => (None, BTreeMap::new()),
+        BlockKind::Ratio | BlockKind::Pilot | BlockKind::Counting => (None, BTreeMap::new()),
     };
     Ok(Measurement {
         block: kind,

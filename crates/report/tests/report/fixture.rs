@@ -809,6 +809,7 @@ pub(crate) fn analysis() -> Analysis {
         sweeps: Vec::new(),
         matrices: Vec::new(),
         comparisons,
+        placements: Vec::new(),
         space: space(),
         warnings: vec![
             Warning {
