@@ -1,9 +1,12 @@
-//! A store that does nothing, for measuring what the harness itself costs per operation.
+//! A store that does nothing, for measuring what the harness itself costs per operation; or nothing
+//! but read the clock, for measuring what a reading of it costs.
 
 use crate::{
     Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
 };
+use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use stowplan_model::{
     Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
     SettingKind, Settings,
@@ -12,7 +15,7 @@ use stowplan_model::{
 /// See the module. Never listed: its figures say nothing about places for data.
 pub(crate) struct Null;
 
-const SETTINGS: &[Setting] = &[Setting {
+const BYTES: Setting = Setting {
     name: "bytes",
     kind: SettingKind::Bytes {
         min: 0,
@@ -22,7 +25,18 @@ const SETTINGS: &[Setting] = &[Setting {
     default: "1",
     help: "size that every value claims to have",
     shapes_layout: false,
-}];
+};
+
+/// The calibration takes the difference between a read with many readings and one with none.
+const CLOCK: Setting = Setting {
+    name: "clock",
+    kind: SettingKind::Integer { min: 0, max: 1000 },
+    default: "0",
+    help: "how often every read reads the monotonic clock",
+    shapes_layout: false,
+};
+
+const SETTINGS: &[Setting] = &[BYTES, CLOCK];
 
 impl StoreKind for Null {
     fn name(&self) -> &'static str {
@@ -99,6 +113,7 @@ impl Connection for NullConnection<'_> {
         let bytes = usize::try_from(self.store.settings.number("bytes")).unwrap_or(usize::MAX);
         Ok(Box::new(NullSession {
             value: vec![0; bytes],
+            readings: self.store.settings.number("clock"),
         }))
     }
 
@@ -113,6 +128,16 @@ impl Connection for NullConnection<'_> {
 
 struct NullSession {
     value: Vec<u8>,
+    readings: u64,
+}
+
+impl NullSession {
+    #[inline]
+    fn read_clock(&self) {
+        for _ in 0..self.readings {
+            black_box(Instant::now());
+        }
+    }
 }
 
 impl Session for NullSession {
@@ -134,10 +159,12 @@ impl Session for NullSession {
 
     /// Leaves the buffer as it is: touching it would be work of its own.
     fn read_into(&mut self, _: Key, _: &mut Buffer) -> Result<Found> {
+        self.read_clock();
         Ok(Found::Bytes(self.value.len()))
     }
 
     fn read_in_place(&mut self, _: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.read_clock();
         visit(&self.value);
         Ok(Found::Bytes(self.value.len()))
     }
