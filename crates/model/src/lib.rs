@@ -10,7 +10,11 @@ mod checkup;
 mod dataset;
 mod durability;
 mod environment;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 mod measurement;
+#[cfg(test)]
+mod properties;
 mod protocol;
 mod result;
 #[cfg(feature = "schema")]

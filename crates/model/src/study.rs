@@ -2,6 +2,7 @@
 
 mod charts;
 mod fault;
+mod finite;
 mod ladder;
 mod matrix;
 mod strict;
