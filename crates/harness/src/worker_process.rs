@@ -1,24 +1,33 @@
 //! The parent's end of a worker: start it, speak the protocol, never wait for ever, leave no
 //! process behind.
+//!
+//! A worker may be anyone's program. Whatever it does, it fails its own cell: it can neither hang
+//! the run nor fill the memory of this program nor leave processes behind.
+
+mod group;
+mod streams;
 
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};
-use std::io::{BufRead, BufReader, Read, Write};
+use group::{Group, cause};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread::{self, JoinHandle};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
     FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Settings, ToWorker, decode, encode,
 };
+use streams::Stderr;
 
-/// How long a worker may take to greet, and to end after it was told to.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How often the wait for a worker looks for Ctrl-C.
+/// How often the wait for a worker looks for Ctrl-C, and whether the worker still lives.
 const TICK: Duration = Duration::from_millis(50);
-/// How much of a worker's stderr is kept: its end.
-const STDERR_KEPT: usize = 4096;
+/// How long a worker may take to end after it has closed its stdout, or after Ctrl-C.
+const LAST_MOMENTS: Duration = Duration::from_secs(1);
+/// The longest message about a worker, characters.
+const LONGEST_FAILURE: usize = 1_000;
 
 /// How to start a worker.
 #[derive(Debug, Clone)]
@@ -27,9 +36,20 @@ pub struct WorkerCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// How long it may take.
+    pub patience: Patience,
 }
 
 impl WorkerCommand {
+    /// A program, given as much time as any.
+    pub fn new(program: impl Into<PathBuf>, arguments: &[&str]) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.iter().copied().map(str::to_owned).collect(),
+            patience: Patience::default(),
+        }
+    }
+
     /// This executable's hidden verb `worker`.
     ///
     /// # Errors
@@ -40,19 +60,52 @@ impl WorkerCommand {
                 "cannot find this program's own file, which is started again as worker: {error}"
             ))
         })?;
-        Ok(Self {
-            program,
-            arguments: vec!["worker".to_owned()],
-        })
+        Ok(Self::new(program, &["worker"]))
+    }
+}
+
+/// How long a worker may take until it is thought to hang, and is ended. Generous: a slow machine
+/// must not fail a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// To greet, to take a message, and to end after it was told to.
+    pub manners: Duration,
+    /// To be ready: it may load a store in memory.
+    pub preparing: Duration,
+    /// Between two signs of progress: the last step of a task, which brings everything to the disk,
+    /// has none.
+    pub silence: Duration,
+    /// For an operation, on average. A task may take that for each, and `silence` in all.
+    pub operation: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            manners: Duration::from_secs(20),
+            preparing: Duration::from_secs(600),
+            silence: Duration::from_secs(300),
+            operation: Duration::from_millis(200),
+        }
+    }
+}
+
+impl Patience {
+    /// How long a task of so many operations may take in all.
+    pub(crate) fn in_all(&self, operations: u64) -> Duration {
+        let operations = u32::try_from(operations).unwrap_or(u32::MAX);
+        let working = self.operation.saturating_mul(operations);
+        self.silence.saturating_add(working)
     }
 }
 
 /// A worker that was started and has greeted.
 pub(crate) struct WorkerProcess<'a> {
-    child: Child,
+    group: Group,
     stdin: Option<ChildStdin>,
     lines: Receiver<std::io::Result<String>>,
-    stderr: Option<JoinHandle<String>>,
+    stderr: Stderr,
+    patience: Patience,
     interrupt: &'a Interrupt,
 }
 
@@ -61,19 +114,15 @@ impl<'a> WorkerProcess<'a> {
         command: &WorkerCommand,
         interrupt: &'a Interrupt,
     ) -> Result<Self, HarnessError> {
+        let refused = || HarnessError::io("start worker", &command.program);
         let mut process = Command::new(&command.program);
         process
             .args(&command.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A group of its own: Ctrl-C in the terminal reaches the parent only, which then ends
-        // the worker in order.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut process, 0);
-        let mut child = process
-            .spawn()
-            .map_err(HarnessError::io("start worker", &command.program))?;
+        let mut group = Group::start(&mut process).map_err(refused())?;
+        let child = &mut group.child;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -82,20 +131,13 @@ impl<'a> WorkerProcess<'a> {
                 "",
             ));
         };
-        let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let stderr = Some(thread::spawn(move || last_part(stderr)));
+        never_block(&stdin).map_err(refused())?;
         let mut worker = Self {
-            child,
+            lines: streams::lines(stdout).map_err(refused())?,
+            stderr: Stderr::read(stderr).map_err(refused())?,
+            group,
             stdin: Some(stdin),
-            lines,
-            stderr,
+            patience: command.patience,
             interrupt,
         };
         worker.greet()?;
@@ -103,7 +145,7 @@ impl<'a> WorkerProcess<'a> {
     }
 
     fn greet(&mut self) -> Result<(), HarnessError> {
-        match self.hear(PATIENCE)? {
+        match self.answer(self.patience.manners)? {
             FromWorker::Hello {
                 protocol, version, ..
             } if protocol == PROTOCOL_NAME && version == PROTOCOL_VERSION => Ok(()),
@@ -119,30 +161,51 @@ impl<'a> WorkerProcess<'a> {
         }
     }
 
-    /// Has the worker prepare a job within a time; returns the settings that its engine reports.
-    pub(crate) fn prepare(&mut self, job: Job, within: Duration) -> Result<Settings, HarnessError> {
+    /// Has the worker prepare a job; returns the settings that its engine reports.
+    pub(crate) fn prepare(&mut self, job: Job) -> Result<Settings, HarnessError> {
         self.say(&ToWorker::Prepare(job))?;
-        match self.hear(within)? {
+        match self.answer(self.patience.preparing)? {
             FromWorker::Ready { effective } => Ok(effective),
             other => Err(self.unexpected(&other)),
         }
     }
 
-    /// Has the worker do the task, ends it, and returns its answer. A worker that says nothing
-    /// for `silence` is ended.
+    /// Has the worker do the task, ends it, and returns its answer. One that says nothing new for
+    /// `silence` is ended, and so is one that is not done within `most`, whatever it says.
     pub(crate) fn go(
         mut self,
         silence: Duration,
+        most: Duration,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<FromWorker, HarnessError> {
         self.say(&ToWorker::Go)?;
+        let end = Instant::now() + most;
+        let mut until = Instant::now() + silence;
+        let mut last = None;
         loop {
-            match self.hear(silence)? {
-                FromWorker::Progress { done, total } => progress(done, total),
-                answer => {
+            let now = Instant::now();
+            if now >= end {
+                return Err(self.failed(&format!(
+                    "the worker was not done after {} and was ended",
+                    seconds(most)
+                )));
+            }
+            if now >= until {
+                return Err(self.silent(silence));
+            }
+            match self.hear(until.min(end) - now)? {
+                Some(FromWorker::Progress { done, total }) => {
+                    // To say the same again is no progress.
+                    if last.replace((done, total)) != Some((done, total)) {
+                        until = Instant::now() + silence;
+                    }
+                    progress(done, total);
+                }
+                Some(answer) => {
                     self.end()?;
                     return Ok(answer);
                 }
+                None => {}
             }
         }
     }
@@ -150,198 +213,183 @@ impl<'a> WorkerProcess<'a> {
     fn say(&mut self, message: &ToWorker) -> Result<(), HarnessError> {
         let mut line = encode(message);
         line.push('\n');
-        let sent = match self.stdin.as_mut() {
-            Some(stdin) => stdin
-                .write_all(line.as_bytes())
-                .and_then(|()| stdin.flush()),
-            None => Ok(()),
-        };
-        // A worker that died has closed its end; what it said last is the better message.
-        match sent {
+        match self.send(line.as_bytes()) {
             Ok(()) => Ok(()),
-            Err(error) => match self.hear(Duration::from_secs(1)) {
+            Err(_) if self.interrupt.raised() => Err(HarnessError::Interrupted),
+            // A worker that died has closed its end; what it said last is the better message.
+            Err(error) => match self.hear(LAST_MOMENTS) {
                 Err(error) => Err(error),
                 Ok(_) => Err(self.failed(&format!("the worker takes no messages: {error}"))),
             },
         }
     }
 
-    /// The next message. A worker that reports a failure, dies, says nothing for `silence`, or
-    /// says what is no message, is an error; so is Ctrl-C.
-    fn hear(&mut self, silence: Duration) -> Result<FromWorker, HarnessError> {
-        let deadline = Instant::now() + silence;
+    /// Writes to the worker's stdin, which takes no more than a pipe does until the worker reads.
+    fn send(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
+        let Some(stdin) = self.stdin.as_mut() else {
+            return Ok(());
+        };
+        let deadline = Instant::now() + self.patience.manners;
+        while !bytes.is_empty() {
+            match stdin.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if self.interrupt.raised() {
+                        return Err(ErrorKind::Interrupted.into());
+                    }
+                    if Instant::now() >= deadline {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                    thread::sleep(TICK);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message, which must come within a time.
+    fn answer(&mut self, within: Duration) -> Result<FromWorker, HarnessError> {
+        match self.hear(within)? {
+            Some(message) => Ok(message),
+            None => Err(self.silent(within)),
+        }
+    }
+
+    /// The next message, if one comes within a time. A worker that reports a failure, dies, or says
+    /// what is no message, is an error; so is Ctrl-C.
+    fn hear(&mut self, within: Duration) -> Result<Option<FromWorker>, HarnessError> {
+        let deadline = Instant::now() + within;
         loop {
             if self.interrupt.raised() {
                 return Err(HarnessError::Interrupted);
             }
-            match self.lines.recv_timeout(TICK) {
-                Ok(Ok(line)) => return self.understand(&line),
-                Ok(Err(error)) => {
-                    return Err(self.failed(&format!("cannot read from the worker: {error}")));
-                }
-                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
-                Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.failed(&format!(
-                        "the worker said nothing for {} s and was ended",
-                        silence.as_secs()
-                    )));
-                }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.min(TICK)) {
+                Ok(line) => return self.understand(line).map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
+                // Whoever it has started may hold its stdout open.
+                Err(RecvTimeoutError::Timeout) if self.has_ended() => {
+                    return match self.lines.try_recv() {
+                        Ok(line) => self.understand(line).map(Some),
+                        Err(_) => Err(self.died()),
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
 
-    fn understand(&mut self, line: &str) -> Result<FromWorker, HarnessError> {
-        match decode(line) {
+    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromWorker, HarnessError> {
+        let line = line
+            .map_err(|error| self.failed(&format!("cannot take what the worker says: {error}")))?;
+        match decode(&line) {
             Ok(FromWorker::Failed { message }) => Err(self.failed(&message)),
             Ok(message) => Ok(message),
             Err(error) => Err(self.failed(&error.to_string())),
         }
     }
 
-    /// Tells the worker to end and waits until it has.
-    fn end(&mut self) -> Result<(), HarnessError> {
-        let _ = self.say(&ToWorker::Bye);
-        drop(self.stdin.take());
-        let deadline = Instant::now() + PATIENCE;
+    /// Whether the worker itself has ended, whatever became of those that it started.
+    fn has_ended(&self) -> bool {
+        self.group.has_ended().unwrap_or(true)
+    }
+
+    /// Waits for the worker to end; whether it has within a time.
+    fn ends_within(&self, most: Duration) -> bool {
+        let deadline = Instant::now() + most;
+        let mut interrupted = None;
         loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => {
-                    return Err(self.failed(&format!("the worker ended badly: {}", cause(status))));
-                }
-                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(1)),
-                Ok(None) => return Err(self.failed("the worker did not end when told to")),
-                Err(error) => {
-                    return Err(self.failed(&format!("cannot wait for the worker: {error}")));
-                }
+            if self.has_ended() {
+                return true;
             }
+            let now = Instant::now();
+            if self.interrupt.raised() {
+                interrupted.get_or_insert(now + LAST_MOMENTS);
+            }
+            if now >= deadline || interrupted.is_some_and(|until| now >= until) {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
+    /// Tells the worker to end and waits until it has.
+    fn end(&mut self) -> Result<(), HarnessError> {
+        // One that has ended before takes no messages, and need not.
+        let _ = self.send(format!("{}\n", encode(&ToWorker::Bye)).as_bytes());
+        drop(self.stdin.take());
+        if !self.ends_within(self.patience.manners) {
+            if self.interrupt.raised() {
+                return Err(HarnessError::Interrupted);
+            }
+            return Err(self.failed("the worker did not end when told to, and was ended"));
+        }
+        match self.group.end() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.failed(&format!("the worker ended badly: {}", cause(status)))),
+            Err(error) => Err(self.failed(&format!("cannot wait for the worker: {error}"))),
+        }
+    }
+
+    /// What became of a worker that says nothing any more.
     fn died(&mut self) -> HarnessError {
-        let cause = match self.child.wait() {
-            Ok(status) => cause(status),
-            Err(error) => error.to_string(),
-        };
-        self.failed(&format!("the worker died: {cause}"))
+        if !self.ends_within(LAST_MOMENTS) {
+            return self.failed("the worker closed its stdout and lived on, and was ended");
+        }
+        match self.group.end() {
+            Ok(status) => self.failed(&format!("the worker died: {}", cause(status))),
+            Err(error) => self.failed(&format!("cannot wait for the worker: {error}")),
+        }
+    }
+
+    fn silent(&mut self, time: Duration) -> HarnessError {
+        self.failed(&format!(
+            "the worker said nothing new for {} and was ended",
+            seconds(time)
+        ))
     }
 
     fn unexpected(&mut self, message: &FromWorker) -> HarnessError {
-        let text: String = encode(message).chars().take(120).collect();
-        self.failed(&format!("the worker answered out of turn: {text}"))
+        self.failed(&format!(
+            "the worker answered out of turn: {}",
+            beginning(&encode(message), 120)
+        ))
     }
 
     /// Ends the worker and makes the error, with the end of its stderr.
     fn failed(&mut self, message: &str) -> HarnessError {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let stderr = self
-            .stderr
-            .take()
-            .and_then(|thread| thread.join().ok())
-            .unwrap_or_default();
-        HarnessError::worker(message, stderr.trim())
+        let _ = self.group.end();
+        HarnessError::worker(&one_line(message), &self.stderr.last_part())
     }
 }
 
-impl Drop for WorkerProcess<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// A worker that takes no messages shall not stop this program.
+fn never_block(stdin: &ChildStdin) -> std::io::Result<()> {
+    Ok(fcntl_setfl(stdin, fcntl_getfl(stdin)? | OFlags::NONBLOCK)?)
+}
+
+/// `300 s`; of less than a second `0.2 s`.
+fn seconds(time: Duration) -> String {
+    format!("{} s", (time.as_secs_f64() * 10.0).round() / 10.0)
+}
+
+fn beginning(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
+/// What a worker says of a failure, as one line of bounded length that does nothing to a terminal.
+fn one_line(message: &str) -> String {
+    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    let line: String = message.trim().chars().map(shown).collect();
+    match line.char_indices().nth(LONGEST_FAILURE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(&line)),
+        None => line,
     }
 }
 
-/// Why a process ended, in words.
-fn cause(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        let hint = if signal == 9 {
-            " (killed; if nobody did it, the system ran out of memory: see the kernel log)"
-        } else {
-            ""
-        };
-        return format!("signal {signal}{hint}");
-    }
-    status.to_string()
-}
-
-/// Reads a stream to its end and keeps its last part.
-fn last_part(mut stream: impl Read) -> String {
-    let mut kept = Vec::new();
-    let mut piece = [0; 1024];
-    while let Ok(n) = stream.read(&mut piece) {
-        if n == 0 {
-            break;
-        }
-        kept.extend_from_slice(&piece[..n]);
-        if kept.len() > 2 * STDERR_KEPT {
-            kept.drain(..kept.len() - STDERR_KEPT);
-        }
-    }
-    let start = kept.len().saturating_sub(STDERR_KEPT);
-    String::from_utf8_lossy(&kept[start..]).into_owned()
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    /// A worker played by a shell script.
-    fn scripted(script: &str) -> WorkerCommand {
-        WorkerCommand {
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".to_owned(), script.to_owned()],
-        }
-    }
-
-    fn error_of(script: &str) -> String {
-        let interrupt = Interrupt::never();
-        let error = WorkerProcess::start(&scripted(script), &interrupt).err();
-        let (message, stderr) = error.map(HarnessError::split).unwrap_or_default();
-        format!("{message}\n{stderr}")
-    }
-
-    #[test]
-    fn a_worker_that_dies_is_reported_with_its_stderr() {
-        let message = error_of("echo 'no such engine' >&2; exit 3");
-        assert!(
-            message.contains("died") && message.contains("no such engine"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn a_worker_that_is_killed_is_reported_with_its_signal() {
-        let message = error_of("kill -9 $$");
-        assert!(message.contains("signal 9"), "{message}");
-    }
-
-    #[test]
-    fn a_worker_that_prints_garbage_is_reported_with_the_line() {
-        let message = error_of("echo hello world; sleep 5");
-        assert!(message.contains("hello world"), "{message}");
-    }
-
-    #[test]
-    fn a_worker_of_another_version_is_refused() {
-        let hello = r#"{"hello":{"protocol":"stowplan-worker","version":99,"tool":"9.9"}}"#;
-        let message = error_of(&format!("echo '{hello}'; sleep 5"));
-        assert!(message.contains("version 99"), "{message}");
-    }
-
-    #[test]
-    fn an_interrupt_ends_the_wait() {
-        let interrupt = Interrupt::never();
-        interrupt.raise();
-        let result = WorkerProcess::start(&scripted("sleep 60"), &interrupt);
-        assert!(matches!(result, Err(HarnessError::Interrupted)));
-    }
-
-    #[test]
-    fn only_the_end_of_a_long_stderr_is_kept() {
-        let text = "x".repeat(100_000) + "the end";
-        let kept = last_part(text.as_bytes());
-        assert!(kept.len() <= STDERR_KEPT && kept.ends_with("the end"));
-    }
-}
+#[cfg(test)]
+mod tests;

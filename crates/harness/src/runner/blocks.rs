@@ -1,5 +1,6 @@
 //! One worker process per task: jobs composed, answers taken.
 
+use crate::counting::{Counter, LOOKED_ON, calls_in};
 use crate::interrupt::Interrupt;
 use crate::worker_process::{WorkerCommand, WorkerProcess};
 use crate::{HarnessError, sequence};
@@ -18,12 +19,6 @@ const OPERATIONS: (u64, u64) = (1_000, 10_000);
 const SYNCED_OPERATIONS: u64 = 200;
 /// Operations of the lead-in (R4), where they do not last much longer than a block.
 const LEAD_IN: u64 = 500;
-/// How long a worker may take until it is ready: it may load a store in memory.
-const PREPARING: Duration = Duration::from_secs(600);
-/// How long a worker may take to bring what it wrote to the disk.
-const SYNCING: Duration = Duration::from_secs(300);
-/// How long one operation may take, on average, before its worker is thought to hang.
-const SLOWEST_OPERATION: Duration = Duration::from_millis(200);
 /// Operations of a latency block of overwrites: enough for p99.9, and no more of the disk's time.
 const LATENCY_WRITES: u64 = 2_000;
 
@@ -124,6 +119,14 @@ impl BlockSize {
         };
         Self {
             operations: self.operations.min(most),
+            ..self
+        }
+    }
+
+    /// The same with no more operations than this.
+    pub(crate) fn at_most(self, operations: u64) -> Self {
+        Self {
+            operations: self.operations.min(operations),
             ..self
         }
     }
@@ -233,7 +236,7 @@ impl<'a> Blocks<'a> {
         block: BlockKind,
         spot: &Spot<'_>,
     ) -> Result<(Measurement, Settings), HarnessError> {
-        let task = Task::Measure(BlockTask {
+        let task = BlockTask {
             block,
             sequence: spot.sequence.to_owned(),
             first: spot.first,
@@ -243,39 +246,75 @@ impl<'a> Blocks<'a> {
             payloads: spot.payloads,
             round: spot.round,
             position: spot.position,
-        });
-        match self.task(job(cell, place, task), &mut |_, _| ())? {
-            (FromWorker::Measured(measurement), effective) => Ok((measurement, effective)),
+        };
+        match self.task(
+            job(cell, place, Task::Measure(task.clone())),
+            0,
+            &mut |_, _| (),
+        )? {
+            (FromWorker::Measured(measurement), effective) => {
+                check_answer(&measurement, cell, &task)?;
+                Ok((measurement, effective))
+            }
             (other, _) => Err(out_of_turn(&other)),
         }
     }
 
-    /// Checks every value of a cell's store.
+    /// Counts what one block does; its times mean nothing.
+    pub(crate) fn count(
+        &self,
+        cell: &Cell,
+        place: &Place,
+        size: BlockSize,
+        counter: &Counter,
+        spot: &Spot<'_>,
+    ) -> Result<Measurement, HarnessError> {
+        let Counter::Strace(strace) = counter else {
+            let (counted, _) = self.measure(cell, place, size, BlockKind::Counting, spot)?;
+            return Ok(counted);
+        };
+        let written = self.work.join("strace.txt");
+        let looked_on = Self {
+            command: &under_strace(strace, &written, self.command),
+            ..*self
+        };
+        let (counted, _) = looked_on.measure(cell, place, size, BlockKind::Counting, spot)?;
+        let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
+        std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
+        Ok(Measurement {
+            system_calls: calls_in(&String::from_utf8_lossy(&text)),
+            ..counted
+        })
+    }
+
+    /// Checks every value of a cell's store, which holds so many.
     pub(crate) fn verify(
         &self,
         cell: &Cell,
         place: &Place,
+        values: u64,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Verification, HarnessError> {
-        match self.task(job(cell, place, Task::Verify), progress)? {
+        match self.task(job(cell, place, Task::Verify), values, progress)? {
             (FromWorker::Verified(verification), _) => Ok(verification),
             (other, _) => Err(out_of_turn(&other)),
         }
     }
 
-    /// Builds a store; returns values and their bytes.
+    /// Builds a store of so many values; returns values and their bytes.
     pub(crate) fn build(
         &self,
         cell: &Cell,
         store: StoreSpec,
         place: &Place,
+        values: u64,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(u64, u64), HarnessError> {
         let job = Job {
             store,
             ..job(cell, place, Task::Build)
         };
-        match self.task(job, progress)? {
+        match self.task(job, values, progress)? {
             (FromWorker::Built { values, bytes }, _) => Ok((values, bytes)),
             (other, _) => Err(out_of_turn(&other)),
         }
@@ -342,7 +381,7 @@ impl<'a> Blocks<'a> {
                 position: 0,
             }),
         };
-        match self.task(job, &mut |_, _| ())? {
+        match self.task(job, 0, &mut |_, _| ())? {
             (FromWorker::Measured(m), _) => {
                 let time = m.corrected_ns().unwrap_or(m.wall_ns);
                 Ok(time as f64 / m.operations.max(1) as f64)
@@ -351,27 +390,49 @@ impl<'a> Blocks<'a> {
         }
     }
 
+    /// Has a worker do a job whose store holds so many values.
     fn task(
         &self,
         job: Job,
+        values: u64,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(FromWorker, Settings), HarnessError> {
         let mut worker = WorkerProcess::start(self.command, self.interrupt)?;
-        let silence = silence_of(&job.task);
-        let effective = worker.prepare(job, PREPARING)?;
-        Ok((worker.go(silence, progress)?, effective))
+        let (silence, most) = self.patience_for(&job, values);
+        let effective = worker.prepare(job)?;
+        Ok((worker.go(silence, most, progress)?, effective))
+    }
+
+    /// How long a task may take without a word, and in all. Building and checking report progress;
+    /// a block is silent as a whole.
+    fn patience_for(&self, job: &Job, values: u64) -> (Duration, Duration) {
+        let patience = &self.command.patience;
+        match &job.task {
+            Task::Build | Task::Verify => {
+                // To grow old, a store deletes a value and inserts it again.
+                let times = 1 + 2 * u64::from(job.workload.age);
+                let most = patience.in_all(values.saturating_mul(times));
+                (patience.silence, most)
+            }
+            Task::Measure(task) => {
+                let most = patience.in_all(task.lead_in.saturating_add(task.operations));
+                (most, most)
+            }
+        }
     }
 }
 
-/// How long a task may take without a word. Building and checking report progress but for their
-/// last step, which brings everything to the disk; a block is silent as a whole.
-fn silence_of(task: &Task) -> Duration {
-    match task {
-        Task::Build | Task::Verify => SYNCING,
-        Task::Measure(task) => {
-            let operations = task.lead_in.saturating_add(task.operations);
-            SYNCING + SLOWEST_OPERATION * u32::try_from(operations).unwrap_or(u32::MAX)
-        }
+/// The same worker with `strace` around it, which writes what it sees to a file.
+fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
+    let path = |path: &Path| path.display().to_string();
+    let mut arguments = ["-f", "-qq", "-s", "0", "-E"].map(str::to_owned).to_vec();
+    arguments.extend([format!("{LOOKED_ON}=1"), "-o".to_owned(), path(written)]);
+    arguments.extend(["--".to_owned(), path(&command.program)]);
+    arguments.extend(command.arguments.iter().cloned());
+    WorkerCommand {
+        program: strace.to_owned(),
+        arguments,
+        ..command.clone()
     }
 }
 
@@ -385,6 +446,43 @@ fn job(cell: &Cell, place: &Place, task: Task) -> Job {
         versions: place.versions.clone(),
         task,
     }
+}
+
+/// Refuses a measurement of something else than what was asked for: recorded, it would be taken
+/// for a block of another cell or round.
+fn check_answer(measured: &Measurement, cell: &Cell, task: &BlockTask) -> Result<(), HarnessError> {
+    let refused = |what: &str, is: &dyn std::fmt::Display, asked: &dyn std::fmt::Display| {
+        let message = format!("the worker measured {what} {is} where {asked} was asked for");
+        Err(HarnessError::worker(&message, ""))
+    };
+    let numbers = [
+        ("round", u64::from(measured.round), u64::from(task.round)),
+        (
+            "position",
+            u64::from(measured.position),
+            u64::from(task.position),
+        ),
+        ("operations", measured.operations, task.operations),
+        (
+            "lead-in operations",
+            measured.lead_in_operations,
+            task.lead_in,
+        ),
+    ];
+    if measured.cell != cell.id {
+        return refused("the cell", &measured.cell, &cell.id);
+    }
+    if measured.block != task.block {
+        let name = |block: BlockKind| encode(&block);
+        return refused("a block", &name(measured.block), &name(task.block));
+    }
+    if let Some((what, is, asked)) = numbers.into_iter().find(|(_, is, asked)| is != asked) {
+        return refused(what, &is, &asked);
+    }
+    if measured.wall_ns == 0 {
+        return refused("a time of", &"0 ns", &"some time");
+    }
+    Ok(())
 }
 
 fn out_of_turn(message: &FromWorker) -> HarnessError {
@@ -640,11 +738,54 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_worker_that_cannot_be_started_is_an_error_that_names_it() {
-        let command = WorkerCommand {
-            program: "/nowhere/worker".into(),
-            arguments: Vec::new(),
+    fn a_measurement_of_something_else_is_refused() {
+        let cell = cell("files");
+        let task = BlockTask {
+            block: BlockKind::Ratio,
+            sequence: PathBuf::new(),
+            first: 3,
+            lead_in: 2,
+            operations: 5,
+            version: 0,
+            payloads: PayloadSource::Prepared,
+            round: 7,
+            position: 1,
         };
+        let right = Measurement {
+            cell: cell.id.clone(),
+            block: BlockKind::Ratio,
+            round: 7,
+            position: 1,
+            operations: 5,
+            lead_in_operations: 2,
+            wall_ns: 1,
+            ..Measurement::default()
+        };
+        check_answer(&right, &cell, &task).unwrap();
+        type Change = fn(&mut Measurement);
+        let wrong: [(&str, Change); 7] = [
+            ("the cell c/y where c/x was", |m| {
+                m.cell.0 = "c/y".to_owned();
+            }),
+            ("a block \"pilot\" where", |m| m.block = BlockKind::Pilot),
+            ("round 8 where 7", |m| m.round = 8),
+            ("position 0", |m| m.position = 0),
+            ("operations 4 where 5", |m| m.operations = 4),
+            ("lead-in operations 0", |m| m.lead_in_operations = 0),
+            ("a time of 0 ns", |m| m.wall_ns = 0),
+        ];
+        for (told, change) in wrong {
+            let mut measured = right.clone();
+            change(&mut measured);
+            let error = check_answer(&measured, &cell, &task).unwrap_err();
+            assert!(error.is_of_a_store());
+            assert!(error.to_string().contains(told), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_started_is_an_error_that_names_it() {
+        let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
         let work = tempfile::tempdir().unwrap();
         let blocks = Blocks::new(&command, &interrupt, work.path());

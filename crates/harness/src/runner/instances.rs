@@ -97,7 +97,9 @@ impl Instances {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
-        let (values, bytes) = match blocks.build(cell, built_as(cell)?, &place, progress) {
+        let dataset = self.datasets.get(&cell.dataset);
+        let count = dataset.map_or(0, Dataset::count);
+        let (values, bytes) = match blocks.build(cell, built_as(cell)?, &place, count, progress) {
             Ok(built) => built,
             Err(error) => {
                 // Others share the place; what is half built there would be their fault, too.
@@ -220,11 +222,13 @@ fn materialise(
     let total = spec.count.saturating_mul(spec.size.mean());
     let bytes_done = AtomicU64::new(0);
     thread::scope(|scope| {
-        let work = scope.spawn(|| {
-            dataset::materialise(spec, directory, threads, &|done| {
-                bytes_done.store(done, Ordering::Relaxed);
+        let work = thread::Builder::new()
+            .spawn_scoped(scope, || {
+                dataset::materialise(spec, directory, threads, &|done| {
+                    bytes_done.store(done, Ordering::Relaxed);
+                })
             })
-        });
+            .map_err(HarnessError::io("start a thread that writes", directory))?;
         while !work.is_finished() {
             progress(bytes_done.load(Ordering::Relaxed).min(total), total);
             thread::sleep(Duration::from_millis(20));
@@ -272,10 +276,7 @@ mod tests {
 
     /// Builds where no worker can be started.
     fn build(instances: &mut Instances, cell: &Cell) -> Result<Option<Built>, HarnessError> {
-        let command = WorkerCommand {
-            program: "/nowhere/worker".into(),
-            arguments: Vec::new(),
-        };
+        let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
         let work = instances.work.clone();
         let blocks = Blocks::new(&command, &interrupt, &work);
