@@ -3,7 +3,9 @@
 use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Capabilities, Footprint, Setting, Settings};
+use stowplan_model::{
+    Capabilities, Footprint, Setting, Settings, StoreSpec, Workload, WorkloadSpec,
+};
 
 /// A kind of store: what the registry lists.
 pub trait StoreKind: Sync {
@@ -26,6 +28,21 @@ pub trait StoreKind: Sync {
         false
     }
 
+    /// Whether an operation hands out or keeps the values. Only a store that measures a part of
+    /// what others do does not: nobody can check what it read or wrote, and it can only be a part
+    /// of a ladder.
+    fn keeps_values(&self) -> bool {
+        true
+    }
+
+    /// The cells that take an operation of this workload on a store of these settings apart, from
+    /// the bottom up: each does one step more than the one below it, and the last one is that
+    /// store under that workload. Empty where nobody has described the steps.
+    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
+        let _ = (settings, workload);
+        Vec::new()
+    }
+
     /// What it can do with these settings.
     ///
     /// # Errors
@@ -44,6 +61,22 @@ pub trait StoreKind: Sync {
     /// # Errors
     /// There is no such store in `directory`, or the engine or the file system refuses.
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>>;
+}
+
+/// A cell of an ablation ladder ([`StoreKind::ladder`]).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// The store, with the settings that are not at their defaults.
+    pub store: StoreSpec,
+    /// In what its workload differs from that of the whole.
+    pub workload: WorkloadSpec,
+    /// What it does that the rung below does not, in a few words; of the lowest, what all of it
+    /// rests on.
+    pub step: &'static str,
+    /// What the step should be made of, if it were known from primitives alone: `call` of the store
+    /// `primitive`, and how often an operation needs it more than on the rung below (less than 0:
+    /// what it saves).
+    pub isolated: &'static [(&'static str, f64)],
 }
 
 /// An opened store. Threads share it; each has a connection of its own.
