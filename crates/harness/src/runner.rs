@@ -381,9 +381,15 @@ impl<'a> Runner<'a> {
         }
         let label = format!("checking every value of {}", cell.label);
         let observer = &mut *self.observer;
+        let place = self.instances.place(cell);
+        let values = self
+            .plan
+            .datasets
+            .get(&cell.dataset)
+            .map_or(0, |spec| spec.count);
         let found = self
             .blocks
-            .verify(cell, &self.instances.place(cell), &mut |done, total| {
+            .verify(cell, &place, values, &mut |done, total| {
                 observer.event(Event::Preparing {
                     what: &label,
                     done,
