@@ -8,6 +8,7 @@ pub mod accounting;
 mod block;
 pub mod clock;
 pub mod crossover;
+mod counting;
 pub mod dataset;
 pub mod disk;
 pub mod environment;

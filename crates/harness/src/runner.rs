@@ -4,6 +4,7 @@
 //! It times nothing itself; every block runs in a worker process of its own.
 
 mod blocks;
+mod counts;
 mod event;
 mod instances;
 mod log;
@@ -449,6 +450,7 @@ impl<'a> Runner<'a> {
             };
             self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
+        self.count_calls(comparison, &sizes)?;
         self.finish(comparison)?;
         self.discard_after_cold_reads(comparison)?;
         Ok(ended)

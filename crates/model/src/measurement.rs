@@ -203,9 +203,9 @@ pub struct SystemCalls {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CallCounter {
-    /// Tracepoints, through `perf_event_open`.
+    /// The kernel's tracepoint, through `perf_event_open`.
     #[default]
-    Perf,
+    Tracepoint,
     /// The program `strace`.
     Strace,
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-use stowplan_model::Device;
+use stowplan_model::{Device, DeviceCounters};
 
 /// In `/sys/block/*/stat`, whatever the device's own sectors are.
 const SECTOR_BYTES: u64 = 512;
@@ -96,6 +96,32 @@ pub fn foreign_write_rate(device: &Device, wait: Duration) -> Option<u64> {
         reason = "a rate for people"
     )]
     Some((written as f64 / start.elapsed().as_secs_f64()) as u64)
+}
+
+/// What the device below `place` has done since the system started, whoever asked for it; nothing
+/// for file systems in memory or on a network, and where the system does not tell.
+pub(crate) fn counters(place: &Path) -> Option<DeviceCounters> {
+    let root = Root::system();
+    let mount = super::mounts::mount_below(&root, place)?;
+    let path = directory_below(&root, &mount)?;
+    let name = path.file_name()?.to_string_lossy().into_owned();
+    parse_counters(name, &std::fs::read_to_string(path.join("stat")).ok()?)
+}
+
+/// The fields of a device's `stat` (the kernel's Documentation/block/stat.rst).
+fn parse_counters(device: String, stat: &str) -> Option<DeviceCounters> {
+    let fields: Vec<u64> = stat
+        .split_whitespace()
+        .map_while(|n| n.parse().ok())
+        .collect();
+    Some(DeviceCounters {
+        device,
+        reads: *fields.first()?,
+        read_bytes: fields.get(2)? * SECTOR_BYTES,
+        writes: *fields.get(4)?,
+        written_bytes: fields.get(6)? * SECTOR_BYTES,
+        flushes: fields.get(15).copied(),
+    })
 }
 
 /// The seventh field of a device's `stat`.

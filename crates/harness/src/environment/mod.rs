@@ -11,6 +11,7 @@ mod mounts;
 mod root;
 mod warnings;
 
+pub(crate) use device::counters as device_counters;
 pub use device::foreign_write_rate;
 pub use warnings::{Plans, warnings};
 

@@ -1,11 +1,11 @@
 //! Linux.
 
-use super::{CpuClock, PerfEvent, Rusage};
+use super::{CpuClock, PerfEvent, Rusage, perf};
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
 use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use stowplan_model::IoCounters;
@@ -271,66 +271,45 @@ pub(crate) fn has_io_uring() -> Option<bool> {
     Some(answer < 0 && matches!(error, Some(libc::EFAULT | libc::EINVAL)))
 }
 
-/// The first version of `struct perf_event_attr` of linux/perf_event.h, which every kernel knows.
-#[repr(C)]
-#[derive(Debug, Default)]
-struct PerfEventAttributes {
-    kind: u32,
-    size: u32,
-    event: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint_kind: u32,
-    breakpoint_address: u64,
-}
-
 /// Opens a counter of this thread's own code, and closes it: whether that is allowed, or the
 /// system's number of the error.
 pub(crate) fn try_perf_event(event: PerfEvent) -> Option<Result<(), i32>> {
     /// Disabled; without the kernel and the hypervisor, which take a privilege.
     const FLAGS: u64 = 0b110_0001;
-    const CLOSE_ON_EXEC: libc::c_ulong = 8;
     let (kind, event) = match event {
         // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK.
         PerfEvent::Software => (1, 1),
         // PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS.
         PerfEvent::Instructions => (0, 1),
     };
-    let attributes = PerfEventAttributes {
+    let attributes = perf::Attributes {
         kind,
-        size: size_of::<PerfEventAttributes>().try_into().ok()?,
         event,
-        // They are bit fields, which begin at the other end there.
-        flags: if cfg!(target_endian = "little") {
-            FLAGS
-        } else {
-            FLAGS.reverse_bits()
-        },
-        ..PerfEventAttributes::default()
+        flags: FLAGS,
+        ..perf::Attributes::default()
     };
-    #[expect(unsafe_code, reason = "neither libc nor rustix wraps perf_event_open")]
-    // SAFETY: the pointer refers to a living structure whose size it states; the call reads it.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            0,
-            -1,
-            -1,
-            CLOSE_ON_EXEC,
-        )
-    };
-    if descriptor < 0 {
-        return Some(Err(std::io::Error::last_os_error().raw_os_error()?));
+    Some(match perf::open(&attributes) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.raw_os_error()?),
+    })
+}
+
+/// Mounts a file system of the kernel's own in a mount namespace of the calling thread alone, which
+/// ends with it.
+pub(crate) fn mount_for_this_thread(kind: &str, place: &Path) -> std::io::Result<()> {
+    use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+    #[expect(
+        unsafe_code,
+        reason = "rustix asks for care with file descriptors' tables only"
+    )]
+    // SAFETY: only the mount namespace is left.
+    unsafe {
+        rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNS)?;
     }
-    let descriptor = i32::try_from(descriptor).ok()?;
-    #[expect(unsafe_code, reason = "closing a descriptor is")]
-    // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
-    drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    Some(Ok(()))
+    // Nothing goes back to the others.
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private)?;
+    Ok(mount(kind, place, kind, MountFlags::empty(), None)?)
 }
 
 /// Size of a page of memory, in bytes.
@@ -351,9 +330,10 @@ pub(crate) const DROP_CACHES: Option<&str> = Some("/proc/sys/vm/drop_caches");
 /// The file that this process runs, for starting it again. Not by its name: that may by now belong
 /// to another version, or to nothing.
 pub(crate) fn own_program() -> std::io::Result<PathBuf> {
-    const SELF: &str = "/proc/self/exe";
-    std::fs::read_link(SELF)?;
-    Ok(PathBuf::from(SELF))
+    // Not `self`, which is another process where one more is started in between.
+    let link = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    std::fs::read_link(&link)?;
+    Ok(link)
 }
 
 /// What lists of processes call this one.

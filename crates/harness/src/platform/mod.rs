@@ -5,11 +5,21 @@
 mod linux;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
+#[cfg(target_os = "linux")]
+mod perf;
+#[cfg(target_os = "linux")]
+mod tracing;
+#[cfg(target_os = "linux")]
+pub(crate) use tracing::{CallTrace, MOST_CALLS, call_name, mark_for_strace};
 
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::*;
+
+/// No process has this number: how a worker marks its window for `strace` (the letters STOW; the
+/// next number ends the window).
+pub(crate) const STRACE_MARK: i32 = 0x5354_4f57;
 
 /// Clocks of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
 use super::{CpuClock, PerfEvent, Rusage};
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -19,6 +20,32 @@ pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
 pub(crate) fn rusage() -> Rusage {
     Rusage::default()
 }
+
+pub(crate) const MOST_CALLS: u64 = 0;
+
+#[derive(Debug)]
+pub(crate) struct CallTrace;
+
+#[expect(clippy::unused_self, reason = "as on Linux")]
+impl CallTrace {
+    pub(crate) fn open() -> std::io::Result<Self> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn begin(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn end(&self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
+        Ok(None)
+    }
+}
+
+pub(crate) fn call_name(number: u64) -> String {
+    format!("call {number}")
+}
+
+pub(crate) fn mark_for_strace(_: bool) {}
 
 pub(crate) const DROP_CACHES: Option<&str> = None;
 

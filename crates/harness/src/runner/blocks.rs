@@ -1,5 +1,6 @@
 //! One worker process per task: jobs composed, answers taken.
 
+use crate::counting::{Counter, LOOKED_ON, calls_in};
 use crate::interrupt::Interrupt;
 use crate::worker_process::{WorkerCommand, WorkerProcess};
 use crate::{HarnessError, sequence};
@@ -118,6 +119,14 @@ impl BlockSize {
         };
         Self {
             operations: self.operations.min(most),
+            ..self
+        }
+    }
+
+    /// The same with no more operations than this.
+    pub(crate) fn at_most(self, operations: u64) -> Self {
+        Self {
+            operations: self.operations.min(operations),
             ..self
         }
     }
@@ -249,6 +258,31 @@ impl<'a> Blocks<'a> {
             }
             (other, _) => Err(out_of_turn(&other)),
         }
+    }
+
+    /// Counts what one block does; its times mean nothing.
+    pub(crate) fn count(
+        &self,
+        cell: &Cell,
+        place: &Place,
+        size: BlockSize,
+        counter: &Counter,
+        spot: &Spot<'_>,
+    ) -> Result<Measurement, HarnessError> {
+        let Counter::Strace(strace) = counter else {
+            let (counted, _) = self.measure(cell, place, size, BlockKind::Counting, spot)?;
+            return Ok(counted);
+        };
+        let written = self.work.join("strace.txt");
+        let command = under_strace(strace, &written, self.command);
+        let looked_on = Blocks::new(&command, self.interrupt, self.work);
+        let (counted, _) = looked_on.measure(cell, place, size, BlockKind::Counting, spot)?;
+        let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
+        std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
+        Ok(Measurement {
+            system_calls: calls_in(&String::from_utf8_lossy(&text)),
+            ..counted
+        })
     }
 
     /// Checks every value of a cell's store, which holds so many.
@@ -383,6 +417,20 @@ impl<'a> Blocks<'a> {
                 (most, most)
             }
         }
+    }
+}
+
+/// The same worker with `strace` around it, which writes what it sees to a file.
+fn under_strace(strace: &Path, written: &Path, command: &WorkerCommand) -> WorkerCommand {
+    let path = |path: &Path| path.display().to_string();
+    let mut arguments = ["-f", "-qq", "-s", "0", "-E"].map(str::to_owned).to_vec();
+    arguments.extend([format!("{LOOKED_ON}=1"), "-o".to_owned(), path(written)]);
+    arguments.extend(["--".to_owned(), path(&command.program)]);
+    arguments.extend(command.arguments.iter().cloned());
+    WorkerCommand {
+        program: strace.to_owned(),
+        arguments,
+        ..command.clone()
     }
 }
 

@@ -222,6 +222,8 @@ pub(super) struct Earlier {
     pub(super) weighed: BTreeSet<String>,
     /// Cells whose effective settings are known.
     pub(super) effective: BTreeSet<CellId>,
+    /// Cells whose system calls are counted.
+    counted: BTreeSet<CellId>,
     /// Cells whose store was checked after their last block.
     checked: BTreeSet<CellId>,
     pub(super) warnings: Vec<Warning>,
@@ -254,6 +256,10 @@ impl Earlier {
     fn measured_in(&mut self, mut measurement: Measurement) {
         let cell = measurement.cell.clone();
         self.checked.remove(&cell);
+        if measurement.block == BlockKind::Counting {
+            self.counted.insert(cell);
+            return;
+        }
         let rounds = self.rounds.entry(cell.clone()).or_default();
         rounds.insert(measurement.round);
         match measurement.block {
@@ -289,6 +295,11 @@ impl Earlier {
             rounds.split_off(&end);
         }
         problems
+    }
+
+    /// Whether what a cell does was counted.
+    pub(super) fn counted(&self, cell: &Cell) -> bool {
+        self.counted.contains(&cell.id)
     }
 
     /// The ratio blocks of a comparison.

@@ -10,6 +10,7 @@ use crate::HarnessError;
 use crate::accounting::{Accounting, Usage};
 use crate::block::{Block, Done, Latencies, Timing, Window, steps};
 use crate::clock::monotonic_ns;
+use crate::counting::Tally;
 use crate::platform::{self, CpuClock};
 use crate::sequence::{RawStep, Step};
 use std::thread;
@@ -180,6 +181,7 @@ impl Crew<'_> {
             session: connection.session()?,
             workload: self.workload,
             buffer: Buffer::with_capacity(self.capacity)?,
+            tally: Tally::none(),
         };
         let member = self.operate(operator, share, rounds, meeting)?;
         // Closing belongs to the drain, which begins there.

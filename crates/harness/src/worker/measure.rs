@@ -8,6 +8,7 @@ use super::timing::{Drain, Operator, Timed, nanoseconds, steps_in};
 use super::verify::Checker;
 use super::{Values, Wire, dataset_of};
 use crate::block::{Window, bytes_of, steps};
+use crate::counting::Tally;
 use crate::dataset::Dataset;
 use crate::sequence::Sequence;
 use crate::{HarnessError, page_cache, platform, versions};
@@ -101,6 +102,7 @@ impl Work<'_> {
             workload: &job.workload,
             buffer: Buffer::with_capacity(self.capacity()?)?,
         };
+            tally: Tally::of(self.task.block, &job.instance),
         if self.reads_warm() {
             operator.enter_mapped_pages(lead_in, &job.instance)?;
         }

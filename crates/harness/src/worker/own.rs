@@ -10,6 +10,7 @@ use super::timing::{Drain, Operator, Timed, nanoseconds};
 use super::verify::Checker;
 use super::{Values, Wire, dataset_of};
 use crate::block::{Window, bytes_of, steps, writing_transactions};
+use crate::counting::Tally;
 use crate::dataset::Dataset;
 use crate::sequence::Sequence;
 use crate::{HarnessError, disk, page_cache};
@@ -158,6 +159,7 @@ impl Work<'_> {
             session: connection.session()?,
             workload: &self.job.workload,
             buffer: self.buffer()?,
+            tally: Tally::of(self.task.block, &self.job.instance),
         };
         wire.ready(effective)?;
         let mut timed = operator.time(
@@ -281,6 +283,7 @@ impl Work<'_> {
             session: connection.session()?,
             workload: &self.job.workload,
             buffer: self.buffer()?,
+            tally: Tally::of(self.task.block, &self.job.instance),
         };
         let creates = self.job.workload.operation == Operation::CreateTable;
         if creates {

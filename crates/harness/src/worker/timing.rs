@@ -3,6 +3,7 @@
 use super::source::{Source, Versions};
 use crate::accounting::{Accounting, Usage};
 use crate::block::{self, Block, Done, Latencies, Payloads, Timing, Window};
+use crate::counting::Tally;
 use crate::{HarnessError, disk, platform};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +23,8 @@ pub(super) struct Operator<'a> {
     pub(super) session: Box<dyn Session + 'a>,
     pub(super) workload: &'a Workload,
     pub(super) buffer: Buffer,
+    /// Counts what is done within the window of a counting block.
+    pub(super) tally: Tally,
 }
 
 impl Operator<'_> {
@@ -79,7 +82,9 @@ impl Operator<'_> {
             step += steps_in(part);
             let last = index + 1 == parts.len();
             let begin = accounting.begin();
+            self.tally.begin()?;
             let ran = block.part(part, &mut payloads, &mut timing, last);
+            self.tally.end()?;
             let cost = accounting.end(&begin);
             match &mut usage {
                 Some(usage) => *usage += cost,
@@ -88,6 +93,7 @@ impl Operator<'_> {
             ran?;
         }
         let done = block.done();
+        let (system_calls, device) = std::mem::replace(&mut self.tally, Tally::none()).found();
         let syncs = stowplan_stores::sync_calls().since(&syncs);
         let counters = self.session.counters()?;
         let counted = difference(commits, commits_of(&counters));
@@ -98,6 +104,8 @@ impl Operator<'_> {
                 syncs,
                 started_unix_ms,
                 counters,
+                system_calls,
+                device,
                 ..measurement_of(&usage.unwrap_or_default(), &done, kind, &latencies)?
             },
         })

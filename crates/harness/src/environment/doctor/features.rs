@@ -2,7 +2,7 @@
 
 use super::super::machine;
 use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, disk};
-use crate::{page_cache, platform};
+use crate::{counting, page_cache, platform};
 use rustix::fs::Access;
 use stowplan_model::{WarningKind, format_bytes};
 
@@ -96,7 +96,7 @@ impl Facts {
             how: page_cache::how(),
             perf: platform::try_perf_event(platform::PerfEvent::Software),
             counters: platform::try_perf_event(platform::PerfEvent::Instructions),
-            strace: on_path("strace"),
+            strace: counting::on_path("strace").map(|file| file.display().to_string()),
             io_uring: platform::has_io_uring(),
             open_files: rustix::process::getrlimit(rustix::process::Resource::Nofile).current,
             ..Self::read(root)
@@ -120,15 +120,6 @@ impl Facts {
             ..Self::default()
         }
     }
-}
-
-/// Where a program is that a shell would find.
-fn on_path(program: &str) -> Option<String> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|file| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok())
-        .map(|file| file.display().to_string())
 }
 
 pub(super) fn checks(known: &Known<'_>, facts: &Facts, disk: &disk::Facts) -> Vec<Check> {
@@ -309,8 +300,9 @@ mod tests {
 
     #[test]
     fn programs_are_found_as_a_shell_finds_them() {
-        assert!(on_path("sh").is_some_and(|path| path.ends_with("/sh")));
-        assert_eq!(on_path("no-such-program-anywhere"), None);
+        let sh = counting::on_path("sh");
+        assert!(sh.is_some_and(|path| path.ends_with("sh")));
+        assert_eq!(counting::on_path("no-such-program-anywhere"), None);
     }
 
     #[test]
