@@ -11,6 +11,7 @@ mod compare;
 mod crossover;
 mod damage;
 mod doctor;
+mod documents;
 mod ending;
 mod fleet;
 mod help;

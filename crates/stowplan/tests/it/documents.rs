@@ -1,0 +1,382 @@
+//! What the documents say of the repository: links, commands, paths and names of tests in them, and the
+//! rooms of docs/architecture.md against manifests and sources.
+
+use crate::bench::Bench;
+use crate::help::verbs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The crates of docs/architecture.md, from the top down.
+const CRATES: [&str; 6] = [
+    "stowplan", "report", "harness", "analysis", "stores", "model",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    let text = std::fs::read_to_string(&path);
+    assert!(text.is_ok(), "{}: {text:?}", path.display());
+    text.unwrap()
+}
+
+/// The files below a directory of the repository whose names end in `ending`; not what builds and
+/// runs leave, and nothing behind links.
+fn files(directory: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(root().join(directory)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = directory.join(&name);
+        let kind = entry.file_type().unwrap();
+        let left = name == "target" || name.starts_with("stowplan-results") || name == "corpus";
+        if kind.is_dir() && !left && (!name.starts_with('.') || name == ".ci") {
+            files(&path, ending, found);
+        } else if kind.is_file() && name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+}
+
+/// The documents, by path, each as (number of the line, line, language of the fence it lies in).
+fn documents() -> BTreeMap<PathBuf, Vec<(usize, String, Option<String>)>> {
+    let mut paths = Vec::new();
+    files(Path::new(""), ".md", &mut paths);
+    assert!(paths.len() > 10, "{paths:?}");
+    let documents = paths.into_iter().map(|path| {
+        let mut fence: Option<String> = None;
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(read(&path).lines()) {
+            if let Some(language) = line.trim_start().strip_prefix("```") {
+                fence = fence.is_none().then(|| language.to_owned());
+            } else {
+                lines.push((number, line.to_owned(), fence.clone()));
+            }
+        }
+        assert_eq!(fence, None, "{}: a fence is not closed", path.display());
+        (path, lines)
+    });
+    documents.collect()
+}
+
+/// What stands between backticks outside fences, with where it stands.
+fn quoted() -> Vec<(String, String)> {
+    let mut quoted = Vec::new();
+    for (path, lines) in documents() {
+        for (number, line, fence) in lines {
+            if fence.is_none() {
+                let spans = line.split('`').skip(1).step_by(2);
+                quoted
+                    .extend(spans.map(|s| (s.to_owned(), format!("{}:{number}", path.display()))));
+            }
+        }
+    }
+    quoted
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+        _ => None,
+    });
+    kept.collect()
+}
+
+#[test]
+fn every_link_between_documents_leads_somewhere() {
+    let documents = documents();
+    let anchors = |path: &Path| -> BTreeSet<String> {
+        let lines = documents.get(path).into_iter().flatten();
+        let headings = lines.filter(|(_, line, fence)| line.starts_with('#') && fence.is_none());
+        headings
+            .map(|(_, line, _)| anchor(line.trim_start_matches('#')))
+            .collect()
+    };
+    let mut wrong = Vec::new();
+    let mut links = 0;
+    for (path, lines) in &documents {
+        for (number, line, fence) in lines {
+            for rest in line.split("](").skip(1).filter(|_| fence.is_none()) {
+                let target = rest.split([')', ' ']).next().unwrap();
+                if target.contains("://") || target.starts_with("mailto:") {
+                    continue;
+                }
+                links += 1;
+                let (file, fragment) = target.split_once('#').unwrap_or((target, ""));
+                let beside = path.parent().unwrap().join(file);
+                let there = if file.is_empty() {
+                    path.clone()
+                } else {
+                    plain(&beside)
+                };
+                let leads = root().join(&there).exists()
+                    && (fragment.is_empty() || anchors(&there).contains(fragment));
+                if !leads {
+                    wrong.push(format!("{}:{number}: {target}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(links > 30, "{links} links");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A path without `x/..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => assert!(plain.pop(), "{}", path.display()),
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[test]
+fn every_path_of_the_repository_that_a_document_names_exists() {
+    let mut paths = 0;
+    let mut wrong = Vec::new();
+    for (text, place) in quoted() {
+        let rooms = ["crates/", "docs/", "studies/", ".ci/", "fleet/"];
+        let exact = text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+        // What is named by capitals is to be replaced.
+        let replaced = text.chars().any(|c| c.is_ascii_uppercase());
+        if exact && !replaced && rooms.iter().any(|room| text.starts_with(room)) {
+            paths += 1;
+            // The example of docs/adding-a-store.md is made by its reader.
+            if !root().join(&text).exists() && text != "crates/stores/src/log.rs" {
+                wrong.push(format!("{place}: {text}"));
+            }
+        }
+    }
+    assert!(paths > 20, "{paths} paths");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_test_that_the_method_names_exists() {
+    let mut sources = Vec::new();
+    files(Path::new("crates"), ".rs", &mut sources);
+    let sources: Vec<String> = sources.iter().map(read).collect();
+    let mut named = 0;
+    for (text, place) in quoted() {
+        let words = text.split('_').count();
+        let is_name = text
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if is_name && words > 4 && place.starts_with("docs/") {
+            named += 1;
+            let function = format!("fn {text}(");
+            assert!(
+                sources.iter().any(|source| source.contains(&function)),
+                "{place}: {text}"
+            );
+        }
+    }
+    assert!(named > 10, "{named} tests are named");
+}
+
+/// The command lines in documents that begin with the program's name, or run it by cargo.
+fn commands() -> Vec<(Vec<String>, String)> {
+    let mut commands = Vec::new();
+    for (path, lines) in documents() {
+        let mut before = String::new();
+        for (number, line, fence) in lines {
+            if fence.as_deref() != Some("sh") {
+                continue;
+            }
+            let line = std::mem::take(&mut before) + &line;
+            if let Some(begun) = line.strip_suffix('\\') {
+                before = begun.to_owned();
+                continue;
+            }
+            commands.push((line, format!("{}:{number}", path.display())));
+        }
+    }
+    commands.extend(quoted());
+    let parsed = commands.into_iter().filter_map(|(line, place)| {
+        let line = line.split(" # ").next().unwrap();
+        let line = line.split(['|', '>', ';', '&']).next().unwrap().trim();
+        let line = line.replace("cargo run --release -- ", "stowplan ");
+        let rest = line.strip_prefix("stowplan ")?;
+        Some((rest.split_whitespace().map(str::to_owned).collect(), place))
+    });
+    parsed.collect()
+}
+
+/// The options that the help of a verb lists.
+fn options(bench: &Bench, verb: &str) -> BTreeSet<String> {
+    let help = bench.run(&[verb, "--help"]).stdout();
+    let words = help.split(|c: char| c.is_whitespace() || ",[=<".contains(c));
+    words
+        .filter(|word| word.starts_with("--"))
+        .map(|word| word.trim_end_matches(['.', ';', ':', '\'', ')']).to_owned())
+        .collect()
+}
+
+#[test]
+fn every_command_that_a_document_quotes_has_a_verb_and_options_that_exist() {
+    let bench = Bench::new();
+    let verbs = verbs();
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    let mut checked = 0;
+    for (words, place) in commands() {
+        let Some(verb) = words.first().filter(|word| !word.starts_with('-')) else {
+            continue;
+        };
+        // A word in capitals is to be replaced; the worker's is hidden.
+        if verb.chars().all(|c| c.is_ascii_uppercase()) || verb == "worker" || verb == "…" {
+            continue;
+        }
+        checked += 1;
+        if !verbs.contains(verb) {
+            wrong.push(format!("{place}: no verb '{verb}'"));
+            continue;
+        }
+        let options = known
+            .entry(verb.clone())
+            .or_insert_with(|| options(&bench, verb));
+        for word in words.iter().filter(|word| word.starts_with("--")) {
+            let name = word.split('=').next().unwrap();
+            if !options.contains(name) {
+                wrong.push(format!("{place}: '{verb}' has no option {name}"));
+            }
+        }
+    }
+    assert!(checked > 30, "{checked} commands");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The lines of a table below a heading of docs/architecture.md, as their cells.
+fn table(heading: &str) -> Vec<Vec<String>> {
+    let text = read("docs/architecture.md");
+    let section = text.split_once(&format!("\n{heading}\n"));
+    assert!(section.is_some(), "docs/architecture.md has no '{heading}'");
+    let (_, section) = section.unwrap();
+    let section = section.split("\n#").next().unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells = row.trim_matches('|').split('|');
+        cells.map(|cell| cell.trim().to_owned()).collect()
+    })
+    .collect()
+}
+
+/// The words between backticks.
+fn names(cell: &str) -> Vec<String> {
+    cell.split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The crates of the project that a manifest uses, tests aside.
+fn uses(manifest: &str) -> BTreeSet<String> {
+    let (_, dependencies) = manifest
+        .split_once("\n[dependencies]\n")
+        .unwrap_or_default();
+    let dependencies = dependencies.split("\n[").next().unwrap();
+    let lines = dependencies.lines();
+    lines
+        .filter_map(|line| line.strip_prefix("stowplan-"))
+        .map(|line| line.split(['.', ' ', '=']).next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn crates_use_what_the_architecture_allows_and_nothing_above_them() {
+    let rows = table("## The rooms");
+    let listed: Vec<String> = rows.iter().map(|row| names(&row[0]).concat()).collect();
+    assert_eq!(listed, CRATES);
+    let mut engines = BTreeSet::new();
+    for entry in std::fs::read_dir(root().join("crates/engines")).unwrap() {
+        let path = entry.unwrap().path();
+        if let Ok(manifest) = std::fs::read_to_string(path.join("Cargo.toml")) {
+            engines.insert(path.file_name().unwrap().to_string_lossy().into_owned());
+            let allowed = ["model", "stores"].map(str::to_owned);
+            assert_eq!(
+                uses(&manifest),
+                BTreeSet::from(allowed),
+                "{}",
+                path.display()
+            );
+        }
+    }
+    for (index, (name, row)) in listed.iter().zip(&rows).enumerate() {
+        let used = uses(&read(format!("crates/{name}/Cargo.toml")));
+        let used: BTreeSet<String> = used.difference(&engines).cloned().collect();
+        let allowed: BTreeSet<String> = names(&row[2]).into_iter().collect();
+        assert_eq!(used, allowed, "crates/{name} against docs/architecture.md");
+        let below = &listed[index + 1..];
+        assert!(
+            used.iter().all(|used| below.contains(used)),
+            "{name} uses what is not below it"
+        );
+    }
+}
+
+#[test]
+fn every_crate_stands_in_the_architecture() {
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.join("Cargo.toml").exists() && name != "engines" {
+            found.insert(name);
+        }
+    }
+    assert_eq!(found, CRATES.map(str::to_owned).into());
+}
+
+/// The modules that a crate declares at its root, those for tests aside.
+fn modules(name: &str) -> BTreeSet<String> {
+    let file = if name == "stowplan" {
+        "main.rs"
+    } else {
+        "lib.rs"
+    };
+    let source = read(format!("crates/{name}/src/{file}"));
+    let mut for_tests = false;
+    let mut modules = BTreeSet::new();
+    for line in source.lines() {
+        let declared = line.trim_start_matches("pub ").strip_prefix("mod ");
+        if let Some(module) = declared.and_then(|rest| rest.strip_suffix(';'))
+            && !for_tests
+        {
+            modules.insert(module.to_owned());
+        }
+        for_tests = line.starts_with("#[cfg(") && line.contains("test");
+    }
+    modules
+}
+
+#[test]
+fn every_module_has_its_line_in_the_architecture() {
+    for name in CRATES {
+        let listed = table(&format!("### `crates/{name}`"));
+        let listed: Vec<String> = listed.iter().map(|row| names(&row[0]).concat()).collect();
+        let once: BTreeSet<String> = listed.iter().cloned().collect();
+        assert_eq!(
+            listed.len(),
+            once.len(),
+            "crates/{name}: a module is listed twice"
+        );
+        let declared = modules(name);
+        assert!(declared.len() > 5, "crates/{name}: {declared:?}");
+        let missing: Vec<_> = declared.difference(&once).collect();
+        let gone: Vec<_> = once.difference(&declared).collect();
+        assert!(
+            missing.is_empty() && gone.is_empty(),
+            "docs/architecture.md, crates/{name}: missing {missing:?}, no longer there {gone:?}"
+        );
+    }
+}
