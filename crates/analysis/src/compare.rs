@@ -302,7 +302,8 @@ pub enum PairingError {
 }
 
 /// Whether two results are of one run: begun in the same second, with the same seed, the machine being
-/// in the same state.
+/// in the same state. (In a fleet, several machines may have one host name and begin in the same
+/// second.)
 #[must_use]
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
     let (a, b) = (&a.run, &b.run);

@@ -3,7 +3,7 @@
 
 use crate::{
     Analysis, CellSummary, ChartOutcome, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict,
+    RatioEstimate, Verdict, compare::same_run,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -297,16 +297,10 @@ fn one_study(analyses: &[&Analysis]) -> Result<(), MachinesError> {
     Ok(())
 }
 
-/// A run is known by when it began and by the state of the machine then: in a fleet, several may have
-/// one host name and begin in the same second.
 fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
-    let same = |a: &Analysis, b: &Analysis| {
-        let (a, b) = (&a.run, &b.run);
-        a.started == b.started && a.seed == b.seed && a.environment == b.environment
-    };
     for (second, analysis) in analyses.iter().enumerate() {
         let mut earlier = analyses.iter().take(second);
-        if let Some(first) = earlier.position(|other| same(other, analysis)) {
+        if let Some(first) = earlier.position(|other| same_run(other, analysis)) {
             return Err(MachinesError::Twice(first, second));
         }
     }
@@ -454,7 +448,8 @@ fn comparison(
     let mut cells: Vec<&CellSummary> = Vec::new();
     for summary in outcomes.iter().flatten().flat_map(|outcome| &outcome.cells) {
         let known = cells.iter().any(|cell| cell.cell.id == summary.cell.id);
-        if !known && summary.cell.role != Role::Control {
+        let compared = !matches!(summary.cell.role, Role::Control | Role::Part);
+        if !known && compared {
             cells.push(summary);
         }
     }
