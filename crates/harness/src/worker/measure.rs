@@ -12,6 +12,7 @@ use crate::counting::Tally;
 use crate::dataset::Dataset;
 use crate::sequence::Sequence;
 use crate::{HarnessError, page_cache, platform, versions};
+use std::path::PathBuf;
 use std::time::Instant;
 use stowplan_model::{
     BlockTask, CacheState, Delivery, FromWorker, Job, Measurement, PayloadSource, Residency,
@@ -94,7 +95,7 @@ impl Work<'_> {
         let first_part = parts.first().unwrap_or(&self.timed);
         let first_payloads = source.payloads(first_part, &versions, first)?;
         let store = open_store(job, self.resolved)?;
-        let residency = self.make_cold(&*store)?;
+        let mut residency = self.make_cold(&*store)?;
         let (mut connection, open_ns) = self.connect(&*store)?;
         let effective = connection.effective_settings()?;
         let mut operator = Operator {
@@ -118,6 +119,7 @@ impl Work<'_> {
             source,
             (&versions, first),
         )?;
+        self.look_again(&*store, &mut residency)?;
         let fates = || {
             let mut fates = Fates::default();
             if self.can_be_checked() {
@@ -145,7 +147,7 @@ impl Work<'_> {
         let job = self.job;
         let shares = Share::all(job, self.task, [&self.lead_in, &self.timed]);
         let store = open_store(job, self.resolved)?;
-        let residency = self.make_cold(&*store)?;
+        let mut residency = self.make_cold(&*store)?;
         let (connection, open_ns) = self.connect(&*store)?;
         let effective = connection.effective_settings()?;
         let kept = keep(self.resolved, connection)?;
@@ -164,6 +166,7 @@ impl Work<'_> {
             wire.ready(effective.clone())
         };
         let mut timed = crew.run(&mut ready, drain)?;
+        self.look_again(&*store, &mut residency)?;
         let fates = || {
             let mut fates = Fates::default();
             if self.can_be_checked() {
@@ -235,6 +238,19 @@ impl Work<'_> {
             }
             CacheState::Warm | CacheState::AsFound => Ok(None),
         }
+    }
+
+    /// Notes what a cold block has brought into the page cache.
+    fn look_again(
+        &self,
+        store: &dyn Store,
+        residency: &mut Option<Residency>,
+    ) -> Result<(), HarnessError> {
+        if let Some(residency) = residency {
+            let after = page_cache::residency(&files_of(store, &self.timed))?;
+            residency.after_block_pages = after.map(|after| after.resident_pages);
+        }
+        Ok(())
     }
 
     /// Bytes of the largest value that may arrive.
@@ -323,10 +339,15 @@ pub(super) fn needs_loading(resolved: &Resolved) -> bool {
     !resolved.capabilities.persistent
 }
 
+/// The files that these operations read.
+fn files_of(store: &dyn Store, window: &Window<'_>) -> Vec<PathBuf> {
+    store.data_files(&mut steps(window).map(|step| Key(step.key)))
+}
+
 /// Evicts the data of these operations from the page cache and proves that it is gone.
 fn make_cold(store: &dyn Store, window: &Window<'_>) -> Result<Residency, HarnessError> {
-    let mut keys = steps(window).map(|step| Key(step.key));
-    let files = store.data_files(&mut keys);
+    let files = files_of(store, window);
+    let before = page_cache::residency(&files)?;
     page_cache::evict(&files)?;
     let Some(residency) = page_cache::residency(&files)? else {
         return Err(HarnessError::invalid(
@@ -342,5 +363,8 @@ fn make_cold(store: &dyn Store, window: &Window<'_>) -> Result<Residency, Harnes
             residency.resident_pages, residency.checked_pages
         )));
     }
-    Ok(residency)
+    Ok(Residency {
+        before_eviction_pages: before.map(|before| before.resident_pages),
+        ..residency
+    })
 }
