@@ -7,6 +7,7 @@ mod analyse;
 mod bars;
 mod block_time;
 mod blocks;
+pub mod calibration;
 mod charts;
 pub mod compare;
 mod crossover;

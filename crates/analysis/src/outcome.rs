@@ -152,7 +152,7 @@ impl RatioEstimate {
 }
 
 /// The judgement on a ratio of times, by interval and equivalence zone (docs/method.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The whole interval lies below the zone: the cell takes less time.

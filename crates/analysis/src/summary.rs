@@ -331,7 +331,8 @@ fn curve(merged: &Histogram<u64>) -> Vec<(f64, u64)> {
         .collect()
 }
 
-fn decode(text: &str) -> Result<Histogram<u64>, String> {
+/// A histogram from its text.
+pub(crate) fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD
         .decode(text)
         .map_err(|error| format!("is not base64: {error}"))?;

@@ -6,6 +6,7 @@
 
 pub mod accounting;
 mod block;
+pub mod calibration;
 pub mod clock;
 pub mod crossover;
 mod counting;
