@@ -148,6 +148,18 @@ mod tests {
     }
 
     #[test]
+    fn half_the_width_is_half_the_distance_of_the_ends() {
+        let found = Estimate {
+            estimate: 3.0,
+            low: 2.0,
+            high: 7.0,
+            n: 10,
+            alpha: 0.05,
+        };
+        assert_eq!(found.half_width(), 2.5);
+    }
+
+    #[test]
     fn too_few_values_or_one_that_is_not_finite_give_nothing() {
         assert_eq!(Estimate::hodges_lehmann(&[1.0; 9], 0.05), None);
         assert_eq!(Estimate::median(&[1.0; 9], 0.05), None);

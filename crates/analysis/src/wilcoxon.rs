@@ -161,6 +161,7 @@ mod tests {
         assert_eq!(k(0, 0.05), None);
         assert_eq!(k(MAX_DIFFERENCES + 1, 0.05), None);
         assert_eq!(sign_k(MAX_DIFFERENCES + 1, 0.05), None);
+        assert!(k(MAX_DIFFERENCES, 0.05).is_some() && sign_k(MAX_DIFFERENCES, 0.05).is_some());
     }
 
     #[test]

@@ -170,6 +170,9 @@ mod tests {
         assert_eq!(shift(&some[..3], &[1.0; 3], 0.05), None);
         assert_eq!(shift(&[], &some, 0.05), None);
         assert_eq!(shift(&some, &[1.0; MAX_SAMPLE + 1], 0.05), None);
+        assert_eq!(shift(&[1.0; MAX_SAMPLE + 1], &some, 0.05), None);
+        assert!(shift(&some, &[1.0; MAX_SAMPLE], 0.05).is_some());
+        assert!(shift(&[1.0; MAX_SAMPLE], &some, 0.05).is_some());
         assert_eq!(shift(&[f64::NAN; 12], &some, 0.05), None);
     }
 

@@ -85,6 +85,35 @@ fn waiting_for_a_cpu_is_subtracted_and_raises_the_floor() {
 }
 
 #[test]
+fn a_machine_is_busy_above_a_twentieth_of_waiting_and_not_at_it() {
+    let floor = |delay: u64| {
+        let mut blocks = [block("base", 0, 1_000_000), block("again", 0, 1_000_000)];
+        for block in &mut blocks {
+            block.run_delay_ns = Some(delay);
+        }
+        outcome(&comparison(&[]), &blocks).noise_floor.exp()
+    };
+    assert!((floor(50_000) - 1.01).abs() < 1e-9);
+    assert!((floor(50_001) - 1.03).abs() < 1e-9);
+}
+
+#[test]
+fn a_machine_that_does_not_tell_its_waits_is_taken_for_a_busy_one() {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    for block in &mut blocks {
+        block.process_cpu_ns *= 2;
+    }
+    let floor = |blocks: &[Measurement]| {
+        let found = outcome(&comparison(&["other"]), blocks);
+        assert_eq!(found.metric, Metric::Wall);
+        found.noise_floor.exp()
+    };
+    assert!((floor(&blocks) - 1.01).abs() < 1e-9, "waits are known");
+    blocks[7].run_delay_ns = None;
+    assert!((floor(&blocks) - 1.03).abs() < 1e-9, "one is not");
+}
+
+#[test]
 fn one_cell_with_busy_threads_turns_the_whole_comparison_to_wall_time() {
     let mut blocks = ten(&[("threaded", 10_000.0), ("plain", 10_000.0)]);
     for block in blocks.iter_mut().filter(|m| m.cell.0 == "c/threaded") {

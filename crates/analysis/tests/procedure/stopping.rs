@@ -100,17 +100,19 @@ fn the_rounds_of_a_verdict_are_those_that_both_cells_have() {
 #[test]
 fn paired_rounds_are_matched_by_number_and_not_by_position() {
     // A drift by a factor of e over ten rounds, the same for both cells. Were the lists matched
-    // by position after one block was lost, ratios would be off by 10%.
+    // by position after a block of either was lost, ratios would be off by 10%.
     let drift = |key: &str, factor: f64| {
         (0..12)
             .map(move |r| block(key, r, ((f64::from(r) / 10.0).exp() * factor * 1e6) as u64))
             .collect::<Vec<_>>()
     };
-    let mut blocks = [drift("base", 1.0), drift("again", 1.0), drift("other", 2.0)].concat();
-    blocks.retain(|m| !(m.cell.0 == "c/other" && m.round == 0));
-    let found = outcome(&comparison(&["other"]), &blocks);
-    let estimate = found.contrasts[0].estimate.unwrap();
-    assert!((estimate.ratio - 2.0).abs() < 1e-3, "{estimate:?}");
+    for lost in ["c/other", "c/base"] {
+        let mut blocks = [drift("base", 1.0), drift("again", 1.0), drift("other", 2.0)].concat();
+        blocks.retain(|m| !(m.cell.0 == lost && m.round == 0));
+        let found = outcome(&comparison(&["other"]), &blocks);
+        let estimate = found.contrasts[0].estimate.unwrap();
+        assert!((estimate.ratio - 2.0).abs() < 1e-3, "{estimate:?}");
+    }
 }
 
 #[test]
@@ -284,6 +286,9 @@ fn verdicts_are_those_of_the_method() {
         ((-0.01, 0.10), Verdict::Unresolved),
         ((-0.10, 0.10), Verdict::Unresolved),
         ((zone, 0.10), Verdict::SmallDifference),
+        ((-0.10, -zone), Verdict::SmallDifference),
+        ((0.0, 0.10), Verdict::Unresolved),
+        ((-0.10, 0.0), Verdict::Unresolved),
     ];
     for ((low, high), expected) in table {
         assert_eq!(verdict(low, high, zone), expected, "[{low}, {high}]");
