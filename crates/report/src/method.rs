@@ -52,7 +52,7 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
              test around the median. Looks at 10, 20 and 40 rounds, each with α = 0.0207, keep \
              the overall error at 5%. It is then widened to [low / exp(φ), high × exp(φ)] by the \
              noise floor φ = max(ln 1.01, |θ of the control|), with ln 1.03 in place of ln 1.01 \
-             if blocks waited for a CPU for more than 5% of their time."
+             if blocks waited for a CPU for more than 5% of their time, or do not tell."
                 .to_owned(),
         ),
         note(
