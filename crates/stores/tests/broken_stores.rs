@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
@@ -67,6 +67,16 @@ enum Fault {
     MakesWhatItShouldOpen,
     /// Opens a store whatever the form of its keys.
     IgnoresTheKeyForm,
+    /// Ends every value at its first zero byte.
+    EndsAtAZeroByte,
+    /// Acknowledges an empty value and keeps none.
+    ForgetsEmptyValues,
+    /// Overwrites as many bytes as there were, whatever the length of the new value.
+    KeepsTheOldLength,
+    /// Rolls back where it should commit.
+    RollsBackInsteadOfCommitting,
+    /// Names none of its files.
+    HidesItsFiles,
 }
 
 struct Broken {
@@ -173,6 +183,9 @@ impl Store for BrokenStore {
     }
 
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        if self.fault == Fault::HidesItsFiles {
+            return Vec::new();
+        }
         self.inner.data_files(keys)
     }
 
@@ -235,6 +248,7 @@ impl Session for BrokenSession<'_> {
         self.in_transaction = false;
         match self.fault {
             Fault::LosesUpdates => Ok(()),
+            Fault::RollsBackInsteadOfCommitting => self.inner.rollback(),
             _ => self.inner.commit(),
         }
     }
@@ -267,6 +281,11 @@ impl Session for BrokenSession<'_> {
         match self.fault {
             Fault::DropsAKey if key == Key(2) => Ok(()),
             Fault::ForgetsOtherThreads if !self.first_thread => Ok(()),
+            Fault::ForgetsEmptyValues if value.is_empty() => Ok(()),
+            Fault::EndsAtAZeroByte => {
+                let end = value.iter().position(|byte| *byte == 0);
+                self.inner.insert(key, &value[..end.unwrap_or(value.len())])
+            }
             Fault::TearsValues if value.len() > 4096 => {
                 let mut torn = value.to_vec();
                 torn[4096..].fill(0);
@@ -306,6 +325,16 @@ impl Session for BrokenSession<'_> {
                 thread::sleep(Duration::from_millis(5));
                 self.inner.begin(Access::Write)?;
                 self.inner.overwrite(key, value)
+            }
+            Fault::KeepsTheOldLength => {
+                let mut buffer = Buffer::with_capacity(0)?;
+                let Found::Bytes(length) = self.inner.read_into(key, &mut buffer)? else {
+                    return Ok(Found::Missing);
+                };
+                let mut as_long = value.to_vec();
+                as_long.resize(length, 0);
+                self.inner.overwrite(key, &as_long)?;
+                Ok(Found::Bytes(value.len()))
             }
             _ => self.inner.overwrite(key, value),
         }
@@ -559,4 +588,89 @@ fn keys_that_are_taken_for_others_are_caught() {
         "redb:durability=none",
         "key-forms",
     );
+}
+
+#[test]
+fn a_value_that_is_taken_for_text_is_caught() {
+    assert_caught(Fault::EndsAtAZeroByte, FAST, "any-bytes");
+    assert_caught(Fault::EndsAtAZeroByte, "files", "any-bytes");
+}
+
+#[test]
+fn an_empty_value_that_is_lost_is_caught() {
+    assert_caught(Fault::ForgetsEmptyValues, FAST, "empty-value");
+    assert_caught(Fault::ForgetsEmptyValues, "files", "empty-value");
+}
+
+#[test]
+fn a_length_that_does_not_change_is_caught() {
+    assert_caught(Fault::KeepsTheOldLength, FAST, "resize");
+    assert_caught(Fault::KeepsTheOldLength, "files", "resize");
+}
+
+#[test]
+fn an_ignored_commit_is_caught() {
+    assert_caught(Fault::RollsBackInsteadOfCommitting, FAST, "commit");
+}
+
+#[test]
+fn files_that_are_not_named_are_caught() {
+    assert_caught(Fault::HidesItsFiles, "files", "data-files");
+    assert_caught(Fault::HidesItsFiles, FAST, "data-files");
+}
+
+/// The table of docs/testing.md, as the tests above have it: each fault, what it does, and the checks
+/// that catch it.
+fn table() -> BTreeSet<String> {
+    let source = include_str!("broken_stores.rs");
+    let between = |text: &'static str, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from).unwrap();
+        rest.split_once(to).unwrap().0
+    };
+    let mut checks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for call in source.split(concat!("    assert", "_caught(")).skip(1) {
+        let fault = between(call, "Fault::", ",");
+        let arguments = call.split_once(")").unwrap().0;
+        let check = arguments.rsplit('"').nth(1).unwrap();
+        checks.entry(fault).or_default().insert(check);
+    }
+    let faults = between(source, "enum Fault {", "\n}")
+        .split("    ///")
+        .skip(1);
+    let rows = faults.map(|fault| {
+        let (what, name) = fault.split_once(".\n").unwrap();
+        let name = name.trim().trim_end_matches(',');
+        let caught = checks.remove(name).unwrap_or_default();
+        let caught: Vec<String> = caught.iter().map(|check| format!("`{check}`")).collect();
+        format!("| `{name}` |{what} | {} |", caught.join(", "))
+    });
+    let rows: BTreeSet<String> = rows.collect();
+    assert!(checks.is_empty(), "no such faults: {checks:?}");
+    rows
+}
+
+#[test]
+fn the_document_lists_every_broken_store_and_the_checks_that_catch_it() {
+    let document = include_str!("../../../docs/testing.md");
+    let (_, section) = document.split_once("## Broken stores").unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let listed = section.lines().filter(|line| line.starts_with("| `"));
+    let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
+    let expected = table();
+    let missing: Vec<&String> = expected.difference(&listed).collect();
+    let extra: Vec<&String> = listed.difference(&expected).collect();
+    assert!(
+        missing.is_empty() && extra.is_empty(),
+        "missing in docs/testing.md: {missing:#?}\nof nothing: {extra:#?}"
+    );
+}
+
+#[test]
+fn every_check_of_the_suite_is_failed_by_a_broken_store() {
+    let table = table();
+    for check in conformance::names() {
+        let quoted = format!("`{check}`");
+        let fails = table.iter().any(|row| row.contains(&quoted));
+        assert!(fails, "no broken store fails the check {check}");
+    }
 }
