@@ -165,6 +165,13 @@ mod tests {
     }
 
     #[test]
+    fn a_tail_of_more_than_half_bounds_no_interval() {
+        for alpha in [1.2, 1.5, 1.9] {
+            assert_eq!((k(20, alpha), sign_k(20, alpha)), (None, None), "{alpha}");
+        }
+    }
+
+    #[test]
     fn probabilities_sum_to_one_and_are_symmetric() {
         for n in [1, 10, 40, 100, MAX_DIFFERENCES] {
             let distribution = signed_rank_distribution(n);

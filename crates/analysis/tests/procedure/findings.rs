@@ -233,6 +233,15 @@ fn a_session_whose_control_is_missing_claims_nothing() {
 }
 
 #[test]
+fn a_control_is_missed_only_where_some_ratio_has_rounds_enough() {
+    let mut blocks = rounds(&[("base", 10_000.0)], 0..10);
+    blocks.extend(rounds(&[("other", 20_000.0)], 0..9));
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!((found.control, found.reliable), (None, true));
+    assert_eq!(found.contrasts[0].verdict, Verdict::NoData);
+}
+
+#[test]
 fn fewer_than_ten_rounds_describe_but_claim_nothing() {
     let cells = [&EQUAL[..], &[("other", 20_000.0)]].concat();
     let found = analysis(&comparison(&["other"]), &rounds(&cells, 0..9));
