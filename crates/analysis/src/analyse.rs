@@ -1,8 +1,9 @@
 //! From the records of a run to its findings.
 
 use crate::{
-    Analysis, ComparisonOutcome, StoppingRule, bars, blocks::Blocks, charts, gathered::Gathered,
-    judge::Judge, lines, matrix, sessions, space, stopping, summary::summarise, sweeps, warnings,
+    Analysis, ColdOutcome, ComparisonOutcome, StoppingRule, bars, blocks::Blocks, charts, cold,
+    gathered::Gathered, judge::Judge, ladder, lines, matrix, sessions, space, stopping,
+    summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -52,6 +53,23 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
         .iter()
         .filter_map(|spec| charts::chart(spec, &plan.study, &judged))
         .collect();
+    let measured = |id: &str| {
+        let (judge, outcome) = judged.iter().find(|(_, outcome)| outcome.id == id)?;
+        let failures = &gathered.failures;
+        Some(ladder::Measured {
+            judge,
+            outcome,
+            failures,
+        })
+    };
+    let ladders = plan.study.ladders.iter();
+    let ladders = ladders
+        .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
+        .collect();
+    let hypotheses = plan.study.hypotheses.iter();
+    let hypotheses = hypotheses
+        .filter_map(|spec| ladder::hypothesis(spec, measured(&spec.comparison)?))
+        .collect();
     let comparisons: Vec<ComparisonOutcome> =
         judged.into_iter().map(|(_, outcome)| outcome).collect();
     let sweeps = sweeps::outcomes(plan, &comparisons, &gathered.failures);
@@ -59,6 +77,10 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     let superseded = |id: &String| sweeps.iter().any(|sweep| sweep.superseded.contains(id));
     found.retain(|(id, _)| !superseded(id));
     let space = space::rows(&gathered);
+    let cold: Vec<ColdOutcome> = comparisons
+        .iter()
+        .filter_map(|outcome| cold::cold(outcome, &gathered.placements, &gathered.run.environment))
+        .collect();
     let study = &plan.study;
     let bars = study.bars.iter();
     let lines = study.lines.iter();
@@ -79,6 +101,8 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             })
             .collect(),
         sweeps,
+        hypotheses,
+        ladders,
         comparisons,
         space,
         placements: gathered.placements.iter().copied().cloned().collect(),
@@ -89,7 +113,9 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             .cloned()
             .chain(sessions::warnings(&gathered))
             .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
+            .chain(cold::warnings(&cold))
             .collect(),
+        cold,
         harness_cost: gathered.harness_cost,
         preparation: gathered.preparation.iter().copied().cloned().collect(),
         failures: gathered.failures.iter().copied().cloned().collect(),

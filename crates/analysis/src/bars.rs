@@ -161,20 +161,21 @@ fn group(
     }
 }
 
-/// The cells of these names, in their order; every cell but the control if none are named.
+/// The cells of these names, in their order; every cell between which one could choose, and the
+/// floor, if none are named.
 pub(crate) fn chosen<'a>(names: &[String], outcome: &'a ComparisonOutcome) -> Vec<&'a CellSummary> {
-    let shown = || {
+    let measured = || {
         outcome
             .cells
             .iter()
             .filter(|c| c.cell.role != Role::Control)
     };
     if names.is_empty() {
-        return shown().collect();
+        return measured().filter(|c| c.cell.role != Role::Part).collect();
     }
     let names = names.iter();
     names
-        .filter_map(|name| shown().find(|cell| cell.cell.key == *name))
+        .filter_map(|name| measured().find(|cell| cell.cell.key == *name))
         .collect()
 }
 

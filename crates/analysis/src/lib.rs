@@ -9,12 +9,15 @@ mod block_time;
 mod blocks;
 pub mod calibration;
 mod charts;
+mod cold;
 pub mod compare;
+mod counts;
 mod crossover;
 mod estimate;
 mod gathered;
 mod interim;
 mod judge;
+mod ladder;
 mod lines;
 mod machines;
 mod matrix;
@@ -33,12 +36,18 @@ pub mod wilcoxon;
 pub use analyse::{AnalysisError, analyse};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
+pub use cold::{ColdCell, ColdOutcome};
+pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{
     Crossover, Finding, RefineLimits, Rule, SettingSweep, Side, SizeRange, Standing, SweepError,
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use interim::{Interim, interim};
+pub use ladder::{
+    Agreement, ClaimVerdict, Cost, DifferenceOutcome, HypothesisOutcome, Isolated, IsolatedSum,
+    LadderOutcome, MissingRung, Step,
+};
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
     BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine,

@@ -1,6 +1,9 @@
 //! What the analysis finds: the one structure that every output reads.
 
-use crate::{BarsOutcome, BlockTime, Crossover, LinesOutcome, MatrixOutcome, SweepPoint};
+use crate::{
+    BarsOutcome, BlockTime, ColdOutcome, CountSummary, Crossover, HypothesisOutcome, LadderOutcome,
+    LinesOutcome, MatrixOutcome, SweepPoint,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
@@ -25,6 +28,12 @@ pub struct Analysis {
     pub sweeps: Vec<SweepOutcome>,
     /// One outcome per matrix of the study that has data, in reading order.
     pub matrices: Vec<MatrixOutcome>,
+    /// One outcome per claim of the study whose comparison was measured, in reading order.
+    pub hypotheses: Vec<HypothesisOutcome>,
+    /// One outcome per ladder of the study whose comparison was measured, in reading order.
+    pub ladders: Vec<LadderOutcome>,
+    /// What explains the comparisons of cold reads, in running order.
+    pub cold: Vec<ColdOutcome>,
     /// What each built store takes on disk, right after building.
     pub space: Vec<SpaceRow>,
     /// Where the values of the built stores lie.
@@ -286,6 +295,8 @@ pub struct CellSummary {
     pub latency: Option<LatencySummary>,
     /// The same of a mix, by what the operations did.
     pub latencies: BTreeMap<Action, LatencySummary>,
+    /// What it asked of the system, counted in a block of its own.
+    pub counts: Option<CountSummary>,
     /// Settings as the engine reports them.
     pub effective: Option<Settings>,
     /// What the check of every value found.

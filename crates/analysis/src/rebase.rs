@@ -38,6 +38,12 @@ pub enum RebaseError {
          how many times the floor it takes"
     )]
     Floor(String),
+    /// It only explains other cells.
+    #[error(
+        "'{0}' only explains other cells (part = true), so nobody could choose it; the ladder that it \
+         belongs to says what it costs"
+    )]
+    Rung(String),
     /// Its comparisons are read as a whole.
     #[error(
         "the comparisons with '{0}' are parts of a matrix or of a sweep, whose ratios are of inside \
@@ -53,7 +59,8 @@ pub enum RebaseError {
 /// comparison (`read/sql`). Adds a warning that says what was changed.
 ///
 /// # Errors
-/// There is no such cell, it is a floor, or its comparisons are parts of a matrix or a sweep.
+/// There is no such cell, it is a floor or only explains others, or its comparisons are parts of a
+/// matrix or a sweep.
 pub fn rebase(records: &mut Vec<Record>, baseline: &str) -> Result<(), RebaseError> {
     let extensions: Vec<Comparison> = records.iter().flat_map(added).cloned().collect();
     let header = |record: &Record| matches!(record, Record::Run(_));
@@ -107,12 +114,16 @@ fn changes(
         return Err(unknown(everything(), baseline));
     }
     let name = || baseline.to_owned();
+    let only_parts = found.iter().all(|(_, cell)| cell.role == Role::Part);
     let stores: Vec<_> = found
         .into_iter()
-        .filter(|(_, cell)| cell.role != Role::Floor)
+        .filter(|(_, cell)| !matches!(cell.role, Role::Floor | Role::Part))
         .collect();
     if stores.is_empty() {
-        return Err(RebaseError::Floor(name()));
+        return Err(match only_parts {
+            true => RebaseError::Rung(name()),
+            false => RebaseError::Floor(name()),
+        });
     }
     let whole: Vec<(String, CellId)> = stores
         .into_iter()
@@ -183,7 +194,8 @@ fn make_baseline(comparison: &mut Comparison, chosen: &CellId) -> Option<String>
         .cells
         .sort_by_key(|cell| cell.role != Role::Baseline);
     let to_chosen = comparison.cells.iter();
-    let to_chosen = to_chosen.filter(|cell| cell.role != Role::Control && cell.id != *chosen);
+    let judged = |cell: &&Cell| !matches!(cell.role, Role::Control | Role::Part);
+    let to_chosen = to_chosen.filter(|cell| judged(cell) && cell.id != *chosen);
     let mut contrasts: Vec<Contrast> = to_chosen
         .map(|cell| Contrast {
             cell: cell.id.clone(),

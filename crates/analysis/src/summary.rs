@@ -2,7 +2,7 @@
 
 use crate::{
     CellSummary, Estimate, Interval, LatencySummary, Metric, block_time::block_time,
-    blocks::time_ns, estimate::median, gathered::Gathered, judge::Judge,
+    blocks::time_ns, counts::counts, estimate::median, gathered::Gathered, judge::Judge,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
@@ -68,6 +68,7 @@ pub(crate) fn summarise(
         conflicts: described.blocks.iter().map(|m| m.conflicts).sum(),
         latency: latency(measured, problems),
         latencies: latencies(measured, problems),
+        counts: counts(measured),
         effective: gathered.effective.get(&cell.id).map(|s| (*s).clone()),
         verification: gathered.verifications.get(&cell.id).map(|v| (*v).clone()),
         multiple_of_floor: judge.multiple_of_floor(cell),
@@ -257,8 +258,8 @@ pub(crate) fn latency(
     measurements: &[&Measurement],
     problems: &mut Vec<String>,
 ) -> Option<LatencySummary> {
-    let texts = measurements.iter();
-    let texts = texts.filter_map(|m| Some((*m, m.latency.as_ref()?)));
+    let texts = timed(measurements);
+    let texts = texts.filter_map(|m| Some((m, m.latency.as_ref()?)));
     percentiles(texts, problems)
 }
 
@@ -268,11 +269,17 @@ fn latencies(
     problems: &mut Vec<String>,
 ) -> BTreeMap<Action, LatencySummary> {
     let of_action = |action: Action| {
-        let texts = measurements.iter();
-        let texts = texts.filter_map(move |m| Some((*m, m.latencies.get(&action)?)));
+        let texts = timed(measurements);
+        let texts = texts.filter_map(move |m| Some((m, m.latencies.get(&action)?)));
         Some((action, percentiles(texts, problems)?))
     };
     Action::ALL.into_iter().filter_map(of_action).collect()
+}
+
+/// Counting slows down what it counts.
+fn timed<'a>(measurements: &[&'a Measurement]) -> impl Iterator<Item = &'a Measurement> {
+    let measurements = measurements.iter().copied();
+    measurements.filter(|m| m.block != BlockKind::Counting)
 }
 
 fn percentiles<'a>(

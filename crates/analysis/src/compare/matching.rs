@@ -106,8 +106,9 @@ impl<'a> Place<'a> {
             })
         };
         let cells = comparisons.flat_map(of);
+        // What only explains others is not compared within a result, nor between results.
         cells
-            .filter(|place| place.cell.cell.role != Role::Control)
+            .filter(|place| !matches!(place.cell.cell.role, Role::Control | Role::Part))
             .collect()
     }
 

@@ -13,6 +13,8 @@ mod findings;
 mod gate;
 #[cfg(test)]
 mod machines;
+mod ladder;
+#[cfg(test)]
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]

@@ -137,6 +137,8 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         footprint: None,
         page_fill: None,
         residency: None,
+        system_calls: None,
+        device: None,
         latency: None,
         started_unix_ms: 0,
     }

@@ -294,6 +294,7 @@ impl Draft {
             block_footprint: None,
             page_fill: None,
             conflicts: 0,
+            counts: None,
             latencies: BTreeMap::new(),
             latency: Some(LatencySummary {
                 count: 200_000,
@@ -810,6 +811,9 @@ pub(crate) fn analysis() -> Analysis {
         matrices: Vec::new(),
         comparisons,
         placements: Vec::new(),
+        hypotheses: Vec::new(),
+        ladders: Vec::new(),
+        cold: Vec::new(),
         space: space(),
         warnings: vec![
             Warning {

@@ -1,0 +1,397 @@
+//! Costs taken apart: what each step of an operation costs, and what that makes of a claim.
+//!
+//! A step is the difference of two cells that were measured in the same rounds. Per round the
+//! lowest rung and all steps add up to the topmost rung; their estimates are medians of their own,
+//! which need not, and what they lack is shown as the remainder.
+
+mod cost;
+mod hypothesis;
+
+pub use cost::Cost;
+pub use hypothesis::{ClaimVerdict, DifferenceOutcome, HypothesisOutcome};
+
+pub(crate) use hypothesis::hypothesis;
+
+use crate::estimate::MIN_ROUNDS;
+use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
+use cost::Terms;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use stowplan_model::{CellFailure, CellId, LadderSpec, Role, RungSpec};
+
+/// A cost taken apart. Times are nanoseconds per operation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LadderOutcome {
+    /// Its name in the study file.
+    pub id: String,
+    /// Title for people.
+    pub title: String,
+    /// The comparison whose cells it takes apart.
+    pub comparison: String,
+    /// Which time the steps are of.
+    pub metric: Metric,
+    /// Whether the comparison passed its A/A gate; if not, steps are shown and nothing is claimed.
+    pub reliable: bool,
+    /// The base, which is the time of the lowest rung, then each step, from the bottom up. Empty
+    /// where fewer than two rungs were measured.
+    pub steps: Vec<Step>,
+    /// The time of the topmost rung that was measured: what is taken apart.
+    pub whole: Option<Interval>,
+    /// Base and steps added up.
+    pub sum: Option<f64>,
+    /// The whole less that sum. Its interval is that of the whole, widened by the noise floor: if 0
+    /// is in it, the steps explain the whole.
+    pub remainder: Option<Interval>,
+    /// The whole less what its steps cost by themselves; nothing where no step says what it should
+    /// be made of.
+    pub isolated: Option<IsolatedSum>,
+    /// Rungs that were not measured, from the bottom up.
+    pub missing: Vec<MissingRung>,
+}
+
+impl LadderOutcome {
+    /// The cell whose cost is taken apart.
+    #[must_use]
+    pub fn top(&self) -> Option<&CellId> {
+        self.steps.last().map(|step| &step.cell)
+    }
+}
+
+/// What a rung does that the one below it does not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The cell that does it.
+    pub cell: CellId,
+    /// The cell that does everything but this; nothing of the base.
+    pub below: Option<CellId>,
+    /// What it is: several where the rungs between them were not measured, so that they cannot be
+    /// told apart.
+    pub steps: Vec<String>,
+    /// What it costs: of the base, the time of its cell; of a step, the Hodges–Lehmann estimate of
+    /// the differences per round, with its interval widened by the noise floor.
+    pub cost: Cost,
+    /// Its share of the whole; less than 0 for a step that saves time.
+    pub share: f64,
+    /// What it should cost by what its primitives take alone; nothing where the study does not say
+    /// what it is made of, or where a primitive was not measured.
+    pub isolated: Option<Isolated>,
+    /// System calls per operation that the step adds, by name, where both cells were counted;
+    /// less than 0: that it saves. Changes of less than a hundredth of a call are left out.
+    pub calls: Option<BTreeMap<String, f64>>,
+}
+
+/// What a step costs by what its primitives take alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Isolated {
+    /// The sum over primitives of how often an operation needs each, times its time. The interval
+    /// is conservative: it adds the ends that are farthest away.
+    pub cost: Interval,
+    /// The primitives: cell and how often.
+    pub parts: BTreeMap<CellId, f64>,
+    /// How the step as it was ablated compares.
+    pub agreement: Agreement,
+}
+
+/// How a step's cost within the operation compares with that of its primitives alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// The intervals overlap.
+    Agrees,
+    /// Within the operation it costs less: other steps warm caches for it.
+    Less,
+    /// Within the operation it costs more: it does something else besides, or disturbs others.
+    More,
+}
+
+/// The sum of what the steps cost by themselves.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IsolatedSum {
+    /// The base and the isolated figures; the ends add up as well.
+    pub sum: Interval,
+    /// The whole less that sum: what the isolated figures do not explain.
+    pub remainder: Interval,
+    /// Steps that no primitive stands for, in words: their cost is in the remainder.
+    pub without: Vec<String>,
+}
+
+/// A rung that was not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingRung {
+    /// The cell's name in the study.
+    pub cell: String,
+    /// What it would have shown.
+    pub step: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// One judged comparison, and what failed.
+#[derive(Clone, Copy)]
+pub(crate) struct Measured<'a> {
+    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) outcome: &'a ComparisonOutcome,
+    pub(crate) failures: &'a [&'a CellFailure],
+}
+
+impl<'a> Measured<'a> {
+    fn cell(&self, key: &str) -> Option<&'a CellSummary> {
+        let mut cells = self.outcome.cells.iter();
+        cells.find(|cell| cell.cell.key == key && cell.cell.role != Role::Control)
+    }
+
+    /// The cell, or why there is nothing to say of it.
+    fn measured(&self, key: &str) -> Result<&'a CellSummary, String> {
+        let Some(cell) = self.cell(key) else {
+            let reason = self.outcome.not_applicable.get(key);
+            return Err(reason.map_or_else(
+                || "it was left out of this run".to_owned(),
+                |reason| format!("not applicable: {reason}"),
+            ));
+        };
+        let mut failures = self.failures.iter();
+        if let Some(failure) = failures.find(|failure| failure.cell == cell.cell.id) {
+            return Err(format!("it failed: {}", failure.message));
+        }
+        if cell.rounds < MIN_ROUNDS {
+            return Err(format!(
+                "it has {} rounds, fewer than {MIN_ROUNDS}",
+                cell.rounds
+            ));
+        }
+        Ok(cell)
+    }
+
+    fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {
+        let noise = &self.judge.noise;
+        cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
+    }
+}
+
+/// A rung with its cell and what is told by it: its own step, and those of the rungs below it that
+/// were not measured.
+struct Rung<'a> {
+    cell: &'a CellSummary,
+    specs: Vec<&'a RungSpec>,
+}
+
+/// Takes the cost apart; nothing where its comparison was not measured at all.
+pub(crate) fn ladder(spec: &LadderSpec, measured: Measured<'_>) -> Option<LadderOutcome> {
+    if !measured.outcome.was_measured() {
+        return None;
+    }
+    let (rungs, missing) = rungs(spec, &measured);
+    let mut outcome = LadderOutcome {
+        id: spec.id.clone(),
+        title: spec.title.clone(),
+        comparison: measured.outcome.id.clone(),
+        metric: measured.outcome.metric,
+        reliable: measured.outcome.reliable,
+        steps: Vec::new(),
+        whole: None,
+        sum: None,
+        remainder: None,
+        isolated: None,
+        missing,
+    };
+    let [base, .., top] = rungs.as_slice() else {
+        return Some(outcome);
+    };
+    let whole = top.cell.time_ns?;
+    outcome.steps.push(base_step(base, whole, &measured)?);
+    for pair in rungs.windows(2) {
+        match step(&pair[0], &pair[1], whole, &measured) {
+            Some(step) => outcome.steps.push(step),
+            // Enough rounds each, but not in common.
+            None => return Some(without_steps(outcome, &pair[1])),
+        }
+    }
+    let sum: f64 = outcome.steps.iter().map(|step| step.cost.ns).sum();
+    let widening = measured.judge.noise.floor.exp_m1() * whole.estimate;
+    outcome.remainder = Some(Interval {
+        estimate: whole.estimate - sum,
+        low: whole.low - sum - widening,
+        high: whole.high - sum + widening,
+    });
+    outcome.sum = Some(sum);
+    outcome.isolated = isolated_sum(&outcome.steps, whole, widening);
+    outcome.whole = Some(whole);
+    Some(outcome)
+}
+
+fn without_steps(mut outcome: LadderOutcome, rung: &Rung<'_>) -> LadderOutcome {
+    outcome.steps.clear();
+    outcome.missing.push(MissingRung {
+        cell: rung.cell.cell.key.clone(),
+        step: own_step(rung),
+        why: format!("it shares fewer than {MIN_ROUNDS} rounds with the rung below"),
+    });
+    outcome
+}
+
+fn own_step(rung: &Rung<'_>) -> String {
+    let own = rung.specs.last();
+    own.map_or_else(String::new, |spec| spec.step.clone())
+}
+
+/// The rungs that were measured, and those that were not.
+fn rungs<'a>(spec: &'a LadderSpec, measured: &Measured<'a>) -> (Vec<Rung<'a>>, Vec<MissingRung>) {
+    let mut rungs = Vec::new();
+    let mut missing = Vec::new();
+    let mut pending = Vec::new();
+    for rung in &spec.rungs {
+        pending.push(rung);
+        match measured.measured(&rung.cell) {
+            Ok(cell) => rungs.push(Rung {
+                cell,
+                specs: std::mem::take(&mut pending),
+            }),
+            Err(why) => missing.push(MissingRung {
+                cell: rung.cell.clone(),
+                step: rung.step.clone(),
+                why,
+            }),
+        }
+    }
+    (rungs, missing)
+}
+
+fn base_step(rung: &Rung<'_>, whole: Interval, measured: &Measured<'_>) -> Option<Step> {
+    let time = rung.cell.time_ns?;
+    let cost = Cost {
+        ns: time.estimate,
+        raw_low: time.low,
+        raw_high: time.high,
+        low: time.low,
+        high: time.high,
+        rounds: rung.cell.rounds,
+    };
+    Some(Step {
+        cell: rung.cell.cell.id.clone(),
+        below: None,
+        steps: words(rung),
+        share: cost.ns / whole.estimate,
+        isolated: isolated(rung, &cost, measured),
+        calls: calls(rung.cell),
+        cost,
+    })
+}
+
+fn step(
+    below: &Rung<'_>,
+    rung: &Rung<'_>,
+    whole: Interval,
+    measured: &Measured<'_>,
+) -> Option<Step> {
+    let (cell, without) = (&rung.cell.cell.id, &below.cell.cell.id);
+    let cost = measured.cost(&Terms::difference(cell, without))?;
+    Some(Step {
+        cell: cell.clone(),
+        below: Some(without.clone()),
+        steps: words(rung),
+        share: cost.ns / whole.estimate,
+        isolated: isolated(rung, &cost, measured),
+        calls: added_calls(rung.cell, below.cell),
+        cost,
+    })
+}
+
+fn words(rung: &Rung<'_>) -> Vec<String> {
+    rung.specs.iter().map(|spec| spec.step.clone()).collect()
+}
+
+/// What the primitives of all steps that a rung stands for cost alone.
+fn isolated(rung: &Rung<'_>, cost: &Cost, measured: &Measured<'_>) -> Option<Isolated> {
+    if rung.specs.iter().any(|spec| spec.isolated.is_empty()) {
+        return None;
+    }
+    let mut sum = Interval {
+        estimate: 0.0,
+        low: 0.0,
+        high: 0.0,
+    };
+    let mut parts: BTreeMap<CellId, f64> = BTreeMap::new();
+    for (key, often) in rung.specs.iter().flat_map(|spec| &spec.isolated) {
+        let cell = measured.measured(key).ok()?;
+        sum = sum.plus(cell.time_ns?.times(*often));
+        *parts.entry(cell.cell.id.clone()).or_default() += often;
+    }
+    let agreement = match () {
+        () if cost.high < sum.low => Agreement::Less,
+        () if cost.low > sum.high => Agreement::More,
+        () => Agreement::Agrees,
+    };
+    Some(Isolated {
+        cost: sum,
+        parts,
+        agreement,
+    })
+}
+
+/// The isolated figures of all steps. The base is no difference but was measured by itself, so
+/// its own time counts where the study names no primitive for it.
+fn isolated_sum(steps: &[Step], whole: Interval, widening: f64) -> Option<IsolatedSum> {
+    let (base, steps) = steps.split_first()?;
+    if base.isolated.is_none() && steps.iter().all(|step| step.isolated.is_none()) {
+        return None;
+    }
+    let alone = base.isolated.as_ref().map(|isolated| isolated.cost);
+    let mut sum = alone.unwrap_or(Interval {
+        estimate: base.cost.ns,
+        low: base.cost.low,
+        high: base.cost.high,
+    });
+    let mut without = Vec::new();
+    for step in steps {
+        match &step.isolated {
+            Some(isolated) => sum = sum.plus(isolated.cost),
+            None => without.extend(step.steps.iter().cloned()),
+        }
+    }
+    Some(IsolatedSum {
+        remainder: Interval {
+            estimate: whole.estimate - sum.estimate,
+            low: whole.low - sum.high - widening,
+            high: whole.high - sum.low + widening,
+        },
+        sum,
+        without,
+    })
+}
+
+/// Changes below this are rounding and rare events, in calls per operation.
+const LEAST_CALLS: f64 = 0.01;
+
+fn calls(cell: &CellSummary) -> Option<BTreeMap<String, f64>> {
+    cell.counts.as_ref()?.by_name()
+}
+
+/// The system calls that one cell makes and the other does not.
+fn added_calls(cell: &CellSummary, below: &CellSummary) -> Option<BTreeMap<String, f64>> {
+    let mut added = calls(cell)?;
+    for (name, often) in calls(below)? {
+        *added.entry(name).or_default() -= often;
+    }
+    added.retain(|_, often| often.abs() >= LEAST_CALLS);
+    Some(added)
+}
+
+impl Interval {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            estimate: self.estimate + other.estimate,
+            low: self.low + other.low,
+            high: self.high + other.high,
+        }
+    }
+
+    /// A factor below 0 turns the ends round.
+    fn times(self, factor: f64) -> Self {
+        let (a, b) = (self.low * factor, self.high * factor);
+        Self {
+            estimate: self.estimate * factor,
+            low: a.min(b),
+            high: a.max(b),
+        }
+    }
+}
