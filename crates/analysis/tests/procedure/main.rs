@@ -12,9 +12,9 @@ mod findings;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
-mod machines;
 mod ladder;
 #[cfg(test)]
+mod machines;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
