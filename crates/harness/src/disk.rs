@@ -3,13 +3,23 @@
 use crate::HarnessError;
 use crate::environment::mount_of;
 use crate::platform;
-use std::fs::{DirEntry, File, Permissions, TryLockError};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
+use rustix::io::Errno;
+use std::ffi::{CStr, CString};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
-const MARKER: &str = ".stowplan-work";
+const MARKER: &CStr = c".stowplan-work";
+/// What its owner alone may do: what others could put into a work directory would be measured.
+const OWNER: u32 = 0o700;
+/// How a directory is opened that nobody may have put a link in the place of.
+const DIRECTORY: OFlags = OFlags::DIRECTORY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Bytes free to this user on the file system of `path`, which exists.
 ///
@@ -45,6 +55,8 @@ pub fn require_free(path: &Path, needed: u64) -> Result<(), HarnessError> {
 #[derive(Debug)]
 pub struct WorkDirectory {
     path: PathBuf,
+    /// The directory itself, whatever has its name by now.
+    directory: File,
     /// Holds the lock.
     _marker: File,
 }
@@ -55,7 +67,10 @@ impl WorkDirectory {
     /// # Errors
     /// Something stands there, whoever made it, or the file system refuses.
     pub fn create(path: &Path) -> Result<Self, HarnessError> {
-        std::fs::create_dir(path).map_err(HarnessError::io("create", path))?;
+        DirBuilder::new()
+            .mode(OWNER)
+            .create(path)
+            .map_err(HarnessError::io("create", path))?;
         Self::marked(path)
     }
 
@@ -67,8 +82,7 @@ impl WorkDirectory {
     pub fn create_below(parent: &Path) -> Result<Self, HarnessError> {
         let made = tempfile::Builder::new()
             .prefix("stowplan-work-")
-            // As any new directory: what the umask leaves of it.
-            .permissions(Permissions::from_mode(0o777))
+            .permissions(Permissions::from_mode(OWNER))
             .tempdir_in(parent)
             .map_err(HarnessError::io("create a directory in", parent))?;
         Self::marked(&made.keep())
@@ -80,24 +94,41 @@ impl WorkDirectory {
     /// No run made it (it has no marker, or is itself a link), a run still works in it, or the file
     /// system refuses.
     pub fn left_behind(path: &Path) -> Result<Self, HarnessError> {
-        require_marker(path)?;
-        let marker = path.join(MARKER);
-        let file = File::options().read(true).write(true).open(&marker);
-        Self::locked(path, file.map_err(HarnessError::io("open", &marker))?)
+        let directory = open_directory(path).map_err(|_| not_ours(path))?;
+        // Not to wait for the other end of a pipe.
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let marker = match openat(&directory, MARKER, flags, Mode::empty()) {
+            Ok(marker) => File::from(marker),
+            Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR) => return Err(not_ours(path)),
+            Err(error) => return Err(HarnessError::io("open the marker in", path)(error)),
+        };
+        if !marker.metadata().is_ok_and(|found| found.is_file()) {
+            return Err(not_ours(path));
+        }
+        Self::locked(path, directory, marker)
     }
 
     fn marked(path: &Path) -> Result<Self, HarnessError> {
-        let marker = path.join(MARKER);
-        let mut file = File::create_new(&marker).map_err(HarnessError::io("create", &marker))?;
-        file.write_all(b"Made by stowplan; it may remove this directory.\n")
-            .map_err(HarnessError::io("write", &marker))?;
-        Self::locked(path, file)
+        let directory = open_directory(path).map_err(HarnessError::io("open", path))?;
+        // Somebody may have put another one there, in a place where others may write.
+        if !entries(&directory, path)?.is_empty() {
+            return Err(not_ours(path));
+        }
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let marker = openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(HarnessError::io("create the marker in", path))?;
+        let mut marker = File::from(marker);
+        marker
+            .write_all(b"Made by stowplan; it may remove this directory.\n")
+            .map_err(HarnessError::io("write the marker in", path))?;
+        Self::locked(path, directory, marker)
     }
 
-    fn locked(path: &Path, marker: File) -> Result<Self, HarnessError> {
+    fn locked(path: &Path, directory: File, marker: File) -> Result<Self, HarnessError> {
         match marker.try_lock() {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
+                directory,
                 _marker: marker,
             }),
             Err(TryLockError::WouldBlock) => Err(HarnessError::invalid(format!(
@@ -113,38 +144,98 @@ impl WorkDirectory {
         &self.path
     }
 
-    /// Removes it and all it holds. Links are removed, not followed. The marker goes last: what is
-    /// left after an error can still be told for what it is.
+    /// Removes it and all it holds. Links are removed, not followed, and what is mounted in it is
+    /// left alone. The marker goes last: what is left after an error can still be told for what it
+    /// is.
     ///
     /// # Errors
-    /// It is no longer there, or the file system refuses.
+    /// It is no longer there, something is mounted in it, or the file system refuses.
     pub fn remove(&self) -> Result<(), HarnessError> {
-        require_marker(&self.path)?;
-        remove_entries_in_parallel(&self.path)?;
-        remove_tree(&self.path)
+        self.require_name()?;
+        remove_entries_in_parallel(&self.directory, &self.path)?;
+        unlink(&self.directory, MARKER, AtFlags::empty())
+            .map_err(HarnessError::io("remove the marker in", &self.path))?;
+        // This fails at whatever else may have the name by now: a link, or a directory with
+        // something in it.
+        std::fs::remove_dir(&self.path).map_err(HarnessError::io("remove", &self.path))
+    }
+
+    /// The directory still has its name.
+    fn require_name(&self) -> Result<(), HarnessError> {
+        let named = self.path.symlink_metadata();
+        let named = named.map_err(HarnessError::io("remove", &self.path))?;
+        let ours = self.directory.metadata();
+        let ours = ours.map_err(HarnessError::io("remove", &self.path))?;
+        if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) {
+            return Ok(());
+        }
+        Err(HarnessError::invalid(format!(
+            "{} is no longer the directory that was made there, so it is left alone; the one that \
+             was made has another name by now",
+            self.path.display()
+        )))
     }
 }
 
-fn remove_tree(path: &Path) -> Result<(), HarnessError> {
-    std::fs::remove_dir_all(path).map_err(HarnessError::io("remove", path))
+fn not_ours(path: &Path) -> HarnessError {
+    HarnessError::invalid(format!(
+        "{} was not made by stowplan (it has no {}), so it is left alone; \
+         choose another place with --work",
+        path.display(),
+        MARKER.to_string_lossy()
+    ))
 }
 
-/// Removes what is in `path` but the marker, each directory by a thread of its own: a hundred
+fn open_directory(path: &Path) -> Result<File, Errno> {
+    rustix::fs::open(path, DIRECTORY, Mode::empty()).map(File::from)
+}
+
+/// What is in a directory: names, and whether they are directories.
+fn entries(directory: &File, path: &Path) -> Result<Vec<(CString, bool)>, HarnessError> {
+    read_entries(directory.as_fd()).map_err(HarnessError::io("read", path))
+}
+
+fn read_entries(directory: BorrowedFd<'_>) -> Result<Vec<(CString, bool)>, Errno> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            let is_directory = match entry.file_type() {
+                FileType::Unknown => is_directory(directory, name),
+                kind => kind == FileType::Directory,
+            };
+            found.push((name.to_owned(), is_directory));
+        }
+    }
+    Ok(found)
+}
+
+/// On file systems whose directories do not tell.
+fn is_directory(directory: BorrowedFd<'_>, name: &CStr) -> bool {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+}
+
+/// Removes what is in a directory but the marker, each directory by a thread of its own: a hundred
 /// thousand files take seconds, and there are several such stores.
-fn remove_entries_in_parallel(path: &Path) -> Result<(), HarnessError> {
-    let entries = std::fs::read_dir(path).map_err(HarnessError::io("read", path))?;
-    let (directories, others): (Vec<_>, Vec<_>) = entries
-        .flatten()
-        .filter(|entry| entry.file_name() != MARKER)
-        .partition(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    for other in others.iter().map(DirEntry::path) {
-        std::fs::remove_file(&other).map_err(HarnessError::io("remove", &other))?;
+fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), HarnessError> {
+    let refused = |name: &CStr| {
+        let path = path.join(&*name.to_string_lossy());
+        move |errno: Errno| HarnessError::io("remove", &path)(errno)
+    };
+    let mut entries = entries(directory, path)?;
+    entries.retain(|(name, _)| name.as_c_str() != MARKER);
+    let (directories, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.1);
+    for (name, _) in &others {
+        unlink(directory, name, AtFlags::empty()).map_err(refused(name))?;
     }
-    let directories: Vec<_> = directories.iter().map(DirEntry::path).collect();
     std::thread::scope(|scope| {
         let threads: Vec<_> = directories
             .iter()
-            .map(|directory| scope.spawn(move || remove_tree(directory)))
+            .map(|(name, _)| {
+                scope.spawn(move || remove_tree(directory.as_fd(), name).map_err(refused(name)))
+            })
             .collect();
         threads
             .into_iter()
@@ -152,19 +243,99 @@ fn remove_entries_in_parallel(path: &Path) -> Result<(), HarnessError> {
     })
 }
 
-fn require_marker(path: &Path) -> Result<(), HarnessError> {
-    let is = |path: &Path, what: fn(&std::fs::FileType) -> bool| {
-        path.symlink_metadata()
-            .is_ok_and(|data| what(&data.file_type()))
+/// Removes a directory with all it holds, by descriptors: whoever puts a link in the place of a
+/// directory meanwhile leads nowhere.
+fn remove_tree(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    let directory = match open_below(parent, name) {
+        Ok(directory) => directory,
+        // It became something else, or went.
+        Err(Errno::NOTDIR | Errno::LOOP) => return unlink(parent, name, AtFlags::empty()),
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error),
     };
-    if is(path, std::fs::FileType::is_dir) && is(&path.join(MARKER), std::fs::FileType::is_file) {
-        return Ok(());
+    for (name, is_directory) in read_entries(directory.as_fd())? {
+        if is_directory {
+            remove_tree(directory.as_fd(), &name)?;
+        } else {
+            unlink(&directory, &name, AtFlags::empty())?;
+        }
     }
-    Err(HarnessError::invalid(format!(
-        "{} was not made by stowplan (it has no {MARKER}), so it is left alone; \
-         choose another place with --work",
-        path.display()
-    )))
+    unlink(parent, name, AtFlags::REMOVEDIR)
+}
+
+/// What is no longer there needs no removing.
+fn unlink(directory: impl AsFd, name: &CStr, how: AtFlags) -> Result<(), Errno> {
+    match unlinkat(directory, name, how) {
+        Err(Errno::NOENT) => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Opens a directory in which nothing else is mounted: that is somebody's data.
+#[cfg(target_os = "linux")]
+fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(parent, name, DIRECTORY, Mode::empty(), resolve) {
+        // An old kernel, or a container that does not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, DIRECTORY, Mode::empty()),
+        opened => opened,
+    }
+}
+
+/// Opens a directory.
+#[cfg(not(target_os = "linux"))]
+fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    openat(parent, name, DIRECTORY, Mode::empty())
+}
+
+/// What lies at a path, which is no link: to tell whether it is still that.
+#[derive(Debug)]
+pub(crate) struct Place<'p> {
+    path: &'p Path,
+    identity: (u64, u64),
+}
+
+impl<'p> Place<'p> {
+    /// # Errors
+    /// There is nothing, or a link, which no run makes and none follows.
+    pub(crate) fn of(path: &'p Path) -> Result<Self, HarnessError> {
+        let found = path.symlink_metadata();
+        let found = found.map_err(HarnessError::io("open", path))?;
+        if found.is_symlink() {
+            return Err(HarnessError::invalid(format!(
+                "{} is a link by now, which is not followed; nothing else may work in a work \
+                 directory",
+                path.display()
+            )));
+        }
+        Ok(Self {
+            path,
+            identity: (found.dev(), found.ino()),
+        })
+    }
+
+    /// # Errors
+    /// Something else lies there by now.
+    pub(crate) fn require_unchanged(&self) -> Result<(), HarnessError> {
+        if Self::of(self.path)?.identity == self.identity {
+            return Ok(());
+        }
+        Err(HarnessError::invalid(format!(
+            "{} was replaced while it was used; nothing else may work in a work directory",
+            self.path.display()
+        )))
+    }
+}
+
+/// Opens a file for reading that was a plain one when it was looked at: no link is followed, and no
+/// pipe waited for.
+///
+/// # Errors
+/// It is a link, or the file system refuses.
+pub fn open_plain(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 /// Brings everything written on the file system of `path` to the disk: what the measured writes
@@ -221,7 +392,7 @@ mod tests {
         let [one, other] = [(); 2].map(|()| WorkDirectory::create_below(directory.path()).unwrap());
         assert_ne!(one.path(), other.path());
         one.remove().unwrap();
-        assert!(other.path().join(MARKER).exists());
+        assert!(other.path().join(".stowplan-work").exists());
     }
 
     #[test]
@@ -264,6 +435,93 @@ mod tests {
         );
         work.remove().unwrap();
         assert!(precious.join("letter").exists());
+    }
+
+    #[test]
+    fn nobody_else_may_look_into_a_work_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("work");
+        let one = WorkDirectory::create(&path).unwrap();
+        let other = WorkDirectory::create_below(directory.path()).unwrap();
+        for work in [one, other] {
+            assert_eq!(work.path().metadata().unwrap().mode() & 0o777, 0o700);
+        }
+    }
+
+    #[test]
+    fn what_has_taken_the_name_of_a_work_directory_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let precious = at("precious");
+        std::fs::create_dir(&precious).unwrap();
+        std::fs::write(precious.join("letter"), "dear").unwrap();
+        let work = WorkDirectory::create(&at("work")).unwrap();
+        std::fs::rename(at("work"), at("moved")).unwrap();
+        symlink(&precious, at("work")).unwrap();
+        let error = work.remove().unwrap_err();
+        assert!(error.to_string().contains("left alone"), "{error}");
+        std::fs::remove_file(at("work")).unwrap();
+        std::fs::rename(&precious, at("work")).unwrap();
+        work.remove().unwrap_err();
+        assert!(at("work/letter").exists());
+    }
+
+    #[test]
+    fn a_marker_that_is_no_file_marks_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        let plant: [&dyn Fn(&Path); 3] = [
+            &|marker| symlink(at("file"), marker).unwrap(),
+            &|marker| std::fs::create_dir(marker).unwrap(),
+            &|marker| rustix::fs::mkfifoat(rustix::fs::CWD, marker, Mode::RWXU).unwrap(),
+        ];
+        for (number, plant) in plant.iter().enumerate() {
+            let place = at(&number.to_string());
+            std::fs::create_dir(&place).unwrap();
+            plant(&place.join(".stowplan-work"));
+            let error = WorkDirectory::left_behind(&place).unwrap_err();
+            assert!(
+                error.to_string().contains("left alone"),
+                "{number}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn directories_that_turn_into_links_while_they_are_removed_lead_nowhere() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("precious/below")).unwrap();
+        for letter in ["precious/letter", "precious/below/letter"] {
+            std::fs::write(at(letter), "dear").unwrap();
+        }
+        for _ in 0..6 {
+            let work = WorkDirectory::create(&at("work")).unwrap();
+            for number in 0..30 {
+                let below = work.path().join(format!("store/{number}/below"));
+                std::fs::create_dir_all(&below).unwrap();
+                std::fs::write(below.join("letter"), "none").unwrap();
+            }
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for number in (0..30).rev() {
+                        let taken = work.path().join(format!("store/{number}"));
+                        let _ = std::fs::rename(&taken, at(&format!("taken-{number}")));
+                        let _ = symlink(at("precious"), &taken);
+                    }
+                });
+                while work.path().exists() {
+                    // What was put there after it was read is found the next time.
+                    let _ = work.remove();
+                }
+            });
+            for number in 0..30 {
+                let _ = std::fs::remove_dir_all(at(&format!("taken-{number}")));
+            }
+            let _ = std::fs::remove_dir_all(at("work"));
+            assert!(at("precious/letter").exists() && at("precious/below/letter").exists());
+        }
     }
 
     #[test]

@@ -22,7 +22,9 @@ pub(super) fn build(
     wire: &mut Wire<'_>,
 ) -> Result<FromWorker, HarnessError> {
     let dataset = Dataset::open(super::dataset_of(job)?)?;
+    let place = disk::Place::of(&job.instance)?;
     let store = resolved.kind.create(&job.instance, &resolved.settings)?;
+    place.require_unchanged()?;
     wire.ready(resolved.settings.clone())?;
     let threads = if resolved.capabilities.parallel_writers {
         cpus().min(4)

@@ -11,7 +11,7 @@ use crate::block::{Window, bytes_of, steps};
 use crate::counting::Tally;
 use crate::dataset::Dataset;
 use crate::sequence::Sequence;
-use crate::{HarnessError, page_cache, platform, versions};
+use crate::{HarnessError, disk, page_cache, platform, versions};
 use std::path::PathBuf;
 use std::time::Instant;
 use stowplan_model::{
@@ -22,11 +22,14 @@ use stowplan_stores::registry::Resolved;
 use stowplan_stores::{Buffer, Connection, Key, Session, Store};
 
 pub(super) fn open_store(job: &Job, resolved: &Resolved) -> Result<Box<dyn Store>, HarnessError> {
+    // Engines follow links; what a run made is none.
+    let place = disk::Place::of(&job.instance)?;
     let open = if resolved.capabilities.persistent {
         resolved.kind.open(&job.instance, &resolved.settings)
     } else {
         resolved.kind.create(&job.instance, &resolved.settings)
     };
+    place.require_unchanged()?;
     Ok(open?)
 }
 
