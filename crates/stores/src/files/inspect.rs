@@ -96,6 +96,8 @@ pub(crate) fn values(
     let layout = if tree { "tree" } else { "dir" };
     settings.set("layout", Value::Word(layout.to_owned()));
     let options = Options::from_settings(&settings)?;
+    // Whoever looks at a directory may name a link to it.
+    let path = &fs::canonicalize(path).map_err(StoreError::io("open", path))?;
     let store = FileStore::open(path, options, settings)?;
     for key in store.keys(Key(0))? {
         let name = Name::of(options.layout, key);

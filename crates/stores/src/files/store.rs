@@ -4,6 +4,7 @@ use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
 use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -27,7 +28,7 @@ pub(crate) struct FileStore {
 
 impl FileStore {
     pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
-        let root = File::open(path).map_err(StoreError::io("open", path))?;
+        let root = open_directory(path).map_err(StoreError::io("open", path))?;
         let store = Self {
             path: path.to_owned(),
             root,
@@ -48,7 +49,7 @@ impl FileStore {
 
     /// The store's directory as it is now; as it was, if there is none.
     pub(super) fn open_root(&self) -> Result<File> {
-        match File::open(&self.path) {
+        match open_directory(&self.path) {
             Err(e) if e.kind() == ErrorKind::NotFound => self.root.try_clone(),
             root => root,
         }
@@ -152,6 +153,12 @@ impl FileStore {
     pub(crate) fn path_of(&self, key: Key) -> PathBuf {
         self.path.join(Name::of(self.options.layout, key).as_path())
     }
+}
+
+/// The directory itself: whoever put a link in its place would have another one's files written.
+fn open_directory(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
 fn entries(path: &Path) -> Result<impl Iterator<Item = Result<DirEntry>>> {

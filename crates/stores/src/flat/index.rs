@@ -3,6 +3,7 @@
 use crate::{Key, Result, StoreError};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 /// First bytes of an index file; the last one is the version of its form.
@@ -162,10 +163,18 @@ impl Index {
             }
         }
         let temporary = path.with_extension("tmp");
-        fs::write(&temporary, &bytes).map_err(StoreError::io("write", &temporary))?;
+        write_new(&temporary, &bytes).map_err(StoreError::io("write", &temporary))?;
         fs::rename(&temporary, path).map_err(StoreError::io("rename", &temporary))?;
         self.saved = true;
         Ok(())
+    }
+}
+
+/// Never written through a link: what has the name is removed, and then nothing may have it.
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => fs::File::create_new(path)?.write_all(bytes),
     }
 }
 
@@ -215,6 +224,14 @@ mod tests {
         assert_eq!(read.end(), 20);
         assert_eq!(read.get(Key(7)), Some(span(0)));
         assert_eq!(read.get(Key(u64::MAX)), Some(span(10)));
+
+        let precious = directory.path().join("precious");
+        fs::write(&precious, "dear").unwrap();
+        std::os::unix::fs::symlink(&precious, path.with_extension("tmp")).unwrap();
+        index.insert(Key(8), span(20));
+        index.save(&path).unwrap();
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "dear");
+        assert_eq!(Index::load(&path).unwrap().get(Key(8)), Some(span(20)));
 
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() - 1]).unwrap();
