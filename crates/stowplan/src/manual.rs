@@ -3,6 +3,7 @@
 
 use crate::cli::Arguments;
 use crate::error::{CliError, Exit};
+use crate::output::{Written, write_whole};
 use crate::screen::print;
 use crate::studies;
 use crate::typed::no_such_verb;
@@ -192,19 +193,14 @@ fn write_pages(root: &Command, directory: &Path) -> Result<Exit, CliError> {
 
 /// Writes a page where there is none, or only one that was made before.
 fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    match fs::read(path) {
-        Ok(old) if !old.starts_with(MARK.as_bytes()) => {
-            return Err(CliError::Usage(format!(
-                "{} was not made by 'stowplan man', so it is left as it is; move it away, or give \
-                 another --output",
-                path.display()
-            )));
-        }
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(CliError::io("read", path)(error)),
+    match write_whole(path, text, |start| start.starts_with(MARK.as_bytes()))? {
+        Written::Yes => Ok(()),
+        Written::NotOurs => Err(CliError::Usage(format!(
+            "{} was not made by 'stowplan man', so it is left as it is; move it away, or give \
+             another --output",
+            path.display()
+        ))),
     }
-    fs::write(path, text).map_err(CliError::io("write", path))
 }
 
 /// The page of stowplan itself or of a verb. Texts whose layout says something keep it, which is

@@ -5,10 +5,13 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use stowplan_harness::disk;
 use stowplan_report::{MARK, csv, json};
 
 /// The file of raw records.
 const RESULT: &str = "result.jsonl";
+/// So many characters of a study and of a host are in the name of a directory: names have an end.
+const NAMED: usize = 80;
 /// How the names of files begin and end that are not whole yet.
 const TEMPORARY: (&str, &str) = (".stowplan-", ".tmp");
 
@@ -57,17 +60,7 @@ impl Output {
         fs::create_dir_all(parent).map_err(CliError::io("create directory", parent))?;
         let time = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
         let host = stowplan_harness::environment::host_name();
-        let name: String = format!("{time}-{study}-{host}")
-            .chars()
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
-        let directory = parent.join(name);
+        let directory = parent.join(format!("{time}-{}-{}", plain(study), plain(&host)));
         fs::create_dir(&directory).map_err(CliError::io("create directory", &directory))?;
         Ok(Self { directory })
     }
@@ -103,7 +96,7 @@ impl Output {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let temporary = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
             let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-            if temporary && plain && (is_empty(&path) || is_report(&path)?) {
+            if temporary && plain && (is_empty(&path) || begins(&path, is_report)?) {
                 fs::remove_file(&path).map_err(CliError::io("remove", &path))?;
             }
         }
@@ -130,13 +123,23 @@ pub(crate) enum Written {
     NotOurs,
 }
 
-/// Writes a report whole: to a temporary of its own beside it, then renamed. A file of that name
-/// is replaced only if it is a report as well; links and whatever else is no plain file never are.
+/// Writes a report. A file of that name is replaced only if it is a report as well.
 pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError> {
+    write_whole(path, text, is_report)
+}
+
+/// Writes a file whole: to a temporary of its own beside it, then renamed, so that other names of
+/// the same file keep what they have. A file that is there is replaced only if `ours` knows it by
+/// its first bytes; links and whatever else is no plain file never are.
+pub(crate) fn write_whole(
+    path: &Path,
+    text: &str,
+    ours: fn(&[u8]) -> bool,
+) -> Result<Written, CliError> {
     // The kind only: the text names the temporary, which means nothing to anyone.
     let refused = |error: io::Error| CliError::io("write", path)(error.kind().into());
     let exists = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() && is_report(path)? => true,
+        Ok(found) if found.is_file() && begins(path, ours)? => true,
         Ok(_) => return Ok(Written::NotOurs),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         Err(error) => return Err(refused(error)),
@@ -169,14 +172,60 @@ fn is_empty(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.len() == 0)
 }
 
-/// Whether a file has the mark of a report near its beginning, or begins as our tables and documents
-/// do.
-fn is_report(path: &Path) -> Result<bool, CliError> {
+/// Whether a file begins as `ours` says. It is a plain one, or was: nothing is followed, and nothing
+/// waited for.
+fn begins(path: &Path, ours: fn(&[u8]) -> bool) -> Result<bool, CliError> {
     let mut start = Vec::new();
-    fs::File::open(path)
+    disk::open_plain(path)
         .and_then(|file| file.take(256).read_to_end(&mut start))
         .map_err(CliError::io("read", path))?;
-    let start = String::from_utf8_lossy(&start);
+    Ok(ours(&start))
+}
+
+/// Whether this has the mark of a report near its beginning, or begins as our tables and documents
+/// do.
+fn is_report(start: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(start);
     let starts = [csv::START, json::START];
-    Ok(start.contains(MARK) || starts.iter().any(|ours| start.starts_with(ours)))
+    start.contains(MARK) || starts.iter().any(|ours| start.starts_with(ours))
+}
+
+/// A name as part of the name of a directory.
+fn plain(name: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') => c,
+        _ => '_',
+    };
+    name.chars().take(NAMED).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_name_is_no_path() {
+        assert_eq!(plain("../../etc/x\n\0\u{1b}é"), ".._.._etc_x____");
+        assert_eq!(plain(&"a".repeat(300)).len(), NAMED);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let report = format!("{MARK} old");
+        fs::write(at("report"), &report).unwrap();
+        fs::hard_link(at("report"), at("other name")).unwrap();
+        symlink(at("report"), at("link")).unwrap();
+        symlink(at("nothing"), at("dangling")).unwrap();
+        for link in ["link", "dangling"] {
+            let written = write_report(&at(link), "new").unwrap();
+            assert_eq!(written, Written::NotOurs, "{link}");
+        }
+        assert!(!at("nothing").exists());
+        assert_eq!(write_report(&at("report"), "new").unwrap(), Written::Yes);
+        let other = fs::read_to_string(at("other name")).unwrap();
+        assert_eq!(other, report, "another name of the file keeps what it has");
+    }
 }

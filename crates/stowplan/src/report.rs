@@ -424,7 +424,8 @@ fn page_of_machines(report: &Report<'_>) -> Result<PathBuf, CliError> {
         scale => format!("-{scale}"),
     };
     let name = format!("{}{scale}", report.study());
-    let name: String = name.chars().map(plain).collect();
+    // Names of files have an end.
+    let name: String = name.chars().take(120).map(plain).collect();
     Ok(directory.join(format!("machines-{name}.html")))
 }
 
