@@ -130,6 +130,27 @@ pub struct Plan {
     pub sweeps: Vec<Sweep>,
 }
 
+impl Plan {
+    /// The first name that must not become part of a path: a dataset's or an instance's with other
+    /// characters than letters, digits, `-`, `_` and `.`, none at all, or too many.
+    #[must_use]
+    pub fn name_unfit_for_paths(&self) -> Option<&str> {
+        let datasets = self.datasets.keys();
+        let of_cells = self.comparisons.iter().flat_map(|c| &c.cells);
+        let of_cells = of_cells.flat_map(|cell| [&cell.dataset, &cell.instance]);
+        datasets
+            .chain(of_cells)
+            .map(String::as_str)
+            .find(|name| !is_fit_for_paths(name))
+    }
+}
+
+fn is_fit_for_paths(name: &str) -> bool {
+    // A name of a file has at most 255 bytes, and something stands before this.
+    let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=240).contains(&name.len()) && name.chars().all(fit)
+}
+
 /// Two stores compared at many sizes of values. Further sizes are added while it runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -285,7 +285,8 @@ impl Study {
             Some((what, name)) => Err(StudyError::Invalid {
                 file: file.to_owned(),
                 place: format!("{what} '{}'", name.escape_debug()),
-                message: "a name must consist of letters, digits, '-' and '_'".to_owned(),
+                message: "a name must consist of letters, digits, '-' and '_', at most 64 of them"
+                    .to_owned(),
             }),
         }
     }
@@ -403,7 +404,8 @@ impl Study {
 /// Whether a name is fit for names of files and cells.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    !name.is_empty() && name.chars().all(plain)
+    // Names of files have an end.
+    (1..=64).contains(&name.len()) && name.chars().all(plain)
 }
 
 /// A key that means nothing is mostly one that was mistyped.
@@ -516,7 +518,11 @@ sql = { store = "sqlite" }
 
     #[test]
     fn a_name_that_could_lead_out_of_a_directory_is_refused() {
-        for name in ["../up", "a/b", "a b", "", "a.b", "ä"] {
+        let long = "a".repeat(65);
+        let names = [
+            "../up", "/etc", "a/b", "a b", "", ".", "..", "a.b", "con.", "ä", &long,
+        ];
+        for name in names {
             let text = STUDY
                 .replace("[datasets.blobs]", &format!("[datasets.\"{name}\"]"))
                 .replace("dataset = \"blobs\"", &format!("dataset = \"{name}\""));

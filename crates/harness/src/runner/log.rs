@@ -3,6 +3,7 @@
 use crate::HarnessError;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use stowplan_model::{Record, decode, encode};
 
@@ -32,8 +33,11 @@ impl ResultLog {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)
+            // No link, and no pipe that would be waited for: neither is what a run made.
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(path)
             .map_err(HarnessError::io("go on with", path))?;
+        refuse_what_is_shared(&file, path)?;
         lock(&file, path)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
@@ -90,6 +94,20 @@ fn end_of_lines(bytes: &[u8]) -> usize {
     last.map_or(0, |newline| newline + 1)
 }
 
+/// A copy that is only another name of the file would be changed as well.
+fn refuse_what_is_shared(file: &File, path: &Path) -> Result<(), HarnessError> {
+    let metadata = file.metadata().map_err(HarnessError::io("stat", path))?;
+    if metadata.is_file() && metadata.nlink() <= 1 {
+        return Ok(());
+    }
+    Err(HarnessError::invalid(format!(
+        "{} is no file of its own: it has {} names, and going on would change what they all mean; \
+         copy it, and go on with the copy",
+        path.display(),
+        metadata.nlink()
+    )))
+}
+
 /// Two runs that write to one result would mix their rounds. Where the file system knows no locks,
 /// nothing can be done about that.
 fn lock(file: &File, path: &Path) -> Result<(), HarnessError> {
@@ -105,6 +123,19 @@ fn lock(file: &File, path: &Path) -> Result<(), HarnessError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_appended_through_a_link_of_either_kind() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("result"), "{}\n").unwrap();
+        std::os::unix::fs::symlink(at("result"), at("link")).unwrap();
+        ResultLog::reopen(&at("link")).unwrap_err();
+        ResultLog::reopen(&at("result")).unwrap();
+        std::fs::hard_link(at("result"), at("copy")).unwrap();
+        let error = ResultLog::reopen(&at("copy")).unwrap_err().to_string();
+        assert!(error.contains("has 2 names"), "{error}");
+    }
     use stowplan_model::{CellFailure, CellId, RunEnd, RunOutcome, read_records};
 
     fn failure(message: &str) -> Record {

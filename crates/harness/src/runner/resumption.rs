@@ -58,6 +58,7 @@ impl Resumption {
             resumption.note(record);
         }
         resumption.check_protocol().map_err(|why| refused(&why))?;
+        resumption.check_names().map_err(|why| refused(&why))?;
         resumption.disregard_impossible_rounds();
         Ok(resumption)
     }
@@ -85,6 +86,18 @@ impl Resumption {
             Record::End(end) => self.end = Some(end),
             other => self.earlier.note(other),
         }
+    }
+
+    /// A result is a file as any other: names in it become parts of paths only if they are such as
+    /// a plan has.
+    fn check_names(&self) -> Result<(), String> {
+        let unfit = self.header.plan.name_unfit_for_paths();
+        unfit.map_or(Ok(()), |name| {
+            Err(format!(
+                "its plan has the name '{}', which no study can give; run the study again",
+                name.escape_debug()
+            ))
+        })
     }
 
     fn check_protocol(&self) -> Result<(), String> {
