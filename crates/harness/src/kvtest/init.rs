@@ -5,6 +5,7 @@ use crate::dataset::Generator;
 use crate::interrupt::Interrupt;
 use crate::{HarnessError, platform};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
@@ -57,8 +58,11 @@ impl Init {
     /// The name is taken or cannot be made, files of an earlier database lie beside it, a value could be larger than SQLite allows, the page
     /// size is none, or the file system has surely too little room.
     pub fn check(spec: InitSpec) -> Result<Self, HarnessError> {
-        if std::fs::symlink_metadata(&spec.database).is_ok() {
-            return Err(place::taken(&spec.database));
+        match std::fs::symlink_metadata(&spec.database) {
+            Ok(_) => return Err(place::taken(&spec.database)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            // Such as a name that is too long: the file could not get it in the end.
+            Err(error) => return Err(HarnessError::io("create", &spec.database)(error)),
         }
         refuse_leftovers(&spec.database)?;
         let store = store(spec.page_size)?;
