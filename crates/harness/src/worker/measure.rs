@@ -105,8 +105,8 @@ impl Work<'_> {
             session: connection.session()?,
             workload: &job.workload,
             buffer: Buffer::with_capacity(self.capacity()?)?,
-        };
             tally: Tally::of(self.task.block, &job.instance),
+        };
         if self.reads_warm() {
             operator.enter_mapped_pages(lead_in, &job.instance)?;
         }
