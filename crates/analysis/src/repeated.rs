@@ -105,6 +105,16 @@ mod tests {
     }
 
     #[test]
+    fn a_block_without_operations_is_no_round() {
+        let empty = Measurement {
+            operations: 0,
+            ..block(10_000, 0)
+        };
+        let found = repeated(&[empty, block(10_000, 0)], None, |_| 0).unwrap();
+        assert_eq!((found.rounds, found.time_ns.high.round()), (1, 100.0));
+    }
+
+    #[test]
     fn without_a_block_timed_as_a_whole_there_is_nothing_to_say() {
         let latency = Measurement {
             block: BlockKind::Latency,

@@ -257,3 +257,44 @@ fn change((base, new): (&[f64], &[f64]), noise_floor: f64, drift: Drift) -> Opti
         new_rounds: new.len(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_are_by_both_ends_of_the_interval_and_an_end_at_a_limit_is_not_beyond_it() {
+        use ChangeVerdict::{Faster, NoChange, Slower, Small, Unresolved, WithinThreshold};
+        // Threshold 0.1, zone 0.05.
+        let table = [
+            ((0.11, 0.2), Slower),
+            ((0.1, 0.2), Small),
+            ((0.01, 0.2), Small),
+            ((0.01, 0.02), Small),
+            ((-0.2, -0.11), Faster),
+            ((-0.2, -0.1), Small),
+            ((-0.2, -0.01), Small),
+            ((0.0, 0.02), NoChange),
+            ((-0.02, 0.0), NoChange),
+            ((-0.05, 0.05), NoChange),
+            ((-0.06, 0.02), WithinThreshold),
+            ((-0.02, 0.06), WithinThreshold),
+            ((-0.1, 0.1), WithinThreshold),
+            ((-0.11, 0.02), Unresolved),
+            ((-0.02, 0.11), Unresolved),
+        ];
+        for ((low, high), expected) in table {
+            assert_eq!(verdict(low, high, 0.1, 0.05), expected, "[{low}, {high}]");
+        }
+        let without_threshold = [
+            ((0.01, 0.02), Slower),
+            ((-0.02, -0.01), Faster),
+            ((0.0, 0.02), NoChange),
+            ((-0.02, 0.0), NoChange),
+            ((-0.1, 0.02), Unresolved),
+        ];
+        for ((low, high), expected) in without_threshold {
+            assert_eq!(verdict(low, high, 0.0, 0.05), expected, "[{low}, {high}]");
+        }
+    }
+}

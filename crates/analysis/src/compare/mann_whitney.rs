@@ -42,7 +42,7 @@ pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Difference>
 /// samples of `m` and `n` values.
 #[must_use]
 pub fn k(m: usize, n: usize, alpha: f64) -> Option<usize> {
-    if m == 0 || n == 0 || m > MAX_SAMPLE || n > MAX_SAMPLE {
+    if m > MAX_SAMPLE || n > MAX_SAMPLE {
         return None;
     }
     rank_within(&distribution(m, n), alpha)
@@ -169,6 +169,7 @@ mod tests {
         let some = [1.0; 12];
         assert_eq!(shift(&some[..3], &[1.0; 3], 0.05), None);
         assert_eq!(shift(&[], &some, 0.05), None);
+        assert_eq!(shift(&some, &[], 0.05), None);
         assert_eq!(shift(&some, &[1.0; MAX_SAMPLE + 1], 0.05), None);
         assert_eq!(shift(&[1.0; MAX_SAMPLE + 1], &some, 0.05), None);
         assert!(shift(&some, &[1.0; MAX_SAMPLE], 0.05).is_some());

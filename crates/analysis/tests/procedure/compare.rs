@@ -108,13 +108,15 @@ fn what_slowed_the_floor_cannot_have_made_a_cell_faster() {
     assert_eq!(other.time_verdict, ChangeVerdict::Faster, "{other:?}");
 }
 
+/// A session whose cells take the same time as in any other one.
+fn without_floor(seed: u64, rounds: u32) -> Analysis {
+    let times = [("base", 8_000.0), ("again", 8_000.0), ("other", 4_000.0)];
+    analysis(&comparison(&["other"]), &blocks(seed, &times, rounds))
+}
+
 #[test]
 fn without_a_floor_drift_is_assumed_and_said_to_be() {
-    let session = |seed| {
-        let times = [("base", 8_000.0), ("again", 8_000.0), ("other", 4_000.0)];
-        analysis(&comparison(&["other"]), &blocks(seed, &times, 20))
-    };
-    let found = changes(&session(1), &session(2));
+    let found = changes(&without_floor(1, 20), &without_floor(2, 20));
     assert!(found.drift_assumed && found.floors.is_empty());
     let time = found.cells[0].time;
     assert!(time.drift_slower > 0.02 && time.drift_slower == time.drift_faster);
@@ -122,22 +124,27 @@ fn without_a_floor_drift_is_assumed_and_said_to_be() {
 
 #[test]
 fn intervals_are_widened_by_the_noise_floors_of_both_runs() {
-    let (base, new) = (session(1, 1.0, 1.0), session(2, 1.0, 1.0));
-    let found = changes(&base, &new);
-    let both = base.comparisons[0].noise_floor + new.comparisons[0].noise_floor;
-    for cell in &found.cells {
-        let time = cell.time;
-        assert!((time.noise_floor - both).abs() < 1e-12);
-        let widened = (time.raw_low / time.low).ln();
-        assert!(
-            (widened - both - time.drift_slower).abs() < 1e-9,
-            "{time:?}"
-        );
-        let widened = (time.high / time.raw_high).ln();
-        assert!(
-            (widened - both - time.drift_faster).abs() < 1e-9,
-            "{time:?}"
-        );
+    let sessions = [
+        [session(1, 1.0, 1.0), session(2, 1.0, 1.0)],
+        [without_floor(1, 20), without_floor(2, 20)],
+    ];
+    for [base, new] in sessions {
+        let found = changes(&base, &new);
+        let both = base.comparisons[0].noise_floor + new.comparisons[0].noise_floor;
+        for cell in &found.cells {
+            let time = cell.time;
+            assert!((time.noise_floor - both).abs() < 1e-12);
+            let widened = (time.raw_low / time.low).ln();
+            assert!(
+                (widened - both - time.drift_slower).abs() < 1e-9,
+                "{time:?}"
+            );
+            let widened = (time.high / time.raw_high).ln();
+            assert!(
+                (widened - both - time.drift_faster).abs() < 1e-9,
+                "{time:?}"
+            );
+        }
     }
 }
 
@@ -376,6 +383,7 @@ fn cells_are_compared_by_name_unless_they_are_paired() {
         (&id("other"), &id("base"))
     );
     assert!(found.cells[0].regression, "it takes twice as long");
+    assert_eq!(found.cells[0].ratio, None, "one of them is a baseline");
     let alone: Vec<&CellId> = found
         .not_compared
         .iter()
@@ -476,4 +484,174 @@ fn only_the_same_floor_in_both_tells_what_shifted() {
     assert_eq!(found.floors, changes(&base, &session(2, 1.0, 1.0)).floors);
     assert_eq!(change(&found, "floor").new, id("other"));
     assert!(change(&found, "floor").regression);
+}
+
+#[test]
+fn ten_rounds_are_enough_and_of_a_ratio_they_must_be_those_of_both_cells() {
+    let (base, mut new) = (without_floor(1, 10), without_floor(2, 10));
+    let found = changes(&base, &new);
+    assert_eq!(found.cells.len(), 2, "{found:?}");
+    assert!(change(&found, "other").ratio.is_some());
+    // The baseline lacks the round that the other cell has, and has one more instead.
+    for (round, _) in &mut new.comparisons[0].cells[0].series {
+        *round += 1;
+    }
+    let found = changes(&base, &new);
+    assert!(change(&found, "other").ratio.is_none(), "nine in common");
+    assert_eq!(found.cells.len(), 2);
+}
+
+#[test]
+fn a_cell_that_failed_once_and_was_measured_again_is_compared() {
+    let (base, mut new) = (without_floor(1, 10), without_floor(2, 10));
+    new.failures.push(CellFailure {
+        cell: id("other"),
+        message: "killed".to_owned(),
+        stderr: String::new(),
+    });
+    assert_eq!(changes(&base, &new).not_compared, []);
+}
+
+/// The same result with a second comparison, `d`, whose floor takes `by` times as long.
+fn with_another_comparison(mut analysis: Analysis, by: f64) -> Analysis {
+    let mut other = analysis.comparisons[0].clone();
+    other.id = "d".to_owned();
+    for cell in &mut other.cells {
+        cell.cell.id = CellId(cell.cell.id.0.replacen('c', "d", 1));
+        if cell.cell.role == Role::Floor {
+            for (_, log) in &mut cell.series {
+                *log += by.ln();
+            }
+        }
+    }
+    analysis.comparisons.push(other);
+    analysis
+}
+
+#[test]
+fn drift_is_that_of_the_floors_of_the_same_comparison_or_else_of_all() {
+    let base = with_another_comparison(session(1, 1.0, 1.0), 1.0);
+    let mut new = with_another_comparison(session(2, 1.0, 1.0), 1.5);
+    let slower = |changes: &Changes, name: &str| {
+        let mut cells = changes.cells.iter();
+        let cell = cells.find(|cell| cell.base.0 == name).unwrap();
+        cell.time.drift_slower.exp()
+    };
+    let found = changes(&base, &new);
+    assert!(slower(&found, "c/other") < 1.1, "{found:?}");
+    assert!(slower(&found, "d/other") > 1.4, "{found:?}");
+    // Without a floor of its own, a comparison may have been slowed like any of the others.
+    for cells in new.comparisons.iter_mut().map(|c| &mut c.cells) {
+        cells.retain(|cell| cell.cell.id.0 != "c/floor");
+    }
+    assert!(slower(&changes(&base, &new), "c/other") > 1.4);
+}
+
+#[test]
+fn a_floor_of_other_data_tells_nothing() {
+    let (base, mut new) = (session(1, 1.0, 1.0), session(2, 1.0, 1.0));
+    let dataset = new.run.plan.datasets.get_mut("blobs").unwrap();
+    dataset.seed = 9;
+    let found = changes(&base, &new);
+    assert!(
+        found.floors.is_empty() && found.cells.is_empty(),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn slower_cells_stand_before_faster_ones_and_the_larger_of_two_changes_first() {
+    let plan = comparison(&["a", "b", "c"]);
+    let session = |seed, factors: [f64; 3]| {
+        let mut times = vec![("base", 8_000.0), ("again", 8_000.0)];
+        let others = ["a", "b", "c"].into_iter().zip(factors);
+        times.extend(others.map(|(key, factor)| (key, 4_000.0 * factor)));
+        analysis(&plan, &blocks(seed, &times, 20))
+    };
+    let (base, mut new) = (session(1, [1.0; 3]), session(2, [1.2, 1.5, 0.5]));
+    // On another machine none is a regression, and the verdicts alone decide.
+    for cpu in [None, Some("another".to_owned())] {
+        new.run.environment.cpu = cpu;
+        let found = changes(&base, &new);
+        let cells = found.cells.iter();
+        let order: Vec<&str> = cells.map(|cell| cell.base.0.as_str()).collect();
+        assert_eq!(order, ["c/b", "c/a", "c/c", "c/base"]);
+    }
+}
+
+#[test]
+fn resources_are_related_and_held_against_the_threshold_either_way() {
+    let memory = |bytes: u64| {
+        let mut session = session(bytes, 1.0, 1.0);
+        session.comparisons[0].cells[0].peak_memory_bytes = Some(bytes);
+        session
+    };
+    let beyond = |new: u64, threshold: Option<f64>| {
+        let question = Question {
+            threshold,
+            ..Question::default()
+        };
+        let found = compare(&memory(100), &memory(new), &question).unwrap();
+        let change = change(&found, "base").resources.peak_memory_bytes.unwrap();
+        assert_eq!((change.base, change.new), (100.0, new as f64));
+        assert!((change.ratio - new as f64 / 100.0).abs() < 1e-12);
+        change.beyond_threshold
+    };
+    let with = |new| beyond(new, Some(0.25));
+    assert_eq!([with(124), with(126)], [false, true]);
+    assert_eq!([with(81), with(79)], [false, true]);
+    assert!(!beyond(1_000, None));
+}
+
+#[test]
+fn settings_and_how_often_stores_are_built_anew_are_shown_once() {
+    let (base, mut new) = (session(1, 1.0, 1.0), session(2, 1.0, 1.0));
+    new.run.plan.comparisons[0].rebuild_every = Some(5);
+    let mut base = base;
+    for (session, layout) in [(&mut base, "flat"), (&mut new, "tree")] {
+        let cell = &mut session.comparisons[0].cells[2];
+        let layout = Value::Word(layout.to_owned());
+        cell.cell.settings.set("layout", layout.clone());
+        let mut effective = cell.cell.settings.clone();
+        effective.set("cache", layout);
+        cell.effective = Some(effective);
+    }
+    let found = changes(&base, &new);
+    let shown = &change(&found, "other").differences;
+    let told: Vec<&str> = shown.iter().map(|found| found.what.as_str()).collect();
+    assert_eq!(told, ["stores built anew", "layout", "cache"]);
+    assert_eq!(shown[0].new.as_deref(), Some("every 5 rounds"));
+}
+
+#[test]
+fn with_a_threshold_time_decides_on_another_machine_too() {
+    let base = session(1, 1.0, 1.0);
+    let mut new = session(2, 1.0, 1.0);
+    new.run.environment.cpu = Some("another".to_owned());
+    let question = Question {
+        threshold: Some(0.1),
+        ..Question::default()
+    };
+    let found = compare(&base, &new, &question).unwrap();
+    assert_eq!((found.same_machine, found.decides), (false, Decides::Time));
+}
+
+#[test]
+fn a_floor_promises_nothing_whatever_its_settings_say() {
+    let sessions = [session(1, 1.0, 1.0), session(2, 1.0, 1.0)];
+    let [base, new] = sessions.map(|mut session| {
+        for summary in &mut session.comparisons[0].cells {
+            summary.cell.workload.operation = Operation::Overwrite;
+            if summary.cell.role == Role::Floor {
+                summary.cell.capabilities.durability.class = Durability::None;
+            }
+        }
+        session
+    });
+    let paired = Question {
+        cells: vec![(id("floor"), id("other"))],
+        ..Question::default()
+    };
+    let found = compare(&base, &new, &paired).unwrap();
+    assert_eq!(change(&found, "floor").new, id("other"));
 }

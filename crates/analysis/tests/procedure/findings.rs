@@ -130,6 +130,19 @@ fn one_cell_with_busy_threads_turns_the_whole_comparison_to_wall_time() {
 }
 
 #[test]
+fn other_threads_are_busy_from_a_hundredth_of_the_time_on() {
+    let metric = |cpu_ns: u64| {
+        let mut blocks = [block("base", 0, 1_000_000), block("again", 0, 1_000_000)];
+        for block in &mut blocks {
+            block.process_cpu_ns = block.thread_cpu_ns + cpu_ns;
+        }
+        outcome(&comparison(&[]), &blocks).metric
+    };
+    assert_eq!(metric(9_999), Metric::Corrected);
+    assert_eq!(metric(10_000), Metric::Wall);
+}
+
+#[test]
 fn one_block_with_busy_threads_among_ten_does_not() {
     let mut blocks = ten(&[("other", 10_000.0)]);
     blocks[2].process_cpu_ns *= 2;
@@ -382,6 +395,80 @@ fn a_comparison_with_latency_blocks_only_takes_its_ratios_from_them() {
 }
 
 #[test]
+fn a_block_without_operations_is_none() {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    blocks.push(Measurement {
+        operations: 0,
+        ..block("other", 10, 1_000_000)
+    });
+    blocks.push(block("base", 10, 10_000_000));
+    let found = outcome(&comparison(&["other"]), &blocks);
+    assert_eq!(found.cells[2].rounds, 10);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Equivalent);
+}
+
+#[test]
+fn a_cell_with_latency_blocks_only_is_described_by_them() {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    for block in blocks.iter_mut().filter(|m| m.cell.0 == "c/other") {
+        block.block = BlockKind::Latency;
+    }
+    for (kind, operations) in [(BlockKind::Pilot, 1_000), (BlockKind::Latency, 0)] {
+        blocks.push(Measurement {
+            block: kind,
+            operations,
+            ..block("other", 20, 1_000_000_000)
+        });
+    }
+    let found = outcome(&comparison(&["other"]), &blocks);
+    let other = &found.cells[2];
+    assert_eq!((other.rounds, other.operations), (0, 10_000));
+    assert!((other.wall_ns - 10_000.0).abs() < 200.0, "{other:?}");
+    assert_eq!(found.contrasts[0].verdict, Verdict::NoData);
+}
+
+#[test]
+fn a_last_commit_is_known_where_a_block_was_one_transaction_of_writes() {
+    let known = |commits: u64, last_commit_ns: u64| {
+        let mut blocks = ten(&[]);
+        for block in &mut blocks {
+            block.commits = commits;
+            block.outside.last_commit_ns = last_commit_ns;
+        }
+        let found = outcome(&writing(comparison(&[])), &blocks);
+        found.cells[0].last_commit_ns
+    };
+    assert_eq!(known(1, 5_000), Some(5_000.0));
+    assert_eq!([known(3, 5_000), known(1, 0)], [None, None]);
+}
+
+#[test]
+fn a_block_that_committed_nothing_says_nothing_of_syncs() {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        block.commits = u64::from(block.round % 2) * 10;
+        block.syncs.fdatasync = block.commits * 2;
+    }
+    let found = outcome(&writing(comparison(&[])), &blocks);
+    assert_eq!(found.cells[0].syncs_per_commit.to_bits(), 2.0_f64.to_bits());
+}
+
+#[test]
+fn the_store_of_the_median_block_is_the_one_that_is_shown() {
+    let mut blocks = ten(&[]);
+    for block in &mut blocks {
+        let bytes = 1_000 * u64::from(block.round * 3 % 10);
+        block.footprint = Some(Footprint {
+            allocated_bytes: bytes,
+            ..Footprint::default()
+        });
+    }
+    let found = outcome(&comparison(&[]), &blocks);
+    let footprint = found.cells[0].block_footprint.unwrap();
+    assert_eq!(footprint.allocated_bytes, 5_000);
+}
+
+#[test]
 fn pilots_count_nowhere() {
     let mut blocks = ten(&[("other", 10_000.0)]);
     blocks.push(Measurement {
@@ -474,6 +561,15 @@ fn another_durability_promise_is_shown_for_writes_and_forbids_a_fastest() {
     assert!(!writes.contrasts[0].same_durability);
     assert_eq!(writes.contrasts[0].verdict, Verdict::Faster);
     assert!(writes.fastest().is_none());
+}
+
+#[test]
+fn a_promise_is_another_one_where_only_one_of_two_cells_writes() {
+    let mut mixed = comparison(&["other"]);
+    mixed.cells[2].workload.operation = Operation::Overwrite;
+    mixed.cells[2].capabilities.durability.class = Durability::None;
+    let found = outcome(&mixed, &ten(&[("other", 5_000.0)]));
+    assert!(!found.contrasts[0].same_durability);
 }
 
 #[test]

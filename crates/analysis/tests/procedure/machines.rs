@@ -1,8 +1,10 @@
 //! Results of one study from several machines.
 
-use crate::support::{comparison, id, records, rounds};
+use crate::support::{cell, comparison, contrast, id, records, rounds};
 use stowplan_analysis::{Analysis, MachinesError, Verdict, analyse, machines};
-use stowplan_model::{Comparison, Record, RunHeader, SizeDistribution};
+use stowplan_model::{
+    Comparison, Durability, Operation, Record, Role, RunHeader, SizeDistribution, Sweep, Value,
+};
 
 fn planned() -> Comparison {
     let mut comparison = comparison(&["slow", "fast"]);
@@ -77,6 +79,7 @@ fn a_chart_has_a_bar_per_machine_and_the_published_ones_once() {
         .map(|bar| bar.unwrap().estimate.ratio)
         .collect();
     assert!((ratios[0] - 0.5).abs() < 0.01 && (ratios[1] - 0.667).abs() < 0.01);
+    assert!(!chart.groups[0].is_floor && chart.other_reference.is_empty());
     assert_eq!(chart.groups[1].on, [None, None]);
     assert_eq!(chart.published.len(), 2);
 }
@@ -104,6 +107,14 @@ fn machines_of_one_name_are_told_apart_and_one_machine_counts_once() {
         labels(&by_system),
         (vec!["a (ext4)".to_owned(), "a (xfs)".to_owned()], 1)
     );
+    let unknown_system = [
+        named("", "2026-01-01T00:00:00Z"),
+        named("xfs", "2026-01-02T00:00:00Z"),
+    ];
+    assert_eq!(
+        labels(&unknown_system).0,
+        ["a (2026-01-01)", "a (2026-01-02)"]
+    );
     let by_day = [
         named("xfs", "2026-01-01T00:00:00Z"),
         named("xfs", "2026-01-02T00:00:00Z"),
@@ -120,6 +131,16 @@ fn machines_of_one_name_are_told_apart_and_one_machine_counts_once() {
         labels(&by_minute).0,
         ["a (2026-01-01 10:00)", "a (2026-01-01 10:07)"]
     );
+    let by_second = [
+        named("xfs", "2026-01-01T10:00:00Z"),
+        named("xfs", "2026-01-01T10:00:07Z"),
+    ];
+    assert_eq!(
+        labels(&by_second).0,
+        ["a (2026-01-01 10:00:00)", "a (2026-01-01 10:00:07)"]
+    );
+    let by_nothing = [1, 2].map(|seed| changed("a", 20_000.0, |run| run.seed = seed));
+    assert_eq!(labels(&by_nothing).0, ["a (result 1)", "a (result 2)"]);
 }
 
 #[test]
@@ -194,4 +215,140 @@ fn one_result_the_same_twice_and_several_studies_are_refused() {
         "the results are not of one study at one scale: t at scale seed (result 1, 3); t at scale \
          quick (result 2)"
     );
+}
+
+#[test]
+fn another_store_and_other_settings_are_told_from_another_workload() {
+    let what = |change: fn(&mut stowplan_model::Cell)| {
+        let other = changed("b", 20_000.0, |run| {
+            run.plan.comparisons[0].cells.iter_mut().for_each(|cell| {
+                if cell.key == "fast" {
+                    change(cell);
+                }
+            });
+        });
+        let found = machines(&[&run_on("a", 20_000.0), &other]).unwrap();
+        let told: Vec<&str> = found.differences.iter().map(|found| found.what).collect();
+        assert_eq!(found.differences[0].cell, id("fast"));
+        told.concat()
+    };
+    assert_eq!(what(|cell| cell.store.kind = "sqlite".to_owned()), "store");
+    let first = |run: &mut RunHeader, words: &str| {
+        let settings = &mut run.plan.comparisons[0].cells[3].settings;
+        settings.set("layout", Value::Word(words.to_owned()));
+    };
+    let (tree, flat) = (
+        changed("a", 20_000.0, |run| first(run, "tree")),
+        changed("b", 20_000.0, |run| first(run, "flat")),
+    );
+    let found = machines(&[&tree, &flat]).unwrap();
+    assert_eq!(found.differences[0].what, "settings");
+}
+
+#[test]
+fn ratios_to_another_baseline_are_none_of_this_comparison() {
+    let rebased = changed("b", 20_000.0, |run| {
+        let comparison = &mut run.plan.comparisons[0];
+        comparison.cells[0].role = Role::Candidate;
+        comparison.cells[2].role = Role::Baseline;
+        comparison.contrasts = vec![contrast("fast", "slow"), contrast("base", "slow")];
+    });
+    let found = machines(&[&run_on("a", 20_000.0), &rebased]).unwrap();
+    let comparison = &found.comparisons[0];
+    assert_eq!(comparison.baseline, id("base"));
+    for cell in &comparison.cells {
+        assert_eq!(cell.on[1].verdict, Verdict::NoData, "{cell:?}");
+        assert_eq!(cell.on[1].estimate, None);
+    }
+    assert_eq!(comparison.reliable, [Some(true), None]);
+}
+
+#[test]
+fn of_several_ratios_of_a_cell_the_one_to_the_baseline_counts() {
+    let with_more = changed("b", 20_000.0, |run| {
+        let contrasts = &mut run.plan.comparisons[0].contrasts;
+        contrasts.insert(0, contrast("slow", "fast"));
+        contrasts.insert(0, contrast("fast", "slow"));
+    });
+    let found = machines(&[&run_on("a", 20_000.0), &with_more]).unwrap();
+    for on in &found.comparisons[0].cells[1].on {
+        assert!((on.estimate.unwrap().ratio - 2.0).abs() < 0.05, "{on:?}");
+    }
+}
+
+#[test]
+fn a_machine_that_measured_nothing_has_no_verdicts_and_no_chart_of_another_reference() {
+    let mut records = records(&planned(), &[]);
+    let Some(Record::Run(run)) = records.first_mut() else {
+        panic!("no header");
+    };
+    run.environment.host = "idle".to_owned();
+    let idle = analyse(&records, None).unwrap();
+    let found = machines(&[&run_on("a", 20_000.0), &idle]).unwrap();
+    let comparison = &found.comparisons[0];
+    assert_eq!(comparison.reliable, [Some(true), None]);
+    let base = &comparison.cells[0];
+    let verdicts = [base.on[0].verdict, base.on[1].verdict];
+    assert_eq!(verdicts, [Verdict::Equivalent, Verdict::NoData]);
+    assert!(found.charts[0].other_reference.is_empty());
+}
+
+#[test]
+fn a_promise_is_held_against_that_of_the_baseline_unless_it_is_a_floors() {
+    let writing = |host: &str| {
+        let mut plan = planned();
+        plan.cells.push(cell("floor", Role::Floor));
+        for cell in &mut plan.cells {
+            cell.workload.operation = Operation::Overwrite;
+        }
+        plan.cells[2].capabilities.durability.class = Durability::None;
+        let times = [("base", 10_000.0), ("again", 10_000.0), ("slow", 20_000.0)];
+        let more = [("fast", 5_000.0), ("floor", 1_000.0)];
+        let blocks = rounds(&[&times[..], &more].concat(), 0..10);
+        let mut records = records(&plan, &blocks);
+        if let Some(Record::Run(run)) = records.first_mut() {
+            run.environment.host = host.to_owned();
+            run.plan.study.charts[0].bars.push("floor".to_owned());
+        }
+        analyse(&records, None).unwrap()
+    };
+    let found = machines(&[&writing("a"), &writing("b")]).unwrap();
+    let cells = &found.comparisons[0].cells;
+    let same: Vec<(&str, bool)> = cells
+        .iter()
+        .map(|cell| (cell.key.as_str(), cell.same_durability))
+        .collect();
+    assert_eq!(
+        same,
+        [
+            ("base", true),
+            ("slow", false),
+            ("fast", true),
+            ("floor", true)
+        ]
+    );
+    let groups = found.charts[0].groups.iter();
+    let floors: Vec<&str> = groups.filter(|g| g.is_floor).map(|g| &*g.cell.0).collect();
+    assert_eq!(floors, ["c/floor"]);
+    assert_eq!(found.comparisons[0].complete, [true, true]);
+}
+
+#[test]
+fn a_comparison_of_a_sweep_is_a_part_and_any_other_is_not() {
+    let part = |id: &str| {
+        let run = |host: &str| {
+            changed(host, 20_000.0, |run| {
+                run.plan.comparisons[0].id = id.to_owned();
+                run.plan.sweeps.push(Sweep {
+                    id: "size".to_owned(),
+                    setting: None,
+                    a: "a".to_owned(),
+                    b: "b".to_owned(),
+                });
+            })
+        };
+        let found = machines(&[&run("a"), &run("b")]).unwrap();
+        found.comparisons[0].part
+    };
+    assert_eq!([part("c"), part("size-1024")], [false, true]);
 }

@@ -9,9 +9,9 @@ use hdrhistogram::{
 use proptest::prelude::*;
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{
-    Across, Action, BarsSpec, BlockKind, Comparison, Durability, IoCounters, LinesSpec, Measure,
-    Measurement, Mix, Operation, PerTransaction, PublishedBar, Record, Role, SyncCalls, Value,
-    WarningKind,
+    Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
+    IoCounters, LinesSpec, Measure, Measurement, Mix, Operation, PerTransaction, PublishedBar,
+    Record, Role, SyncCalls, Value, WarningKind,
 };
 
 /// Ten rounds of the baseline, its control and further cells, 10 ms a block.
@@ -110,6 +110,11 @@ fn write_amplification_counts_what_bringing_to_rest_sends_and_shares_it_with_the
     proportions.read = 1;
     mix.cells[0].workload.mix = Some(proportions);
     assert_eq!(of(&mix, &blocks), None, "a mix with reads");
+    let empty = blocks.iter().cloned();
+    let empty: Vec<Measurement> = empty
+        .map(|block| Measurement { bytes: 0, ..block })
+        .collect();
+    assert_eq!(of(&writes, &empty), None, "nothing was written");
     blocks[0].drain_write_bytes = None;
     assert_eq!(of(&writes, &blocks), None, "a counter is missing");
 }
@@ -318,6 +323,53 @@ fn bars_show_what_is_asked_for_in_its_unit_and_published_figures_in_seconds() {
             .bars
             .is_empty()
     );
+}
+
+#[test]
+fn a_published_error_is_that_of_the_cell_in_its_own_comparison() {
+    let mut measured = comparison(&[]);
+    measured.cells[0].published_seconds = Some(2.0);
+    let mut all = records(&measured, &ten(&[]));
+    let Record::Run(run) = &mut all[0] else {
+        panic!("no header");
+    };
+    let study = &mut run.plan.study;
+    let mut other = study.comparisons[0].clone();
+    other.id = "d".to_owned();
+    study.comparisons.insert(0, other);
+    for (comparison, error) in study.comparisons.iter_mut().zip([0.7, 0.1]) {
+        let base = comparison.cells.get_mut("base").unwrap();
+        base.published_error_seconds = Some(error);
+    }
+    study.bars.push(bars(Measure::BlockTime));
+    let found = analyse(&all, None).unwrap();
+    let published = &found.bars[0].groups[0].published[0];
+    let (low, high) = published.quantity.ends.unwrap();
+    assert!(close(low, 1.9e9) && close(high, 2.1e9), "{published:?}");
+}
+
+#[test]
+fn the_footprint_of_a_cell_is_that_of_its_own_store() {
+    let measured = comparison(&["slow"]);
+    let mut all = records(&measured, &ten(&[("slow", 20_000.0)]));
+    for (instance, allocated_bytes) in [("store-of-slow", 7_000), ("store-of-base", 5_000)] {
+        all.push(Record::Footprint(FootprintRecord {
+            instance: instance.to_owned(),
+            footprint: Footprint {
+                allocated_bytes,
+                ..Footprint::default()
+            },
+            value_bytes: 1,
+            after_workloads: false,
+        }));
+    }
+    if let Record::Run(run) = &mut all[0] {
+        run.plan.study.bars.push(bars(Measure::Footprint));
+    }
+    let found = analyse(&all, None).unwrap();
+    let bars = &found.bars[0].groups[0].classes[0].bars;
+    let values: Vec<f64> = bars.iter().map(|bar| bar.quantity.unwrap().value).collect();
+    assert_eq!(values, [5_000.0, 7_000.0]);
 }
 
 fn lines(x: Across) -> LinesSpec {

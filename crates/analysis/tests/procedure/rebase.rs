@@ -109,6 +109,39 @@ fn roles_are_exchanged_and_the_baseline_stands_first() {
 }
 
 #[test]
+fn the_warning_follows_the_header_and_names_the_comparisons_that_keep_their_own() {
+    let message = |others: &[&str]| {
+        let comparison = planned(&["slow", "fast"]);
+        let mut all = records(&comparison, &measured());
+        let Record::Run(run) = &mut all[0] else {
+            panic!("no header");
+        };
+        for id in others {
+            let mut other = planned(&["fast"]);
+            other.id = (*id).to_owned();
+            run.plan.comparisons.push(other);
+        }
+        run.plan.sweeps.push(Sweep {
+            id: "size".to_owned(),
+            setting: None,
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+        });
+        rebase(&mut all, "slow").unwrap();
+        assert!(matches!(all[0], Record::Run(_)));
+        let Record::Warning(warning) = &all[1] else {
+            panic!("{:?}", all[1]);
+        };
+        warning.message.clone()
+    };
+    assert!(!message(&[]).contains("keep"), "{}", message(&[]));
+    let one = message(&["d", "size-1024"]);
+    assert!(one.contains("comparison d keeps its own"), "{one}");
+    let two = message(&["d", "e"]);
+    assert!(two.contains("comparisons d, e keep their own"), "{two}");
+}
+
+#[test]
 fn choosing_the_planned_baseline_changes_nothing_and_going_back_restores_it() {
     let comparison = planned(&["slow", "fast"]);
     let original = records(&comparison, &measured());

@@ -125,6 +125,17 @@ fn a_repetition_replaces_a_session_once_it_has_rounds_and_takes_its_warnings_awa
 }
 
 #[test]
+fn a_session_that_failed_is_replaced_by_its_repetition_like_any_other() {
+    let plan = vec![member("size-1024"), member("size-1024-again")];
+    let again = blocks(&[measured("size-1024-again", 2.0, 1.0)]);
+    let records = [failure("size-1024")].into_iter().chain(again).collect();
+    let found = &analysed(plan, records).sweeps[0];
+    assert_eq!(found.comparisons, ["size-1024-again"]);
+    assert_eq!(found.superseded, ["size-1024"]);
+    assert!(found.unmeasured.is_empty(), "{found:?}");
+}
+
+#[test]
 fn promises_that_differ_at_any_size_differ() {
     let mut plan = ["size-1024", "size-2048"].map(member).to_vec();
     for cell in plan.iter_mut().flat_map(|member| &mut member.cells) {
