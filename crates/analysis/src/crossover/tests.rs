@@ -1,6 +1,6 @@
 //! What whole sweeps say.
 
-use super::testing::{gap, letters, point, points};
+use super::testing::{gap, letters, point, point_between, points};
 use super::*;
 use proptest::prelude::*;
 
@@ -187,16 +187,26 @@ fn the_recorded_sweep_gives_a_zone_that_holds_its_three_roots() {
 
 #[test]
 fn a_verdict_that_its_interval_does_not_bear_out_is_nobodys_win() {
-    let contradictory = SweepPoint {
-        verdict: Verdict::Slower,
-        ..point(4096, 0.5)
+    let contradictory = |verdict, low, high| SweepPoint {
+        verdict,
+        ..point_between(4096, low, high)
     };
+    // An end at 1 is not beyond it.
+    let contradictory = [
+        contradictory(Verdict::Slower, 0.4, 0.6),
+        contradictory(Verdict::Slower, 1.0, 1.3),
+        contradictory(Verdict::Faster, 1.5, 2.0),
+        contradictory(Verdict::Faster, 0.7, 1.0),
+        contradictory(Verdict::SmallDifference, 0.9, 1.1),
+        contradictory(Verdict::SmallDifference, 1.0, 1.1),
+        contradictory(Verdict::SmallDifference, 0.9, 1.0),
+    ];
     let without = SweepPoint {
         verdict: Verdict::Slower,
         ..gap(4096)
     };
-    for odd in [contradictory, without] {
-        assert_eq!(odd.standing(), Standing::Undecided);
+    for odd in contradictory.into_iter().chain([without]) {
+        assert_eq!(odd.standing(), Standing::Undecided, "{odd:?}");
     }
 }
 

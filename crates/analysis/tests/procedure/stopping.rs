@@ -3,7 +3,8 @@
 use crate::support::{RULE, Random, block, comparison, contrast, outcome, rounds, run};
 use proptest::prelude::*;
 use stowplan_analysis::{
-    Decision, LOOKS, Metric, StoppingRule, Verdict, decide, interim, undecided, verdict,
+    Decision, Interim, LOOKS, Metric, RatioEstimate, StoppingRule, Verdict, decide, interim,
+    undecided, verdict,
 };
 use stowplan_model::{Contrast, Measurement};
 
@@ -249,6 +250,28 @@ fn a_control_that_lacks_the_rounds_for_an_estimate_is_open_once_nothing_else_is(
     let again = [("base", 10_000.0), ("again", 10_000.0)];
     blocks.extend(rounds(&again, 10..11));
     assert!(undecided(&plan, &blocks, &capped).is_empty());
+}
+
+#[test]
+fn half_the_width_of_what_is_known_so_far_is_that_of_the_widened_interval() {
+    let known = |low: f64, high: f64| Interim {
+        contrast: contrast("other", "base"),
+        estimate: Some(RatioEstimate {
+            ratio: 1.0,
+            raw_low: 1.0,
+            raw_high: 1.0,
+            low,
+            high,
+            rounds: 10,
+        }),
+    };
+    let width = known(1.5 / 1.02, 1.5 * 1.02).half_width().unwrap();
+    assert!((width - 0.02).abs() < 1e-12, "{width}");
+    let nothing = Interim {
+        estimate: None,
+        ..known(1.0, 1.0)
+    };
+    assert_eq!(nothing.half_width(), None);
 }
 
 #[test]
