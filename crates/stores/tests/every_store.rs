@@ -44,6 +44,8 @@ fn every_store_conforms_with_every_setting() {
     }
     assert_conform(files_that_sync("files"));
     assert_conform(files_that_sync("files-indexed"));
+    assert_conform(files_that_stay_open());
+    assert_conform(files_read_by_streams());
     assert_conform(files_indexed_by_each_journal());
     assert_conform(sqlite_journals());
     assert_conform(sqlite_blobs());
@@ -65,6 +67,28 @@ fn files_that_sync(store: &str) -> Vec<String> {
                     ));
                 }
             }
+        }
+    }
+    specs
+}
+
+/// In each layout, with each way to write that does not replace the file.
+fn files_that_stay_open() -> Vec<String> {
+    let mut specs = Vec::new();
+    for layout in ["dir", "tree"] {
+        for other in ["write=truncate,fsync=file", "write=in-place,stat=none"] {
+            specs.push(format!("files:layout={layout},open=kept,{other}"));
+        }
+    }
+    specs
+}
+
+/// As kvtest does, and where the size is not looked at.
+fn files_read_by_streams() -> Vec<String> {
+    let mut specs = Vec::new();
+    for store in ["files", "files-indexed"] {
+        for other in ["stat=stat,buffer=fresh", "stat=none"] {
+            specs.push(format!("{store}:open=path,read=stdio,{other}"));
         }
     }
     specs

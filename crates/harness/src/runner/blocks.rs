@@ -714,9 +714,12 @@ pub(super) mod tests {
         assert_eq!(
             settings,
             [
+                pair("buffer", "reused"),
                 pair("fsync", "off"),
                 pair("layout", "tree"),
-                pair("read", "openat"),
+                pair("open", "directory"),
+                pair("read", "plain"),
+                pair("stat", "fstat"),
                 pair("write", "truncate")
             ]
         );

@@ -10,10 +10,16 @@
 //! a value while another thread overwrites it may find it empty, mixed, or of a size that changes.
 //! The same is true of a value that is added: `write=rename` writes it under a temporary name first,
 //! with the other two a process that dies may leave it empty or torn.
+//!
+//! The settings `open`, `stat`, `read` and `buffer` each add or remove one step of a read, so that
+//! what a step costs is the difference of two cells. kvtest's own way is
+//! `open=path,stat=stat,read=stdio,buffer=fresh`.
 
 pub(crate) mod inspect;
+mod kept;
 pub(crate) mod name;
 pub(crate) mod named;
+mod reading;
 mod session;
 mod stdio;
 pub(crate) mod store;
@@ -32,7 +38,7 @@ const STORE: &str = "files";
 /// One file per value.
 pub(crate) struct Files;
 
-const SETTINGS: &[Setting] = &[LAYOUT, READ, WRITE, FSYNC];
+const SETTINGS: &[Setting] = &[LAYOUT, OPEN, STAT, READ, BUFFER, WRITE, FSYNC];
 
 pub(crate) const LAYOUT: Setting = Setting {
     name: "layout",
@@ -42,11 +48,42 @@ pub(crate) const LAYOUT: Setting = Setting {
     shapes_layout: true,
 };
 
+const OPEN: Setting = Setting {
+    name: "open",
+    kind: SettingKind::Choice(&["directory", "path", "kept"]),
+    default: "directory",
+    help: "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, by its whole path, or once for all (as many descriptors as files; see 'ulimit -n')",
+    shapes_layout: false,
+};
+
+/// The same of files that a database names.
+pub(crate) const OPEN_NAMED: Setting = Setting {
+    kind: SettingKind::Choice(&["directory", "path"]),
+    help: "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, or by its whole path",
+    ..OPEN
+};
+
+pub(crate) const STAT: Setting = Setting {
+    name: "stat",
+    kind: SettingKind::Choice(&["fstat", "stat", "none"]),
+    default: "fstat",
+    help: "how a read learns the size: from the open file, by its name before it is opened, or not at all (it reads until less comes than there is room for); reads only",
+    shapes_layout: false,
+};
+
 pub(crate) const READ: Setting = Setting {
     name: "read",
-    kind: SettingKind::Choice(&["openat", "stdio"]),
-    default: "openat",
-    help: "how a value is read: openat, fstat, read, close; or stat, fopen, fread, fclose by the whole path, as kvtest does",
+    kind: SettingKind::Choice(&["plain", "stdio"]),
+    default: "plain",
+    help: "how the bytes are read: by the system call, or by fopen (or fdopen), fread and fclose; reads only. kvtest's way is open=path,stat=stat,read=stdio,buffer=fresh",
+    shapes_layout: false,
+};
+
+pub(crate) const BUFFER: Setting = Setting {
+    name: "buffer",
+    kind: SettingKind::Choice(&["reused", "fresh"]),
+    default: "reused",
+    help: "where the bytes go: into one buffer on a page boundary, or into memory newly allocated for each read, wherever that lies; reads only",
     shapes_layout: false,
 };
 
@@ -54,7 +91,7 @@ pub(crate) const WRITE: Setting = Setting {
     name: "write",
     kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
     default: "truncate",
-    help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it",
+    help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it; writes only",
     shapes_layout: false,
 };
 
@@ -62,15 +99,38 @@ pub(crate) const FSYNC: Setting = Setting {
     name: "fsync",
     kind: SettingKind::Choice(&["off", "file", "directory"]),
     default: "off",
-    help: "what is synced after each write: nothing, the file, or the file and its directory",
+    help: "what is synced after each write: nothing, the file, or the file and its directory; writes only",
     shapes_layout: false,
 };
 
-/// How a value is read.
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opening {
+    Directory,
+    Path,
+    Kept,
+}
+
+/// How a read learns the size of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sizing {
+    Fstat,
+    Stat,
+    None,
+}
+
+/// How bytes are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadMode {
-    Openat,
+    Plain,
     Stdio,
+}
+
+/// Where bytes are read to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Reused,
+    Fresh,
 }
 
 /// How a value is replaced.
@@ -93,7 +153,10 @@ enum Fsync {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub(crate) layout: Layout,
+    open: Opening,
+    stat: Sizing,
     read: ReadMode,
+    buffer: Memory,
     write: WriteMode,
     fsync: Fsync,
 }
@@ -105,9 +168,23 @@ impl Options {
                 "tree" => Layout::Tree,
                 _ => Layout::Dir,
             },
+            open: match settings.word("open") {
+                "path" => Opening::Path,
+                "kept" => Opening::Kept,
+                _ => Opening::Directory,
+            },
+            stat: match settings.word("stat") {
+                "stat" => Sizing::Stat,
+                "none" => Sizing::None,
+                _ => Sizing::Fstat,
+            },
             read: match settings.word("read") {
                 "stdio" => ReadMode::Stdio,
-                _ => ReadMode::Openat,
+                _ => ReadMode::Plain,
+            },
+            buffer: match settings.word("buffer") {
+                "fresh" => Memory::Fresh,
+                _ => Memory::Reused,
             },
             write: match settings.word("write") {
                 "in-place" => WriteMode::InPlace,
@@ -120,17 +197,58 @@ impl Options {
                 _ => Fsync::Off,
             },
         };
-        if options.fsync == Fsync::Directory && options.write != WriteMode::Rename {
-            return Err(StoreError::unsupported(
-                STORE,
-                format!(
-                    "combine fsync=directory with write={}",
-                    settings.word("write")
-                ),
-                "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
-            ));
+        match options.objection() {
+            Some((names, why)) => {
+                let pair = names.map(|name| format!("{name}={}", settings.word(name)));
+                let what = format!("combine {}", pair.join(" with "));
+                Err(StoreError::unsupported(STORE, what, why))
+            }
+            None => Ok(options),
         }
-        Ok(options)
+    }
+
+    /// Two settings that do not go together, and why.
+    fn objection(self) -> Option<([&'static str; 2], &'static str)> {
+        let kept = self.open == Opening::Kept;
+        match self {
+            Self {
+                fsync: Fsync::Directory,
+                write: WriteMode::Truncate | WriteMode::InPlace,
+                ..
+            } => Some((
+                ["fsync", "write"],
+                "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
+            )),
+            Self {
+                read: ReadMode::Stdio,
+                ..
+            } if kept => Some((
+                ["read", "open"],
+                "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
+            )),
+            Self {
+                stat: Sizing::Stat, ..
+            } if kept => Some((
+                ["stat", "open"],
+                "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
+            )),
+            Self {
+                write: WriteMode::Rename,
+                ..
+            } if kept => Some((
+                ["write", "open"],
+                "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
+            )),
+            Self {
+                buffer: Memory::Fresh,
+                stat: Sizing::None,
+                ..
+            } => Some((
+                ["buffer", "stat"],
+                "to allocate memory for a value its size must be known; use stat=fstat or stat=stat",
+            )),
+            _ => None,
+        }
     }
 
     /// METHOD "Durability classes": only a rename replaces a value as a whole; the file's sync

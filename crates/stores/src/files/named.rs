@@ -6,14 +6,15 @@
 
 use super::name::{Layout, Name};
 use super::store::FileStore;
-use super::{Fsync, ReadMode, STORE, WriteMode, stdio};
-use crate::{Buffer, Found, Key, Result, StoreError};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use super::{Fsync, Opening, STORE, WriteMode};
+use crate::{Found, Key, Result, StoreError};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::CStr;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers temporary files, across all sessions of this process.
@@ -25,11 +26,11 @@ const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 /// The files below a store's directory, for one thread. The keys given are for messages only:
 /// which file is meant, its name says.
 pub(crate) struct NamedFiles<'s> {
-    store: &'s FileStore,
+    pub(super) store: &'s FileStore,
     /// Names are looked up relative to this, which saves the walk down to the directory.
     root: File,
     /// The store's directory and a slash, behind which a name is put where the whole path is
-    /// needed.
+    /// needed: with `open=path`.
     whole_path: Vec<u8>,
     directory_length: usize,
 }
@@ -53,20 +54,51 @@ impl<'s> NamedFiles<'s> {
         Ok(())
     }
 
-    fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
+    pub(super) fn error(&self, action: &'static str, name: &Name, errno: Errno) -> StoreError {
         StoreError::io(action, &self.store.path.join(name.as_path()))(errno)
     }
 
     /// Opens an existing file; none if there is no such file.
-    fn open(&self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
-        let root = &self.root;
-        match retry_on_intr(|| {
-            rustix::fs::openat(root, name.as_c_str(), flags | SAFE, Mode::empty())
-        }) {
+    pub(super) fn open(&self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
+        self.open_at((self.root.as_fd(), name.as_c_str()), name, flags)
+    }
+
+    /// Opens the file of a value that is read or overwritten, by the path that the settings say.
+    pub(super) fn open_value(&mut self, name: &Name, flags: OFlags) -> Result<Option<OwnedFd>> {
+        self.aim(name);
+        self.open_at(self.place(name)?, name, flags)
+    }
+
+    fn open_at(
+        &self,
+        (directory, path): (BorrowedFd<'_>, &CStr),
+        name: &Name,
+        flags: OFlags,
+    ) -> Result<Option<OwnedFd>> {
+        match retry_on_intr(|| rustix::fs::openat(directory, path, flags | SAFE, Mode::empty())) {
             Ok(file) => Ok(Some(file)),
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(self.error("open", name, errno)),
         }
+    }
+
+    /// Puts a name behind the directory, where that is the path that files are opened by.
+    pub(super) fn aim(&mut self, name: &Name) {
+        if self.store.options.open == Opening::Path {
+            self.whole_path.truncate(self.directory_length);
+            self.whole_path
+                .extend_from_slice(name.as_c_str().to_bytes_with_nul());
+        }
+    }
+
+    /// Where the file is that [`Self::aim`] was last given: a directory, and a path from there.
+    pub(super) fn place<'p>(&'p self, name: &'p Name) -> Result<(BorrowedFd<'p>, &'p CStr)> {
+        if self.store.options.open != Opening::Path {
+            return Ok((self.root.as_fd(), name.as_c_str()));
+        }
+        let path = CStr::from_bytes_with_nul(&self.whole_path)
+            .map_err(|_| self.error("name", name, Errno::INVAL))?;
+        Ok((CWD, path))
     }
 
     fn create(&self, name: &Name) -> std::result::Result<OwnedFd, Errno> {
@@ -74,70 +106,6 @@ impl<'s> NamedFiles<'s> {
         let mode = Mode::from_raw_mode(0o644);
         let root = &self.root;
         retry_on_intr(|| rustix::fs::openat(root, name.as_c_str(), flags, mode))
-    }
-
-    /// The size of an open file, in bytes.
-    fn size(&self, file: &OwnedFd, name: &Name) -> Result<usize> {
-        let stat = rustix::fs::fstat(file).map_err(|e| self.error("stat", name, e))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(self.error("use as a regular file", name, Errno::INVAL));
-        }
-        usize::try_from(stat.st_size).map_err(|_| self.error("stat", name, Errno::OVERFLOW))
-    }
-
-    /// Reads the file in the way that the settings say.
-    pub(crate) fn read(&mut self, key: Key, name: &Name, buffer: &mut Buffer) -> Result<Found> {
-        match self.store.options.read {
-            ReadMode::Openat => self.read_by_calls(key, name, buffer),
-            ReadMode::Stdio => {
-                self.whole_path.truncate(self.directory_length);
-                self.whole_path
-                    .extend_from_slice(name.as_c_str().to_bytes_with_nul());
-                let path = CStr::from_bytes_with_nul(&self.whole_path)
-                    .map_err(|_| self.error("name", name, Errno::INVAL))?;
-                stdio::read(key, path, buffer)
-            }
-        }
-    }
-
-    /// Exactly open, fstat, read and close.
-    fn read_by_calls(&self, key: Key, name: &Name, buffer: &mut Buffer) -> Result<Found> {
-        let Some(file) = self.open(name, OFlags::RDONLY)? else {
-            return Ok(Found::Missing);
-        };
-        let announced = self.size(&file, name)?;
-        self.deliver(key, name, &file, announced, buffer)
-    }
-
-    /// Reads the whole file. Asks for one byte more than was announced, so that a file that grew
-    /// meanwhile is noticed by the same call.
-    fn deliver(
-        &self,
-        key: Key,
-        name: &Name,
-        file: &OwnedFd,
-        announced: usize,
-        buffer: &mut Buffer,
-    ) -> Result<Found> {
-        let room = buffer.room(announced + 1)?;
-        let mut read = 0;
-        loop {
-            let target = &mut room[read..];
-            match retry_on_intr(|| rustix::io::read(file, &mut *target)) {
-                Ok(0) => break,
-                Ok(n) => read += n,
-                Err(errno) => return Err(self.error("read", name, errno)),
-            }
-            if read >= announced {
-                break;
-            }
-        }
-        buffer.truncate(announced);
-        if read == announced {
-            return Ok(Found::Bytes(announced));
-        }
-        let detail = format!("its file changed size while it was read, {announced} bytes before");
-        Err(StoreError::damaged(STORE, key, detail))
     }
 
     fn write_all(&self, file: &OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
@@ -154,11 +122,14 @@ impl<'s> NamedFiles<'s> {
 
     /// Syncs the file if the settings say so, and closes it.
     fn finish(&self, file: OwnedFd, name: &Name) -> Result<()> {
+        self.sync(&File::from(file), name)
+    }
+
+    /// Syncs the file if the settings say so.
+    fn sync(&self, file: &File, name: &Name) -> Result<()> {
         if self.store.options.fsync != Fsync::Off {
-            let path = || self.store.path.join(name.as_path());
-            File::from(file)
-                .sync_all()
-                .map_err(|e| StoreError::io("sync", &path())(e))?;
+            file.sync_all()
+                .map_err(|e| StoreError::io("sync", &self.store.path.join(name.as_path()))(e))?;
         }
         Ok(())
     }
@@ -184,8 +155,8 @@ impl<'s> NamedFiles<'s> {
         synced.map_err(|e| StoreError::io("sync", &path())(e))
     }
 
-    fn overwrite_truncated(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open(name, OFlags::WRONLY | OFlags::TRUNC)? else {
+    fn overwrite_truncated(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
+        let Some(file) = self.open_value(name, OFlags::WRONLY | OFlags::TRUNC)? else {
             return Ok(Found::Missing);
         };
         self.write_all(&file, name, value)?;
@@ -193,11 +164,32 @@ impl<'s> NamedFiles<'s> {
         Ok(Found::Bytes(value.len()))
     }
 
-    fn overwrite_in_place(&self, name: &Name, value: &[u8]) -> Result<Found> {
-        let Some(file) = self.open(name, OFlags::WRONLY)? else {
+    /// The same with a file that is open already.
+    pub(super) fn overwrite_kept(&self, name: &Name, file: &File, value: &[u8]) -> Result<Found> {
+        let truncates = self.store.options.write == WriteMode::Truncate;
+        let shorten = |len: usize| {
+            rustix::fs::ftruncate(file, len as u64).map_err(|e| self.error("shorten", name, e))
+        };
+        let before = if truncates {
+            shorten(0)?;
+            0
+        } else {
+            self.size_of(file, name)?
+        };
+        file.write_all_at(value, 0)
+            .map_err(|e| StoreError::io("write", &self.store.path.join(name.as_path()))(e))?;
+        if before > value.len() {
+            shorten(value.len())?;
+        }
+        self.sync(file, name)?;
+        Ok(Found::Bytes(value.len()))
+    }
+
+    fn overwrite_in_place(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
+        let Some(file) = self.open_value(name, OFlags::WRONLY)? else {
             return Ok(Found::Missing);
         };
-        let before = self.size(&file, name)?;
+        let before = self.size_of(&file, name)?;
         self.write_all(&file, name, value)?;
         if before > value.len() {
             rustix::fs::ftruncate(&file, value.len() as u64)
@@ -386,7 +378,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Replaces the content of a file in the way that the settings say.
-    pub(crate) fn overwrite(&self, name: &Name, value: &[u8]) -> Result<Found> {
+    pub(crate) fn overwrite(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
         match self.store.options.write {
             WriteMode::Truncate => self.overwrite_truncated(name, value),
             WriteMode::InPlace => self.overwrite_in_place(name, value),
@@ -441,23 +433,6 @@ mod tests {
             let read = |name: &Name| std::fs::read(directory.path().join(name.as_path())).ok();
             let expected = [None, Some(b"2".to_vec()), Some(b"1".to_vec())];
             assert_eq!([read(first), read(second), read(third)], expected);
-        }
-    }
-
-    #[test]
-    fn a_file_that_changed_size_since_it_announced_it_is_damaged() {
-        let settings = Settings::resolve(Files.settings(), &Default::default()).unwrap();
-        let options = Options::from_settings(&settings).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let store = FileStore::open(directory.path(), options, settings).unwrap();
-        let files = NamedFiles::new(&store).unwrap();
-        let name = Name::of(Layout::Dir, Key(1));
-        files.insert(Key(1), &name, &[1; 5000]).unwrap();
-        let mut buffer = Buffer::with_capacity(0).unwrap();
-        for (announced, whole) in [(0, false), (4999, false), (5000, true), (5001, false)] {
-            let file = files.open(&name, OFlags::RDONLY).unwrap().unwrap();
-            let delivered = files.deliver(Key(1), &name, &file, announced, &mut buffer);
-            assert_eq!(delivered.is_ok(), whole, "{announced}");
         }
     }
 }

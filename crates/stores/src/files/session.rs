@@ -1,23 +1,32 @@
 //! Operations on the store: the file of a key is the one that the layout names.
 
-use super::STORE;
+use super::kept::Kept;
 use super::name::Name;
 use super::named::NamedFiles;
 use super::store::FileStore;
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use super::{Opening, STORE};
+use crate::{Access, Buffer, Found, Key, Lent, Result, Session, StoreError};
 
 pub(super) struct FileSession<'s> {
     store: &'s FileStore,
     files: NamedFiles<'s>,
+    /// With `open=kept`.
+    kept: Option<Lent<'s, Kept>>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
 
 impl<'s> FileSession<'s> {
     pub(super) fn new(store: &'s FileStore) -> Result<Self> {
+        let files = NamedFiles::new(store)?;
+        let kept = match store.options.open {
+            Opening::Kept => Some(store.kept.get(|| Kept::of(&files))?),
+            Opening::Directory | Opening::Path => None,
+        };
         Ok(Self {
             store,
-            files: NamedFiles::new(store)?,
+            files,
+            kept,
             scanned: Buffer::with_capacity(0)?,
         })
     }
@@ -45,7 +54,14 @@ impl Session for FileSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.files.read(key, &self.name(key), buffer)
+        let name = self.name(key);
+        let Some(kept) = &self.kept else {
+            return self.files.read(key, &name, buffer);
+        };
+        let files = &self.files;
+        kept.at(key, &name, files, |file| {
+            files.read_kept(key, &name, file, buffer)
+        })
     }
 
     fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
@@ -61,11 +77,22 @@ impl Session for FileSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        self.files.overwrite(&self.name(key), value)
+        let name = self.name(key);
+        let Some(kept) = &self.kept else {
+            return self.files.overwrite(&name, value);
+        };
+        let files = &self.files;
+        kept.at(key, &name, files, |file| {
+            files.overwrite_kept(&name, file, value)
+        })
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        self.files.remove(&self.name(key))
+        let name = self.name(key);
+        match &self.kept {
+            None => self.files.remove(&name),
+            Some(kept) => kept.remove(key, || self.files.remove(&name)),
+        }
     }
 
     fn scan(
@@ -95,6 +122,9 @@ impl Session for FileSession<'_> {
     }
 
     fn drop_table(&mut self) -> Result<()> {
+        if let Some(kept) = &self.kept {
+            kept.close_all();
+        }
         self.store.remove()
     }
 }

@@ -1,71 +1,96 @@
-//! Reading a file as kvtest does: `stat`, `fopen`, `fread`, `fclose`, by its whole path.
+//! Streams of the C library.
 //!
-//! The article's figures for files are of this way. The C library's own functions are called, so
-//! that what they cost (a second `fstat`, two reads instead of one, a buffer of theirs) is what
-//! they cost here. Unlike kvtest it reads into the caller's buffer and allocates none.
+//! The article's figures for files are of kvtest, which reads by them.
 
-use super::STORE;
-use crate::{Buffer, Found, Key, Result, StoreError};
 use std::ffi::CStr;
-use std::io::Error;
-use std::path::Path;
+use std::io::{Error, Result};
+use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::ptr::NonNull;
 
-/// Reads the file at `path` into `buffer`.
-pub(super) fn read(key: Key, path: &CStr, buffer: &mut Buffer) -> Result<Found> {
-    let Some(announced) = size(path)? else {
-        return Ok(Found::Missing);
-    };
-    let room = buffer.room(announced)?;
-    let read = read_whole(path, room)?;
-    if read == announced {
-        return Ok(Found::Bytes(announced));
-    }
-    let detail = format!("only {read} of its {announced} bytes could be read");
-    Err(StoreError::damaged(STORE, key, detail))
-}
+/// An open stream.
+pub(super) struct Stream(NonNull<libc::FILE>);
 
-/// The size of a file in bytes; nothing if there is none.
-#[expect(unsafe_code, reason = "the C library's functions take pointers")]
-fn size(path: &CStr) -> Result<Option<usize>> {
-    // SAFETY: `stat` is integers only, for which zero is valid; the path ends in NUL.
-    let (failed, stat) = unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        (libc::stat(path.as_ptr(), &raw mut stat), stat)
-    };
-    if failed != 0 {
-        let error = Error::last_os_error();
-        return match error.raw_os_error() {
-            Some(libc::ENOENT) => Ok(None),
-            _ => Err(fault("stat", path, error)),
-        };
-    }
-    usize::try_from(stat.st_size)
-        .map(Some)
-        .map_err(|_| fault("stat", path, Error::from_raw_os_error(libc::EOVERFLOW)))
-}
-
-/// Reads until `room` is full or the file ends; returns the bytes read.
-#[expect(unsafe_code, reason = "the C library's functions take pointers")]
-fn read_whole(path: &CStr, room: &mut [u8]) -> Result<usize> {
-    // SAFETY: path and mode end in NUL; the stream is checked before it is used, used by this
-    // thread only, and closed once; `room` is as long as `fread` is told.
-    let (read, failed) = unsafe {
-        let stream = libc::fopen(path.as_ptr(), c"rb".as_ptr());
-        if stream.is_null() {
-            return Err(fault("open", path, Error::last_os_error()));
+impl Stream {
+    /// By `fopen`, as kvtest does, so a link is followed; none if there is no such file.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn open(path: &CStr) -> Result<Option<Self>> {
+        // SAFETY: path and mode end in NUL.
+        let stream = unsafe { libc::fopen(path.as_ptr(), c"rb".as_ptr()) };
+        match NonNull::new(stream) {
+            Some(stream) => Ok(Some(Self(stream))),
+            None => match Error::last_os_error() {
+                error if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+                error => Err(error),
+            },
         }
-        let read = libc::fread(room.as_mut_ptr().cast(), 1, room.len(), stream);
-        let failed = libc::ferror(stream) != 0;
-        (read, libc::fclose(stream) != 0 || failed)
-    };
-    if failed {
-        return Err(fault("read", path, Error::last_os_error()));
     }
-    Ok(read)
+
+    /// By `fdopen`, around a file that is open.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn of(file: OwnedFd) -> Result<Self> {
+        // SAFETY: the descriptor is open, and the mode ends in NUL.
+        let stream = unsafe { libc::fdopen(file.as_raw_fd(), c"rb".as_ptr()) };
+        let stream = NonNull::new(stream).ok_or_else(Error::last_os_error)?;
+        // It is the stream's from here on.
+        let _ = file.into_raw_fd();
+        Ok(Self(stream))
+    }
+
+    #[expect(unsafe_code, reason = "a stream tells its descriptor as a number")]
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        // SAFETY: the stream is open, and its descriptor with it, for as long as it is borrowed.
+        unsafe { BorrowedFd::borrow_raw(libc::fileno(self.0.as_ptr())) }
+    }
+
+    /// Reads until `room` is full or the file ends; returns the bytes read.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn read(&mut self, room: &mut [u8]) -> Result<usize> {
+        // SAFETY: the room is as long as is said.
+        unsafe { self.read_to(room.as_mut_ptr(), room.len()) }
+    }
+
+    /// The same with memory that nothing was written to yet: up to its capacity.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn read_new(&mut self, room: &mut Vec<u8>) -> Result<usize> {
+        // SAFETY: the capacity is as long as is said, and as much of it as was read is written.
+        unsafe {
+            let read = self.read_to(room.as_mut_ptr(), room.capacity())?;
+            room.set_len(read);
+            Ok(read)
+        }
+    }
+
+    /// # Safety
+    /// There is room for `len` bytes, and nobody else uses it.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    unsafe fn read_to(&mut self, room: *mut u8, len: usize) -> Result<usize> {
+        // SAFETY: the stream is open, and this thread alone uses it; the caller answers for the room.
+        let (read, failed) = unsafe {
+            let stream = self.0.as_ptr();
+            let read = libc::fread(room.cast(), 1, len, stream);
+            (read, read < len && libc::ferror(stream) != 0)
+        };
+        if failed {
+            return Err(Error::last_os_error());
+        }
+        Ok(read)
+    }
+
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn close(self) -> Result<()> {
+        let stream = std::mem::ManuallyDrop::new(self);
+        // SAFETY: the stream is open, and not used again.
+        if unsafe { libc::fclose(stream.0.as_ptr()) } == 0 {
+            return Ok(());
+        }
+        Err(Error::last_os_error())
+    }
 }
 
-#[cold]
-fn fault(action: &'static str, path: &CStr, error: Error) -> StoreError {
-    let path = String::from_utf8_lossy(path.to_bytes()).into_owned();
-    StoreError::io(action, Path::new(&path))(error)
+impl Drop for Stream {
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    fn drop(&mut self) {
+        // SAFETY: the stream is open, and not used again.
+        unsafe { libc::fclose(self.0.as_ptr()) };
+    }
 }

@@ -1,9 +1,10 @@
 //! The store's directory: opening, listing, adding up.
 
+use super::kept::Kept;
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
-use crate::{Connection, Key, Result, Session, Store, StoreError, disk};
+use crate::{Connection, Key, Result, Session, Shared, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
@@ -20,6 +21,8 @@ pub(crate) struct FileStore {
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
     settings: Settings,
+    /// With `open=kept`, the files that the sessions have open: each is open once.
+    pub(super) kept: Shared<Kept>,
     /// Held while a file is replaced by a rename or removed, by a number made from its name: a
     /// rename must not bring back what another thread has removed since it looked. Never held over
     /// a write or a sync.
@@ -35,6 +38,7 @@ impl FileStore {
             options,
             syncs_names: options.fsync == Fsync::Directory,
             settings,
+            kept: Shared::new(),
             names: [const { Mutex::new(()) }; 64],
         };
         store.check_layout()?;

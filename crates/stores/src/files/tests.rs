@@ -39,31 +39,193 @@ fn kvtest_finds_the_files_where_it_looks_for_them() {
     });
 }
 
-#[test]
-fn reading_as_kvtest_does_delivers_the_same_as_reading_by_calls() {
-    with_store(&[("read", "stdio")], |directory, connection| {
-        let mut session = connection.session().unwrap();
-        let mut buffer = Buffer::with_capacity(16).unwrap();
-        for (key, value) in [(1, vec![1; 10_007]), (2, vec![]), (3, vec![3; 4096])] {
-            session.insert(Key(key), &value).unwrap();
-            let found = session.read_into(Key(key), &mut buffer).unwrap();
-            assert_eq!(found, Found::Bytes(value.len()));
-            assert_eq!(buffer.bytes(), value);
+/// Every way to read a file that is not refused.
+fn ways_to_read() -> Vec<Vec<(&'static str, &'static str)>> {
+    let mut ways = Vec::new();
+    for open in ["directory", "path", "kept"] {
+        for stat in ["fstat", "stat", "none"] {
+            for read in ["plain", "stdio"] {
+                for buffer in ["reused", "fresh"] {
+                    let way = vec![
+                        ("open", open),
+                        ("stat", stat),
+                        ("read", read),
+                        ("buffer", buffer),
+                    ];
+                    if Files.capabilities(&settings(&way)).is_ok() {
+                        ways.push(way);
+                    }
+                }
+            }
         }
-        let missing = session.read_into(Key(4), &mut buffer).unwrap();
-        assert_eq!(missing, Found::Missing);
-        fs::create_dir(directory.join("000005")).unwrap();
-        let message = session
-            .read_into(Key(5), &mut buffer)
+    }
+    ways
+}
+
+#[test]
+fn every_way_to_read_delivers_the_same() {
+    assert_eq!(ways_to_read().len(), 2 * 10 + 3);
+    for way in ways_to_read() {
+        with_store(&way, |directory, connection| {
+            let mut session = connection.session().unwrap();
+            let mut buffer = Buffer::with_capacity(16).unwrap();
+            // Sizes around that of the buffer, which has 4,096 bytes, and of one that has doubled.
+            let sizes = [10_007, 0, 1, 4095, 4096, 4097, 8192, 5, 100_000];
+            for (key, size) in (1..).zip(sizes) {
+                let value = vec![key as u8; size];
+                session.insert(Key(key), &value).unwrap();
+                for _ in 0..2 {
+                    let found = session.read_into(Key(key), &mut buffer).unwrap();
+                    assert_eq!(found, Found::Bytes(size), "{way:?}");
+                    assert!(buffer.bytes() == value, "{way:?}: {size}");
+                }
+            }
+            let missing = session.read_into(Key(99), &mut buffer).unwrap();
+            assert_eq!(missing, Found::Missing, "{way:?}");
+            fs::create_dir(directory.join("000098")).unwrap();
+            let message = session
+                .read_into(Key(98), &mut buffer)
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains("000098"), "{way:?}: {message}");
+        });
+    }
+}
+
+/// So many calls that read something this thread has made (proc_pid_io(5)); none where the system
+/// does not count them.
+fn reads_of_this_thread() -> Option<u64> {
+    let text = fs::read_to_string("/proc/thread-self/io").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("syscr: "))?;
+    line.parse().ok()
+}
+
+#[test]
+fn a_read_makes_as_many_calls_that_read_as_its_settings_say() {
+    let Some(own) =
+        reads_of_this_thread().and_then(|before| Some(reads_of_this_thread()? - before))
+    else {
+        eprintln!("not tested: the system does not count this thread's reads");
+        return;
+    };
+    for way in ways_to_read() {
+        with_store(&way, |_, connection| {
+            let mut session = connection.session().unwrap();
+            let mut buffer = Buffer::with_capacity(10_000).unwrap();
+            session.insert(Key(1), &[1; 10_000]).unwrap();
+            session.read_into(Key(1), &mut buffer).unwrap();
+            let before = reads_of_this_thread().unwrap();
+            for _ in 0..100 {
+                session.read_into(Key(1), &mut buffer).unwrap();
+            }
+            let reads = reads_of_this_thread().unwrap() - before - own;
+            // A stream reads whole pages into the caller's memory, and the rest into its own; one
+            // that is not told where the file ends has to find it.
+            if way.contains(&("read", "stdio")) {
+                assert!((200..=400).contains(&reads), "{way:?}: {reads}");
+            } else {
+                assert_eq!(reads, 100, "{way:?}");
+            }
+        });
+    }
+}
+
+/// How many of this process's descriptors are of files below `directory`; none where the system does
+/// not list them.
+fn open_below(directory: &Path) -> Option<usize> {
+    let entries = fs::read_dir("/proc/self/fd").ok()?;
+    let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let files = links.filter(|link| link != directory && link.starts_with(directory));
+    Some(files.count())
+}
+
+#[test]
+fn files_are_kept_open_from_the_first_session_to_the_last_and_once_for_all_of_them() {
+    for layout in ["dir", "tree"] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let pairs = [("layout", layout), ("open", "kept"), ("stat", "none")];
+        let store = Files.create(&path, &settings(&pairs)).unwrap();
+        let Some(0) = open_below(&path) else {
+            eprintln!("not tested: the system does not list this process's descriptors");
+            return;
+        };
+        let mut connections = [store.connect().unwrap(), store.connect().unwrap()];
+        let [first, second] = &mut connections;
+        let mut session = first.session().unwrap();
+        for key in 1..=50 {
+            session.insert(Key(key), b"value").unwrap();
+        }
+        drop(session);
+        assert_eq!(open_below(&path), Some(0));
+        let mut sessions = [first.session().unwrap(), second.session().unwrap()];
+        assert_eq!(open_below(&path), Some(50));
+        assert!(sessions[0].delete(Key(50)).unwrap());
+        assert_eq!(open_below(&path), Some(49));
+        sessions[1].insert(Key(51), b"later").unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        assert_eq!(
+            sessions[0].read_into(Key(51), &mut buffer).unwrap(),
+            Found::Bytes(5)
+        );
+        assert_eq!(open_below(&path), Some(50));
+        drop(sessions);
+        assert_eq!(open_below(&path), Some(0));
+    }
+}
+
+#[test]
+fn a_file_that_stays_open_is_read_and_overwritten_though_its_name_is_gone() {
+    for write in ["truncate", "in-place"] {
+        let pairs = [("open", "kept"), ("write", write), ("fsync", "file")];
+        with_store(&pairs, |directory, connection| {
+            let value = vec![7; 5000];
+            let mut session = connection.session().unwrap();
+            session.insert(Key(1), &value).unwrap();
+            let mut buffer = Buffer::with_capacity(16).unwrap();
+            session.read_into(Key(1), &mut buffer).unwrap();
+            fs::rename(directory.join("000001"), directory.join("000002")).unwrap();
+            session.read_into(Key(1), &mut buffer).unwrap();
+            assert_eq!(buffer.bytes(), value);
+            let before = sync_calls();
+            session.overwrite(Key(1), b"short").unwrap();
+            assert!(sync_calls().since(&before).fsync >= 1);
+            session.read_into(Key(1), &mut buffer).unwrap();
+            assert_eq!(buffer.bytes(), b"short");
+            assert_eq!(fs::read(directory.join("000002")).unwrap(), b"short");
+        });
+    }
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_refused_with_the_reason() {
+    for (pairs, reason) in [
+        ([("open", "kept"), ("read", "stdio")], "fclose"),
+        ([("open", "kept"), ("stat", "stat")], "looked up"),
+        ([("open", "kept"), ("write", "rename")], "replaced"),
+        ([("buffer", "fresh"), ("stat", "none")], "size"),
+        ([("fsync", "directory"), ("write", "truncate")], "no name"),
+    ] {
+        let message = Files
+            .capabilities(&settings(&pairs))
             .unwrap_err()
             .to_string();
-        assert!(message.contains("000005"), "{message}");
-    });
+        for (name, value) in pairs {
+            assert!(message.contains(&format!("{name}={value}")), "{message}");
+        }
+        assert!(message.contains(reason), "{message}");
+    }
 }
 
 #[test]
 fn a_file_that_was_shortened_or_emptied_reads_as_what_it_now_is() {
-    with_store(&[], |directory, connection| {
+    for way in ways_to_read() {
+        reads_as_it_now_is(&way);
+    }
+}
+
+fn reads_as_it_now_is(way: &[(&str, &str)]) {
+    with_store(way, |directory, connection| {
         let mut session = connection.session().unwrap();
         session.insert(Key(1), &[7; 5000]).unwrap();
         let mut buffer = Buffer::with_capacity(16).unwrap();
@@ -92,6 +254,25 @@ fn a_link_in_the_place_of_a_value_is_refused_and_its_target_stays_untouched() {
             assert!(session.overwrite(Key(1), b"x").is_err());
             assert!(session.insert(Key(1), b"x").is_err());
             assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
+        });
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_value_is_not_read_unless_a_stream_opens_it_by_its_path() {
+    for way in ways_to_read() {
+        let follows = way.contains(&("open", "path"))
+            && way.contains(&("read", "stdio"))
+            && !way.contains(&("stat", "stat"));
+        with_store(&way, |directory, connection| {
+            let outside = tempfile::NamedTempFile::new().unwrap();
+            std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
+            let mut buffer = Buffer::with_capacity(16).unwrap();
+            // Where files stay open, the session opens it.
+            let read = connection
+                .session()
+                .and_then(|mut session| session.read_into(Key(1), &mut buffer));
+            assert_eq!(read.is_ok(), follows, "{way:?}");
         });
     }
 }

@@ -34,7 +34,10 @@ pub(crate) struct FilesIndexed;
 
 const SETTINGS: &[Setting] = &[
     files::LAYOUT,
+    files::OPEN_NAMED,
+    files::STAT,
     files::READ,
+    files::BUFFER,
     files::WRITE,
     files::FSYNC,
     database::PAGE_SIZE,

@@ -73,7 +73,7 @@ fn the_database_holds_the_names_and_the_files_lie_below_blobs_as_the_layout_says
 
 #[test]
 fn the_name_in_the_database_decides_which_file_is_meant() {
-    for how in ["openat", "stdio"] {
+    for how in ["plain", "stdio"] {
         with_session(&[("read", how)], |directory, session| {
             let blobs = directory.join(BLOBS);
             fs::rename(blobs.join("000001"), blobs.join("777777")).unwrap();
@@ -138,9 +138,9 @@ fn a_row_that_names_no_file_of_the_layout_is_damaged_and_nothing_is_touched() {
 #[test]
 fn a_row_whose_file_is_missing_is_damaged_and_not_a_missing_key() {
     for pairs in [
-        [("read", "openat"), ("write", "truncate")],
+        [("read", "plain"), ("write", "truncate")],
         [("read", "stdio"), ("write", "in-place")],
-        [("read", "openat"), ("write", "rename")],
+        [("read", "plain"), ("write", "rename")],
     ] {
         with_session(&pairs, |directory, session| {
             fs::remove_file(directory.join(BLOBS).join("000001")).unwrap();

@@ -326,7 +326,7 @@ made. Options take one dash or two.
 What an option of 'run' is in store specs and workloads (see 'stowplan stores', study files):
 
   DB                  sqlite, journal as the database has it
-  DIR                 files:layout=dir or layout=tree; read=openat, write=in-place
+  DIR                 files:layout=dir or layout=tree; write=in-place
   --asc --desc --random
                       order = \"ascending\", \"descending\", \"random\"
   --blob-api          sqlite:api=blob
@@ -348,7 +348,8 @@ merely unwise:
   a random order is kvtest's own, which visits some keys twice and others never
   each round visits the same keys
   bytes to write are drawn from SQLite's randomness while the clock runs
-  files are looked up twice and read by stdio; overwriting truncates them
+  files are looked up twice by their paths and read by stdio into new memory each (files:open=path,
+  stat=stat,read=stdio,buffer=fresh); overwriting truncates them
   opening a database counts (closing one counts after --update, with or without --as-kvtest; after
   reads it does not, though in kvtest it does); a directory is not opened
   the page cache is left as found, nothing warms up, and time is wall time

@@ -385,7 +385,7 @@ fn journal(database: &DatabaseFacts, options: &RunOptions) -> String {
     mode.to_ascii_lowercase()
 }
 
-/// kvtest looks a file up twice and reads it through a buffer of the C library, and truncates what
+/// kvtest looks a file up twice by its path, reads it by stdio into new memory, and truncates what
 /// it overwrites, although it means to write in place; both only with --as-kvtest.
 fn file_settings(held: Held, options: &RunOptions) -> Vec<(&'static str, String)> {
     let either = |like_kvtest: &str, ours: &str| {
@@ -396,7 +396,10 @@ fn file_settings(held: Held, options: &RunOptions) -> Vec<(&'static str, String)
             "layout",
             if held == Held::Tree { "tree" } else { "dir" }.to_owned(),
         ),
-        ("read", either("stdio", "openat")),
+        ("open", either("path", "directory")),
+        ("stat", either("stat", "fstat")),
+        ("read", either("stdio", "plain")),
+        ("buffer", either("fresh", "reused")),
         ("write", either("truncate", "in-place")),
         (
             "fsync",
