@@ -17,6 +17,7 @@ mod error;
 pub mod interrupt;
 pub mod kvtest;
 pub mod page_cache;
+mod placement;
 pub mod plan;
 mod platform;
 mod random;

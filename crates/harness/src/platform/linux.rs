@@ -1,6 +1,7 @@
 //! Linux.
 
 use super::{CpuClock, PerfEvent, Rusage, perf};
+use crate::placement::Extent;
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
@@ -322,6 +323,26 @@ pub(crate) fn die_with_parent() {
     let kill = Some(rustix::process::Signal::KILL);
     // Cannot fail with a valid signal; without it a worker still ends when its stdin closes.
     let _ = rustix::process::set_parent_process_death_signal(kill);
+}
+
+/// Where a file's content lies on its device, in the order of the file, after it was written there;
+/// nothing where the file system does not tell.
+pub(crate) fn extents(file: &File) -> Option<Vec<Extent>> {
+    use fiemap::{Fiemap, FiemapExtentFlags, FiemapFlags};
+    // Inline data and what has no place yet lie nowhere that could be compared.
+    let nowhere = FiemapExtentFlags::UNKNOWN | FiemapExtentFlags::DATA_INLINE;
+    let extents = Fiemap::with_flags(file, FiemapFlags::SYNC);
+    extents
+        .map(|extent| {
+            let extent = extent.ok()?;
+            let placed = !extent.fe_flags.intersects(nowhere);
+            placed.then_some(Extent {
+                logical: extent.fe_logical,
+                physical: extent.fe_physical,
+                bytes: extent.fe_length,
+            })
+        })
+        .collect()
 }
 
 /// What is written here is dropped from memory.

@@ -4,7 +4,7 @@ use super::blocks::{BlockSize, Spot};
 use super::{Event, Runner, Sequences};
 use crate::counting::{self, Counter};
 use crate::{HarnessError, sequence};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
     Cell, CellId, Comparison, Measurement, PayloadSource, Record, Role, Study, Warning, WarningKind,
 };
@@ -89,6 +89,33 @@ impl Runner<'_> {
             }),
             Err(error) => Err(error),
         }
+    }
+
+    /// Looks where values lie that are read from storage, or whose cost is taken apart: once for
+    /// each store.
+    pub(super) fn look_where_values_lie(
+        &mut self,
+        comparison: &Comparison,
+    ) -> Result<(), HarnessError> {
+        let cold = |cell: &Cell| cell.workload.cache.is_cold();
+        let wanted =
+            comparison.cells.iter().any(cold) || is_taken_apart(&self.plan.study, comparison);
+        let mut seen = BTreeSet::new();
+        for cell in comparison.cells.iter().filter(|_| wanted) {
+            let own = cell.workload.changes_keys();
+            if own || self.skipped(cell) || !seen.insert(&cell.instance) {
+                continue;
+            }
+            match self.instances.placement(cell) {
+                Ok(placement) => self.log.append_all(placement.map(Record::Placement))?,
+                Err(error) => self.warn(Warning {
+                    kind: WarningKind::Other,
+                    message: format!("Where the values of {} lie is not known: {error}", cell.id),
+                    advice: "Its times stand.".to_owned(),
+                })?,
+            }
+        }
+        Ok(())
     }
 
     fn most_counted(&self, cell: &Cell) -> u64 {

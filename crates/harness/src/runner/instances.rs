@@ -3,7 +3,7 @@
 
 use super::blocks::{Blocks, Place};
 use crate::dataset::{self, Dataset};
-use crate::{HarnessError, page_cache};
+use crate::{HarnessError, page_cache, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
-    Cell, Comparison, DatasetSpec, FootprintRecord, PreparationRecord, StoreSpec,
+    Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, StoreSpec,
 };
 use stowplan_stores::registry;
 
@@ -191,6 +191,17 @@ impl Instances {
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,
         }))
+    }
+
+    /// Where the values of a cell's store lie; nothing where it does not tell.
+    pub(super) fn placement(&self, cell: &Cell) -> Result<Option<PlacementRecord>, HarnessError> {
+        if !cell.capabilities.persistent {
+            return Ok(None);
+        }
+        let kind = registry::find(&cell.store.kind)?;
+        let store = kind.open(&self.place(cell).instance, &cell.settings)?;
+        let count = self.opened(&cell.dataset)?.count();
+        placement::of(&*store, &cell.instance, count)
     }
 
     /// Reads what a comparison's cells use into the page cache, as far as it is not there.

@@ -4,7 +4,7 @@ use super::kept::Kept;
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
-use crate::{Connection, Key, Result, Session, Shared, Store, StoreError, disk};
+use crate::{Connection, Key, Pieces, Result, Session, Shared, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
@@ -214,6 +214,19 @@ impl Store for FileStore {
 
     fn data_files(&self, keys: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         keys.map(|key| self.path_of(key)).collect()
+    }
+
+    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
+        let piece = |key| {
+            let file = self.path_of(key);
+            match std::fs::metadata(&file) {
+                Ok(known) => Ok(Some(Pieces::one(file, 0..known.len()))),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(StoreError::io("stat", &file)(error)),
+            }
+        };
+        let pieces = keys.filter_map(|key| piece(key).transpose());
+        pieces.collect::<Result<_>>().map(Some)
     }
 
     /// Files have no other resting place than where they were written.

@@ -7,7 +7,7 @@
 mod index;
 mod session;
 
-use crate::{Connection, Key, Result, Session, Store, StoreError, StoreKind, disk};
+use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, disk};
 use index::Index;
 use session::FlatSession;
 use std::fs::File;
@@ -213,3 +213,12 @@ impl Connection for FlatConnection<'_> {
 
 #[cfg(test)]
 mod tests;
+    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
+        let index = self.index();
+        let piece = |key| {
+            let span = index.get(key)?;
+            Some(Pieces::one(self.path(), span.offset..span.end()))
+        };
+        Ok(Some(keys.filter_map(piece).collect()))
+    }
+

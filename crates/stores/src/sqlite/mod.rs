@@ -13,6 +13,7 @@ mod database;
 pub(crate) mod inspect;
 pub(crate) mod options;
 mod randomness;
+mod pages;
 mod session;
 pub(crate) mod statement;
 mod store;

@@ -3,8 +3,9 @@
 use super::base::{Base, Link};
 use super::database_path;
 use super::options::{Location, Options};
+use super::pages::Pages;
 use super::session::SqliteSession;
-use crate::{Connection, Key, Result, Session, Store, disk};
+use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, disk};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -53,6 +54,27 @@ impl Store for SqliteStore {
 
     fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
         self.base.data_files().collect()
+    }
+
+    /// Of rows that are kept by their keys as numbers, in the file.
+    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
+        let options = self.base.options();
+        let [file, log, ..] = self.base.files();
+        let in_log = log.metadata().is_ok_and(|log| log.len() > 0);
+        let by_number = options.table.key == KeyForm::Integer;
+        if options.location != Location::Disk || !by_number || in_log {
+            return Ok(None);
+        }
+        let mut link = self.base.connect()?;
+        let (connection, _) = link.begin_session()?;
+        let pages = Pages::open(&file, connection)?;
+        let rows = keys.filter_map(|key| i64::try_from(key.0).ok());
+        let pieces = rows
+            .filter_map(|row| pages.row(row).transpose())
+            .collect::<Result<_>>()?;
+        drop(pages);
+        link.close()?;
+        Ok(Some(pieces))
     }
 
     fn checkpoint(&self) -> Result<()> {
