@@ -405,6 +405,13 @@ fn build_cell(
         () if spec.part => Role::Part,
         () => Role::Candidate,
     };
+    if role != Role::Part && !resolved.kind.keeps_values() {
+        return Err(place(format!(
+            "{} keeps no values: it measures a step of what others do, so its cell can only be a part \
+             of a ladder (part = true)",
+            spec.store
+        )));
+    }
     let layout = resolved.settings.layout(resolved.kind.settings());
     Ok(Cell {
         id: CellId(format!("{}/{key}", comparison.id)),

@@ -53,7 +53,11 @@ impl LeftOut {
 }
 
 /// Stores that exist for the harness itself: found by name, never listed.
-static HIDDEN: &[&dyn StoreKind] = &[&crate::null::Null, &crate::spin::Spin];
+static HIDDEN: &[&dyn StoreKind] = &[
+    &crate::null::Null,
+    &crate::primitive::Primitive,
+    &crate::spin::Spin,
+];
 
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
@@ -247,12 +251,18 @@ mod tests {
 
     #[test]
     fn stores_of_the_harness_are_found_but_not_listed() {
-        for (name, mistyped) in [("null", "nul"), ("spin", "spni")] {
+        for (name, mistyped) in [("null", "nul"), ("spin", "spni"), ("primitive", "primitve")] {
             assert!(find(name).is_ok());
             assert!(all().all(|kind| kind.name() != name));
             let text = message(mistyped);
             assert!(!text.contains(name), "{text}");
         }
+    }
+
+    #[test]
+    fn every_store_that_is_listed_keeps_its_values() {
+        assert!(VISIBLE.iter().all(|kind| kind.keeps_values()));
+        assert!(!find("primitive").unwrap().keeps_values());
     }
 
     #[test]

@@ -36,6 +36,8 @@ fn specs() -> Vec<String> {
         "flat".to_owned(),
         "flat:sync=commit".to_owned(),
         "spin".to_owned(),
+        "primitive:call=pwrite".to_owned(),
+        "primitive:call=fdatasync".to_owned(),
     ];
     for layout in ["dir", "tree"] {
         for write in ["truncate", "in-place", "rename"] {

@@ -497,6 +497,21 @@ fn a_mistake_in_a_cell_is_reported_with_its_place() {
 }
 
 #[test]
+fn a_store_that_keeps_no_values_can_only_be_a_part_of_a_ladder() {
+    let with = |more: &str| {
+        let step = format!("stdio = {{ store = \"primitive:call=open-close\"{more} }}");
+        STUDY.replace("stdio = { store = \"files:read=stdio\" }", &step)
+    };
+    for more in ["", ", floor = true"] {
+        let message = refusal(&with(more), &PlanOptions::default());
+        assert!(message.contains("cell 'stdio'"), "{message}");
+        assert!(message.contains("part = true"), "{message}");
+    }
+    let plan = plan(study(&with(", part = true")), &PlanOptions::default()).unwrap();
+    assert_eq!(cell(&plan, "read/stdio").role, Role::Part);
+}
+
+#[test]
 fn cells_take_the_memory_budget_and_fill_in_every_setting() {
     let plan = planned(&PlanOptions::default());
     assert_eq!(cell(&plan, "read/sql").settings.number("cache"), 4_096_000);

@@ -267,10 +267,11 @@ impl Work<'_> {
         workload.cache == CacheState::Warm && !workload.operation.writes()
     }
 
-    /// Whether it is known what was written.
+    /// Whether it is known what was written, and can be read.
     fn can_be_checked(&self) -> bool {
         let writes = self.job.workload.operation.writes();
-        writes && self.task.payloads == PayloadSource::Prepared
+        let known = self.task.payloads == PayloadSource::Prepared;
+        writes && known && self.resolved.kind.keeps_values()
     }
 
     /// Whether nobody can look later at what the store holds, or knows what it should be.

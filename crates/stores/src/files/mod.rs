@@ -17,6 +17,7 @@
 
 pub(crate) mod inspect;
 mod kept;
+mod ladder;
 pub(crate) mod name;
 pub(crate) mod named;
 mod reading;
@@ -24,13 +25,14 @@ mod session;
 mod stdio;
 pub(crate) mod store;
 
-use crate::{Result, Store, StoreError, StoreKind};
+use crate::{Result, Rung, Store, StoreError, StoreKind};
 use name::Layout;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use stowplan_model::{
     Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
+    Workload,
 };
 
 const STORE: &str = "files";
@@ -313,6 +315,10 @@ impl StoreKind for Files {
             syncs_per_commit: options.syncs_per_overwrite(),
             largest_value: None,
         })
+    }
+
+    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
+        ladder::of(settings, workload)
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {

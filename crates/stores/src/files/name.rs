@@ -97,13 +97,13 @@ impl Name {
     }
 
     /// For system calls.
-    pub(super) fn as_c_str(&self) -> &CStr {
+    pub(crate) fn as_c_str(&self) -> &CStr {
         // `push` leaves at least one NUL, so the default is never taken.
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
     }
 
     /// For messages and listings.
-    pub(super) fn as_path(&self) -> &Path {
+    pub(crate) fn as_path(&self) -> &Path {
         Path::new(self.as_str())
     }
 

@@ -15,11 +15,11 @@ const ALWAYS_DENSE: u64 = 1 << 20;
 
 /// The place of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// First byte in the file.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Number of bytes.
-    pub(super) len: u64,
+    pub(crate) len: u64,
 }
 
 impl Span {

@@ -9,7 +9,8 @@ mod session;
 
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, disk};
 use index::Index;
-use session::FlatSession;
+pub(crate) use index::Span;
+pub(crate) use session::FlatSession;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -100,6 +101,17 @@ impl StoreKind for Flat {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        Ok(Box::new(Self::make(directory, settings)?))
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        Ok(Box::new(Self::reopen(directory, settings)?))
+    }
+}
+
+impl Flat {
+    /// As [`StoreKind::create`] does.
+    pub(crate) fn make(directory: &Path, settings: &Settings) -> Result<FlatStore> {
         let path = directory.join(VALUES_FILE);
         let values = File::options()
             .read(true)
@@ -107,15 +119,16 @@ impl StoreKind for Flat {
             .create_new(true)
             .open(&path)
             .map_err(StoreError::io("create", &path))?;
-        Ok(Box::new(FlatStore {
+        Ok(FlatStore {
             directory: directory.to_owned(),
             values,
             settings: settings.clone(),
             index: RwLock::new(Index::default()),
-        }))
+        })
     }
 
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+    /// As [`StoreKind::open`] does.
+    pub(crate) fn reopen(directory: &Path, settings: &Settings) -> Result<FlatStore> {
         let path = directory.join(VALUES_FILE);
         let values = File::options()
             .read(true)
@@ -136,16 +149,16 @@ impl StoreKind for Flat {
                 ),
             });
         }
-        Ok(Box::new(FlatStore {
+        Ok(FlatStore {
             directory: directory.to_owned(),
             values,
             settings: settings.clone(),
             index: RwLock::new(index),
-        }))
+        })
     }
 }
 
-struct FlatStore {
+pub(crate) struct FlatStore {
     directory: PathBuf,
     values: File,
     settings: Settings,
@@ -162,8 +175,23 @@ impl FlatStore {
         self.index.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.directory.join(VALUES_FILE)
+    }
+
+    /// The open file of values.
+    pub(crate) fn values(&self) -> &File {
+        &self.values
+    }
+
+    /// Its bytes, as far as values were put there.
+    pub(crate) fn end(&self) -> u64 {
+        self.index().end()
+    }
+
+    /// The place of a value.
+    pub(crate) fn span(&self, key: Key) -> Option<Span> {
+        self.index().get(key)
     }
 
     /// Writes the index beside the values, if it changed since.
@@ -185,6 +213,15 @@ impl Store for FlatStore {
         vec![self.path()]
     }
 
+    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
+        let index = self.index();
+        let piece = |key| {
+            let span = index.get(key)?;
+            Some(Pieces::one(self.path(), span.offset..span.end()))
+        };
+        Ok(Some(keys.filter_map(piece).collect()))
+    }
+
     fn checkpoint(&self) -> Result<()> {
         self.save_index()
     }
@@ -196,9 +233,7 @@ struct FlatConnection<'s> {
 
 impl Connection for FlatConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let mode = read_mode(&self.store.settings);
-        let syncs = syncs(&self.store.settings);
-        Ok(Box::new(FlatSession::new(self.store, mode, syncs)?))
+        Ok(Box::new(FlatSession::of(self.store)?))
     }
 
     /// All settings are this program's own doing, so they are as asked.
@@ -213,12 +248,3 @@ impl Connection for FlatConnection<'_> {
 
 #[cfg(test)]
 mod tests;
-    fn pieces(&self, keys: &mut dyn Iterator<Item = Key>) -> Result<Option<Vec<Pieces>>> {
-        let index = self.index();
-        let piece = |key| {
-            let span = index.get(key)?;
-            Some(Pieces::one(self.path(), span.offset..span.end()))
-        };
-        Ok(Some(keys.filter_map(piece).collect()))
-    }
-

@@ -1,13 +1,13 @@
 //! Operations on the flat file.
 
 use super::index::Span;
-use super::{FlatStore, ReadMode, STORE};
+use super::{FlatStore, ReadMode, STORE, read_mode, syncs};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use memmap2::Mmap;
 use rustix::io::retry_on_intr;
 use std::os::unix::fs::FileExt;
 
-pub(super) struct FlatSession<'s> {
+pub(crate) struct FlatSession<'s> {
     store: &'s FlatStore,
     mode: ReadMode,
     /// Whether each transaction that wrote is synced.
@@ -21,7 +21,9 @@ pub(super) struct FlatSession<'s> {
 }
 
 impl<'s> FlatSession<'s> {
-    pub(super) fn new(store: &'s FlatStore, mode: ReadMode, syncs: bool) -> Result<Self> {
+    /// As the store's settings say.
+    pub(crate) fn of(store: &'s FlatStore) -> Result<Self> {
+        let (mode, syncs) = (read_mode(&store.settings), syncs(&store.settings));
         let mut session = Self {
             store,
             mode,

@@ -11,21 +11,22 @@ mod blob;
 pub(crate) mod counters;
 mod database;
 pub(crate) mod inspect;
+mod ladder;
 pub(crate) mod options;
-mod randomness;
 mod pages;
+mod randomness;
 mod session;
 pub(crate) mod statement;
 mod store;
 pub(crate) mod table;
 
-use crate::{Key, Result, Store, StoreError, StoreKind};
+use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
 use options::{Api, Location, Options, SETTINGS};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
-use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings};
+use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings, Workload};
 
 const STORE: &str = "sqlite";
 
@@ -142,6 +143,10 @@ impl StoreKind for Sqlite {
             syncs_per_commit: options.syncs_per_commit(),
             largest_value: Some(inspect::largest_value()),
         })
+    }
+
+    fn ladder(&self, settings: &Settings, workload: &Workload) -> Vec<Rung> {
+        ladder::of(settings, workload)
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {

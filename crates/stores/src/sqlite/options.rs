@@ -33,6 +33,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     },
     STATEMENT,
     Setting {
+        name: "preload",
+        kind: SettingKind::Flag,
+        default: "off",
+        help: "whether a session begins by reading every row, so that what cache= holds is in SQLite's own cache before anything is measured; overflow pages of a file never are: they are read past the cache (DIRECT_OVERFLOW_READ)",
+        shapes_layout: false,
+    },
+    Setting {
         name: "location",
         kind: SettingKind::Choice(&["disk", "memory", "shared", "temp"]),
         default: "disk",
@@ -160,6 +167,8 @@ pub(crate) struct Options {
     pub(crate) statements: Statements,
     pub(super) location: Location,
     pub(super) exclusive: bool,
+    /// Whether a session reads every row first.
+    pub(super) preload: bool,
     /// The table of values.
     pub(super) table: Table,
     /// The definition of the table `kv`: of [`Self::table`], or of another store's.
@@ -186,6 +195,7 @@ impl Options {
                 _ => Location::Disk,
             },
             exclusive: settings.word("locking") == "exclusive",
+            preload: settings.flag("preload"),
             table,
             definition: table.definition().into(),
             settings: settings.clone(),

@@ -41,7 +41,7 @@ impl<'c> SqliteSession<'c> {
     ) -> Result<Self> {
         let table = options.table;
         let data = |text: String| Sql::of(connection, text, options.statements);
-        Ok(Self {
+        let mut session = Self {
             connection,
             options,
             table,
@@ -55,7 +55,19 @@ impl<'c> SqliteSession<'c> {
             delete: Sql::of(connection, Table::DELETE, options.statements)?,
             scan: data(table.scan())?,
             scanned: Buffer::with_capacity(0)?,
-        })
+        };
+        if options.preload {
+            session.preload()?;
+        }
+        Ok(session)
+    }
+
+    /// Reads every row. A table that was dropped has none.
+    fn preload(&mut self) -> Result<()> {
+        match self.scan(Key(0), usize::MAX, &mut |_, _| ()) {
+            Err(error) if error.is_no_table() => Ok(()),
+            scanned => scanned.map(drop),
+        }
     }
 
     /// Shows the row of `key` where it lies in SQLite's memory, before the statement is reset.

@@ -66,6 +66,12 @@ impl Table {
         Ok(table)
     }
 
+    /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
+    /// that have a number.
+    pub(super) fn takes_blobs(&self) -> bool {
+        self.columns == 1 && !self.text && self.key == KeyForm::Integer
+    }
+
     /// What follows `CREATE TABLE`.
     pub(super) fn definition(&self) -> String {
         let key = match self.key {

@@ -649,3 +649,44 @@ fn with_a_shared_cache_another_connections_transaction_is_a_conflict_at_once() {
     first.commit().unwrap();
     expect_text(&mut *second, 1, "new");
 }
+
+/// Misses of SQLite's own cache while every value is read once after the other, in a new session.
+fn misses(pairs: &[(&str, &str)], bytes: usize) -> u64 {
+    const KEYS: u64 = 300;
+    const MISSES: &str = "Page cache misses";
+    let directory = tempfile::tempdir().unwrap();
+    let store = Sqlite.create(directory.path(), &settings(pairs)).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    session.begin(Access::Write).unwrap();
+    for key in 1..=KEYS {
+        session.insert(Key(key), &vec![key as u8; bytes]).unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    connection.close().unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(bytes).unwrap();
+    let before = session.counters().unwrap()[MISSES];
+    for key in 1..=KEYS {
+        let found = session.read_into(Key(key), &mut buffer).unwrap();
+        assert_eq!(found, Found::Bytes(bytes));
+    }
+    session.counters().unwrap()[MISSES] - before
+}
+
+#[test]
+fn a_table_that_was_read_first_has_no_misses_but_those_of_a_cache_that_is_too_small() {
+    for api in ["sql", "blob"] {
+        let misses = |preload, cache, bytes| {
+            let pairs = [("api", api), ("preload", preload), ("cache", cache)];
+            misses(&pairs, bytes)
+        };
+        assert!(misses("off", "64MiB", 3000) >= 100, "{api}");
+        assert_eq!(misses("on", "64MiB", 3000), 0, "{api}");
+        assert!(misses("on", "40KiB", 3000) >= 100, "{api}");
+        // Overflow pages are read past the cache, hit or miss.
+        assert_eq!(misses("on", "64MiB", 10_000), 0, "{api}");
+    }
+}

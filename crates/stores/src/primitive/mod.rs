@@ -1,0 +1,237 @@
+//! One step of what stores do, by itself: what it costs in isolation, beside what it costs as part of a
+//! whole (docs/method.md, "Floors and decomposition").
+//!
+//! It lies in one flat file of all values and in one file for each key, which is empty: to open a
+//! file, and to look at it, costs the same whatever is in it. Each operation does its step on the
+//! file or the bytes of its own key, so that it finds the processor's caches as the store does that is
+//! taken apart.
+//!
+//! It keeps no values in the sense of the other stores: nothing that is read arrives anywhere, and
+//! of overwrites only `pwrite` and `fdatasync` write. So it can only be a part of a ladder.
+
+mod memory;
+mod session;
+
+use crate::flat::{Flat, FlatStore};
+use crate::{Connection, Key, Result, Session, Store, StoreError, StoreKind, disk};
+use session::PrimitiveSession;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use stowplan_model::{
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
+    SettingKind, Settings, Value,
+};
+
+const STORE: &str = "primitive";
+
+/// The directory below a store's directory that holds the files of the keys.
+const FILES: &str = "files";
+
+/// See the module. Never listed: it is no place for data.
+pub(crate) struct Primitive;
+
+const CALLS: &[(&str, Call)] = &[
+    ("null-syscall", Call::NullSyscall),
+    ("open-close", Call::OpenClose),
+    ("open-close-path", Call::OpenClosePath),
+    ("fstat", Call::Fstat),
+    ("stat", Call::Stat),
+    ("pread", Call::Pread),
+    ("memcpy", Call::Memcpy),
+    ("memcpy-cached", Call::MemcpyCached),
+    ("page-fault", Call::PageFault),
+    ("pwrite", Call::Pwrite),
+    ("fdatasync", Call::Fdatasync),
+];
+
+const SETTINGS: &[Setting] = &[Setting {
+    name: "call",
+    kind: SettingKind::Choice(&[
+        "null-syscall",
+        "open-close",
+        "open-close-path",
+        "fstat",
+        "stat",
+        "pread",
+        "memcpy",
+        "memcpy-cached",
+        "page-fault",
+        "pwrite",
+        "fdatasync",
+    ]),
+    default: "null-syscall",
+    help: "the step: getppid; opening and closing the key's own file by its name in an open directory, or by its whole path; fstat of an open file; stat of the key's file by its whole path; pread of the value from one file; memcpy of so many bytes from all over memory, or from the same place; the first touch of a page of a mapped file, which maps those around it that are cached; pwrite of the value to one file; the same and fdatasync",
+    shapes_layout: false,
+}];
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    NullSyscall,
+    OpenClose,
+    OpenClosePath,
+    Fstat,
+    Stat,
+    Pread,
+    Memcpy,
+    MemcpyCached,
+    PageFault,
+    Pwrite,
+    Fdatasync,
+}
+
+impl Call {
+    fn of(settings: &Settings) -> Self {
+        let word = settings.word("call");
+        let named = CALLS.iter().find(|(name, _)| *name == word);
+        named.map_or(Self::NullSyscall, |(_, call)| *call)
+    }
+
+    /// What it can be a part of.
+    fn operations(self) -> &'static [Operation] {
+        match self {
+            Self::NullSyscall
+            | Self::OpenClose
+            | Self::OpenClosePath
+            | Self::Fstat
+            | Self::Stat => &[Operation::Read, Operation::Overwrite, Operation::Insert],
+            Self::Pread | Self::Memcpy | Self::MemcpyCached | Self::PageFault => {
+                &[Operation::Read, Operation::Insert]
+            }
+            Self::Pwrite | Self::Fdatasync => &[Operation::Overwrite, Operation::Insert],
+        }
+    }
+}
+
+impl StoreKind for Primitive {
+    fn name(&self) -> &'static str {
+        STORE
+    }
+
+    fn about(&self) -> &'static str {
+        "one step of what stores do, by itself: a part of a ladder"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn keeps_values(&self) -> bool {
+        false
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let call = Call::of(settings);
+        Ok(Capabilities {
+            operations: call.operations().to_vec(),
+            deliveries: vec![Delivery::Copy, Delivery::InPlace],
+            transactions: false,
+            resizes: false,
+            durability: DurabilityClaim {
+                class: Durability::None,
+                atomic: false,
+                delayed: false,
+            },
+            threads: true,
+            parallel_writers: true,
+            persistent: true,
+            // What opening a file or touching a page costs where it is not cached is no step of the
+            // processor's.
+            evictable: false,
+            syncs_per_commit: u32::from(call == Call::Fdatasync),
+            largest_value: None,
+        })
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let files = directory.join(FILES);
+        fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
+        let flat = Flat::make(directory, &flat_settings(settings)).map_err(ours)?;
+        PrimitiveStore::new(directory, settings, flat)
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let flat = Flat::reopen(directory, &flat_settings(settings)).map_err(ours)?;
+        PrimitiveStore::new(directory, settings, flat)
+    }
+}
+
+/// An error of the flat store below, under this store's name.
+fn ours(error: StoreError) -> StoreError {
+    error.of(STORE)
+}
+
+/// The settings of the flat store below.
+fn flat_settings(settings: &Settings) -> Settings {
+    let mut flat = Settings::default();
+    let sync = match Call::of(settings) {
+        Call::Fdatasync => "commit",
+        _ => "off",
+    };
+    for (name, word) in [("read", "pread"), ("sync", sync)] {
+        flat.set(name, Value::Word(word.to_owned()));
+    }
+    flat
+}
+
+struct PrimitiveStore {
+    directory: PathBuf,
+    settings: Settings,
+    call: Call,
+    flat: FlatStore,
+    /// The directory of the keys' files.
+    files: File,
+}
+
+impl PrimitiveStore {
+    fn new(directory: &Path, settings: &Settings, flat: FlatStore) -> Result<Box<dyn Store>> {
+        let path = directory.join(FILES);
+        Ok(Box::new(Self {
+            directory: directory.to_owned(),
+            settings: settings.clone(),
+            call: Call::of(settings),
+            flat,
+            files: File::open(&path).map_err(StoreError::io("open", &path))?,
+        }))
+    }
+}
+
+impl Store for PrimitiveStore {
+    fn connect(&self) -> Result<Box<dyn Connection + '_>> {
+        Ok(Box::new(PrimitiveConnection { store: self }))
+    }
+
+    fn footprint(&self) -> Result<Footprint> {
+        disk::footprint_of_tree(&self.directory)
+    }
+
+    fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        self.flat.checkpoint().map_err(ours)
+    }
+}
+
+struct PrimitiveConnection<'s> {
+    store: &'s PrimitiveStore,
+}
+
+impl Connection for PrimitiveConnection<'_> {
+    fn session(&mut self) -> Result<Box<dyn Session + '_>> {
+        Ok(Box::new(PrimitiveSession::new(self.store)?))
+    }
+
+    /// All settings are this program's own doing, so they are as asked.
+    fn effective_settings(&self) -> Result<Settings> {
+        Ok(self.store.settings.clone())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.store.checkpoint()
+    }
+}
+
+#[cfg(test)]
+mod tests;
