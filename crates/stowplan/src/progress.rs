@@ -50,7 +50,7 @@ impl Progress {
             return;
         }
         let text = screen::message(style, word, message);
-        self.line.suspend(|| anstream::eprintln!("{text}"));
+        self.line.suspend(|| screen::say(&text));
     }
 }
 
@@ -84,7 +84,7 @@ impl Observer for Progress {
                 self.heading = format!("[{}/{total}] {}", index + 1, comparison.id);
                 let announced = format!("{}: {}", self.heading, comparison.title);
                 if self.announces {
-                    anstream::eprintln!("{announced}");
+                    screen::say(&announced);
                 }
                 self.line.set_message(announced);
             }

@@ -55,11 +55,17 @@ pub(crate) fn print(text: &str) {
     match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let text = format!("cannot write to stdout: {error}");
-            anstream::eprintln!("{}", message(ERROR, "error", &text));
+            say(&message(ERROR, "error", &text));
             LOST.store(true, Ordering::Relaxed);
         }
         _ => {}
     }
+}
+
+/// Prints a line to stderr. Where that is not possible (its reader went away, its disk is full)
+/// there is nobody to tell, and no reason to end.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Whether something that was to be printed could not be.
@@ -91,12 +97,12 @@ fn ascii(character: char) -> char {
 
 /// A warning on stderr.
 pub(crate) fn warn(text: &str) {
-    anstream::eprintln!("{}", message(WARNING, "warning", text));
+    say(&message(WARNING, "warning", text));
 }
 
 /// Something worth knowing, on stderr.
 pub(crate) fn note(text: &str) {
-    anstream::eprintln!("{}", message(NOTE, "note", text));
+    say(&message(NOTE, "note", text));
 }
 
 /// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one

@@ -9,7 +9,7 @@ use stowplan_harness::HarnessError;
 /// that could be read on stdout.
 pub(super) fn say(quiet: bool, what: &str, took: Duration) {
     if !quiet {
-        anstream::eprintln!("{what}; {:.1} s", took.as_secs_f64());
+        screen::say(&format!("{what}; {:.1} s", took.as_secs_f64()));
     }
 }
 
