@@ -49,6 +49,14 @@ pub enum HarnessError {
         /// Where the file system is mounted.
         mount: PathBuf,
     },
+    /// The file system takes no more, whoever writes.
+    #[error("{} takes no more data: {message}; make room there, or choose another place with --work", path.display())]
+    NoRoom {
+        /// Where the data lies.
+        path: PathBuf,
+        /// Who noticed, and what the system said.
+        message: String,
+    },
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -103,6 +111,24 @@ impl HarnessError {
         )
     }
 
+    /// Whether it says that the file system is full, or takes no writes: in the words of the system,
+    /// which engines and drivers in any language repeat, or in those of SQLite.
+    pub(crate) fn is_lack_of_room(&self) -> bool {
+        const WORDS: [&str; 4] = [
+            "no space left on device",
+            "disk quota exceeded",
+            "read-only file system",
+            "database or disk is full",
+        ];
+        let said = match self {
+            Self::Store(error) => error.to_string(),
+            Self::Worker { message, .. } => message.clone(),
+            _ => return false,
+        };
+        let said = said.to_lowercase();
+        WORDS.iter().any(|words| said.contains(words))
+    }
+
     /// Its message, and the end of a worker's stderr where there is one.
     pub(crate) fn split(self) -> (String, String) {
         match self {
@@ -131,6 +157,21 @@ mod tests {
         assert!(!HarnessError::invalid("a dataset is there already").is_of_a_store());
         assert!(!HarnessError::Interrupted.is_of_a_store());
         assert!(HarnessError::worker("the worker ended", "").is_of_a_store());
+    }
+
+    #[test]
+    fn a_full_disk_is_told_by_what_any_store_says_of_it() {
+        for said in [
+            "cannot write /w/store/7: No space left on device (os error 28)",
+            "sqlite: cannot commit: database or disk is full",
+            "[Errno 122] Disk quota exceeded: '/w/x'",
+            "ENOSPC: no space left on device, write",
+            "cannot open /w/x: Read-only file system (os error 30)",
+        ] {
+            assert!(HarnessError::worker(said, "").is_lack_of_room(), "{said}");
+        }
+        let damaged = HarnessError::worker("sqlite: disk I/O error", "No space left on device");
+        assert!(!damaged.is_lack_of_room(), "nobody knows what stderr means");
     }
 
     #[test]

@@ -165,10 +165,10 @@ impl<'a> Runner<'a> {
             max_rounds: options.rule.max_rounds,
             precision: options.rule.precision,
         });
-        let log = ResultLog::create(&options.result)?;
+        let mut log = ResultLog::create(&options.result)?;
+        log.begin(&[&header, &Record::Session(session(options, None, 0))])?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
-        runner.log.append(&header)?;
-        runner.begin(session(options, None, 0), &environment)?;
+        runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
 
@@ -189,7 +189,8 @@ impl<'a> Runner<'a> {
         drop(bytes);
         let mut runner = Self::new(plan, options, observer, log, earlier);
         let session = session(options, Some(environment.clone()), removed_bytes);
-        runner.begin(session, &environment)?;
+        runner.log.append(&Record::Session(session))?;
+        runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
 
@@ -217,9 +218,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Records that a session begins, and what about the machine spoils it.
-    fn begin(&mut self, session: Session, environment: &Environment) -> Result<(), HarnessError> {
-        self.log.append(&Record::Session(session))?;
+    /// Records what about the machine spoils a session that begins.
+    fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
         let load = machine::load_of(&self.plan, environment);
         let warnings = environment::warnings(environment, &load);
         warnings
@@ -309,9 +309,27 @@ impl<'a> Runner<'a> {
 
     /// The harness itself, through the whole worker path, with a store that does nothing.
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
-        let cost = self.blocks.harness_cost(self.options.seed)?;
+        let cost = match self.blocks.harness_cost(self.options.seed) {
+            Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
+                return self.warn_of_missing_cost(&error);
+            }
+            cost => cost?,
+        };
         self.observer.event(Event::HarnessCost(cost));
         self.log.append(&Record::HarnessCost(cost))
+    }
+
+    /// A worker that failed here need not fail with a store.
+    fn warn_of_missing_cost(&mut self, error: &HarnessError) -> Result<(), HarnessError> {
+        if self.options.interrupt.raised() {
+            return Err(HarnessError::Interrupted);
+        }
+        self.warn(Warning {
+            kind: WarningKind::Other,
+            message: format!("What the harness costs per operation is not known: {error}."),
+            advice: "Times stand without it; 'stowplan doctor' says what the machine lacks."
+                .to_owned(),
+        })
     }
 
     /// Builds what a comparison needs and is not there yet, and warms it.
@@ -877,6 +895,13 @@ impl<'a> Runner<'a> {
         // A worker that a signal to all took along is no failure of its cell.
         if self.options.interrupt.raised() {
             return Err(HarnessError::Interrupted);
+        }
+        // Whoever writes next meets it as well. Once there is room, the run can go on.
+        if error.is_lack_of_room() {
+            return Err(HarnessError::NoRoom {
+                path: self.options.work.clone(),
+                message: format!("{}: {error}", cell.id),
+            });
         }
         let (message, stderr) = error.split();
         let failure = CellFailure {

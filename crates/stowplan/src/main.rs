@@ -26,6 +26,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     engines::register();
+    // Where it cannot be, such a write ends the program.
+    let _ = stowplan_harness::interrupt::survive_large_files();
     let typed = kvtest::with_double_dashes(std::env::args_os());
     let exit = match Arguments::try_parse_from(&typed) {
         Ok(arguments) => {
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn complain(text: &str) {
-    anstream::eprintln!("{}", screen::message(screen::ERROR, "error", text));
+    screen::say(&screen::message(screen::ERROR, "error", text));
 }
 
 /// Prints the help or the version that was asked for, or what is wrong with what was typed.
@@ -57,7 +59,7 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
             Exit::Done
         }
         clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            anstream::eprintln!("{}", screen::drawable(&text).trim_end());
+            screen::say(screen::drawable(&text).trim_end());
             Exit::Usage
         }
         _ => {

@@ -81,10 +81,7 @@ mod tests {
     use super::*;
 
     fn waiting() -> WorkerCommand {
-        WorkerCommand {
-            program: "/bin/cat".into(),
-            arguments: Vec::new(),
-        }
+        WorkerCommand::new("/bin/cat", &[])
     }
 
     #[test]
@@ -108,10 +105,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_named() {
-        let command = WorkerCommand {
-            program: "/nowhere/busy".into(),
-            arguments: Vec::new(),
-        };
+        let command = WorkerCommand::new("/nowhere/busy", &[]);
         let error = Busy::start(&command, 1).unwrap_err().to_string();
         assert!(error.contains("/nowhere/busy"), "{error}");
     }

@@ -71,11 +71,24 @@ impl ResultLog {
     /// Appends a record. One `write` for the whole line, so that an interruption never leaves
     /// half a line before a whole one.
     pub(super) fn append(&mut self, record: &Record) -> Result<(), HarnessError> {
-        let mut line = encode(record);
-        line.push('\n');
+        self.append_together(&[record])
+    }
+
+    /// The same of records of which none is of use without the others.
+    fn append_together(&mut self, records: &[&Record]) -> Result<(), HarnessError> {
+        let lines: String = records.iter().map(|record| encode(record) + "\n").collect();
         self.file
-            .write_all(line.as_bytes())
+            .write_all(lines.as_bytes())
             .map_err(HarnessError::io("append to", &self.path))
+    }
+
+    /// The first records of a new file, without which nothing can be made of it: it is removed
+    /// where they find no room.
+    pub(super) fn begin(&mut self, records: &[&Record]) -> Result<(), HarnessError> {
+        self.append_together(records).inspect_err(|_| {
+            // The error is the better message.
+            let _ = std::fs::remove_file(&self.path);
+        })
     }
 
     pub(super) fn append_all(
