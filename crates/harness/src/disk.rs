@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
@@ -20,6 +20,11 @@ const OWNER: u32 = 0o700;
 const DIRECTORY: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
+
+/// What the marker says besides where the data shall stay.
+const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
+/// How the names begin of directories that are made below a place.
+const NAME: &str = "stowplan-work-";
 
 /// Bytes free to this user on the file system of `path`, which exists.
 ///
@@ -58,7 +63,7 @@ pub struct WorkDirectory {
     /// The directory itself, whatever has its name by now.
     directory: File,
     /// Holds the lock.
-    _marker: File,
+    marker: File,
 }
 
 impl WorkDirectory {
@@ -81,7 +86,7 @@ impl WorkDirectory {
     /// The file system refuses.
     pub fn create_below(parent: &Path) -> Result<Self, HarnessError> {
         let made = tempfile::Builder::new()
-            .prefix("stowplan-work-")
+            .prefix(NAME)
             .permissions(Permissions::from_mode(OWNER))
             .tempdir_in(parent)
             .map_err(HarnessError::io("create a directory in", parent))?;
@@ -114,14 +119,15 @@ impl WorkDirectory {
         if !entries(&directory, path)?.is_empty() {
             return Err(not_ours(path));
         }
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let marker = openat(&directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(HarnessError::io("create the marker in", path))?;
-        let mut marker = File::from(marker);
-        marker
-            .write_all(b"Made by stowplan; it may remove this directory.\n")
-            .map_err(HarnessError::io("write the marker in", path))?;
-        Self::locked(path, directory, marker)
+        match mark(&directory, path) {
+            Ok(marker) => Self::locked(path, directory, marker),
+            Err(error) => {
+                // As if it had not been begun; a directory that holds more is not removed.
+                let _ = unlink(&directory, MARKER, AtFlags::empty());
+                let _ = std::fs::remove_dir(path);
+                Err(error)
+            }
+        }
     }
 
     fn locked(path: &Path, directory: File, marker: File) -> Result<Self, HarnessError> {
@@ -129,12 +135,42 @@ impl WorkDirectory {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
                 directory,
-                _marker: marker,
+                marker,
             }),
             Err(TryLockError::WouldBlock) => Err(HarnessError::invalid(format!(
                 "{} is the work directory of a run that still goes on; wait for its end, or end it",
                 path.display()
             ))),
+        }
+    }
+
+    /// Notes that it shall stay: whoever clears up after the run leaves it alone.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub fn keep(&self) -> Result<(), HarnessError> {
+        (&self.marker)
+            .write_all(KEPT)
+            .map_err(HarnessError::io("write the marker in", &self.path))
+    }
+
+    /// Whether it shall stay.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        let mut text = [0; 256];
+        let read = self.marker.read_at(&mut text, 0).unwrap_or(0);
+        text.get(..read).unwrap_or_default().ends_with(KEPT)
+    }
+
+    /// Removes a directory that a run made, and ended before it put anything there: not even a
+    /// mark. Anything that is not empty, or has another name, is left alone.
+    pub fn remove_unbegun(path: &Path) {
+        let ours = path.file_name().is_some_and(|name| {
+            let name = name.to_string_lossy();
+            name == "work" || name.starts_with(NAME)
+        });
+        if ours {
+            let _ = std::fs::remove_dir(path);
         }
     }
 
@@ -175,6 +211,18 @@ impl WorkDirectory {
             self.path.display()
         )))
     }
+}
+
+/// Writes the marker of a new directory.
+fn mark(directory: &File, path: &Path) -> Result<File, HarnessError> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(HarnessError::io("create the marker in", path))?;
+    let mut marker = File::from(marker);
+    marker
+        .write_all(b"Made by stowplan; it may remove this directory.\n")
+        .map_err(HarnessError::io("write the marker in", path))?;
+    Ok(marker)
 }
 
 fn not_ours(path: &Path) -> HarnessError {
@@ -231,12 +279,15 @@ fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), Harne
         unlink(directory, name, AtFlags::empty()).map_err(refused(name))?;
     }
     std::thread::scope(|scope| {
-        let threads: Vec<_> = directories
-            .iter()
-            .map(|(name, _)| {
-                scope.spawn(move || remove_tree(directory.as_fd(), name).map_err(refused(name)))
-            })
-            .collect();
+        let mut threads = Vec::new();
+        for (name, _) in &directories {
+            let work = move || remove_tree(directory.as_fd(), name).map_err(refused(name));
+            match std::thread::Builder::new().spawn_scoped(scope, work) {
+                Ok(thread) => threads.push(thread),
+                // The system grants no more threads.
+                Err(_) => work()?,
+            }
+        }
         threads
             .into_iter()
             .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
@@ -435,6 +486,35 @@ mod tests {
         );
         work.remove().unwrap();
         assert!(precious.join("letter").exists());
+    }
+
+    #[test]
+    fn what_shall_stay_says_so_also_to_the_next() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("work");
+        let work = WorkDirectory::create(&path).unwrap();
+        assert!(!work.is_kept());
+        work.keep().unwrap();
+        drop(work);
+        assert!(WorkDirectory::left_behind(&path).unwrap().is_kept());
+    }
+
+    #[test]
+    fn of_what_has_no_mark_only_an_empty_directory_of_our_name_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [work, mine, full] = ["work", "mine", "stowplan-work-x"].map(|name| {
+            let path = directory.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        });
+        std::fs::write(full.join("letter"), "dear").unwrap();
+        let link = directory.path().join("stowplan-work-link");
+        symlink(&mine, &link).unwrap();
+        for path in [&work, &mine, &full, &link] {
+            WorkDirectory::remove_unbegun(path);
+        }
+        assert!(!work.exists());
+        assert!(mine.exists() && full.join("letter").exists() && link.exists());
     }
 
     #[test]

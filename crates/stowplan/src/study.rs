@@ -20,6 +20,8 @@ use stowplan_harness::runner::{self, AsPlanned, Resumption, RunOptions, Steer};
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 
+/// The name of the report that every run leaves behind.
+const PAGE: &str = "report.html";
 /// The name of the work directory where it lies beside the result.
 const WORK: &str = "work";
 /// How long workers of a run that was killed may take to notice.
@@ -66,6 +68,8 @@ pub(crate) fn carry_out<S: Steer>(
         .unwrap_or(Path::new("."));
     plan::require_space(plan, options.keep, place)?;
     options.work.as_deref().map_or(Ok(()), require_place)?;
+    // Before anything is made that would stay behind.
+    let interrupt = watched(place)?;
     let output = Output::create(options.output.as_deref(), &plan.study.name)?;
     let work = match &options.work {
         Some(place) => WorkDirectory::create_below(place)?,
@@ -77,7 +81,7 @@ pub(crate) fn carry_out<S: Steer>(
         max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
         precision: options.precision,
     };
-    let run = run_options(&output, &work, options, (options.seed, rule))?;
+    let run = run_options(&output, &work, options, (options.seed, rule), interrupt)?;
     let end = measure(options, &work, &run, |progress| {
         runner::run(plan, &run, progress, &mut steer)
     })?;
@@ -99,6 +103,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
             print("This run is complete; there is nothing to go on with.\n");
             return Ok(Exit::Done);
         }
+        clear_up_after(&resumption, &output, options);
         if !options.print.quiet {
             note("this run is complete; there is nothing to go on with, and this is its result");
         }
@@ -118,6 +123,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     let place = place_to_go_on(&resumption, &output, options);
     resumption.check_machine(&place)?;
     require_place(&place)?;
+    let interrupt = watched(&place)?;
     remove_leftovers(&resumption, &output, options)?;
     plan::require_space(&remaining, options.keep, &place)?;
     let work = match place == output.directory() {
@@ -130,7 +136,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         None => Box::new(AsPlanned),
     };
     let rule = (resumption.seed(), resumption.rule());
-    let run = run_options(&output, &work, options, rule)?;
+    let run = run_options(&output, &work, options, rule, interrupt)?;
     let end = measure(options, &work, &run, |progress| {
         runner::resume(resumption, &run, progress, &mut *steer)
     })?;
@@ -155,15 +161,24 @@ fn remove_leftovers(
     output.remove_half_written()?;
     let beside = output.directory().join(WORK);
     for work in resumption.work().into_iter().chain([beside.as_path()]) {
+        WorkDirectory::remove_unbegun(work);
         if work.symlink_metadata().is_err() {
             continue;
         }
         let left = WorkDirectory::left_behind(work)?;
+        if resumption.is_complete() && left.is_kept() {
+            continue;
+        }
         // After --keep, somebody may want it.
         if !options.print.quiet {
             note(&format!(
-                "removing {}, where this run worked before; its data is made again",
-                work.display()
+                "removing {}, where this run worked before{}",
+                work.display(),
+                if resumption.is_complete() {
+                    ""
+                } else {
+                    "; its data is made again"
+                }
             ));
         }
         let until = Instant::now() + ORPHANS_END;
@@ -179,6 +194,17 @@ fn remove_leftovers(
         }
     }
     Ok(())
+}
+
+/// Removes what a run left behind that was killed after its end, when it had only to clear up. Its
+/// result is whole and shall be seen, whatever stands in the way of that.
+fn clear_up_after(resumption: &Resumption, output: &Output, options: &MeasureOptions) {
+    if options.keep {
+        return;
+    }
+    if let Err(error) = remove_leftovers(resumption, output, options) {
+        warn(&error.to_string());
+    }
 }
 
 fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &MeasureOptions) {
@@ -214,6 +240,8 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
     Ok(match end.outcome {
         RunOutcome::Interrupted => Exit::Interrupted,
         _ if !analysis.failures.is_empty() => Exit::Failed,
+        // A warning said why.
+        _ if !output.directory().join(PAGE).exists() => Exit::Failed,
         _ => Exit::Done,
     })
 }
@@ -269,6 +297,7 @@ fn run_options(
     work: &WorkDirectory,
     options: &MeasureOptions,
     (seed, rule): (u64, StoppingRule),
+    interrupt: Interrupt,
 ) -> Result<RunOptions, CliError> {
     Ok(RunOptions {
         result: output.result(),
@@ -277,10 +306,14 @@ fn run_options(
         budget: options.budget,
         rule,
         workers: WorkerCommand::this_executable()?,
-        interrupt: Interrupt::on_signals()
-            .map_err(CliError::io("watch for Ctrl-C for", output.directory()))?,
+        interrupt,
         keep: options.keep,
     })
+}
+
+/// Ctrl-C, from now on.
+fn watched(place: &Path) -> Result<Interrupt, CliError> {
+    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for a run in", place))
 }
 
 /// Runs `run` in its work directory, which is there no longer afterwards.
@@ -294,13 +327,19 @@ fn measure(
     let ended = go(&mut progress);
     progress.finish();
     // How the run ended matters more than what stays behind.
-    if !options.keep
-        && let Err(error) = work.remove()
-    {
+    if options.keep {
+        if let Err(error) = work.keep() {
+            warn(&error.to_string());
+        }
+    } else if let Err(error) = work.remove() {
         warn(&format!(
             "{error}; remove {} by hand",
             work.path().display()
         ));
+    }
+    // Nothing was measured, and there is nothing to go on with.
+    if !run.result.exists() {
+        return Ok(ended?);
     }
     ended.map_err(|error| CliError::Run {
         error: Box::new(error),
@@ -367,7 +406,8 @@ mod tests {
             max_rounds: 10,
             precision: None,
         };
-        let run = run_options(&output, &work, &options, (1, rule)).unwrap();
+        let never = Interrupt::never();
+        let run = run_options(&output, &work, &options, (1, rule), never).unwrap();
         std::fs::remove_dir_all(work.path()).unwrap();
         let end = RunEnd {
             outcome: RunOutcome::Interrupted,
@@ -375,6 +415,11 @@ mod tests {
         };
         let ended = measure(&options, &work, &run, |_| Ok(end));
         assert_eq!(ended.unwrap().outcome, RunOutcome::Interrupted);
+        let nothing = measure(&options, &work, &run, |_| {
+            Err(HarnessError::invalid("the reason"))
+        });
+        assert_eq!(nothing.unwrap_err().to_string(), "the reason");
+        std::fs::write(&run.result, "{}").unwrap();
         let failed = measure(&options, &work, &run, |_| {
             Err(HarnessError::invalid("the reason"))
         });
