@@ -2,7 +2,8 @@
 //!
 //! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
 //! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `resume`
-//! how they go on, `report` how a result is shown again, `damage` when it is not what it was.
+//! how they go on, `report` how a result is shown again, `damage` when it is not what it was,
+//! `faults` what a run does when workers or the system fail it.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
@@ -13,6 +14,7 @@ mod damage;
 mod doctor;
 mod documents;
 mod ending;
+mod faults;
 mod fleet;
 mod help;
 mod input;

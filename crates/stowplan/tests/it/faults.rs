@@ -1,0 +1,376 @@
+//! Workers that misbehave within a run, and a system that refuses: the run says so in one line, goes
+//! on where it can, and leaves nothing behind. What takes root or minutes is in `.ci/fault-check` and
+//! `.ci/kill-loop`.
+#![cfg(target_os = "linux")]
+
+use crate::bench::{Bench, entries};
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use stowplan_analysis::StoppingRule;
+use stowplan_harness::HarnessError;
+use stowplan_harness::disk::WorkDirectory;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::plan::{PlanOptions, plan};
+use stowplan_harness::runner::{self, AsPlanned, Event, Observer, Resumption, RunOptions};
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_model::{CellFailure, PROTOCOL_VERSION, Record, RunEnd, RunOutcome, Study};
+
+/// One worker that does as it should, and how others do not: by the key of a cell, what a shell does
+/// instead of its block, and what is said of it.
+const FAULTS: [(&str, &str, &str); 12] = [
+    (
+        "dies",
+        "echo 'out of ideas' >&2; exit 7",
+        "died: exit status: 7",
+    ),
+    (
+        "killed",
+        "kill -9 $$",
+        "signal 9 (killed; if nobody did it, the system",
+    ),
+    (
+        "garbage",
+        "echo 'Segmentation fault'; cat",
+        "Segmentation fault",
+    ),
+    (
+        "half",
+        r#"printf '{"ready":{"eff'; exit 0"#,
+        r#"{"ready":{"eff"#,
+    ),
+    ("endless", "exec cat /dev/zero", "a line of more than"),
+    (
+        "flood",
+        "exec yes '{\"progress\":{\"done\":1,\"total\":9}}'",
+        "out of turn",
+    ),
+    ("early", "echo '{\"measured\":{}}'; cat", "not a message"),
+    (
+        "closes",
+        "exec >&-; sleep 1000",
+        "closed its stdout and lived on",
+    ),
+    (
+        "chatters",
+        "yes noise | head -c 300000 >&2; exit 1",
+        "died: exit status: 1",
+    ),
+    (
+        "fails",
+        "echo '{\"failed\":{\"message\":\"no such table\"}}'; cat",
+        "no such table",
+    ),
+    ("starves", "ulimit -v 20000; exec \"$1\" worker", "died"),
+    ("hangs", "sleep 1000", "said nothing new for 10 s"),
+];
+
+/// A study with a cell for each fault, and one without.
+fn study() -> String {
+    let pages = [512, 1_024, 2_048, 4_096, 8_192, 16_384];
+    let apis = ["sql", "blob"];
+    let specs = apis.iter().flat_map(|api| pages.map(|page| (*api, page)));
+    let cells: Vec<String> = FAULTS
+        .iter()
+        .zip(specs)
+        .map(|((key, ..), (api, page))| {
+            format!(
+                "{key} = {{ store = \"sqlite:api={api},page_size={page}\", label = \"{key}\" }}\n"
+            )
+        })
+        .collect();
+    format!(
+        r#"
+name = "faults"
+title = "Faults"
+question = "Who goes on?"
+[datasets.blobs]
+count = 100
+size = {{ distribution = "fixed", bytes = 300 }}
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = {{ operation = "read", operations = 20 }}
+baseline = "dir"
+[comparison.cells]
+dir = {{ store = "files", label = "files" }}
+flat = {{ store = "flat", label = "flat" }}
+{}"#,
+        cells.concat()
+    )
+}
+
+/// Keeps the failures that a run tells.
+#[derive(Default)]
+struct Told(Vec<CellFailure>);
+
+impl Observer for Told {
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Failure(failure) = event {
+            self.0.push(failure.clone());
+        }
+    }
+}
+
+/// A worker that does what `script` says for the blocks of a cell, whose job is in `$job`, and
+/// otherwise hands everything to the real one.
+fn wrapped(faults: &[(&str, &str, &str)]) -> WorkerCommand {
+    let cases: Vec<String> = faults
+        .iter()
+        .map(|(key, script, _)| format!("*'\"cell\":\"read/{key}\"'*'\"measure\"'*) {script};;\n"))
+        .collect();
+    let script = format!(
+        r#"printf '%s\n' '{{"hello":{{"protocol":"stowplan-worker","version":{PROTOCOL_VERSION},"tool":"0"}}}}'
+IFS= read -r job
+case "$job" in
+{}esac
+{{ printf '%s\n' "$job"; cat; }} | "$1" worker | sed -u 1d
+"#,
+        cases.concat()
+    );
+    let program = env!("CARGO_BIN_EXE_stowplan");
+    let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", program]);
+    // Long for a worker that does something, short for one that does not.
+    command.patience.preparing = Duration::from_secs(10);
+    command
+}
+
+fn options(bench: &Bench, work: &WorkDirectory, workers: WorkerCommand) -> RunOptions {
+    RunOptions {
+        result: bench.path("out/result.jsonl"),
+        work: work.path().to_owned(),
+        seed: 1,
+        budget: None,
+        rule: StoppingRule {
+            equivalence: 0.05,
+            max_rounds: 2,
+            precision: None,
+        },
+        workers,
+        interrupt: Interrupt::never(),
+        keep: false,
+    }
+}
+
+/// Runs the study with workers that misbehave.
+fn run_with(
+    bench: &Bench,
+    faults: &[(&str, &str, &str)],
+    told: &mut Told,
+) -> Result<RunEnd, HarnessError> {
+    let study = Study::parse(&study(), "faults.toml").unwrap();
+    let plan = plan(study, &PlanOptions::default()).unwrap();
+    std::fs::create_dir_all(bench.path("out")).unwrap();
+    let work = WorkDirectory::create(&bench.path("out/work")).unwrap();
+    let options = options(bench, &work, wrapped(faults));
+    let ended = runner::run(&plan, &options, told, &mut AsPlanned);
+    work.remove().unwrap();
+    ended
+}
+
+/// In how many rounds each cell was measured.
+fn rounds(records: &[Record]) -> BTreeMap<&str, usize> {
+    let mut rounds = BTreeMap::new();
+    for record in records {
+        if let Record::Measurement(block) = record
+            && block.block == stowplan_model::BlockKind::Ratio
+        {
+            *rounds.entry(block.cell.0.as_str()).or_default() += 1;
+        }
+    }
+    rounds
+}
+
+/// Processes that work in a directory.
+fn processes_in(bench: &Bench) -> usize {
+    let here = bench.path("").canonicalize().unwrap();
+    let mark = here.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter(|process| {
+            let arguments = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let cwd = std::fs::read_link(process.path().join("cwd"));
+            String::from_utf8_lossy(&arguments).contains(&mark) || cwd.is_ok_and(|cwd| cwd == here)
+        })
+        .count()
+}
+
+#[test]
+fn whatever_one_worker_does_the_other_cells_are_measured() {
+    let bench = Bench::new();
+    let mut told = Told::default();
+    let end = run_with(&bench, &FAULTS, &mut told).unwrap();
+    assert_eq!(end.outcome, RunOutcome::Complete);
+    let records = bench.records("out");
+    let rounds = rounds(&records);
+    let whole: Vec<&str> = rounds.keys().copied().collect();
+    assert_eq!(whole, ["read/dir", "read/dir#2", "read/flat"]);
+    assert!(rounds.values().all(|rounds| *rounds == 2), "{rounds:?}");
+    for (key, _, said) in FAULTS {
+        let of = |failure: &&CellFailure| failure.cell.0 == format!("read/{key}");
+        let failures: Vec<&CellFailure> = told.0.iter().filter(of).collect();
+        let [failure] = failures[..] else {
+            panic!("{key} failed {} times: {failures:?}", failures.len());
+        };
+        assert!(failure.message.contains(said), "{key}: {failure:?}");
+        assert!(!failure.message.contains('\n'), "{failure:?}");
+        assert!(records.contains(&Record::Failure(failure.clone())));
+    }
+    let stderr = |key: &str| {
+        let mut failures = told.0.iter();
+        let failure = failures.find(|failure| failure.cell.0.ends_with(key));
+        failure.unwrap().stderr.clone()
+    };
+    assert_eq!(stderr("dies"), "out of ideas");
+    assert!(stderr("chatters").ends_with("noise\nnoise"));
+    assert!(stderr("chatters").len() <= 4_096);
+    assert_eq!(processes_in(&bench), 0);
+}
+
+#[test]
+fn a_store_that_finds_the_disk_full_ends_the_run_which_goes_on_once_there_is_room() {
+    let bench = Bench::new();
+    let full = "cannot write /w/7: No space left on device (os error 28)";
+    let script = format!(r#"echo '{{"failed":{{"message":"{full}"}}}}'; cat"#);
+    let mut told = Told::default();
+    let error = run_with(&bench, &[("hangs", &script, "")], &mut told).unwrap_err();
+    let said = error.to_string();
+    let work = bench.path("out/work").display().to_string();
+    assert!(
+        said.starts_with(&format!(
+            "{work} takes no more data: read/hangs: cannot write"
+        )),
+        "{said}"
+    );
+    assert!(said.contains("make room there"), "{said}");
+    assert!(
+        told.0.is_empty(),
+        "it is no failure of the cell: {:?}",
+        told.0
+    );
+
+    let resumption = Resumption::open(&bench.path("out/result.jsonl")).unwrap();
+    let place = WorkDirectory::create(&bench.path("out/work")).unwrap();
+    let options = options(&bench, &place, wrapped(&[]));
+    let end = runner::resume(resumption, &options, &mut told, &mut AsPlanned).unwrap();
+    assert_eq!((end.outcome, told.0.len()), (RunOutcome::Complete, 0));
+    let records = bench.records("out");
+    assert_eq!(rounds(&records).len(), FAULTS.len() + 3);
+}
+
+const STUDY: &str = "study small.toml --output out --rounds 10 --only read";
+
+/// Runs the small study from a shell, with limits or redirections; returns its exit code and
+/// what it said.
+fn from_shell(bench: &Bench, before: &str, arguments: &str) -> (Option<i32>, String) {
+    let script = format!("{before}; exec \"$0\" {arguments}");
+    let mut command = Command::new("bash");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_stowplan")])
+        .current_dir(bench.path(""))
+        .stdin(Stdio::null())
+        .env("LC_ALL", "C.UTF-8");
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+/// The one line that says what is wrong.
+#[track_caller]
+fn error_in(said: &str) -> &str {
+    let mut errors = said.lines().filter(|line| line.starts_with("error:"));
+    let error = errors.next().unwrap_or_default();
+    assert!(!error.is_empty() && errors.next().is_none(), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    error
+}
+
+const DONE: [&str; 3] = ["report.html", "result.jsonl", "summary.md"];
+
+#[test]
+fn a_result_that_may_not_grow_ends_the_run_in_order_and_it_goes_on_without_the_limit() {
+    let bench = Bench::new();
+    // The signal that comes with it would end the program without a word.
+    let (code, said) = from_shell(&bench, "ulimit -f 1", STUDY);
+    assert_eq!(code, Some(2), "{said}");
+    let error = error_in(&said);
+    assert!(
+        error.contains("out/result.jsonl: File too large"),
+        "{error}"
+    );
+    assert!(
+        entries(&bench.path("out")).is_empty(),
+        "nothing can be made of half a header"
+    );
+
+    let (code, said) = from_shell(&bench, "ulimit -f 100", STUDY);
+    assert_eq!(code, Some(1), "{said}");
+    let error = error_in(&said);
+    assert!(error.contains("File too large"), "{error}");
+    assert!(error.contains("study --resume out"), "{error}");
+    assert_eq!(entries(&bench.path("out")), ["result.jsonl"]);
+    bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
+    assert_eq!(entries(&bench.path("out")), DONE);
+    let records = bench.records("out");
+    assert!(
+        !records
+            .iter()
+            .any(|record| matches!(record, Record::Failure(_)))
+    );
+}
+
+#[test]
+fn too_few_descriptors_are_told_and_nothing_is_left_behind() {
+    let bench = Bench::new();
+    let (code, said) = from_shell(&bench, "ulimit -n 9", STUDY);
+    assert!(matches!(code, Some(1 | 2)), "{said}");
+    assert!(error_in(&said).contains("Too many open files"), "{said}");
+    assert_eq!(processes_in(&bench), 0);
+    let left = entries(&bench.path("out"));
+    assert!(left.is_empty() || left == ["result.jsonl"], "{left:?}");
+}
+
+#[test]
+fn where_nobody_can_be_told_a_run_goes_on_to_its_end() {
+    for nobody in [
+        "exec 2>/dev/full",
+        "exec 2> >(head -c 1 >/dev/null)",
+        "exec <&- >&- 2>&-",
+    ] {
+        let bench = Bench::new();
+        let (code, _) = from_shell(&bench, nobody, &format!("{STUDY} --verbose"));
+        assert_eq!(code, Some(0), "{nobody}");
+        assert_eq!(entries(&bench.path("out")), DONE, "{nobody}");
+    }
+}
+
+#[test]
+fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
+    let bench = Bench::new();
+    let (code, said) = from_shell(&bench, "true", &format!("{STUDY} --keep --quiet"));
+    assert_eq!(code, Some(0), "{said}");
+    let with_work = ["report.html", "result.jsonl", "summary.md", "work"];
+    bench.run(&["study", "--resume", "out"]).exits(0);
+    assert_eq!(
+        entries(&bench.path("out")),
+        with_work,
+        "it was asked to stay"
+    );
+
+    let work = bench.path("out/work");
+    std::fs::remove_dir_all(&work).unwrap();
+    // As it is before its end is noted.
+    drop(WorkDirectory::create(&work).unwrap());
+    std::fs::write(work.join("data"), "x").unwrap();
+    bench.write("out/.stowplan-abc.tmp", "");
+    let shown = bench.run(&["study", "--resume", "out"]);
+    let said = shown.exits(0).stderr();
+    assert!(said.contains("removing out/work"), "{said}");
+    assert_eq!(entries(&bench.path("out")), DONE);
+
+    // Before it was marked.
+    std::fs::create_dir(&work).unwrap();
+    bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
+    assert_eq!(entries(&bench.path("out")), DONE);
+}
