@@ -22,6 +22,7 @@ use crate::null::Null;
 use crate::{
     Access, Buffer, Connection, Counters, Found, Key, Result, Session, Store, StoreError, StoreKind,
 };
+use std::fs::File;
 use std::hint::{black_box, spin_loop};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -59,6 +60,13 @@ const SETTINGS: &[Setting] = &[
         default: "flat",
         help: "the store that does the work: the flat one, or none, whose values are all empty",
         shapes_layout: true,
+    },
+    Setting {
+        name: "opens",
+        kind: SettingKind::Integer { min: 0, max: 1000 },
+        default: "0",
+        help: "how often every read and overwrite also opens and closes the flat store's file, beyond its time",
+        shapes_layout: false,
     },
 ];
 
@@ -172,6 +180,13 @@ impl StoreKind for Spin {
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        if settings.number("opens") > 0 && settings.word("on") == "null" {
+            return Err(StoreError::unsupported(
+                STORE,
+                "combine opens with on=null",
+                "there is no file to open; use on=flat",
+            ));
+        }
         below(settings).capabilities(settings).map_err(ours)
     }
 
@@ -193,15 +208,39 @@ fn below(settings: &Settings) -> &'static dyn StoreKind {
 }
 
 fn wrap(below: Result<Box<dyn Store>>, settings: &Settings) -> Result<Box<dyn Store>> {
+    let below = below.map_err(ours)?;
     Ok(Box::new(SpinStore {
-        below: below.map_err(ours)?,
         cost: Cost::from_settings(settings),
+        opens: Opens {
+            times: settings.number("opens"),
+            file: below.data_files(&mut std::iter::empty()).pop(),
+        },
+        below,
     }))
 }
 
 struct SpinStore {
     below: Box<dyn Store>,
     cost: Cost,
+    opens: Opens,
+}
+
+/// Openings that nobody needs, as a known step more.
+struct Opens {
+    times: u64,
+    file: Option<PathBuf>,
+}
+
+impl Opens {
+    /// Opens and closes the file as often as it is to be.
+    fn spend(&self) -> Result<()> {
+        if let Some(file) = &self.file {
+            for _ in 0..self.times {
+                File::open(file).map_err(|e| StoreError::io("open", file)(e))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Store for SpinStore {
@@ -209,6 +248,7 @@ impl Store for SpinStore {
         Ok(Box::new(SpinConnection {
             below: self.below.connect().map_err(ours)?,
             cost: self.cost,
+            opens: &self.opens,
         }))
     }
 
@@ -228,6 +268,7 @@ impl Store for SpinStore {
 struct SpinConnection<'s> {
     below: Box<dyn Connection + 's>,
     cost: Cost,
+    opens: &'s Opens,
 }
 
 impl Connection for SpinConnection<'_> {
@@ -235,6 +276,7 @@ impl Connection for SpinConnection<'_> {
         Ok(Box::new(SpinSession {
             below: self.below.session().map_err(ours)?,
             cost: self.cost,
+            opens: self.opens,
             wait: Wait::measured(),
         }))
     }
@@ -252,6 +294,7 @@ impl Connection for SpinConnection<'_> {
 struct SpinSession<'c> {
     below: Box<dyn Session + 'c>,
     cost: Cost,
+    opens: &'c Opens,
     wait: Wait,
 }
 
@@ -269,11 +312,13 @@ impl Session for SpinSession<'_> {
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        self.opens.spend()?;
         let below = &mut self.below;
         self.wait.spend(self.cost, || below.read_into(key, buffer))
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.opens.spend()?;
         let below = &mut self.below;
         self.wait
             .spend(self.cost, || below.read_in_place(key, visit))
@@ -284,6 +329,7 @@ impl Session for SpinSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        self.opens.spend()?;
         let below = &mut self.below;
         self.wait.spend(self.cost, || below.overwrite(key, value))
     }
@@ -431,6 +477,27 @@ mod tests {
             assert_eq!(found, Found::Bytes(0));
         });
         assert!(read >= Duration::from_micros(199), "{read:?}");
+    }
+
+    #[test]
+    fn the_file_is_opened_as_often_as_the_settings_say_besides() {
+        with_session("spin:opens=3", |session| {
+            let mut buffer = Buffer::with_capacity(10_240).unwrap();
+            session.read_into(Key(1), &mut buffer).unwrap();
+            assert_eq!(buffer.bytes(), [1; 10_240]);
+        });
+        // Nothing can be told of opening from outside but that it fails where there is no such file.
+        let directory = tempfile::tempdir().unwrap();
+        for (times, succeeds) in [(0, true), (2, false)] {
+            let opens = Opens {
+                times,
+                file: Some(directory.path().join("none")),
+            };
+            assert_eq!(opens.spend().is_ok(), succeeds);
+        }
+        let spec = "spin:opens=1,on=null".parse().unwrap();
+        let message = registry::resolve(&spec, 0).unwrap_err().to_string();
+        assert!(message.contains("on=flat"), "{message}");
     }
 
     #[test]
