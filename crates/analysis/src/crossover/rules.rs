@@ -209,6 +209,36 @@ mod tests {
     }
 
     #[test]
+    fn a_lead_by_just_the_zone_is_none_and_an_interval_from_1_on_is_no_gain() {
+        let row = |low: f64, high: f64| SettingSweep {
+            setting: String::new(),
+            points: vec![SweepPoint {
+                size: 10,
+                estimate: Some(RatioEstimate {
+                    ratio: low,
+                    raw_low: low,
+                    raw_high: high,
+                    low,
+                    high,
+                    rounds: 10,
+                }),
+                verdict: Verdict::Unresolved,
+            }],
+        };
+        let first = |low| super::rules_of_thumb(&[row(low, 5.0), row(0.25, 0.5)], 1.0).remove(0);
+        let led = first(1.25);
+        assert_eq!(
+            (led.gains_most, led.costs_least),
+            (vec![range(10, 10)], vec![])
+        );
+        let even = first(1.0);
+        assert_eq!((even.gains_most, even.costs_least), (vec![], vec![]));
+        let from_1 = super::rules_of_thumb(&[row(1.0, 5.0), row(0.25, 0.4)], 1.0).remove(0);
+        let costs = (from_1.gains_most, from_1.costs_least);
+        assert_eq!(costs, (vec![], vec![range(10, 10)]));
+    }
+
+    #[test]
     fn one_rival_whose_interval_overlaps_keeps_a_setting_from_gaining_most() {
         let mut matrix = matrix();
         matrix.push(row(
