@@ -147,12 +147,12 @@ impl StoreKind for Primitive {
         let files = directory.join(FILES);
         fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
         let flat = Flat::make(directory, &flat_settings(settings)).map_err(ours)?;
-        PrimitiveStore::new(directory, settings, flat)
+        PrimitiveStore::boxed(directory, settings, flat)
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         let flat = Flat::reopen(directory, &flat_settings(settings)).map_err(ours)?;
-        PrimitiveStore::new(directory, settings, flat)
+        PrimitiveStore::boxed(directory, settings, flat)
     }
 }
 
@@ -184,7 +184,7 @@ struct PrimitiveStore {
 }
 
 impl PrimitiveStore {
-    fn new(directory: &Path, settings: &Settings, flat: FlatStore) -> Result<Box<dyn Store>> {
+    fn boxed(directory: &Path, settings: &Settings, flat: FlatStore) -> Result<Box<dyn Store>> {
         let path = directory.join(FILES);
         Ok(Box::new(Self {
             directory: directory.to_owned(),
