@@ -39,7 +39,7 @@ pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
         verdict: verdict(checkup),
         checkup,
     };
-    let mut text = serde_json::to_string_pretty(&document)?;
+    let mut text = crate::steering::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -29,7 +29,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
         schema: SCHEMA_VERSION,
         analysis,
     };
-    let mut text = serde_json::to_string_pretty(&document)?;
+    let mut text = crate::steering::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

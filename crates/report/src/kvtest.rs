@@ -342,5 +342,5 @@ const IO: [(&str, IoCounter); 6] = [
 /// # Errors
 /// A figure that is no number; there is none in what is measured.
 pub fn json(run: &Run) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(run)
+    crate::steering::pretty(run)
 }

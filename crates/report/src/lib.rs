@@ -31,6 +31,7 @@ mod scale;
 mod shade;
 mod sign;
 pub mod stat;
+mod steering;
 mod sweep;
 mod table;
 mod tail;
@@ -39,6 +40,7 @@ mod total;
 pub mod wording;
 
 pub use format::{count, time};
+pub use steering::steers;
 
 /// Stands at the top of the Markdown and HTML reports: by it a report is told from a file that
 /// someone else wrote.

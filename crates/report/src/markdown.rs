@@ -3,6 +3,7 @@
 use crate::chart::{Bar, Chart, charts};
 use crate::matrix::{Field, Matrix};
 use crate::sign::Sign;
+use crate::steers;
 use crate::table::{self, Table};
 use crate::{bars, facts, labels, lines, matrix, method, overview, parts, sweep, total, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
@@ -349,6 +350,11 @@ impl Page {
 /// Text that Markdown must not read as anything else: labels come from study files.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
+    // Where a line begins with it, a heading, an item, a rule or a block.
+    let begins = |what: &&str| text.starts_with(what);
+    if ["#", "- ", "+ ", "--", "=="].iter().any(begins) {
+        escaped.push('\\');
+    }
     for character in text.chars() {
         match character {
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' => {
@@ -358,7 +364,7 @@ pub(crate) fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            c if c.is_control() => escaped.push(' '),
+            c if steers(c) => escaped.push(' '),
             c => escaped.push(c),
         }
     }
@@ -372,5 +378,7 @@ mod tests {
     #[test]
     fn a_label_cannot_break_a_table_or_run() {
         assert_eq!(escape("a|b\n<script>`"), "a\\|b &lt;script&gt;\\`");
+        assert_eq!(escape("# a \u{202e}b"), "\\# a  b");
+        assert_eq!(escape("-->"), "\\--&gt;");
     }
 }

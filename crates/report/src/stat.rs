@@ -186,7 +186,7 @@ fn power_below(size: u64) -> u64 {
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(stat: &Stat) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(stat)
+    crate::steering::pretty(stat)
 }
 
 /// As text of 80 columns: kvtest's lines as kvtest has them, then ours.

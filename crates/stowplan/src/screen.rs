@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
+use stowplan_report::steers;
 use stowplan_report::terminal::TerminalOptions;
 
 /// Style of the word `error:`.
@@ -51,6 +52,11 @@ static LOST: AtomicBool = AtomicBool::new(false);
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
+    // A program that reads a pipe gets every byte.
+    let text = match stdout().is_terminal() {
+        true => harmless(text, Styles::Kept),
+        false => Cow::Borrowed(text),
+    };
     let printed = write!(out, "{text}{newline}").and_then(|()| out.flush());
     match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -76,10 +82,63 @@ pub(crate) fn lost() -> bool {
 /// A text of ours as the locale can show it: without UTF-8, ASCII characters stand for the others
 /// that we use.
 pub(crate) fn drawable(text: &str) -> Cow<'_, str> {
+    let text = harmless(text, Styles::Kept);
     if text.is_ascii() || unicode() {
-        return Cow::Borrowed(text);
+        return text;
     }
     Cow::Owned(text.chars().map(ascii).collect())
+}
+
+/// What becomes of colour and weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Styles {
+    /// They stay: the text is one of ours.
+    Kept,
+    /// They are as visible as what else would steer the terminal.
+    Shown,
+}
+
+/// A text that cannot steer a terminal, whatever names are in it: what would is written as in Rust,
+/// `\u{1b}`. Lines stay lines.
+fn harmless(text: &str, styles: Styles) -> Cow<'_, str> {
+    let stays = |c: char| c == '\n' || !steers(c);
+    if text.chars().all(stays) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let style = match styles {
+            Styles::Kept => style_length(rest),
+            Styles::Shown => 0,
+        };
+        let length = if style > 0 {
+            style
+        } else {
+            character.len_utf8()
+        };
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        if style > 0 || stays(character) {
+            shown.push_str(piece);
+        } else {
+            shown.extend(character.escape_default());
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The length of a sequence that sets colour or weight, if the text begins with one.
+fn style_length(text: &str) -> usize {
+    let Some(sequence) = text.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let numbers = |c: char| c.is_ascii_digit() || c == ';';
+    let end = sequence.trim_start_matches(numbers);
+    match end.starts_with('m') {
+        true => text.len() - end.len() + 1,
+        false => 0,
+    }
 }
 
 fn ascii(character: char) -> char {
@@ -109,7 +168,8 @@ pub(crate) fn note(text: &str) {
 /// line where stderr is no terminal.
 pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
     let reset = style.render_reset();
-    let text = &drawable(text);
+    let text = harmless(text, Styles::Shown);
+    let text = &drawable(&text);
     if !stderr().is_terminal() {
         return format!("{style}{word}:{reset} {text}");
     }
@@ -133,4 +193,26 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal() {
+        let text = "cannot open a\u{1b}[2J\u{1b}]0;title\u{7}\r\u{9b}1m\u{202e}é";
+        let shown = "cannot open a\\u{1b}[2J\\u{1b}]0;title\\u{7}\\r\\u{9b}1m\\u{202e}é";
+        for styles in [Styles::Kept, Styles::Shown] {
+            assert_eq!(harmless(text, styles), shown);
+        }
+    }
+
+    #[test]
+    fn our_own_styles_stay_and_those_of_a_name_are_shown() {
+        let text = "\u{1b}[1;31mred\u{1b}[0m\nplain";
+        assert_eq!(harmless(text, Styles::Kept), text);
+        let shown = "\\u{1b}[1;31mred\\u{1b}[0m\nplain";
+        assert_eq!(harmless(text, Styles::Shown), shown);
+    }
 }

@@ -1,5 +1,7 @@
 //! Text into HTML.
 
+use crate::steers;
+
 /// Text that HTML must not read as anything else, in content and in quoted attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -11,8 +13,9 @@ pub(super) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             '\n' | '\t' => escaped.push(character),
-            // Control characters are no valid HTML, not even as references.
-            c if c.is_control() => escaped.push('\u{fffd}'),
+            // Control characters are no valid HTML, not even as references, and marks of direction
+            // make a label read as another.
+            c if steers(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

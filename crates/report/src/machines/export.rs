@@ -21,7 +21,7 @@ pub(super) fn json(report: &Report<'_>) -> Result<String, serde_json::Error> {
         schema: crate::json::SCHEMA_VERSION,
         outcome: &report.outcome,
     };
-    let mut text = serde_json::to_string_pretty(&document)?;
+    let mut text = crate::steering::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -1,5 +1,6 @@
 //! Lines of styled text that never exceed a width.
 
+use crate::steers;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -152,7 +153,7 @@ impl Canvas {
             other => other,
         };
         text.chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .map(|c| if steers(c) { '\u{fffd}' } else { c })
             .map(|c| if self.unicode { c } else { ascii(c) })
             .collect()
     }
