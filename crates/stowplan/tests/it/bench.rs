@@ -74,11 +74,7 @@ impl Bench {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
-        let output = self.command(arguments).output().unwrap();
-        Finished {
-            arguments: arguments.join(" "),
-            output,
-        }
+        Finished::of(&mut self.command(arguments), arguments)
     }
 
     /// The records of a result directory; every line must be readable.
@@ -108,6 +104,13 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
+    pub(crate) fn of(command: &mut Command, arguments: &[&str]) -> Self {
+        Self {
+            arguments: arguments.join(" "),
+            output: command.output().unwrap(),
+        }
+    }
+
     pub(crate) fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }

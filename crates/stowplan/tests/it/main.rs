@@ -25,4 +25,5 @@ mod matrix;
 mod report;
 mod resume;
 mod run;
+mod safety;
 mod stdout;

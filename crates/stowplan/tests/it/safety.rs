@@ -1,0 +1,600 @@
+//! What lies around is left alone, links lead nowhere, and names are no more than text.
+
+use crate::bench::{Bench, Finished, entries};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use stowplan_report::steers;
+
+/// A study with the fewest and smallest cells.
+const TINY: &str = r#"
+name = "tiny"
+title = "Tiny"
+question = "?"
+[datasets.blobs]
+count = 50
+size = { distribution = "fixed", bytes = 100 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read" }
+baseline = "dir"
+max_rounds = 10
+[comparison.cells]
+dir = { store = "files", label = "files" }
+sql = { store = "sqlite", label = "SQLite" }
+[[comparison]]
+id = "write"
+title = "Overwrites"
+dataset = "blobs"
+workload = { operation = "overwrite", operations = 20 }
+baseline = "dir"
+max_rounds = 10
+[comparison.cells]
+dir = { store = "files", label = "files" }
+"#;
+
+/// What a name may be that somebody chose with care.
+const NAME: &str = "x\u{1b}[2J\u{1b}]0;y\u{7}\u{9b}1m\u{202e}|`c`</script><img src=q onerror=z> <!-- --> \
+                    [l](javascript:1) ../../up\r\n# h\0";
+
+/// Everything below a directory: mode, length, time of the last change, and content.
+fn state(directory: &Path) -> BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(path) = left.pop() {
+        let data = path.symlink_metadata().unwrap();
+        let content = match data.is_file() {
+            true => fs::read(&path).unwrap(),
+            false => Vec::new(),
+        };
+        if data.is_dir() {
+            left.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        }
+        found.insert(
+            path,
+            (data.mode(), data.mtime(), data.mtime_nsec(), content),
+        );
+    }
+    found
+}
+
+/// The program in a directory that has precious ones beside it, and nothing but those to go to.
+struct Guarded {
+    bench: Bench,
+    tried: Vec<String>,
+}
+
+impl Guarded {
+    fn new() -> Self {
+        let bench = Bench::new();
+        for name in ["here", "home", "precious/00/00"] {
+            fs::create_dir_all(bench.path(name)).unwrap();
+        }
+        for name in ["letter", "000001", "00/00/01", "test.db", "report.html"] {
+            bench.write(&format!("precious/{name}"), "dear");
+        }
+        bench.write("here/tiny.toml", TINY);
+        Self {
+            bench,
+            tried: Vec::new(),
+        }
+    }
+
+    fn here(&self, name: &str) -> PathBuf {
+        self.bench.path("here").join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.bench.command(arguments);
+        command.current_dir(self.bench.path("here"));
+        for variable in [
+            "HOME",
+            "TMPDIR",
+            "XDG_CONFIG_HOME",
+            "XDG_CACHE_HOME",
+            "XDG_DATA_HOME",
+        ] {
+            command.env(variable, self.bench.path("home"));
+        }
+        command
+    }
+
+    /// Runs the program; whatever comes of it, nothing around it may change.
+    #[track_caller]
+    fn run(&mut self, arguments: &[&str]) -> Finished {
+        self.tried
+            .extend(arguments.first().map(|verb| (*verb).to_owned()));
+        let around = |bench: &Bench| ["home", "precious"].map(|name| state(&bench.path(name)));
+        let before = around(&self.bench);
+        let finished = Finished::of(&mut self.command(arguments), arguments);
+        let after = around(&self.bench);
+        // A temporary directory that came and went changes the time of the one it was in.
+        let gone = |all: &[BTreeMap<PathBuf, _>; 2]| all[0].len();
+        assert_eq!(
+            gone(&before),
+            gone(&after),
+            "{arguments:?}: something was left in HOME or TMPDIR"
+        );
+        assert!(
+            before[1] == after[1],
+            "{arguments:?} changed what is precious"
+        );
+        finished
+    }
+}
+
+#[test]
+fn no_verb_touches_what_lies_around() {
+    let mut guarded = Guarded::new();
+    guarded
+        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
+        .exits(0);
+    guarded.run(&["study", "--resume", "out"]).exits(0);
+    guarded
+        .run(&["study", "tiny.toml", "--rounds", "1", "-q"])
+        .exits(0);
+    guarded.run(&["crossover", "--dry-run"]).exits(0);
+    guarded.run(&["report", "out"]).exits(0);
+    guarded
+        .run(&["report", "out", "--output", "../precious/report.html"])
+        .refuses("did not write it");
+    guarded.run(&["compare", "out", "out", "--cells", "read/dir=read/sql"]);
+    guarded.run(&["doctor", "--quiet"]);
+    for verb in ["studies", "stores", "kvtest", "help"] {
+        guarded.run(&[verb]).exits(0);
+    }
+    guarded
+        .run(&["init", "k.db", "--count", "30", "--size", "100"])
+        .exits(0);
+    guarded.run(&["stat", "k.db"]).exits(0);
+    guarded.run(&["export", "k.db", "k.dir"]).exits(0);
+    guarded
+        .run(&["export", "k.db", "../precious"])
+        .refuses("not empty");
+    guarded
+        .run(&["run", "k.db", "--count", "10", "--rounds", "1"])
+        .exits(0);
+    guarded
+        .run(&["run", "k.dir", "--count", "10", "--update", "--rounds", "1"])
+        .exits(0);
+    guarded.run(&["man", "-o", "pages"]).exits(0);
+    guarded.run(&["completions", "bash"]).exits(0);
+    guarded.run(&["worker"]);
+    for verb in verbs(&guarded.run(&["--help"]).stdout()) {
+        // It runs for minutes: .ci/safety-check has its case.
+        if verb != "calibrate" {
+            assert!(
+                guarded.tried.contains(&verb),
+                "no case runs the verb {verb}"
+            );
+        }
+    }
+}
+
+/// The verbs that `--help` lists.
+fn verbs(help: &str) -> Vec<String> {
+    let (_, section) = help.split_once("Verbs:\n").unwrap();
+    let (section, _) = section.split_once("\n\n").unwrap();
+    let lines = section.lines().filter_map(|line| line.strip_prefix("  "));
+    let verbs = lines.filter(|line| !line.starts_with(' '));
+    verbs
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_manual_page_is_neither_followed_nor_waited_for() {
+    let mut guarded = Guarded::new();
+    let page = guarded.here("pages/stowplan.1");
+    fs::create_dir(guarded.here("pages")).unwrap();
+    let refused = |guarded: &mut Guarded| {
+        guarded
+            .run(&["man", "-o", "pages"])
+            .refuses("was not made by");
+        let _ = fs::remove_file(&page);
+        let _ = fs::remove_dir(&page);
+    };
+    symlink("../../precious/new", &page).unwrap();
+    refused(&mut guarded);
+    symlink("../../precious/letter", &page).unwrap();
+    refused(&mut guarded);
+    fs::create_dir(&page).unwrap();
+    refused(&mut guarded);
+    assert!(
+        Command::new("mkfifo")
+            .arg(&page)
+            .status()
+            .unwrap()
+            .success()
+    );
+    refused(&mut guarded);
+    guarded.run(&["man", "-o", "pages"]).exits(0);
+    let copy = guarded.here("copy");
+    fs::hard_link(&page, &copy).unwrap();
+    fs::write(&page, fs::read_to_string(&page).unwrap() + "of mine\n").unwrap();
+    guarded.run(&["man", "-o", "pages"]).exits(0);
+    assert!(fs::read_to_string(&copy).unwrap().ends_with("of mine\n"));
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_report_is_neither_followed_nor_waited_for() {
+    let mut guarded = Guarded::new();
+    guarded
+        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
+        .exits(0);
+    let page = guarded.here("out/report.html");
+    let stays = |guarded: &mut Guarded| {
+        let finished = guarded.run(&["report", "out"]);
+        finished.exits(0);
+        assert!(
+            finished.stderr().contains("left as it is"),
+            "{}",
+            finished.stderr()
+        );
+        let _ = fs::remove_file(&page);
+        let _ = fs::remove_dir(&page);
+    };
+    fs::remove_file(&page).unwrap();
+    symlink("../../precious/new", &page).unwrap();
+    stays(&mut guarded);
+    symlink("../../precious/letter", &page).unwrap();
+    stays(&mut guarded);
+    fs::create_dir(&page).unwrap();
+    stays(&mut guarded);
+    assert!(
+        Command::new("mkfifo")
+            .arg(&page)
+            .status()
+            .unwrap()
+            .success()
+    );
+    stays(&mut guarded);
+}
+
+#[test]
+fn links_that_are_put_in_the_place_of_stores_during_a_run_lead_nowhere() {
+    let guarded = Guarded::new();
+    let precious = guarded.bench.path("precious");
+    for key in 0..=50 {
+        fs::write(precious.join(format!("{key:06}")), "dear".repeat(25)).unwrap();
+    }
+    let before = state(&precious);
+    let arguments = [
+        "study",
+        "tiny.toml",
+        "-o",
+        "out",
+        "--only",
+        "write",
+        "--rounds",
+        "10",
+    ];
+    let mut child = guarded
+        .command(&arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let aside = guarded.here("aside");
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut swapped = 0;
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < until, "the run hangs");
+        for store in stores(&guarded.here("out/work")) {
+            if fs::rename(&store, &aside).is_ok() {
+                let linked = symlink(&precious, &store);
+                std::thread::sleep(Duration::from_millis(15));
+                if linked.is_ok() {
+                    swapped += 1;
+                    let _ = fs::remove_file(&store);
+                }
+                let _ = fs::rename(&aside, &store);
+            }
+            std::thread::sleep(Duration::from_millis(15));
+        }
+    }
+    assert!(swapped > 0);
+    let after = state(&precious);
+    assert!(
+        before == after,
+        "after {swapped} swaps the run wrote through a link"
+    );
+}
+
+fn stores(work: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(work).into_iter().flatten().flatten();
+    let stores = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let stores = stores.map(|entry| entry.path());
+    let ours = |path: &PathBuf| path.to_string_lossy().contains("/store-");
+    stores.filter(ours).collect()
+}
+
+#[test]
+fn a_work_directory_that_is_a_link_by_now_is_left_alone_by_a_run_that_goes_on() {
+    let mut guarded = Guarded::new();
+    guarded
+        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
+        .exits(0);
+    cut(&guarded.here("out/result.jsonl"), |line| line);
+    symlink("../../precious", guarded.here("out/work")).unwrap();
+    guarded
+        .run(&["study", "--resume", "out"])
+        .refuses("left alone");
+}
+
+#[test]
+fn names_in_a_result_never_become_paths() {
+    let mut guarded = Guarded::new();
+    guarded
+        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
+        .exits(0);
+    let result = guarded.here("out/result.jsonl");
+    let whole = fs::read(&result).unwrap();
+    let escapes = [
+        r#""instance":"blobs.files.layout-dir/../../../../precious""#,
+        r#""instance":"/tmp/precious""#,
+        r#""instance":"""#,
+        r#""instance":"a\u0000b""#,
+    ];
+    for escape in escapes {
+        fs::write(&result, &whole).unwrap();
+        let mut replaced = false;
+        cut(&result, |line| {
+            let (before, rest) = line.split_once(r#""instance":""#).unwrap();
+            let (_, rest) = rest.split_once('"').unwrap();
+            replaced = true;
+            format!("{before}{escape}{rest}")
+        });
+        assert!(replaced);
+        guarded
+            .run(&["study", "--resume", "out"])
+            .refuses("which no study can give");
+        assert_eq!(
+            entries(&guarded.here("out")),
+            ["report.html", "result.jsonl", "summary.md"]
+        );
+    }
+    for name in ["../../precious/x", "..", "a/b", &"a".repeat(300)] {
+        fs::write(&result, &whole).unwrap();
+        cut(&result, |line| {
+            line.replace("\"blobs\"", &format!("\"{name}\""))
+        });
+        let finished = guarded.run(&["study", "--resume", "out"]);
+        // Two dots are no path behind another word.
+        if name == ".." {
+            continue;
+        }
+        finished.refuses("which no study can give");
+    }
+}
+
+/// Leaves the header, as changed, and the sessions: as if the run had ended there.
+fn cut(result: &Path, header: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(result).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let sessions = rest
+        .lines()
+        .filter(|line| line.starts_with(r#"{"type":"session""#));
+    let lines: Vec<String> = std::iter::once(header(first.to_owned()))
+        .chain(sessions.map(str::to_owned))
+        .collect();
+    fs::write(result, lines.join("\n") + "\n").unwrap();
+}
+
+/// A result in which every text that somebody may have chosen says more than it should.
+fn hostile(result: &str) -> String {
+    let lines = result.lines().map(|line| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        poison(&mut record, "");
+        record.to_string()
+    });
+    let mut lines: Vec<String> = lines.collect();
+    let more = |record: Value| record.to_string();
+    lines.push(more(serde_json::json!({
+        "type": "warning", "kind": "other", "message": NAME, "advice": NAME
+    })));
+    lines.push(more(serde_json::json!({
+        "type": "failure", "cell": "write/dir", "message": NAME, "stderr": NAME
+    })));
+    lines.join("\n") + "\n"
+}
+
+fn poison(value: &mut Value, key: &str) {
+    const CHOSEN: [&str; 17] = [
+        "title",
+        "label",
+        "question",
+        "source",
+        "host",
+        "os",
+        "kernel",
+        "cpu",
+        "virtualisation",
+        "kind",
+        "mount_point",
+        "options",
+        "model",
+        "scheduler",
+        "published_label",
+        "a",
+        "b",
+    ];
+    match value {
+        Value::Object(fields) => {
+            // The tag of an enumeration is not chosen.
+            let tagged = key == "content";
+            for (key, value) in fields.iter_mut().filter(|_| !tagged) {
+                poison(value, key);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| poison(value, key)),
+        Value::String(text) if CHOSEN.contains(&key) && !matches!(&**text, "ratio" | "latency") => {
+            text.push_str(NAME);
+        }
+        // Names of the study and of a cell: in every place alike.
+        Value::String(text)
+            if matches!(key, "name" | "cell" | "reference" | "key")
+                && (text.ends_with("sql") || text == "tiny") =>
+        {
+            text.push_str(NAME);
+        }
+        _ => {}
+    }
+}
+
+/// A text without the sequences that set colour.
+fn without_styles(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+fn assert_harmless(what: &str, text: &str) {
+    let steering = text.chars().find(|c| *c != '\n' && steers(*c));
+    assert!(steering.is_none(), "{what}: {steering:?} in\n{text:?}");
+}
+
+#[test]
+fn names_in_a_result_reach_no_report_as_more_than_text() {
+    let mut guarded = Guarded::new();
+    guarded
+        .run(&["study", "tiny.toml", "-o", "out", "--rounds", "1"])
+        .exits(0);
+    let text = fs::read_to_string(guarded.here("out/result.jsonl")).unwrap();
+    for (name, started) in [("bad", None), ("worse", Some("2031-01-01T00:00:00+00:00"))] {
+        fs::create_dir(guarded.here(name)).unwrap();
+        let mut text = hostile(&text);
+        if let Some(later) = started {
+            let (_, rest) = text.split_once(r#""started":""#).unwrap();
+            let was = rest.split_once('"').unwrap().0.to_owned();
+            text = text.replace(&was, later);
+        }
+        fs::write(guarded.here(name).join("result.jsonl"), text).unwrap();
+    }
+    for arguments in [
+        &["report", "bad", "--color", "always"][..],
+        &["report", "bad", "-v"],
+        &["report", "bad", "--json"],
+        &["report", "bad", "--format", "bmf"],
+        &["report", "bad", "--format", "github-action-benchmark"],
+        &["report", "bad", "worse"],
+        &["report", "bad", "worse", "--json"],
+        &["compare", "bad", "worse", "--threshold", "5%"],
+        &["compare", "bad", "worse"],
+        &["compare", "out", "bad"],
+        &["compare", "bad", "worse", "--by", "ratio", "--json"],
+        &["study", "--resume", "bad"],
+        &["study", "--resume", "bad", "--dry-run"],
+    ] {
+        let finished = guarded.run(arguments);
+        let said = arguments.join(" ");
+        assert_harmless(&said, &without_styles(&finished.stdout()));
+        assert_harmless(&said, &without_styles(&finished.stderr()));
+        assert!(
+            !finished.stderr().contains("panicked"),
+            "{}",
+            finished.stderr()
+        );
+    }
+    for arguments in [
+        &["report", "bad", "--format", "md"][..],
+        &["report", "bad", "worse", "--format", "md"],
+        &["compare", "bad", "worse", "--markdown", "--threshold", "5%"],
+    ] {
+        let text = guarded.run(arguments).stdout();
+        let said = arguments.join(" ");
+        assert!(
+            text.contains("onerror"),
+            "{said}: the names are there\n{text}"
+        );
+        assert_harmless(&said, &text);
+        for markup in ["<img", "<!-- --", "[l](", "</script", " `c`"] {
+            assert!(!text.contains(markup), "{said}: {markup}\n{text}");
+        }
+        let columns = |line: &&str| line.starts_with('|');
+        for row in text.lines().filter(columns) {
+            assert!(row.ends_with('|'), "{said}: {row}");
+        }
+    }
+    for (page, arguments) in [
+        ("one.html", &["report", "bad", "-o", "one.html"][..]),
+        ("both.html", &["report", "bad", "worse", "-o", "both.html"]),
+    ] {
+        guarded.run(arguments).exits(0);
+        let text = fs::read_to_string(guarded.here(page)).unwrap();
+        assert_harmless(page, &text.replace('\t', " "));
+        assert!(!text.contains("<img"), "{page}");
+        assert!(
+            text.contains("&lt;img src=q"),
+            "{page}: the names are there"
+        );
+    }
+}
+
+#[test]
+fn names_of_files_reach_no_message_as_more_than_text() {
+    let mut guarded = Guarded::new();
+    let name = "\u{1b}[2J\u{9b}1m\u{202e}.toml";
+    fs::write(
+        guarded.here(name),
+        TINY.replace("Tiny", "\\u001b[2J\\u009b"),
+    )
+    .unwrap();
+    guarded.run(&["init", "k.db", "--count", "5"]).exits(0);
+    fs::rename(guarded.here("k.db"), guarded.here("\u{1b}]0;x\u{7}.db")).unwrap();
+    for arguments in [
+        &["study", name, "--dry-run", "--color", "always"][..],
+        &["study", "\u{1b}[31mno.toml"],
+        &["study", "tiny.toml", "--work", "\u{1b}[31mno"],
+        &["study", "tiny.toml", "--only", "\u{1b}[31mno"],
+        &["\u{1b}[31mno"],
+        &["stores", "\u{1b}[31mno"],
+        &["stat", "\u{1b}]0;x\u{7}.db"],
+        &["run", "\u{1b}]0;x\u{7}.db", "--count", "2", "--rounds", "1"],
+        &["export", "\u{1b}]0;x\u{7}.db", "\u{1b}[31mdir"],
+        &["report", "\u{1b}[31mno"],
+    ] {
+        let finished = guarded.run(arguments);
+        for text in [finished.stdout(), finished.stderr()] {
+            let ours = without_styles(&text);
+            assert_harmless(&format!("{arguments:?}"), &ours);
+        }
+    }
+}
+
+#[test]
+fn the_longest_names_are_cut_or_refused_and_odd_ones_are_only_names() {
+    let mut guarded = Guarded::new();
+    let long = TINY.replace("\"tiny\"", &format!("\"{}\"", "../n".repeat(100)));
+    fs::write(guarded.here("long.toml"), long).unwrap();
+    guarded
+        .run(&["study", "long.toml", "-q", "--rounds", "1"])
+        .exits(0);
+    let made = entries(&guarded.here("stowplan-results"));
+    assert_eq!(made.len(), 1);
+    assert!(made[0].len() < 255 && !made[0].contains('/'), "{made:?}");
+    let odd = TINY.replace("blobs", &"b".repeat(65));
+    fs::write(guarded.here("odd.toml"), odd).unwrap();
+    guarded
+        .run(&["study", "odd.toml", "-o", "no"])
+        .refuses("at most 64");
+    assert!(!guarded.here("no").exists());
+    let (fits, too_long) = ("a".repeat(250), "a".repeat(256));
+    for name in ["..a", "con", "a b.", "a\nb", &fits] {
+        guarded.run(&["init", name, "--count", "3"]).exits(0);
+        assert!(guarded.here(name).is_file(), "{name:?}");
+    }
+    guarded.run(&["init", &too_long, "--count", "3"]).exits(2);
+    for name in [".", "..", ""] {
+        guarded.run(&["init", name, "--count", "3"]).exits(2);
+    }
+}
