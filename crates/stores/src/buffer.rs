@@ -6,7 +6,7 @@
 
 use crate::{Result, StoreError};
 use memmap2::MmapMut;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 /// A growable buffer that begins on a page boundary.
 #[derive(Debug)]
@@ -24,7 +24,10 @@ impl Buffer {
     /// # Errors
     /// The system has no memory left.
     pub fn with_capacity(capacity: usize) -> Result<Self> {
-        let mut memory = MmapMut::map_anon(capacity.max(1).next_multiple_of(4096))
+        let whole_pages = capacity.max(1).checked_next_multiple_of(4096);
+        let mut memory = whole_pages
+            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+            .and_then(MmapMut::map_anon)
             .map_err(|source| StoreError::memory(capacity, source))?;
         memory.fill(1);
         Ok(Self {
@@ -137,5 +140,13 @@ mod tests {
         buffer.copy_from(b"old").unwrap();
         assert!(!buffer.is_new());
         assert_eq!(buffer.bytes().as_ptr().addr() % 4096, 0);
+    }
+
+    #[test]
+    fn a_length_beyond_all_memory_is_an_error() {
+        let mut buffer = Buffer::with_capacity(10).unwrap();
+        for len in [usize::MAX, usize::MAX - 4096, 1 << 60] {
+            assert!(buffer.room(len).is_err(), "{len}");
+        }
     }
 }
