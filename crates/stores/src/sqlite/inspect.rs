@@ -198,11 +198,13 @@ impl Database {
         let sql =
             "SELECT pagetype, count(*), sum(pgsize), sum(pgsize-unused) FROM dbstat GROUP BY 1";
         self.each(sql, |row| {
-            let number = |column| row.get(column).map(i64::unsigned_abs);
+            let number = |column| row.get(column).map(|n: i64| u64::try_from(n).unwrap_or(0));
+            let bytes = number(2)?;
             let pages = Pages {
                 pages: number(1)?,
-                bytes: number(2)?,
-                used_bytes: number(3)?,
+                bytes,
+                // Of a damaged page less than nothing may be unused.
+                used_bytes: number(3)?.min(bytes),
             };
             match row.get::<_, String>(0)?.as_str() {
                 "internal" => page_use.interior = pages,
@@ -227,8 +229,10 @@ impl Database {
         let utf8 = self.word("encoding")? == "UTF-8";
         let mut statement = self.connection.prepare(VALUES).map_err(told)?;
         let mut rows = statement.query([]).map_err(told)?;
+        let mut last = 0;
         while let Some(row) = rows.next().map_err(told)? {
             let key: i64 = row.get(0).map_err(told)?;
+            check_rises(key, &mut last)?;
             let kind = row.get_ref(1).and_then(|kind| Ok(kind.as_str()?));
             check_value(key, kind.map_err(told)?, utf8)?;
             let bytes: i64 = row.get(2).map_err(told)?;
@@ -290,8 +294,10 @@ impl Database {
         let sql = "SELECT k, v FROM kv WHERE k BETWEEN ?1 AND ?2 ORDER BY k";
         let mut statement = self.connection.prepare(sql).map_err(told)?;
         let mut rows = statement.query((from, to)).map_err(told)?;
+        let mut last = 0;
         while let Some(row) = rows.next().map_err(told)? {
             let key: i64 = row.get(0).map_err(told)?;
+            check_rises(key, &mut last)?;
             let (kind, value) = kind_and_bytes(row.get_ref(1).map_err(told)?);
             check_value(key, kind, utf8)?;
             visit(key.unsigned_abs(), value)?;
@@ -673,6 +679,18 @@ fn kind_and_bytes(value: ValueRef<'_>) -> (&'static str, &[u8]) {
 }
 
 /// Whether a value is one that a file can hold.
+/// SQLite takes a table's order for granted: of a damaged one it gives keys as they lie there, some
+/// twice. A key below 1 is left to [`check_value`].
+fn check_rises(key: i64, last: &mut i64) -> Result<()> {
+    if key >= 1 && key <= *last {
+        let key = Key(key.unsigned_abs());
+        let detail = format!("it stands behind key {last}, so the database is damaged");
+        return Err(StoreError::damaged(STORE, key, detail));
+    }
+    *last = key;
+    Ok(())
+}
+
 fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
     let damaged = |detail: String| Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
     match kind {
@@ -692,6 +710,30 @@ fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
 mod tests {
     use super::*;
     use crate::inspect::{self, Held};
+
+    #[test]
+    fn keys_that_do_not_rise_are_told() {
+        let place = Place::with("INSERT INTO kv VALUES(1, x'0102'), (2, x'0304'), (3, x'0506');");
+        let whole = std::fs::read(place.path()).unwrap();
+        // A cell is the bytes of its payload, its key, and the record with its header of 3 bytes.
+        let third = [5, 3, 3, 0, 16, 5, 6];
+        let at = whole.windows(7).position(|cell| cell == third).unwrap();
+        for wrong in [1, 2] {
+            let mut damaged = whole.clone();
+            damaged[at + 1] = wrong;
+            std::fs::write(place.path(), damaged).unwrap();
+            let database = Database::open(&place.path()).unwrap();
+            let listed = database.values(&mut |_, _| Ok(())).unwrap_err();
+            let read = database.scan::<StoreError>(1, i64::MAX, |_, _| Ok(()));
+            for told in [listed, read.unwrap_err()] {
+                let told = told.to_string();
+                assert!(
+                    told.contains("behind key 2, so the database is damaged"),
+                    "{told}"
+                );
+            }
+        }
+    }
 
     struct Place(tempfile::TempDir);
 
