@@ -14,12 +14,16 @@ mod files;
 mod files_indexed;
 mod fjall;
 mod flat;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 pub mod inspect;
 mod key;
 mod ladder;
 mod lmdb;
 mod null;
 mod primitive;
+#[cfg(test)]
+mod properties;
 mod redb;
 pub mod registry;
 mod shared;

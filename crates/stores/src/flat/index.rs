@@ -12,6 +12,8 @@ const MAGIC: [u8; 8] = *b"stowidx\x01";
 const ENTRY_BYTES: usize = 24;
 /// Keys below this are looked up by position whatever their order of arrival: at worst 16 MiB.
 const ALWAYS_DENSE: u64 = 1 << 20;
+/// Beyond that a file is looked up by position as far as one in so many is used.
+const SPARSEST: u64 = 4;
 
 /// The place of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,16 +136,24 @@ impl Index {
         if magic != u64::from_le_bytes(MAGIC) || entries.len() % ENTRY_BYTES != 0 {
             return Err(damaged());
         }
+        // Positions cost memory whether they are used or not, and keys of a damaged file can be any.
+        let positions = (entries.len() / ENTRY_BYTES) as u64 * SPARSEST;
+        let positions = positions.max(ALWAYS_DENSE);
         let mut index = Self::default();
+        let mut before = None;
         for entry in entries.chunks_exact(ENTRY_BYTES) {
-            let span = Span {
-                offset: word(entry, 1),
-                len: word(entry, 2),
-            };
-            if span.offset.checked_add(span.len).is_none_or(|e| e > end) {
+            let (key, offset, len) = (word(entry, 0), word(entry, 1), word(entry, 2));
+            let within = offset.checked_add(len).is_some_and(|behind| behind <= end);
+            if !within || before.is_some_and(|before| before >= key) {
                 return Err(damaged());
             }
-            index.insert(Key(word(entry, 0)), span);
+            before = Some(key);
+            let span = Span { offset, len };
+            if key < positions {
+                index.insert(Key(key), span);
+            } else {
+                index.sparse.insert(key, span);
+            }
         }
         index.end = end;
         index.saved = true;
@@ -176,6 +186,28 @@ fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => fs::File::create_new(path)?.write_all(bytes),
     }
+}
+
+/// What [`crate::hostile::flat_index`] says.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn hostile(path: &Path) {
+    let Ok(index) = Index::load(path) else {
+        return;
+    };
+    let mut before = None;
+    for (key, span) in index.from(Key(0)) {
+        assert!(before.is_none_or(|before| before < key.0), "{key:?}");
+        assert!(
+            span.offset
+                .checked_add(span.len)
+                .is_some_and(|end| end <= index.end())
+        );
+        assert_eq!(index.get(key), Some(span));
+        before = Some(key.0);
+    }
+    assert!(
+        index.dense.len() as u64 <= ALWAYS_DENSE.max(SPARSEST * index.from(Key(0)).count() as u64)
+    );
 }
 
 /// The `position`th u64 of `bytes`, which are long enough.
@@ -242,5 +274,36 @@ mod tests {
         assert!(Index::load(&path).is_err());
         fs::write(&path, b"short").unwrap();
         assert!(Index::load(&path).is_err());
+    }
+
+    /// An index file of entries with these keys, and values of no bytes.
+    fn of_keys(keys: impl Iterator<Item = u64>) -> Vec<u8> {
+        let entry = |key: u64| [key.to_le_bytes(), [0; 8], [0; 8]].concat();
+        let entries: Vec<u8> = keys.flat_map(entry).collect();
+        [&MAGIC[..], &[0; 8], &entries].concat()
+    }
+
+    #[test]
+    fn a_small_file_never_takes_much_memory_whatever_its_keys_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index.bin");
+        // Each key doubles the positions that the one before it needed.
+        fs::write(&path, of_keys((0..64).map(|n| (1 << n) - 1))).unwrap();
+        let index = Index::load(&path).unwrap();
+        assert!(index.dense.len() <= 1 << 20, "{}", index.dense.len());
+        assert_eq!(index.from(Key(0)).count(), 64);
+        for n in 0..64 {
+            assert!(index.get(Key((1 << n) - 1)).is_some(), "{n}");
+        }
+    }
+
+    #[test]
+    fn keys_that_do_not_rise_are_damage() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index.bin");
+        for keys in [[1, 1], [2, 1]] {
+            fs::write(&path, of_keys(keys.into_iter())).unwrap();
+            assert!(Index::load(&path).is_err(), "{keys:?}");
+        }
     }
 }

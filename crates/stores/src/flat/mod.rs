@@ -10,6 +10,8 @@ mod session;
 use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, disk};
 use index::Index;
 pub(crate) use index::Span;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use index::hostile;
 pub(crate) use session::FlatSession;
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
