@@ -109,16 +109,12 @@ fn best_at(size: u64, rows: &[Vec<SweepPoint>], equivalence: f64) -> Option<Best
     })
 }
 
-/// The interval of a point that may be compared with others: that of a session that passed its
-/// gate.
+/// The interval of a point that may be compared with others: one that its verdict rests on, which that
+/// of a session without a passed gate does not.
 fn usable(point: &SweepPoint) -> Option<RatioEstimate> {
-    match point.verdict {
-        Verdict::Unreliable | Verdict::NoData => None,
-        Verdict::Unresolved => point.estimate,
-        _ => point
-            .estimate
-            .filter(|_| point.standing() != Standing::Undecided),
-    }
+    let decided = point.standing() != Standing::Undecided;
+    let estimate = point.estimate;
+    estimate.filter(|_| decided || point.verdict == Verdict::Unresolved)
 }
 
 /// The runs of neighbouring sizes at which this is the best.

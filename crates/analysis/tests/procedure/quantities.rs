@@ -406,7 +406,11 @@ fn cells_that_differ_in_threads_alone_are_one_line_by_rising_threads() {
         (2, 4, "A, 4 threads"),
         (3, 2, "A, 2 threads"),
     ] {
-        threads.cells[index].workload.threads = number;
+        let workload = &mut threads.cells[index].workload;
+        workload.threads = number;
+        // What it takes to time an operation is not what is timed.
+        workload.operations = Some(1_000 * number);
+        workload.sample_of = (number == 4).then_some(50_000);
         threads.cells[index].label = label.to_owned();
     }
     threads.cells[4].store = "sqlite".parse().unwrap();
