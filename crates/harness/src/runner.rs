@@ -473,6 +473,7 @@ impl<'a> Runner<'a> {
             self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
         self.count_calls(comparison, &sizes)?;
+        self.look_where_values_lie(comparison)?;
         self.finish(comparison)?;
         self.discard_after_cold_reads(comparison)?;
         Ok(ended)
@@ -495,7 +496,6 @@ impl<'a> Runner<'a> {
         lacking.max().unwrap_or(0)
     }
 
-        self.look_where_values_lie(comparison)?;
     /// Builds the stores of a comparison anew, and warms them. Two builds of the same data can differ by
     /// a third in what reading them costs, and a store that is written to ages: without this, both
     /// would be taken for properties of the store. What was built for the comparison serves reads
