@@ -1,0 +1,329 @@
+//! What is made of calibrations whose answer is known: a tool that errs must not pass.
+
+use crate::support::{Random, block, cell, header};
+use stowplan_analysis::analyse;
+use stowplan_analysis::calibration::{Calibration, Standing, Subject, calibration};
+use stowplan_model::{
+    BlockKind, Cell, CellId, Comparison, Contrast, Measurement, Record, Residency, Role, Value,
+};
+
+/// A calibration that was never made.
+#[derive(Clone, Copy)]
+struct Made {
+    /// Nanoseconds of an operation of the store that does nothing, in ratio and latency blocks.
+    nothing: [f64; 2],
+    /// What is added to each known cost: nanoseconds, and a share of it.
+    error: [f64; 2],
+    /// The same beside busy processes.
+    busy_error: [f64; 2],
+    /// Sessions of identical cells, and how many of them find a difference.
+    sessions: [u32; 2],
+    /// What a difference of 10% is found as.
+    ten_percent: f64,
+    /// Pages left in the cache by eviction, and those that a block brings in.
+    left: u64,
+    brought: u64,
+    /// Blocks of 512 bytes that a warm block reads from storage.
+    warm_reads: u64,
+}
+
+const TRUE: Made = Made {
+    nothing: [3.5, 33.0],
+    error: [2.0, 0.001],
+    busy_error: [4.0, 0.01],
+    sessions: [4, 0],
+    ten_percent: 1.1,
+    left: 0,
+    brought: 800,
+    warm_reads: 0,
+};
+
+const ROUNDS: u32 = 10;
+
+fn cell_of(comparison: &str, key: &str, role: Role, settings: &[(&str, u64)]) -> Cell {
+    let mut cell = cell(key, role);
+    let copy = if role == Role::Control {
+        "-control"
+    } else {
+        ""
+    };
+    cell.id = CellId(format!("{comparison}/{key}{copy}"));
+    for (name, number) in settings {
+        cell.settings.set(name, Value::Number(*number));
+    }
+    cell
+}
+
+/// A comparison whose cells have a store of a setting.
+fn comparison(id: &str, name: &str, base: u64, candidates: &[(&str, u64)]) -> Comparison {
+    let cell = |key, role, number| cell_of(id, key, role, &[(name, number)]);
+    let mut cells = vec![
+        cell("base", Role::Baseline, base),
+        cell("base", Role::Control, base),
+    ];
+    let others = candidates.iter();
+    cells.extend(others.map(|(key, number)| cell(key, Role::Candidate, *number)));
+    Comparison {
+        id: id.to_owned(),
+        contrasts: cells[2..]
+            .iter()
+            .map(|cell| Contrast {
+                cell: cell.id.clone(),
+                reference: cells[0].id.clone(),
+            })
+            .collect(),
+        cells,
+        ..crate::support::comparison(&[])
+    }
+}
+
+/// A block with so many nanoseconds for each operation, give or take a thousandth.
+fn timed(cell: &Cell, round: u32, each_ns: f64) -> Measurement {
+    let name: u64 = cell.id.0.bytes().map(u64::from).sum();
+    let mut random = Random(name << 32 | u64::from(round));
+    let jitter = 1.0 + (random.uniform() - 0.5) / 500.0;
+    let operations = 1_000_000;
+    Measurement {
+        cell: cell.id.clone(),
+        operations,
+        ..block("", round, (each_ns * jitter * operations as f64) as u64)
+    }
+}
+
+impl Made {
+    fn records(self) -> Vec<Record> {
+        let known: [(&str, u64); 3] = [("ns200", 200), ("us2", 2_000), ("us20", 20_000)];
+        let mut all = vec![
+            (
+                comparison("clock", "clock", 0, &[("readings", 4)]),
+                0.0,
+                [0.0; 2],
+            ),
+            (comparison("known", "base", 0, &known), 0.0, self.error),
+            (
+                comparison("cold", "x", 0, &[("sqlite", 0)]),
+                50_000.0,
+                [0.0; 2],
+            ),
+            (
+                comparison("known-busy", "base", 0, &known),
+                0.0,
+                self.busy_error,
+            ),
+            (
+                comparison("ab-001", "base", 5_000, &[("plus10", 5_500)]),
+                0.0,
+                [0.0, self.ten_percent / 1.1 - 1.0],
+            ),
+        ];
+        for session in 0..self.sessions[0] {
+            let id = format!("aa-files-{session:03}");
+            let wrong = if session < self.sessions[1] { 0.2 } else { 0.0 };
+            all.push((
+                comparison(&id, "x", 0, &[("again", 0)]),
+                4_000.0,
+                [0.0, wrong],
+            ));
+        }
+        let measured: Vec<Measurement> = all
+            .iter()
+            .flat_map(|(comparison, work, error)| self.blocks(comparison, *work, *error))
+            .collect();
+        let first = all[0].0.clone();
+        let Record::Run(mut run) = header(&first) else {
+            unreachable!("the header is a run");
+        };
+        run.plan.study.name = "calibrate".to_owned();
+        run.plan.comparisons = all.into_iter().map(|(comparison, ..)| comparison).collect();
+        let measured = measured.into_iter().map(Record::Measurement);
+        [Record::Run(run)].into_iter().chain(measured).collect()
+    }
+
+    fn blocks(self, comparison: &Comparison, work: f64, error: [f64; 2]) -> Vec<Measurement> {
+        let mut blocks = Vec::new();
+        for (cell, round) in comparison
+            .cells
+            .iter()
+            .flat_map(|cell| (0..ROUNDS).map(move |round| (cell, round)))
+        {
+            let [ratio, latency] = self.nothing;
+            let time = |nothing: f64| nothing + work + cost(cell, error) + wrong(cell, work, error);
+            let mut block = timed(cell, round, time(ratio));
+            if comparison.id == "cold" {
+                block.residency = Some(Residency {
+                    resident_pages: self.left,
+                    checked_pages: 900,
+                    before_eviction_pages: Some(900),
+                    after_block_pages: Some(self.brought),
+                });
+            } else if work > 0.0 {
+                block.in_blocks = self.warm_reads;
+            }
+            blocks.push(block);
+            blocks.push(Measurement {
+                block: BlockKind::Latency,
+                ..timed(cell, round, time(latency))
+            });
+        }
+        blocks
+    }
+
+    fn found(self) -> Calibration {
+        let records = self.records();
+        let analysis = analyse(&records, None).unwrap();
+        calibration(&records, &analysis).unwrap().unwrap()
+    }
+
+    /// The subjects that do not pass.
+    fn failing(self) -> Vec<Subject> {
+        let found = self.found();
+        let failing: Vec<Subject> = found
+            .standings()
+            .into_iter()
+            .filter(|(_, standing)| !standing.passes())
+            .map(|(subject, _)| subject)
+            .collect();
+        assert_eq!(found.passed, failing.is_empty());
+        failing
+    }
+}
+
+/// What an operation of a cell lasts by its settings.
+fn cost(cell: &Cell, error: [f64; 2]) -> f64 {
+    let number = |name| match cell.settings.get(name) {
+        Some(Value::Number(number)) => *number as f64,
+        _ => 0.0,
+    };
+    let readings = 24.0 * number("clock");
+    let base = number("base");
+    match cell.role {
+        Role::Candidate if base > 0.0 => base * (1.0 + error[1]) + error[0] + readings,
+        _ => base + readings,
+    }
+}
+
+/// What a cell takes more that should be identical.
+fn wrong(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
+    match cell.role {
+        Role::Candidate => work * error[1],
+        _ => 0.0,
+    }
+}
+
+#[test]
+fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
+    let found = TRUE.found();
+    assert!(found.passed, "{:?}", found.standings());
+    let near = |found: f64, expected: f64, by: f64| {
+        assert!((found - expected).abs() <= by, "{found} for {expected}");
+    };
+    near(found.ratio_cost.found_ns.unwrap().estimate, 3.5, 0.05);
+    near(found.latency_cost.found_ns.unwrap().estimate, 33.0, 0.1);
+    near(found.clock.reading_ns.unwrap().estimate, 24.0, 0.1);
+    let errors: Vec<f64> = found
+        .known
+        .costs
+        .iter()
+        .map(|cost| cost.error_ns().unwrap().estimate)
+        .collect();
+    near(errors[0], 2.0 + 0.2, 0.2);
+    near(errors[1], 2.0 + 2.0, 2.0);
+    near(errors[2], 2.0 + 20.0, 20.0);
+    assert_eq!(
+        (found.identical.claims.count, found.identical.claims.of),
+        (0, 4)
+    );
+    let ten = &found.different[0];
+    near(ten.truth, 1.1, 1e-12);
+    assert_eq!(
+        (ten.claimed.count, ten.covered.count, ten.reversed.count),
+        (1, 1, 0)
+    );
+    assert_eq!(found.cold[0].before_pages, Some(9_000));
+    assert_eq!((found.warm.blocks, found.warm.reading), (4 * 3 * 10, 0));
+}
+
+#[test]
+fn a_known_cost_that_is_recovered_wrongly_fails() {
+    let with = |error| Made { error, ..TRUE }.failing();
+    assert_eq!(with([16.0, 0.0]), [Subject::Known], "16 ns of 200");
+    assert_eq!(with([-16.0, 0.0]), [Subject::Known]);
+    assert_eq!(with([0.0, 0.032]), [Subject::Known], "3.2% of 20 us");
+    assert_eq!(with([0.0, -0.032]), [Subject::Known]);
+    assert_eq!(with([0.0, 0.028]), []);
+    let with = |busy_error| Made { busy_error, ..TRUE }.failing();
+    assert_eq!(with([0.0, 0.052]), [Subject::Busy], "5.2% of 20 us");
+    assert_eq!(with([0.0, 0.048]), []);
+}
+
+#[test]
+fn too_many_false_claims_fail() {
+    let with = |claims, of| Made {
+        sessions: [of, claims],
+        ..TRUE
+    };
+    assert_eq!(with(4, 76).failing(), [Subject::Identical]);
+    let three = with(3, 76).found();
+    assert_eq!(
+        three.identical.standing,
+        Standing::Unsure,
+        "3.9%, but 11% at most"
+    );
+    assert!(three.passed);
+    assert_eq!(with(0, 76).found().identical.standing, Standing::Met);
+    assert_eq!(with(0, 20).found().identical.standing, Standing::Unsure);
+    assert!((three.identical.farthest.unwrap() - 1.2).abs() < 0.01);
+}
+
+#[test]
+fn a_harness_above_its_budget_fails() {
+    let with = |nothing| Made { nothing, ..TRUE }.failing();
+    assert_eq!(with([15.5, 33.0]), [Subject::Harness]);
+    assert_eq!(with([3.5, 51.0]), [Subject::Harness]);
+    assert_eq!(with([14.5, 49.0]), []);
+}
+
+#[test]
+fn an_interval_beside_the_truth_fails_and_so_does_a_claim_the_other_way_round() {
+    let with = |ten_percent| Made {
+        ten_percent,
+        ..TRUE
+    };
+    assert_eq!(with(1.14).failing(), [Subject::Different]);
+    assert_eq!(with(0.9).failing(), [Subject::Different]);
+    assert_eq!(with(0.9).found().different[0].reversed.count, 1);
+}
+
+#[test]
+fn what_stayed_in_the_cache_was_not_cold_and_what_read_was_not_warm() {
+    let left = Made { left: 1, ..TRUE };
+    assert_eq!(left.failing(), [Subject::Cold]);
+    let nothing_came = Made { brought: 0, ..TRUE };
+    assert_eq!(nothing_came.failing(), [Subject::Cold]);
+    let reading = Made {
+        warm_reads: 8,
+        ..TRUE
+    };
+    assert_eq!(reading.failing(), [Subject::Warm]);
+}
+
+#[test]
+fn what_was_not_measured_does_not_pass() {
+    let records: Vec<Record> = TRUE.records().into_iter().take(1).collect();
+    let analysis = analyse(&records, None).unwrap();
+    let found = calibration(&records, &analysis).unwrap().unwrap();
+    assert!(!found.passed);
+    for (subject, standing) in found.standings() {
+        assert_eq!(standing, Standing::Unknown, "{subject:?}");
+    }
+}
+
+#[test]
+fn any_other_run_is_no_calibration() {
+    let mut records = TRUE.records();
+    if let Record::Run(run) = &mut records[0] {
+        run.plan.study.name = "mine".to_owned();
+    }
+    let analysis = analyse(&records, None).unwrap();
+    assert_eq!(calibration(&records, &analysis).unwrap(), None);
+}
