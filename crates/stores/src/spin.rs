@@ -6,9 +6,9 @@
 //!
 //! The time is that of the whole call, though the clock can only be read within it:
 //!
-//! - What lies before the first reading was taken and after the last one was, is about one reading
-//!   of the clock. How long that takes is measured when a session begins, and the wait is shorter
-//!   by as much.
+//! - What lies before the first reading was taken and after the last one was, a reading of the
+//!   clock about, is measured when a session begins, by calls that wait for nothing: what they last
+//!   less what they see. The wait is shorter by as much.
 //! - A wait overshoots, by half a turn of its loop on average. Each call notes by how much, and the
 //!   next one waits so much less: over many calls nothing of it is left.
 //!
@@ -96,7 +96,7 @@ impl Cost {
 /// Waits, so that calls last their time on average.
 #[derive(Debug, Clone, Copy)]
 struct Wait {
-    /// What a call lasts beyond its own two readings: one reading.
+    /// What a call lasts beyond what it sees between its own two readings.
     outside: Duration,
     /// By how much calls have overshot.
     debt: Duration,
@@ -104,28 +104,58 @@ struct Wait {
     most: Duration,
 }
 
+/// What a call saw of itself.
+struct Seen {
+    found: Found,
+    /// When it was to end, and when it did, since its first reading.
+    until: Duration,
+    ended: Duration,
+}
+
 impl Wait {
-    /// With what a reading and a turn of the loop take here and now: the least of many tries, for
-    /// a busy machine only adds to a try.
+    /// With what calls and turns of the loop take here and now.
     fn measured() -> Self {
         const TURNS_AT_MOST: u32 = 3;
-        let reading = least(|| {
-            black_box(Instant::now());
-        });
-        let turn = least(|| {
+        let none = Self {
+            outside: Duration::ZERO,
+            debt: Duration::ZERO,
+            most: Duration::ZERO,
+        };
+        let nothing = Cost {
+            base: 0,
+            per_kib: 0,
+        };
+        let call = || {
+            let seen = black_box(none).call(black_box(nothing), || Ok(Found::Missing));
+            seen.map_or(Duration::ZERO, |seen| seen.ended)
+        };
+        let turn = || {
             black_box(Instant::now());
             spin_loop();
-        });
+            Duration::ZERO
+        };
         Self {
-            outside: reading,
-            debt: Duration::ZERO,
-            most: turn * TURNS_AT_MOST,
+            outside: least(call),
+            most: least(turn) * TURNS_AT_MOST,
+            ..none
         }
     }
 
     /// Runs `work` and waits until it has lasted its time. A value that is missing has no bytes; an
     /// error is not waited for.
     fn spend(&mut self, cost: Cost, work: impl FnOnce() -> Result<Found>) -> Result<Found> {
+        let seen = self.call(cost, work)?;
+        let over = seen.ended - seen.until;
+        self.debt = if over > self.most {
+            Duration::ZERO
+        } else {
+            over
+        };
+        Ok(seen.found)
+    }
+
+    #[inline]
+    fn call(&self, cost: Cost, work: impl FnOnce() -> Result<Found>) -> Result<Seen> {
         let started = Instant::now();
         let found = work().map_err(ours)?;
         let bytes = match found {
@@ -133,29 +163,28 @@ impl Wait {
             Found::Missing => 0,
         };
         let until = cost.of(bytes).saturating_sub(self.outside + self.debt);
-        let mut elapsed = started.elapsed();
-        while elapsed < until {
+        let mut ended = started.elapsed();
+        while ended < until {
             spin_loop();
-            elapsed = started.elapsed();
+            ended = started.elapsed();
         }
-        let over = elapsed - until;
-        self.debt = if over > self.most {
-            Duration::ZERO
-        } else {
-            over
-        };
-        Ok(found)
+        Ok(Seen {
+            found,
+            until,
+            ended,
+        })
     }
 }
 
-/// The shortest time that one of many calls takes, on average of a batch.
-fn least(call: impl Fn()) -> Duration {
+/// What calls last beyond what they say that they saw, on average of a batch; the least of many
+/// batches, for a busy machine only adds to one.
+fn least(call: impl Fn() -> Duration) -> Duration {
     const BATCHES: usize = 30;
     const CALLS: u32 = 500;
     let batch = || {
         let started = Instant::now();
-        (0..CALLS).for_each(|_| call());
-        started.elapsed() / CALLS
+        let seen: Duration = (0..CALLS).map(|_| call()).sum();
+        started.elapsed().saturating_sub(seen) / CALLS
     };
     let batches = std::iter::repeat_with(batch).take(BATCHES);
     batches.min().unwrap_or_default()
