@@ -3,6 +3,7 @@
 
 mod text;
 mod uses;
+mod why;
 
 pub use text::describe;
 pub(crate) use uses::Uses;
@@ -23,6 +24,10 @@ use stowplan_stores::registry::{self, ResolveError, Resolved};
 /// The scale of the published study.
 pub const SEED_SCALE: &str = "seed";
 
+/// Why a metadata-cold comparison cannot be measured.
+pub(crate) const ROOT_ONLY: &str =
+    "only root may have inodes and directory entries dropped: run it with sudo";
+
 /// What of a study is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct PlanOptions {
@@ -37,6 +42,8 @@ pub struct PlanOptions {
     pub durability: Option<Durability>,
     /// The most rounds per comparison.
     pub rounds: Option<u32>,
+    /// Whether what is measured is also taken apart, step by step.
+    pub why: bool,
 }
 
 /// What a plan needs of the machine; estimates from sizes and typical costs, not measurements.
@@ -60,8 +67,13 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
         .clone()
         .unwrap_or_else(|| SEED_SCALE.to_owned());
     let study = at_scale(study, &scale)?;
+    let only = without_matrices(&study, &options.only);
+    let (study, only) = match options.why {
+        true => why::explained(study, only, most_open_files()),
+        false => (study, only),
+    };
     let options = &PlanOptions {
-        only: without_matrices(&study, &options.only),
+        only,
         ..options.clone()
     };
     check_only(&study, &options.only)?;
@@ -73,7 +85,7 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
     }
     if comparisons.is_empty() {
         return Err(HarnessError::invalid(
-            "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every comparison; 'stowplan study --dry-run' lists them",
+            "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every comparison, or what is left needs root (metadata-cold); 'stowplan study --dry-run' lists them",
         ));
     }
     let used: BTreeSet<&str> = comparisons
@@ -93,6 +105,11 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
         comparisons,
         sweeps: Vec::new(),
     })
+}
+
+/// How many files a process may have open that asks for it; none: any number.
+fn most_open_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum
 }
 
 /// The study with a scale's changes applied, and then its matrices expanded.
@@ -280,7 +297,9 @@ fn expand(
         }
     }
     let Some(position) = cells.iter().position(|cell| cell.role == Role::Baseline) else {
-        return if options.durability.is_some() && !not_applicable.is_empty() {
+        let asked_for = options.only.contains(&spec.id) || spec.cells.keys().any(named);
+        let left_out = options.durability.is_some() || (needs_root(spec) && !asked_for);
+        return if left_out && !not_applicable.is_empty() {
             Ok(None)
         } else {
             Err(HarnessError::invalid(format!(
@@ -326,6 +345,23 @@ fn expand(
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
+}
+
+/// Whether a comparison can only be measured by root, which this process is not.
+fn needs_root(spec: &ComparisonSpec) -> bool {
+    spec.workload.complete().cache == CacheState::MetadataCold && !page_cache::may_drop_metadata()
+}
+
+/// The comparisons of a plan's study that are not in it because they need root. Where other
+/// comparisons are missing too, somebody chose, and knows.
+pub(crate) fn left_to_root(plan: &Plan) -> Vec<&ComparisonSpec> {
+    let planned = |spec: &&ComparisonSpec| plan.comparisons.iter().any(|c| c.id == spec.id);
+    let missing = plan.study.comparisons.iter().filter(|spec| !planned(spec));
+    let missing: Vec<&ComparisonSpec> = missing.collect();
+    match missing.iter().all(|spec| needs_root(spec)) {
+        true => missing,
+        false => Vec::new(),
+    }
 }
 
 /// Whether a ratio of these cells compares one kind of work: the same steps. Orders in which every
@@ -510,16 +546,16 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
         ));
     }
     if workload.cache == CacheState::MetadataCold && !page_cache::may_drop_metadata() {
-        return Some(
-            "only root may have inodes and directory entries dropped: run it with sudo".to_owned(),
-        );
+        return Some(ROOT_ONLY.to_owned());
     }
     if workload.age > 0 && !can.persistent {
         return Some(format!(
             "{store} does not grow old: each worker loads it anew"
         ));
     }
+    // A part only explains what others do.
     if workload.operation.writes()
+        && cell.role != Role::Part
         && options
             .durability
             .is_some_and(|least| !can.durability.keeps(least))

@@ -1,6 +1,6 @@
 //! A plan in words.
 
-use super::{Needs, needs, operation_seconds, proportions};
+use super::{Needs, ROOT_ONLY, left_to_root, needs, operation_seconds, proportions};
 use stowplan_model::{Cell, Comparison, Plan, Role, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
@@ -25,8 +25,31 @@ pub fn describe(plan: &Plan, keep: bool, width: usize) -> String {
         text.push('\n');
         text += &describe_comparison(comparison, column, width);
     }
+    for spec in left_to_root(plan) {
+        let line = format!("{}: {} (not measured: {ROOT_ONLY})", spec.id, spec.title);
+        text.push('\n');
+        text += &paragraph("", &line, 4, width);
+    }
     text.push('\n');
+    text += &describe_parts(plan)
+        .map(|line| paragraph("", &line, 2, width))
+        .unwrap_or_default();
     text + &paragraph("", &describe_needs(&needs(plan, keep)), 2, width)
+}
+
+/// How many cells there are only because a cost is taken apart.
+fn describe_parts(plan: &Plan) -> Option<String> {
+    let parts = plan.cells().filter(|cell| cell.role == Role::Part).count();
+    let planned = |id: &String| plan.comparisons.iter().any(|c| c.id == *id);
+    let ladders = plan.study.ladders.iter();
+    let ladders = ladders.filter(|ladder| planned(&ladder.comparison)).count();
+    (ladders > 0).then(|| {
+        format!(
+            "{ladders} {} taken apart, step by step; {parts} of {} cells are there for that only",
+            if ladders == 1 { "cost is" } else { "costs are" },
+            plan.cells().count()
+        )
+    })
 }
 
 /// In which column the specs begin: behind the longest name, unless that is a very long one.

@@ -1,0 +1,413 @@
+//! `--why`: a study with the cells that take its operations apart.
+//!
+//! Each store tells the steps of its own operations ([`stowplan_stores::StoreKind::ladder`]). Here
+//! they become cells of the comparison that has the store, each once, whichever ladders it is in;
+//! the ladders; and, where files and SQLite are compared, the claim of SQLite's article about them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_model::{
+    CellSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec, LadderSpec, Operation,
+    PerTransaction, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
+};
+use stowplan_stores::Rung;
+use stowplan_stores::registry::{self, Resolved};
+
+/// The longest name of a ladder.
+const LONGEST_NAME: usize = 64;
+
+/// What SQLite's article says about its own figures, and where.
+const CLAIM: &str = "It appears that the overhead of calling open() and close() is greater than \
+                     the overhead of using the database.";
+const CLAIM_SOURCE: &str = "https://sqlite.org/fasterthanfs.html";
+
+/// A study with what takes the chosen cells apart (`only`: all if empty), and what is chosen now.
+/// A process may have `most_open` files open; none: any number.
+///
+/// Comparisons that a matrix stands for stay as they are, and so do those of several threads.
+pub(super) fn explained(
+    mut study: Study,
+    only: Vec<String>,
+    most_open: Option<u64>,
+) -> (Study, Vec<String>) {
+    let mut chosen = only.clone();
+    let mut comparisons = std::mem::take(&mut study.comparisons);
+    for comparison in &mut comparisons {
+        let id = comparison.id.clone();
+        let whole = only.is_empty() || only.contains(&id);
+        let named = |key: &String| only.contains(&format!("{id}/{key}"));
+        let named_any = comparison.cells.keys().any(named);
+        if study.is_of_matrix(comparison) || !(whole || named_any) {
+            continue;
+        }
+        let dataset = study.datasets.get(&comparison.dataset);
+        let too_many = dataset.is_some_and(|dataset| {
+            most_open.is_some_and(|most| dataset.count.saturating_add(SPARE) > most)
+        });
+        let keys: Vec<String> = in_order(comparison)
+            .filter(|key| whole || **key == comparison.baseline || named(key))
+            .cloned()
+            .collect();
+        let mut apart = Apart {
+            budget: study.memory_budget,
+            keeps_open: !too_many,
+            comparison,
+            used: BTreeSet::new(),
+        };
+        let ladders: Vec<LadderSpec> = keys
+            .iter()
+            .filter(|key| !is_explained(&study.ladders, &id, key))
+            .filter_map(|key| apart.ladder(key))
+            .collect();
+        let claimed = study.hypotheses.iter().any(|claim| claim.comparison == id);
+        let claim = if claimed { None } else { apart.claim(&ladders) };
+        if !whole {
+            chosen.extend(apart.used.iter().map(|key| format!("{id}/{key}")));
+        }
+        add(&mut study, ladders, claim);
+    }
+    study.comparisons = comparisons;
+    (study, chosen)
+}
+
+/// Descriptors beyond those of a store's files: about what `open=kept` asks for.
+const SPARE: u64 = 256;
+
+/// The cells of which something is said: the baseline first.
+fn in_order(comparison: &ComparisonSpec) -> impl Iterator<Item = &String> {
+    let said = |(_, cell): &(&String, &CellSpec)| !cell.floor && !cell.part;
+    let others = comparison.cells.iter().filter(said).map(|(key, _)| key);
+    let baseline = std::iter::once(&comparison.baseline);
+    baseline.chain(others.filter(|key| **key != comparison.baseline))
+}
+
+/// Whether the study itself takes a cell apart.
+fn is_explained(ladders: &[LadderSpec], comparison: &str, key: &str) -> bool {
+    let mut of_it = ladders.iter().filter(|l| l.comparison == comparison);
+    of_it.any(|ladder| ladder.rungs.last().is_some_and(|rung| rung.cell == key))
+}
+
+/// Adds ladders and a claim under names that the study does not have.
+fn add(study: &mut Study, ladders: Vec<LadderSpec>, claim: Option<HypothesisSpec>) {
+    for ladder in ladders {
+        let taken = study.ladders.iter().map(|ladder| ladder.id.as_str());
+        let id = free_name(&ladder.id, &taken.collect());
+        study.ladders.push(LadderSpec { id, ..ladder });
+    }
+    if let Some(claim) = claim {
+        let taken = study.hypotheses.iter().map(|claim| claim.id.as_str());
+        let id = free_name(&claim.id, &taken.collect());
+        study.hypotheses.push(HypothesisSpec { id, ..claim });
+    }
+}
+
+/// A name, or if it is taken or too long one with a number behind it.
+fn free_name(name: &str, taken: &BTreeSet<&str>) -> String {
+    if name.len() <= LONGEST_NAME && !taken.contains(name) {
+        return name.to_owned();
+    }
+    // Names are ASCII; room for the number.
+    let short: String = name.chars().take(LONGEST_NAME - 8).collect();
+    let mut numbered = (2_u32..).map(|number| format!("{short}-{number}"));
+    let free = numbered.find(|name| !taken.contains(name.as_str()));
+    free.unwrap_or(short)
+}
+
+/// A comparison that is being taken apart.
+struct Apart<'a> {
+    /// As [`Study::memory_budget`].
+    budget: u64,
+    /// Whether a process may keep all files open.
+    keeps_open: bool,
+    comparison: &'a mut ComparisonSpec,
+    /// The cells that the ladders need.
+    used: BTreeSet<String>,
+}
+
+impl Apart<'_> {
+    /// The ladder of a cell, whose rungs are cells of the comparison now; nothing where its store
+    /// tells none for this workload, or no step of it can be measured here.
+    fn ladder(&mut self, key: &str) -> Option<LadderSpec> {
+        let whole = self.comparison.cells.get(key)?.clone();
+        let (rungs, last) = self.steps(&whole)?;
+        let mut specs = Vec::new();
+        for rung in rungs {
+            specs.push(RungSpec {
+                cell: self.cell(&rung, &whole),
+                isolated: self.primitives(&rung.isolated, &whole),
+                step: rung.step,
+            });
+        }
+        specs.push(RungSpec {
+            cell: key.to_owned(),
+            isolated: self.primitives(&last.isolated, &whole),
+            step: last.step,
+        });
+        let cells = specs.iter().map(|rung| rung.cell.clone());
+        self.used.extend(cells);
+        let label = whole.label.unwrap_or_else(|| whole.store.to_string());
+        Some(LadderSpec {
+            id: format!("why-{}-{key}", self.comparison.id),
+            title: format!("{label}, step by step"),
+            comparison: self.comparison.id.clone(),
+            rungs: specs,
+        })
+    }
+
+    /// The steps below a cell, from the bottom up, and the one that leads to it.
+    fn steps(&self, whole: &CellSpec) -> Option<(Vec<Step>, Step)> {
+        let workload = self.workload(&whole.workload);
+        let single = workload.threads == 1 && workload.age == 0;
+        if !single || !matches!(workload.operation, Operation::Read | Operation::Overwrite) {
+            return None;
+        }
+        let resolved = registry::resolve(&whole.store, self.budget).ok()?;
+        let mut rungs = resolved.kind.ladder(&resolved.settings, &workload);
+        let last = Step::of(rungs.pop()?);
+        if workload.cache.is_cold() {
+            return (workload.operation == Operation::Read).then(|| cold_steps(whole));
+        }
+        let mut steps: Vec<Step> = Vec::new();
+        let mut left_out: Option<Step> = None;
+        for step in rungs.into_iter().map(Step::of) {
+            let step = match left_out.take() {
+                Some(below) => below.and(step),
+                None => step,
+            };
+            match self.can(&step, whole) {
+                true => steps.push(step),
+                false => left_out = Some(step),
+            }
+        }
+        let last = match left_out {
+            Some(below) => below.and(last),
+            None => last,
+        };
+        (!steps.is_empty()).then_some((steps, last))
+    }
+
+    fn workload(&self, own: &WorkloadSpec) -> Workload {
+        own.over(&self.comparison.workload).complete()
+    }
+
+    /// Whether the cell of a step can run.
+    fn can(&self, step: &Step, whole: &CellSpec) -> bool {
+        let Ok(resolved) = registry::resolve(&step.store, self.budget) else {
+            return false;
+        };
+        let workload = self.workload(&step.workload.over(&whole.workload));
+        let can = &resolved.capabilities;
+        let delivers = can.deliveries.contains(&workload.delivery);
+        can.missing(&workload).is_none()
+            && (delivers || workload.operation.writes())
+            && (self.keeps_open || !is_kept_open(&resolved))
+    }
+
+    /// The cell of a step: one that the comparison has, or else a new one.
+    fn cell(&mut self, step: &Step, whole: &CellSpec) -> String {
+        let workload = step.workload.over(&whole.workload);
+        self.find_or_add(step.store.clone(), workload, &step.store.kind, None)
+    }
+
+    /// Under the names of their cells.
+    fn primitives(
+        &mut self,
+        isolated: &BTreeMap<&'static str, f64>,
+        whole: &CellSpec,
+    ) -> BTreeMap<String, f64> {
+        // What is measured of a primitive is the processor's time: in a cold state there is none.
+        if self.workload(&whole.workload).cache.is_cold() {
+            return BTreeMap::new();
+        }
+        let mut cells = BTreeMap::new();
+        for (call, often) in isolated.iter().filter(|(_, often)| **often != 0.0) {
+            let store = StoreSpec {
+                kind: "primitive".to_owned(),
+                settings: BTreeMap::from([("call".to_owned(), (*call).to_owned())]),
+            };
+            let workload = WorkloadSpec::default();
+            let label = Some(format!("alone: {call}"));
+            let key = self.find_or_add(store, workload, call, label);
+            self.used.insert(key.clone());
+            *cells.entry(key).or_insert(0.0) += often;
+        }
+        cells
+    }
+
+    fn find_or_add(
+        &mut self,
+        store: StoreSpec,
+        workload: WorkloadSpec,
+        name: &str,
+        label: Option<String>,
+    ) -> String {
+        let Ok(resolved) = registry::resolve(&store, self.budget) else {
+            return name.to_owned();
+        };
+        let complete = self.workload(&workload);
+        let same = |cell: &CellSpec| {
+            let other = registry::resolve(&cell.store, self.budget);
+            let alike = other.is_ok_and(|other| {
+                other.kind.name() == resolved.kind.name() && other.settings == resolved.settings
+            });
+            alike && self.workload(&cell.workload) == complete
+        };
+        let mut known = self.comparison.cells.iter();
+        if let Some((key, _)) = known.find(|(_, cell)| same(cell)) {
+            return key.clone();
+        }
+        let taken = self.comparison.cells.keys().map(String::as_str).collect();
+        let key = free_name(&format!("why-{name}"), &taken);
+        let label = label.unwrap_or_else(|| {
+            let each = complete.per_transaction != PerTransaction::All;
+            let tx = if each && resolved.capabilities.transactions {
+                ", tx each"
+            } else {
+                ""
+            };
+            format!("{}{tx}", told(&resolved, &store))
+        });
+        let spec = CellSpec {
+            store,
+            label: Some(label),
+            floor: false,
+            part: true,
+            workload,
+            published_seconds: None,
+            published_error_seconds: None,
+        };
+        self.comparison.cells.insert(key.clone(), spec);
+        key
+    }
+
+    /// The article's claim, where a file is opened for each read, and SQLite read by SQL besides.
+    fn claim(&self, ladders: &[LadderSpec]) -> Option<HypothesisSpec> {
+        let is_read = |key: &str| {
+            let cell = self.comparison.cells.get(key);
+            cell.is_some_and(|cell| {
+                let workload = self.workload(&cell.workload);
+                workload.operation == Operation::Read && !workload.cache.is_cold()
+            })
+        };
+        let wholes: Vec<(&str, &LadderSpec)> = ladders
+            .iter()
+            .filter_map(|ladder| Some((ladder.rungs.last()?.cell.as_str(), ladder)))
+            .filter(|(key, _)| is_read(key))
+            .collect();
+        let (files, larger) = wholes
+            .iter()
+            .find_map(|(key, ladder)| Some((*key, opening(ladder)?)))?;
+        let kind = |key: &str| Some(self.comparison.cells.get(key)?.store.kind.as_str());
+        let mut databases = wholes.iter().filter(|(key, _)| kind(key) == Some("sqlite"));
+        let (database, _) = databases.next()?;
+        let smaller = DifferenceSpec {
+            label: "SQLite's own work above an open file".to_owned(),
+            cell: (*database).to_owned(),
+            without: larger.without.clone(),
+        };
+        Some(HypothesisSpec {
+            id: format!("why-{}", self.comparison.id),
+            claim: CLAIM.to_owned(),
+            source: Some(CLAIM_SOURCE.to_owned()),
+            comparison: self.comparison.id.clone(),
+            larger,
+            smaller,
+            of: Some(files.to_owned()),
+        })
+    }
+}
+
+/// The rung of a ladder that opens and closes a file, and nothing else.
+fn opening(ladder: &LadderSpec) -> Option<DifferenceSpec> {
+    let opens = |rung: &RungSpec| rung.step == "open and close";
+    let above = ladder.rungs.iter().position(opens)?;
+    let below = ladder.rungs.get(above.checked_sub(1)?)?;
+    Some(DifferenceSpec {
+        label: "open and close".to_owned(),
+        cell: ladder.rungs.get(above)?.cell.clone(),
+        without: below.cell.clone(),
+    })
+}
+
+fn is_kept_open(resolved: &Resolved) -> bool {
+    resolved.settings.get("open") == Some(&Value::Word("kept".to_owned()))
+}
+
+/// From storage, what the processor does weighs little: what is read, and where it lies, says more.
+fn cold_steps(whole: &CellSpec) -> (Vec<Step>, Step) {
+    let step = |store: StoreSpec, step: &str| Step {
+        store,
+        workload: WorkloadSpec::default(),
+        step: step.to_owned(),
+        isolated: BTreeMap::new(),
+    };
+    let flat = StoreSpec {
+        kind: "flat".to_owned(),
+        settings: BTreeMap::new(),
+    };
+    let below = step(flat, "the value's own pages, read from storage");
+    let last = step(
+        whole.store.clone(),
+        "what is read besides, in how many requests, and all other work",
+    );
+    (vec![below], last)
+}
+
+/// One step of a ladder; several, where cells between them cannot run.
+struct Step {
+    store: StoreSpec,
+    workload: WorkloadSpec,
+    step: String,
+    isolated: BTreeMap<&'static str, f64>,
+}
+
+impl Step {
+    fn of(rung: Rung) -> Self {
+        Self {
+            store: rung.store,
+            workload: rung.workload,
+            step: rung.step.to_owned(),
+            isolated: rung.isolated.iter().copied().collect(),
+        }
+    }
+
+    /// Both, with one cell for them.
+    fn and(mut self, above: Self) -> Self {
+        for (call, often) in above.isolated {
+            *self.isolated.entry(call).or_insert(0.0) += often;
+        }
+        Self {
+            step: format!("{}; {}", self.step, above.step),
+            isolated: self.isolated,
+            store: above.store,
+            workload: above.workload,
+        }
+    }
+}
+
+/// A store spec, with sizes in the largest unit in which they are whole.
+fn told(resolved: &Resolved, spec: &StoreSpec) -> String {
+    const UNITS: [(u64, &str); 5] = [
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1_000_000, "M"),
+        (1 << 10, "KiB"),
+        (1_000, "k"),
+    ];
+    let mut spec = spec.clone();
+    for setting in resolved.kind.settings() {
+        let Some(value) = spec.settings.get_mut(setting.name) else {
+            continue;
+        };
+        let bytes = matches!(setting.kind, SettingKind::Bytes { .. });
+        if let Some(number) = value.parse::<u64>().ok().filter(|n| bytes && *n > 0) {
+            let unit = UNITS.iter().find(|(unit, _)| number.is_multiple_of(*unit));
+            if let Some((unit, name)) = unit {
+                *value = format!("{}{name}", number / unit);
+            }
+        }
+    }
+    spec.to_string()
+}
+
+#[cfg(test)]
+mod tests;
