@@ -261,6 +261,28 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_of_just_1_changes_no_sign() {
+        let mut even = point_between(4096, 0.8, 1.25);
+        if let Some(estimate) = &mut even.estimate {
+            estimate.ratio = 1.0;
+        }
+        let ends = |before| {
+            [
+                point(1024, 3.0),
+                point(2048, before),
+                even,
+                point(8192, 3.0),
+            ]
+        };
+        // The gap where the sign does change comes first, whole.
+        let order = next(&ends(0.3));
+        assert_eq!(order.len(), 9);
+        assert!(order[..3].iter().all(|kb| *kb < 2.0), "{order:?}");
+        // There is none.
+        assert_eq!(next(&ends(3.0)).len(), 6);
+    }
+
+    #[test]
     fn gaps_beside_a_ratio_within_15_percent_of_one_are_divided_and_no_others() {
         let sweep = |ratio| [point(4096, 3.0), point(8192, ratio), point(16384, 3.0)];
         assert_eq!(next(&sweep(1.14)).len(), 6);

@@ -598,7 +598,7 @@ fn resources_are_related_and_held_against_the_threshold_either_way() {
         change.beyond_threshold
     };
     let with = |new| beyond(new, Some(0.25));
-    assert_eq!([with(124), with(126)], [false, true]);
+    assert_eq!([with(124), with(125), with(126)], [false, false, true]);
     assert_eq!([with(81), with(79)], [false, true]);
     assert!(!beyond(1_000, None));
 }
