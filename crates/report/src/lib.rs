@@ -6,6 +6,7 @@
 
 mod bars;
 pub mod bmf;
+pub mod calibration;
 mod chart;
 pub mod compare;
 mod crossover;

@@ -40,6 +40,9 @@ pub(crate) enum Verb {
     /// Look at this machine: what would spoil a measurement, and how to mend it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(crate::doctor::DoctorOptions),
+    /// Calibrate: how truly does this program measure on this machine?
+    #[command(after_help = crate::calibrate::EXAMPLES)]
+    Calibrate(Box<crate::calibrate::CalibrateOptions>),
     /// List the built-in studies.
     #[command(after_help = examples::STUDIES)]
     Studies,
@@ -74,6 +77,9 @@ pub(crate) enum Verb {
     /// Measure one block for a parent process (docs/driver-format.md).
     #[command(hide = true)]
     Worker,
+    /// Keep a CPU busy until stdin ends, beside a calibration.
+    #[command(hide = true)]
+    Busy,
 }
 
 /// Options of `study`.

@@ -1,5 +1,6 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
+mod calibrate;
 mod cli;
 mod compare;
 mod crossover;
@@ -80,6 +81,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
         Verb::Compare(options) => compare::compare(&options),
+        Verb::Calibrate(options) => calibrate::calibrate(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
@@ -91,5 +93,6 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Man(options) => manual::man(&options),
         Verb::Completions(options) => Ok(manual::completions(&options)),
         Verb::Worker => study::worker(),
+        Verb::Busy => Ok(calibrate::busy()),
     }
 }

@@ -1,6 +1,7 @@
 //! `stowplan report`: what was found, from the record of a run; and several runs of one study,
 //! from several machines, side by side.
 
+use crate::calibrate;
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
 use crate::output::{Written, write_report};
@@ -272,7 +273,9 @@ pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
 fn single(path: &Path, options: &ReportOptions, format: Option<Format>) -> Result<Exit, CliError> {
     let loaded = with_baseline(load(path)?, options.baseline.as_ref())?;
     let Some(format) = format else {
-        if options.baseline.is_none() {
+        if options.baseline.is_none() && calibrate::of(&loaded)?.is_some() {
+            calibrate::present(&loaded, &options.print)?;
+        } else if options.baseline.is_none() {
             present(&loaded, &options.print);
         } else {
             print_text(&loaded.analysis, &options.print);
@@ -526,7 +529,7 @@ fn deliver(path: &Path, text: &str, format: Format) -> Result<(), CliError> {
 }
 
 /// Writes a report beside the result; warns and returns false if that is not possible.
-fn keep(path: &Path, text: &str) -> bool {
+pub(crate) fn keep(path: &Path, text: &str) -> bool {
     match write_report(path, text) {
         Ok(Written::Yes) => return true,
         Ok(Written::NotOurs) => warn(&format!(

@@ -1,5 +1,6 @@
 //! `stowplan study`: the pipeline from a study to what is read.
 
+use crate::calibrate::is_calibration;
 use crate::cli::{MeasureOptions, StudyOptions};
 use crate::crossover::Refining;
 use crate::error::{CliError, Exit};
@@ -61,6 +62,22 @@ pub(crate) fn carry_out<S: Steer>(
         )));
         return Ok(Exit::Done);
     }
+    let Begun { output, end } = measure_into(plan, options, steer)?;
+    shown(&output, options, &end)
+}
+
+/// A run that has ended, and where its result is.
+pub(crate) struct Begun {
+    pub(crate) output: Output,
+    pub(crate) end: RunEnd,
+}
+
+/// Measures a plan and what follows it, and shows nothing.
+pub(crate) fn measure_into<S: Steer>(
+    plan: &Plan,
+    options: &MeasureOptions,
+    steer: impl FnOnce(&Path) -> S,
+) -> Result<Begun, CliError> {
     let place = options
         .work
         .as_deref()
@@ -85,13 +102,20 @@ pub(crate) fn carry_out<S: Steer>(
     let end = measure(options, &work, &run, |progress| {
         runner::run(plan, &run, progress, &mut steer)
     })?;
-    shown(&output, options, &end)
+    Ok(Begun { output, end })
 }
 
 /// Goes on with a run that was broken off, whatever it measures.
 pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit, CliError> {
     let output = Output::existing(directory)?;
     let resumption = Resumption::open(&output.result())?;
+    if is_calibration(resumption.plan()) {
+        return Err(CliError::Usage(format!(
+            "--resume {}: it is a calibration, and part of that is measured beside processes of \
+             its own; run 'stowplan calibrate' again",
+            directory.display()
+        )));
+    }
     for problem in resumption.problems() {
         warn(&format!(
             "{}: {problem}; what it said is measured again, or missing",

@@ -6,6 +6,7 @@
 //! direction only, and every label is ordinary text beside it.
 
 mod bars;
+pub(crate) mod calibration;
 mod chart;
 mod comparison;
 mod element;

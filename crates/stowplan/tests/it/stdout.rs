@@ -20,10 +20,11 @@ fn measured() -> Bench {
 }
 
 /// A command line for each verb that has `--json`; `OUT` is another directory each time.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "report out",
     "compare out out --cells read/sql=read/dir",
     "doctor",
+    "calibrate --scale quick --sessions 0 --busy 0 --output OUT",
     "stat x.db",
     "run d --count 20 --rounds 1",
     "study small.toml --output OUT --rounds 1 --only read",

@@ -1,0 +1,313 @@
+//! `stowplan calibrate`: how truly this program measures on this machine.
+
+use crate::cli::{MeasureOptions, PrintOptions, parse_duration};
+use crate::error::{CliError, Exit};
+use crate::report::{Loaded, keep, load};
+use crate::screen;
+use crate::screen::{note, print, warn};
+use crate::study::{Begun, measure_into};
+use clap::{Args, ValueEnum};
+use std::io::stdin;
+use std::path::PathBuf;
+use std::time::Duration;
+use stowplan_analysis::calibration::{self as found, Calibration};
+use stowplan_harness::HarnessError;
+use stowplan_harness::calibration::{Busy, Series, keep_busy, plans};
+use stowplan_harness::plan::{PlanOptions, SEED_SCALE};
+use stowplan_harness::runner::Steer;
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_model::{Extension, Plan, RunOutcome};
+use stowplan_report::calibration as report;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  stowplan calibrate                  does it measure truly here? 3 minutes
+  stowplan calibrate --scale quick    a first answer in half a minute
+  stowplan calibrate --work /mnt/disk --output calibration
+                                      with the data on another file system
+  stowplan calibrate --sessions 400   bounds the rate of false claims by 1%
+  stowplan calibrate --json > calibration.json
+                                      for a program
+
+What each figure means: docs/calibration.md.";
+
+/// The name of the hidden verb that keeps a CPU busy.
+const BUSY_VERB: &str = "busy";
+
+/// Options of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateOptions {
+    /// How much of it.
+    #[arg(long, value_enum, value_name = "SCALE", default_value_t = Scale::Full)]
+    scale: Scale,
+    /// Sessions of two identical cells [default: 80, or 16 at the scale 'quick'].
+    ///
+    /// A quarter as many compare cells whose difference is known. 73 without a false claim show
+    /// that the rate of false claims is 5% at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=2000))]
+    sessions: Option<u32>,
+    /// Busy processes that it starts beside one comparison; 0 leaves that out.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(0..=256),
+        default_value_t = 2
+    )]
+    busy: u32,
+    /// Directory of the result, which must not exist yet
+    /// [default: stowplan-results/DATE-calibrate-HOST].
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Directory, on the file system under test, for the data while it is measured
+    /// [default: the output directory].
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    /// Seed of all orders; the same seed repeats the same accesses.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Time for measuring, such as 90s or 3m; what is undecided when it ends counts as such.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    budget: Option<Duration>,
+    /// How to print.
+    #[command(flatten)]
+    print: PrintOptions,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scale {
+    /// Enough to show what must be shown.
+    Full,
+    /// A first answer.
+    Quick,
+}
+
+impl CalibrateOptions {
+    fn series(&self) -> Series {
+        let identical = self.sessions.unwrap_or(match self.scale {
+            Scale::Full => 80,
+            Scale::Quick => 16,
+        });
+        Series {
+            identical,
+            different: identical.div_ceil(4),
+            busy: self.busy,
+        }
+    }
+
+    fn plan(&self) -> PlanOptions {
+        let scale = match self.scale {
+            Scale::Full => SEED_SCALE,
+            Scale::Quick => "quick",
+        };
+        PlanOptions {
+            scale: Some(scale.to_owned()),
+            ..PlanOptions::default()
+        }
+    }
+
+    /// As for a study: the procedure is the one that is calibrated.
+    fn measure(&self) -> MeasureOptions {
+        let PrintOptions {
+            json,
+            quiet,
+            verbose,
+        } = self.print;
+        MeasureOptions {
+            output: self.output.clone(),
+            resume: None,
+            work: self.work.clone(),
+            seed: self.seed,
+            rounds: None,
+            budget: self.budget,
+            precision: None,
+            equivalence: 0.05,
+            keep: false,
+            dry_run: false,
+            print: PrintOptions {
+                json,
+                quiet,
+                verbose,
+            },
+        }
+    }
+}
+
+/// Calibrates; a failure if a figure is beyond its limit.
+pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
+    let (plan, beside) = plans(&options.plan(), &options.series())?;
+    let steer = Besides {
+        extension: beside,
+        processes: options.busy,
+        running: None,
+        command: busy_command()?,
+    };
+    let Begun { output, end } =
+        measure_into(&plan, &options.measure(), |_| steer).map_err(again)?;
+    let loaded = load(&output.result())?;
+    let calibration = present(&loaded, &options.print)?;
+    match end.outcome {
+        RunOutcome::Interrupted => {
+            tell(options, "interrupted; to calibrate, run it again");
+            return Ok(Exit::Interrupted);
+        }
+        RunOutcome::Budget => tell(
+            options,
+            "the time was over before everything was measured; --budget gives it more",
+        ),
+        RunOutcome::Complete => {}
+    }
+    Ok(match calibration.passed {
+        true => Exit::Done,
+        false => Exit::Failed,
+    })
+}
+
+fn tell(options: &CalibrateOptions, text: &str) {
+    if !options.print.quiet {
+        note(text);
+    }
+}
+
+/// A calibration is not gone on with: part of it is measured beside processes of its own.
+fn again(error: CliError) -> CliError {
+    match error {
+        CliError::Run { error, result, .. } => CliError::Run {
+            error,
+            result,
+            go_on: "stowplan calibrate".to_owned(),
+        },
+        error => error,
+    }
+}
+
+/// Whether a plan is one of these.
+pub(crate) fn is_calibration(plan: &Plan) -> bool {
+    let has = |id: &str| plan.comparisons.iter().any(|c| c.id == id);
+    plan.study.name == found::STUDY && has("clock") && has("known")
+}
+
+/// What a result shows if it is of a calibration.
+pub(crate) fn of(loaded: &Loaded) -> Result<Option<Calibration>, CliError> {
+    found::calibration(&loaded.records, &loaded.analysis).map_err(|error| CliError::Analysis {
+        path: loaded.path.clone(),
+        error,
+    })
+}
+
+/// Prints what a calibration shows and writes the files beside its result.
+pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibration, CliError> {
+    let Some(calibration) = of(loaded)? else {
+        return Err(CliError::Unreadable(format!(
+            "{}: it is no calibration; 'stowplan report' shows other results",
+            loaded.path.display()
+        )));
+    };
+    let analysis = &loaded.analysis;
+    let screen = screen::options(options.verbose);
+    print(&match (options.json, options.quiet) {
+        // It cannot fail: every key is a text.
+        (true, _) => report::json(&calibration, analysis).unwrap_or_default(),
+        (false, true) => report::brief(&calibration, &screen),
+        (false, false) => report::text(&calibration, analysis, &screen),
+    });
+    let beside = |name: &str| loaded.path.with_file_name(name);
+    keep(
+        &beside("summary.md"),
+        &report::markdown(&calibration, analysis),
+    );
+    let page = beside("report.html");
+    let written = keep(&page, &report::html(&calibration, analysis, &loaded.raw));
+    if written && !options.json {
+        print(&format!("\nThe report: {}\n", page.display()));
+    }
+    Ok(calibration)
+}
+
+/// Keeps a CPU busy until the parent ends.
+pub(crate) fn busy() -> Exit {
+    keep_busy(stdin());
+    Exit::Done
+}
+
+fn busy_command() -> Result<WorkerCommand, CliError> {
+    Ok(WorkerCommand {
+        arguments: vec![BUSY_VERB.to_owned()],
+        ..WorkerCommand::this_executable()?
+    })
+}
+
+/// Has one more comparison measured beside busy processes.
+struct Besides {
+    extension: Option<Extension>,
+    processes: u32,
+    running: Option<Busy>,
+    command: WorkerCommand,
+}
+
+impl Steer for Besides {
+    fn follow(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+        if let Some(mut busy) = self.running.take()
+            && !busy.all_run()
+        {
+            warn(
+                "a process that was to keep a CPU busy has ended early, so what was measured \
+                 beside it was measured on a quieter machine",
+            );
+        }
+        let Some(extension) = self.extension.take() else {
+            return Ok(None);
+        };
+        self.running = Some(Busy::start(&self.command, self.processes)?);
+        Ok(Some(extension))
+    }
+
+    fn expected(&self) -> usize {
+        usize::from(self.extension.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Arguments, Verb};
+    use clap::Parser;
+
+    fn typed(arguments: &[&str]) -> CalibrateOptions {
+        let arguments = [&["stowplan", "calibrate"], arguments].concat();
+        match Arguments::parse_from(arguments).verb {
+            Verb::Calibrate(options) => *options,
+            verb => panic!("{verb:?}"),
+        }
+    }
+
+    #[test]
+    fn there_are_sessions_enough_to_bound_the_rate_of_false_claims() {
+        let sessions = typed(&[]).series().identical;
+        assert!(0.025_f64.powf(1.0 / f64::from(sessions)) >= 1.0 - found::FALSE_CLAIMS);
+        assert!(typed(&["--scale", "quick"]).series().identical < sessions);
+        assert_eq!(typed(&["--sessions", "3"]).series().different, 1);
+        assert_eq!(typed(&["--sessions", "0"]).series().different, 0);
+    }
+
+    #[test]
+    fn the_procedure_is_that_of_studies() {
+        let Verb::Study(study) = Arguments::parse_from(["stowplan", "study", "x"]).verb else {
+            panic!("not a study");
+        };
+        let (ours, theirs) = (typed(&[]).measure(), study.measure);
+        assert_eq!(ours.equivalence, theirs.equivalence);
+        assert_eq!(
+            (ours.rounds, ours.precision),
+            (theirs.rounds, theirs.precision)
+        );
+        assert_eq!(ours.seed, theirs.seed);
+    }
+
+    #[test]
+    fn only_a_plan_of_its_own_is_a_calibration() {
+        let (mut plan, _) = plans(&typed(&[]).plan(), &typed(&[]).series()).unwrap();
+        assert!(is_calibration(&plan));
+        plan.study.name = "mine".to_owned();
+        assert!(!is_calibration(&plan));
+    }
+}
