@@ -270,9 +270,11 @@ impl<'a> WorkerProcess<'a> {
             match self.lines.recv_timeout(left.min(TICK)) {
                 Ok(line) => return self.understand(line).map(Some),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.died()),
-                // Whoever it has started may hold its stdout open.
+                // Whoever it has started may hold its stdout open. What it said before it ended may
+                // still be on its way.
                 Err(RecvTimeoutError::Timeout) if self.has_ended() => {
-                    return match self.lines.try_recv() {
+                    let _ = self.group.end();
+                    return match self.lines.recv_timeout(LAST_MOMENTS) {
                         Ok(line) => self.understand(line).map(Some),
                         Err(_) => Err(self.died()),
                     };

@@ -12,17 +12,24 @@ const FOR_EVER: &str = "sleep 1000";
 /// Bounds the tests themselves: all that is tried here takes a small part of it.
 const AT_ONCE: Duration = Duration::from_secs(15);
 
-/// A worker played by a shell script. Of what tests wait for, the limits are short.
+/// A worker played by a shell script, given seconds.
 fn scripted(script: &str) -> WorkerCommand {
     let mut command = WorkerCommand::new("/bin/sh", &["-c", script]);
-    let soon = Duration::from_millis(300);
+    let seconds = Duration::from_secs(8);
     command.patience = Patience {
-        manners: Duration::from_secs(5),
-        preparing: Duration::from_secs(5),
-        silence: soon,
-        operation: soon,
+        manners: seconds,
+        preparing: seconds,
+        silence: seconds,
+        operation: seconds,
     };
     command
+}
+
+/// What is said of one that is silent for too long, or busy for four times that.
+fn error_after_silence(script: &str) -> String {
+    let mut command = scripted(script);
+    command.patience.silence = Duration::from_millis(300);
+    ask(&command).unwrap_err().0
 }
 
 fn in_turn(steps: &[&str]) -> String {
@@ -115,8 +122,10 @@ fn a_worker_that_is_killed_is_reported_with_its_signal_and_what_that_means() {
 fn a_worker_that_hangs_is_ended_wherever_it_hangs() {
     let hangs = |steps: &[&str]| {
         let mut command = scripted(&in_turn(steps));
-        command.patience.manners = Duration::from_millis(300);
-        command.patience.preparing = Duration::from_millis(300);
+        let soon = Duration::from_millis(300);
+        command.patience.manners = soon;
+        command.patience.preparing = soon;
+        command.patience.silence = soon;
         ask(&command).unwrap_err().0
     };
     let silent = "the worker said nothing new for 0.3 s and was ended";
@@ -125,8 +134,10 @@ fn a_worker_that_hangs_is_ended_wherever_it_hangs() {
     assert_eq!(hangs(&[HELLO, READY, FOR_EVER]), silent);
     let late = [HELLO, READY, "sleep 2", BUILT];
     assert_eq!(hangs(&late), silent, "too late is never");
+    let mut command = scripted(&in_turn(&[HELLO, READY, BUILT, FOR_EVER]));
+    command.patience.manners = Duration::from_secs(3);
     assert_eq!(
-        hangs(&[HELLO, READY, BUILT, FOR_EVER]),
+        ask(&command).unwrap_err().0,
         "the worker did not end when told to, and was ended"
     );
 }
@@ -166,7 +177,7 @@ fn a_worker_that_prints_garbage_is_reported_with_the_line() {
 #[test]
 fn a_worker_that_stops_in_the_middle_of_a_message_is_ended() {
     let half = r#"printf '{"built":{"val'"#;
-    let message = error_of(&in_turn(&[HELLO, READY, "read line", half, FOR_EVER]));
+    let message = error_after_silence(&in_turn(&[HELLO, READY, "read line", half, FOR_EVER]));
     assert!(message.contains("said nothing new for 0.3 s"), "{message}");
     let message = error_of(&in_turn(&[HELLO, READY, "read line", half]));
     assert!(message.contains(r#"{"built":{"val"#), "{message}");
@@ -185,23 +196,36 @@ fn endless_output_is_cut_off() {
 fn a_flood_of_progress_does_not_keep_a_worker_alive() {
     let say = |done: &str| format!(r#"echo '{{"progress":{{"done":{done},"total":9}}}}'"#);
     let same = format!("while :; do {}; done", say("1"));
-    let message = error_of(&in_turn(&[HELLO, READY, "read line", &same]));
+    let message = error_after_silence(&in_turn(&[HELLO, READY, "read line", &same]));
     assert!(message.contains("said nothing new for 0.3 s"), "{message}");
     let changing = format!("while :; do {}; {}; done", say("1"), say("2"));
-    let message = error_of(&in_turn(&[HELLO, READY, "read line", &changing]));
+    let message = error_after_silence(&in_turn(&[HELLO, READY, "read line", &changing]));
     assert!(message.contains("was not done after 1.2 s"), "{message}");
 }
 
 #[test]
 fn progress_gives_more_time() {
     let steps: Vec<String> = (1..=3)
-        .map(|n| format!(r#"sleep 0.2; echo '{{"progress":{{"done":{n},"total":9}}}}'"#))
+        .map(|n| format!(r#"sleep 0.8; echo '{{"progress":{{"done":{n},"total":9}}}}'"#))
         .collect();
-    // It takes 0.6 s, of which no 0.3 s are silent.
+    // It takes 2.4 s, of which no 2 s are silent.
     let built = r#"echo '{"built":{"values":7,"bytes":8}}'"#;
     let slow = in_turn(&[HELLO, READY, "read line", &steps.join("; "), built]);
-    let answer = ask(&scripted(&slow));
+    let mut command = scripted(&slow);
+    command.patience.silence = Duration::from_secs(2);
+    let answer = ask(&command);
     assert!(answer.is_ok(), "{answer:?}");
+}
+
+#[test]
+fn what_a_worker_says_just_before_it_ends_is_heard() {
+    let built = r#"echo '{"built":{"values":7,"bytes":8}}'"#;
+    // About when the parent looks whether it still lives.
+    for pause in ["sleep 0.04", "sleep 0.045", "sleep 0.05", "true"].repeat(10) {
+        let command = scripted(&in_turn(&[HELLO, READY, "read line", pause, built]));
+        let answer = ask(&command);
+        assert!(answer.is_ok(), "{pause}: {answer:?}");
+    }
 }
 
 #[test]
@@ -284,7 +308,6 @@ fn whoever_a_worker_has_started_ends_with_it_however_it_ends() {
         "exit 3",
         "kill -9 $$",
         "echo garbage; sleep 1000",
-        "sleep 1000",
         r#"echo '{"built":{"values":7,"bytes":8}}'"#,
     ]
     .iter()
