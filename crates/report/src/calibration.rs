@@ -157,7 +157,8 @@ fn draw(canvas: &mut Canvas, row: &Row) {
     };
     let prefix = [
         span(format!("{:<STATE$}", state(row.standing)), tone),
-        span(format!("{:<NAME$}", row.name), Tone::Plain),
+        // A space behind a name of any length.
+        span(format!("{:<1$} ", row.name, NAME - 1), Tone::Plain),
     ];
     canvas.hanging(&prefix, STATE + NAME, &row.sentence(), Tone::Plain);
 }
@@ -228,7 +229,7 @@ pub fn verdict(calibration: &Calibration) -> String {
         format!("Not calibrated: {}.", wrong.join("; "))
     };
     if !unsure.is_empty() {
-        let s = if unsure.len() == 1 { "s" } else { "" };
+        let s = if unsure.len() == 1 { "" } else { "s" };
         text.push_str(&format!(
             " Within the limit{s} by estimate, but not with the whole interval: {}.",
             unsure.join(", ")
@@ -527,7 +528,7 @@ fn cold(found: &ColdFinding) -> Row {
     let pages = |pages: Option<u64>| pages.map_or_else(|| NOTHING.to_owned(), count);
     Row {
         standing: Some(found.standing),
-        name: format!("cold, {}", found.label),
+        name: found.label.clone(),
         found: match found.blocks {
             0 => NOTHING.to_owned(),
             blocks => format!(

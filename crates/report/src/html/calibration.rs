@@ -67,18 +67,22 @@ fn overview(calibration: &Calibration) -> String {
 
 fn section(section: &Section) -> String {
     let has_limits = section.rows.iter().any(|row| !row.limit.is_empty());
-    let mut columns = vec![
-        column("figure", "what was measured"),
-        column(
+    let has_states = section.rows.iter().any(|row| row.standing.is_some());
+    let mut columns = vec![column("figure", "what was measured")];
+    if has_states {
+        columns.push(column(
             "state",
             "ok: within its limit with its whole interval; unsure: by estimate only",
-        ),
-        column("found", "the estimate with its interval"),
-    ];
+        ));
+    }
+    columns.push(column("found", "the estimate with its interval"));
     if has_limits {
         columns.push(column("limit", "what it may be"));
     }
-    let rows = section.rows.iter().map(|row| fields(row, has_limits));
+    let rows = section
+        .rows
+        .iter()
+        .map(|row| fields(row, has_states, has_limits));
     let table = Table {
         columns,
         rows: rows.collect(),
@@ -100,7 +104,7 @@ fn column(title: &'static str, help: &'static str) -> Column {
     }
 }
 
-fn fields(row: &Row, has_limits: bool) -> Vec<Entry> {
+fn fields(row: &Row, has_states: bool, has_limits: bool) -> Vec<Entry> {
     let order = row.standing.map(|standing| match standing {
         Standing::Met => 0.0,
         Standing::Unsure => 1.0,
@@ -111,11 +115,11 @@ fn fields(row: &Row, has_limits: bool) -> Vec<Entry> {
         text: state(row.standing).to_owned(),
         sort: order,
     };
-    let mut fields = vec![
-        Entry::text(row.name.clone()),
-        state,
-        Entry::text(row.found.clone()),
-    ];
+    let mut fields = vec![Entry::text(row.name.clone())];
+    if has_states {
+        fields.push(state);
+    }
+    fields.push(Entry::text(row.found.clone()));
     if has_limits {
         fields.push(Entry::text(row.limit.clone()));
     }

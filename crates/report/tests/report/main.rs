@@ -8,6 +8,7 @@
 )]
 
 mod by_size;
+mod calibration;
 mod compare;
 mod export;
 mod fixture;

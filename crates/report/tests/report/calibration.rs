@@ -1,0 +1,232 @@
+//! What a calibration is told as. The figures are invented; those that are off say what to do.
+
+use crate::fixture;
+use stowplan_analysis::calibration::{
+    Calibration, ClockFinding, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries,
+    KnownCost, KnownCosts, Proportion, SeriesPart, Standing, WarmFinding,
+};
+use stowplan_analysis::{Interval, Verdict};
+use stowplan_model::CellId;
+use stowplan_report::calibration::{advice, brief, html, json, markdown, text, verdict};
+use stowplan_report::terminal::TerminalOptions;
+
+const PLAIN: TerminalOptions = TerminalOptions {
+    width: 80,
+    colour: false,
+    unicode: true,
+    verbose: false,
+};
+
+fn interval(estimate: f64, by: f64) -> Interval {
+    Interval {
+        estimate,
+        low: estimate - by,
+        high: estimate + by,
+    }
+}
+
+fn cost(estimate: f64, blocks: usize, budget_ns: f64) -> CostFinding {
+    CostFinding {
+        found_ns: Some(interval(estimate, 0.2)),
+        blocks,
+        budget_ns,
+        standing: Standing::Met,
+    }
+}
+
+fn known_cost(known_ns: f64, error: f64, allowed_ns: f64) -> KnownCost {
+    KnownCost {
+        cell: CellId("known/x".to_owned()),
+        known_ns,
+        found_ns: Some(interval(known_ns + error, known_ns / 500.0)),
+        allowed_ns,
+        rounds: 10,
+        standing: Standing::Met,
+    }
+}
+
+fn proportion(count: u32, of: u32, [low, high]: [f64; 2]) -> Proportion {
+    Proportion {
+        count,
+        of,
+        share: Some(Interval {
+            estimate: f64::from(count) / f64::from(of),
+            low,
+            high,
+        }),
+    }
+}
+
+fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> DifferentSeries {
+    let truth = 1.0 + share;
+    DifferentSeries {
+        label: format!("{:.0}% more", share * 100.0),
+        truth,
+        claimed: proportion(claimed, 20, [0.83, 1.0]),
+        reversed: proportion(0, 20, [0.0, 0.17]),
+        covered: proportion(20, 20, [0.83, 1.0]),
+        verdicts: verdicts.iter().copied().collect(),
+        intervals: vec![fixture::estimate(truth, 0.015); 20],
+        median: Some(truth - 0.0004),
+        standing: Standing::Met,
+    }
+}
+
+fn found() -> Calibration {
+    let costs = |error: f64, share: f64| {
+        vec![
+            known_cost(200.0, error, 15.0),
+            known_cost(2_000.0, error * 2.0, (2_000.0 * share).max(15.0)),
+            known_cost(20_000.0, -error * 9.0, 20_000.0 * share),
+        ]
+    };
+    Calibration {
+        passed: true,
+        clock: ClockFinding {
+            reading_ns: Some(interval(23.4, 0.1)),
+            step_ns: Some(1),
+        },
+        ratio_cost: cost(3.2, 40, 15.0),
+        latency_cost: cost(34.1, 12, 50.0),
+        known: KnownCosts {
+            title: "Known costs".to_owned(),
+            delay_share: Some(0.001),
+            costs: costs(2.5, 0.03),
+        },
+        busy: Some(KnownCosts {
+            title: "Known costs beside 2 busy processes".to_owned(),
+            delay_share: Some(0.52),
+            costs: costs(7.5, 0.05),
+        }),
+        identical: IdenticalSeries {
+            claims: proportion(0, 80, [0.0, 0.0451]),
+            parts: vec![
+                SeriesPart {
+                    label: "SQLite".to_owned(),
+                    claims: proportion(0, 40, [0.0, 0.088]),
+                },
+                SeriesPart {
+                    label: "files".to_owned(),
+                    claims: proportion(0, 40, [0.0, 0.088]),
+                },
+            ],
+            verdicts: [(Verdict::Equivalent, 78), (Verdict::Unresolved, 2)].into(),
+            farthest: Some(0.981),
+            intervals: vec![fixture::estimate(1.0, 0.02); 80],
+            rounds: 860,
+            standing: Standing::Met,
+        },
+        different: vec![
+            difference(0.02, 18, &[(Verdict::Equivalent, 20)]),
+            difference(
+                0.05,
+                20,
+                &[(Verdict::SmallDifference, 19), (Verdict::Slower, 1)],
+            ),
+            difference(0.1, 20, &[(Verdict::Slower, 20)]),
+        ],
+        cold: vec![ColdFinding {
+            cell: CellId("cold/files".to_owned()),
+            label: "files".to_owned(),
+            blocks: 10,
+            checked_pages: 9_000,
+            before_pages: Some(8_990),
+            evicted_pages: 0,
+            after_pages: Some(9_000),
+            storage_bytes: Some(36_864_000),
+            bytes: 30_000_000,
+            standing: Standing::Met,
+        }],
+        warm: WarmFinding {
+            blocks: 2_580,
+            reading: 0,
+            discarded: 1,
+            standing: Standing::Met,
+        },
+    }
+}
+
+/// One that shows three things that are off and one that is not known.
+fn off() -> Calibration {
+    let mut found = found();
+    found.passed = false;
+    found.known.costs[0] = KnownCost {
+        standing: Standing::Missed,
+        ..known_cost(200.0, 41.0, 15.0)
+    };
+    found.identical.claims = proportion(9, 80, [0.0528, 0.2028]);
+    found.identical.standing = Standing::Missed;
+    found.latency_cost.standing = Standing::Unsure;
+    found.cold.clear();
+    found.busy = None;
+    found
+}
+
+#[test]
+fn a_calibration_without_fault_in_80_columns() {
+    let analysis = fixture::analysis();
+    insta::assert_snapshot!(text(&found(), &analysis, &PLAIN));
+}
+
+#[test]
+fn what_is_off_is_said_first_with_what_to_do_about_it() {
+    let options = TerminalOptions {
+        width: 60,
+        unicode: false,
+        verbose: true,
+        ..PLAIN
+    };
+    let text = text(&off(), &fixture::analysis(), &options);
+    assert!(text.is_ascii(), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_document_for_pasting_says_the_same() {
+    insta::assert_snapshot!(markdown(&found(), &fixture::analysis()));
+}
+
+#[test]
+fn the_short_form_is_the_verdict_and_what_to_do() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = words(&brief(&off(), &PLAIN));
+    let expected = [
+        vec![verdict(&off())],
+        advice(&off()).iter().map(|a| (*a).to_owned()).collect(),
+    ];
+    assert_eq!(said, words(&expected.concat().join(" ")));
+    assert_eq!(advice(&found()), [""; 0]);
+}
+
+#[test]
+fn the_document_for_programs_has_the_verdict_and_every_figure() {
+    let text = json(&off(), &fixture::analysis()).unwrap();
+    assert!(text.starts_with(stowplan_report::json::START));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["passed"], false);
+    assert_eq!(document["verdict"], verdict(&off()));
+    assert_eq!(document["known"]["costs"][0]["standing"], "missed");
+    assert_eq!(document["identical"]["claims"]["count"], 9);
+    assert_eq!(document["identical"]["verdicts"]["equivalent"], 78);
+}
+
+#[test]
+fn the_page_has_a_state_for_each_figure_and_a_stroke_for_each_session() {
+    let page = html(&found(), &fixture::analysis(), &fixture::raw_result());
+    assert!(page.contains(stowplan_report::MARK));
+    assert!(!page.contains("{{"), "nothing of the template is left");
+    for title in [
+        "Clock",
+        "Identical cells",
+        "Known differences",
+        "Cold and warm",
+    ] {
+        assert!(page.contains(&format!("<h3>{title}</h3>")), "{title}");
+    }
+    // Two for each session: the interval and its estimate.
+    assert_eq!(
+        page.matches("stroke:var(--ours)").count(),
+        2 * (80 + 3 * 20)
+    );
+    assert!(!page.contains("<script>alert"), "labels stay text");
+}
