@@ -1,6 +1,6 @@
 //! Prints one of the reports of an invented run, to look at while working on reports:
 //! `cargo run -p stowplan-report --example preview -- html > preview.html`; with `measured` in
-//! front, of one with bars and lines; with the path of a `result.jsonl` in front, of that one.
+//! front, of one with bars and lines; with `why`, of one with ladders; with the path of a `result.jsonl` in front, of that one.
 
 #![allow(
     clippy::print_stdout,
@@ -12,6 +12,8 @@
 mod fixture;
 #[path = "../tests/report/measured_run.rs"]
 mod measured_run;
+#[path = "../tests/report/why_run.rs"]
+mod why_run;
 
 use stowplan_model::read_records;
 use stowplan_report::terminal::TerminalOptions;
@@ -20,10 +22,12 @@ use stowplan_report::{csv, html, json, markdown, terminal};
 fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
     let measured = arguments.next_if(|argument| argument == "measured");
+    let why = arguments.next_if(|argument| argument == "why");
     let path = arguments.next_if(|argument| argument.ends_with(".jsonl"));
     let text = path.map(|path| std::fs::read_to_string(path).unwrap());
     let analysis = match (measured, &text) {
         (Some(_), _) => measured_run::analysis(),
+        (None, None) if why.is_some() => why_run::analysis(),
         (None, Some(text)) => stowplan_analysis::analyse(&read_records(text).0, None).unwrap(),
         (None, None) => fixture::analysis(),
     };

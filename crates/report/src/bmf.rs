@@ -49,7 +49,7 @@ pub(crate) fn measured(
 ) -> impl Iterator<Item = (&ComparisonOutcome, &CellSummary)> {
     let comparisons = analysis.comparisons.iter();
     let cells = comparisons.flat_map(|c| c.cells.iter().map(move |cell| (c, cell)));
-    cells.filter(|(_, cell)| cell.cell.role != Role::Control)
+    cells.filter(|(_, cell)| !matches!(cell.cell.role, Role::Control | Role::Part))
 }
 
 /// `fasterthanfs/read/sql`

@@ -8,7 +8,7 @@ use stowplan_model::Workload;
 pub const START: &str = "study,scale,host,started,comparison,cell,";
 
 /// The columns, units in their names.
-const HEADER: [&str; 67] = [
+const HEADER: [&str; 71] = [
     "study",
     "scale",
     "host",
@@ -76,6 +76,10 @@ const HEADER: [&str; 67] = [
     "allocated_bytes",
     "apparent_bytes",
     "page_fill",
+    "system_calls_per_op",
+    "device_reads_per_op",
+    "device_flushes_per_op",
+    "waits_per_op",
 ];
 
 /// The cells as CSV (RFC 4180, but with plain line feeds): a header, then a row per cell. Empty
@@ -124,6 +128,7 @@ fn fields(
     let time = summary.time_ns;
     let block = summary.block_time;
     let footprint = summary.block_footprint;
+    let counts = summary.counts.as_ref();
     [
         run.plan.study.name.clone(),
         run.plan.scale.clone(),
@@ -192,6 +197,10 @@ fn fields(
         shown(footprint.map(|footprint| footprint.allocated_bytes)),
         shown(footprint.map(|footprint| footprint.apparent_bytes)),
         number(summary.page_fill),
+        number(counts.and_then(|counts| Some(counts.calls.as_ref()?.total))),
+        number(counts.and_then(|counts| Some(counts.device.as_ref()?.reads))),
+        number(counts.and_then(|counts| counts.device.as_ref()?.flushes)),
+        number(counts.map(|counts| counts.voluntary_switches)),
     ]
 }
 

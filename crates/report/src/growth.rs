@@ -87,7 +87,8 @@ fn axis(values: impl Iterator<Item = f64>) -> Scale {
 }
 
 fn inserts(cell: &CellSummary) -> bool {
-    cell.cell.workload.operation == Operation::Insert && cell.cell.role != Role::Control
+    let compared = !matches!(cell.cell.role, Role::Control | Role::Part);
+    compared && cell.cell.workload.operation == Operation::Insert
 }
 
 /// Whether two cells are the same but for the number of rows.

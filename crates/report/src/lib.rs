@@ -20,6 +20,7 @@ pub mod html;
 pub mod json;
 pub mod kvtest;
 mod labels;
+mod ladder;
 mod lines;
 pub mod machines;
 pub mod markdown;

@@ -5,7 +5,9 @@ use crate::matrix::{Field, Matrix};
 use crate::sign::Sign;
 use crate::steers;
 use crate::table::{self, Table};
-use crate::{bars, facts, labels, lines, matrix, method, overview, parts, sweep, total, wording};
+use crate::{
+    bars, facts, labels, ladder, lines, matrix, method, overview, parts, sweep, total, wording,
+};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
@@ -26,6 +28,7 @@ pub fn render(analysis: &Analysis) -> String {
     page.verdicts(analysis);
     page.charts(analysis);
     page.measured(analysis);
+    page.why(analysis);
     page.comparisons(analysis);
     page.space(analysis);
     page.facts(analysis);
@@ -216,6 +219,31 @@ impl Page {
         }
     }
 
+    /// Costs taken apart.
+    fn why(&mut self, analysis: &Analysis) {
+        for group in ladder::groups(analysis) {
+            self.heading(2, &format!("Why: {}", group.title));
+            self.notes(&group.notes);
+            for claim in &group.claims {
+                let verdict = ladder::verdict(claim.verdict);
+                self.paragraph(&format!("{}: **{verdict}**", escape(&claim.claim)));
+                self.paragraph(&escape(&claim.found));
+            }
+            for found in &group.ladders {
+                self.heading(3, &found.title);
+                if !found.pieces.is_empty() {
+                    self.table(&found.table);
+                }
+                self.list(found.notes.iter().map(|note| escape(note)));
+            }
+            self.list(group.cold.iter().map(|sentence| escape(sentence)));
+            if let Some(counts) = &group.counts {
+                self.paragraph("Asked of the system, per operation:");
+                self.table(counts);
+            }
+        }
+    }
+
     fn charts(&mut self, analysis: &Analysis) {
         for chart in charts(analysis) {
             self.heading(2, &chart.title);
@@ -269,6 +297,10 @@ impl Page {
             let metric = wording::metric(comparison.metric);
             self.paragraph(&format!("Ratios are of {metric}."));
             self.table(&table::cells(comparison));
+            if let Some(parts) = table::parts(comparison) {
+                self.paragraph("Parts, which only explain others and are compared with nothing:");
+                self.table(&parts);
+            }
             self.not_applicable(comparison);
             self.totals(analysis, comparison);
             if let Some(latencies) = table::latencies(comparison) {

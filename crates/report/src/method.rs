@@ -17,6 +17,15 @@ const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or s
                        it. The line between the points of a drawing, and where it crosses 1, are \
                        claims of nothing.";
 
+const LADDER: &str = "Each rung is a cell that does one step more than the one below, in the same \
+                      rounds. A step costs the Hodges–Lehmann estimate of the differences per round, \
+                      in nanoseconds per operation, with the exact interval of their signed ranks; it \
+                      is widened by exp(φ) − 1 of the larger of both times, because φ bounds the error \
+                      of a ratio. Base and steps add up in each round, but their estimates need not: \
+                      what is left of the whole is the remainder. What primitives take alone is measured \
+                      in the same rounds; steps warm caches for each other, so both figures stand side \
+                      by side. A claim holds if the difference of its differences is above 0.";
+
 /// What was done and computed, with the formulas.
 pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
     let zone = wording::zone(analysis);
@@ -95,6 +104,9 @@ pub(crate) fn notes(analysis: &Analysis) -> Vec<Note> {
                 .to_owned(),
         ),
     ];
+    if !analysis.ladders.is_empty() {
+        notes.push(note("Ladder", LADDER.to_owned()));
+    }
     if !(analysis.matrices.is_empty() && analysis.sweeps.is_empty()) {
         notes.push(note("Order by size", BY_SIZE.to_owned()));
     }

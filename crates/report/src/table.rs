@@ -120,8 +120,23 @@ pub(crate) fn cells(comparison: &ComparisonOutcome) -> Table {
     makers.extend(time_columns());
     makers.extend(resource_columns());
     makers.extend(evidence_columns());
-    let cells: Vec<&CellSummary> = comparison.cells.iter().collect();
+    let cells = comparison.cells.iter();
+    let cells: Vec<&CellSummary> = cells.filter(|c| c.cell.role != Role::Part).collect();
     build(makers, &cells)
+}
+
+/// The cells that only explain others: what they took, without any verdict; nothing if there are
+/// none.
+pub(crate) fn parts(comparison: &ComparisonOutcome) -> Option<Table> {
+    let cells = comparison.cells.iter();
+    let parts: Vec<&CellSummary> = cells.filter(|c| c.cell.role == Role::Part).collect();
+    let mut makers = vec![textual("cell", "what was timed", |cell: &&CellSummary| {
+        Entry::text(label(cell))
+    })];
+    makers.extend(time_columns());
+    makers.extend(resource_columns());
+    makers.extend(evidence_columns());
+    (!parts.is_empty()).then(|| build(makers, &parts))
 }
 
 type CellMaker<'a> = Maker<'a, &'a CellSummary>;

@@ -58,7 +58,8 @@ pub(crate) fn tails(comparison: &ComparisonOutcome, most: usize) -> Option<Tails
     let cells: Vec<&CellSummary> = comparison
         .cells
         .iter()
-        .filter(|cell| cell.cell.role != Role::Control && curve(cell).is_some())
+        .filter(|cell| !matches!(cell.cell.role, Role::Control | Role::Part))
+        .filter(|cell| curve(cell).is_some())
         .collect();
     let points = || cells.iter().filter_map(|c| curve(c)).flatten();
     let last = points().map(|(percentile, _)| *percentile);

@@ -690,9 +690,7 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         CacheState::Warm => " that are in the page cache",
         CacheState::AsFound => " with the page cache as it was found",
         CacheState::Cold => " that are not in the page cache",
-        CacheState::MetadataCold => {
-            " that are not in the page cache, nor their inodes in memory"
-        }
+        CacheState::MetadataCold => " that are not in the page cache, nor their inodes in memory",
     };
     let transactions = match workload.per_transaction {
         PerTransaction::All => String::new(),
@@ -741,7 +739,7 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
     let shown = |contrast: &&ContrastOutcome| {
         [&contrast.cell, &contrast.reference].iter().all(|id| {
             let role = comparison.cell(id).map(|cell| cell.cell.role);
-            !matches!(role, Some(Role::Control | Role::Floor))
+            !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
         })
     };
     let mut statements: Vec<Statement> = Vec::new();
@@ -925,7 +923,7 @@ pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
 pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
     let stores = comparison.cells.iter();
     let mut claims = stores
-        .filter(|cell| cell.cell.role != Role::Floor)
+        .filter(|cell| !matches!(cell.cell.role, Role::Floor | Role::Part))
         .map(claim);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
@@ -939,7 +937,7 @@ fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
 /// What the cells of a comparison promise for what they write: see [`promises_of`].
 pub(crate) fn promises(comparison: &ComparisonOutcome) -> Option<String> {
     let cells = comparison.cells.iter();
-    promises_of(cells.filter(|cell| cell.cell.role != Role::Control))
+    promises_of(cells.filter(|cell| !matches!(cell.cell.role, Role::Control | Role::Part)))
 }
 
 /// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: what an

@@ -123,13 +123,24 @@ fn numbers(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
     let caption = format!("All numbers: {}", comparison.title);
     format!(
         "<section class=\"numbers\" id=\"cells-{}\"><h4>All numbers</h4><p>Ratios are of {metric}.\
-         {delay}</p>{}{}{}{}</section>",
+         {delay}</p>{}{}{}{}{}</section>",
         anchor(&comparison.id),
         table::table(&caption, &tables::cells(comparison)),
+        parts_of(comparison),
         not_applicable(comparison),
         totals(analysis, comparison),
         latencies(comparison)
     )
+}
+
+/// The cells that only explain others.
+fn parts_of(comparison: &ComparisonOutcome) -> String {
+    let Some(parts) = tables::parts(comparison) else {
+        return String::new();
+    };
+    let caption = format!("Parts: {}", comparison.title);
+    let table = table::table(&caption, &parts);
+    format!("<p>Parts, which only explain others and are compared with nothing:</p>{table}")
 }
 
 /// Latency by what the operations of a mix did.

@@ -12,6 +12,7 @@ mod comparison;
 mod element;
 mod embed;
 mod growth;
+mod ladder;
 mod lines;
 pub(crate) mod machines;
 mod matrix;
@@ -62,12 +63,14 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
     let title = escape(&study.title);
     let figures = figures(analysis);
     let overview = overview::overview(analysis);
+    let why = ladder::section(analysis);
     let comparisons = comparison::comparisons(analysis);
     let space = space_section(analysis);
     let warnings = warnings(analysis);
     let contents = contents(&[
         ("overview", "Answers", !overview.is_empty()),
         ("charts", "Charts", !figures.is_empty()),
+        ("why", "Why", !why.is_empty()),
         ("comparisons", "Each comparison", !comparisons.is_empty()),
         ("space", "Disk space", !space.is_empty()),
         ("warnings", "Warnings", !warnings.is_empty()),
@@ -89,6 +92,7 @@ pub fn render(analysis: &Analysis, raw_result: &str) -> String {
             ("qualified", &warnings_notice(analysis)),
             ("overview", &overview),
             ("charts", &charts(&figures)),
+            ("why", &why),
             ("comparisons", &comparisons),
             ("space", &space),
             ("warnings", &warnings),

@@ -5,6 +5,7 @@
 mod bars;
 pub(crate) mod canvas;
 mod chart;
+mod ladder;
 pub(crate) mod machines;
 mod matrix;
 mod sweep;
@@ -65,6 +66,11 @@ pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
         total::draw(&mut canvas, analysis, comparison, verbose);
     }
     left_out(&mut canvas, analysis, shown.len());
+    for group in crate::ladder::groups(analysis) {
+        if verbose || !group.is_only_counts() {
+            ladder::draw(&mut canvas, &group, verbose);
+        }
+    }
     if !charts.is_empty() {
         canvas.heading("Charts");
         chart::key(&mut canvas, &charts);
@@ -311,6 +317,7 @@ fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose
     let cells = comparison.cells.iter();
     let alike = wording::promise_alike(comparison);
     let rows = cells
+        .filter(|cell| cell.cell.role != Role::Part)
         .filter(|cell| verbose || cell.cell.role != Role::Control)
         .map(|cell| Row {
             label: label(cell),
@@ -318,6 +325,18 @@ fn comparison_table(canvas: &mut Canvas, comparison: &ComparisonOutcome, verbose
         });
     let rows: Vec<Row> = rows.collect();
     table::draw(canvas, "cell", &columns, &rows);
+    let parts = comparison.cells.iter();
+    let parts = parts.filter(|cell| verbose && cell.cell.role == Role::Part);
+    let parts: Vec<Row> = parts
+        .map(|cell| Row {
+            label: label(cell),
+            fields: cell_fields(comparison, cell, true),
+        })
+        .collect();
+    if !parts.is_empty() {
+        canvas.paragraph("Parts, which only explain others:", 0, Tone::Plain);
+        table::draw(canvas, "part", &columns, &parts);
+    }
     for (cell, why) in &comparison.not_applicable {
         canvas.paragraph(&format!("{cell}: not applicable: {why}"), 0, Tone::Faint);
     }

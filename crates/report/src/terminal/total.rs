@@ -47,7 +47,10 @@ pub(super) fn draw(
     };
     if !verbose {
         let mut cells = comparison.cells.iter();
-        let mut shown = || cells.next().is_some_and(|c| c.cell.role != Role::Control);
+        let mut shown = || {
+            let hidden = |role| matches!(role, Role::Control | Role::Part);
+            cells.next().is_some_and(|c| !hidden(c.cell.role))
+        };
         totals.rows.retain(|_| shown());
     }
     canvas.blank();

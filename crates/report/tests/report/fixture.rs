@@ -385,7 +385,8 @@ pub(crate) fn comparison(
         }
     };
     let baseline = drafts[0].key;
-    let compared = drafts.iter().skip(1).filter(|d| d.role != Role::Control);
+    let is_compared = |draft: &&Draft| !matches!(draft.role, Role::Control | Role::Part);
+    let compared = drafts.iter().skip(1).filter(is_compared);
     let to_baseline = compared.map(|draft| (draft.key, baseline));
     ComparisonOutcome {
         id: id.to_owned(),

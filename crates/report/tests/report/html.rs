@@ -1,6 +1,6 @@
 //! The page: well formed, complete, and without a word to the network.
 
-use crate::{by_size, fixture, inserts, measured_run};
+use crate::{by_size, fixture, inserts, measured_run, why_run};
 use base64::Engine as _;
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -13,15 +13,16 @@ fn page() -> String {
 }
 
 /// One page of each kind.
-fn pages() -> [String; 5] {
+fn pages() -> [String; 6] {
     let others = [
         by_size::with_matrix(),
         by_size::with_page_sizes(),
         inserts::analysis(),
         measured_run::analysis(),
+        why_run::analysis(),
     ];
-    let [matrix, sweeps, inserts, measured] = others.map(|analysis| render(&analysis, ""));
-    [page(), matrix, sweeps, inserts, measured]
+    let [matrix, sweeps, inserts, measured, why] = others.map(|analysis| render(&analysis, ""));
+    [page(), matrix, sweeps, inserts, measured, why]
 }
 
 /// The page without what stands in `script` and `style`: there, `<` is no tag.

@@ -21,4 +21,6 @@ mod measured;
 mod measured_run;
 mod sweep;
 mod terminal;
+mod why;
+mod why_run;
 mod wording;
