@@ -354,11 +354,14 @@ pub(crate) fn sections(calibration: &Calibration) -> Vec<Section> {
     ];
     if let Some(busy) = &calibration.busy {
         let mut section = known(&busy.title, busy);
+        let measured = busy.costs.iter().any(|cost| cost.rounds > 0);
         let waited = busy.delay_share.map_or_else(
             || "not told by this system".to_owned(),
             |share| format!("{} of the wall time, subtracted", percent(share)),
         );
-        section.rows.push(Row::fact("waited for a CPU", waited));
+        if measured {
+            section.rows.push(Row::fact("waited for a CPU", waited));
+        }
         sections.push(section);
     }
     sections.push(identical(&calibration.identical));
