@@ -80,7 +80,7 @@ pub fn materialise(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    disk::require_free(parent, (spec.count + 1).saturating_mul(8))?;
+    disk::require_free(parent, spec.count.saturating_add(1).saturating_mul(8))?;
     // Removes itself unless it is kept.
     let partial = tempfile::Builder::new()
         .prefix(".dataset-")
@@ -343,6 +343,14 @@ impl Dataset {
         {
             return damaged("its offsets do not rise from 0 to the total size".to_owned());
         }
+        // As much memory is taken for a value, so it is not to be believed unseen.
+        let sizes = offsets().zip(offsets().skip(1)).map(|(a, b)| b - a);
+        if sizes.max() != Some(self.description.largest) {
+            return Err(HarnessError::damaged(
+                &self.directory.join(DESCRIPTION),
+                "its largest value is not that of the index",
+            ));
+        }
         if self.values.len() as u64 != self.total_bytes() {
             let detail = format!(
                 "it has {} bytes instead of {}",
@@ -564,6 +572,14 @@ mod tests {
     }
 
     #[test]
+    fn more_values_than_can_be_counted_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let spec = spec(u64::MAX, SizeDistribution::Fixed { bytes: 1 });
+        let error = materialise(&spec, &directory.path().join("d"), 1, &|_| ()).unwrap_err();
+        assert!(matches!(error, HarnessError::Space { .. }), "{error}");
+    }
+
+    #[test]
     fn damage_is_reported_with_the_file() {
         let (directory, dataset) = made(&spec(100, SizeDistribution::Fixed { bytes: 100 }), 1);
         drop(dataset);
@@ -586,6 +602,14 @@ mod tests {
             (
                 DESCRIPTION,
                 damage(DESCRIPTION, &|bytes| bytes.truncate(40)),
+            ),
+            (
+                DESCRIPTION,
+                damage(DESCRIPTION, &|bytes| {
+                    let text = String::from_utf8(bytes.clone()).unwrap();
+                    let text = text.replace("largest = 100", "largest = 1000000000000");
+                    *bytes = text.into_bytes();
+                }),
             ),
         ] {
             assert!(
