@@ -747,7 +747,9 @@ const REBUILD_SECONDS: f64 = 0.2;
 pub(crate) fn rounds_seconds(comparisons: &[Comparison], rounds: u32) -> f64 {
     let seconds = |comparison: &Comparison| {
         let rebuild = |cell: &Cell| match comparison.rebuild_every {
-            Some(rounds) => REBUILD_SECONDS * f64::from(1 + cell.workload.age) / f64::from(rounds),
+            Some(rounds) => {
+                REBUILD_SECONDS * (1.0 + f64::from(cell.workload.age)) / f64::from(rounds)
+            }
             None => 0.0,
         };
         let cells = comparison.cells.iter();

@@ -162,7 +162,7 @@ impl Survey {
 
     fn note(&mut self, key: u64, bytes: u64, max_id: Option<u64>) {
         self.values += 1;
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
         self.smallest_key.get_or_insert(key);
         self.largest_key = key;
         if max_id.is_some_and(|max_id| key > max_id) {
