@@ -21,6 +21,7 @@ mod help;
 mod input;
 mod kvtest;
 mod kvtest_run;
+mod ladder;
 mod listing;
 mod matrix;
 mod report;

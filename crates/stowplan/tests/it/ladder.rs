@@ -1,0 +1,102 @@
+//! A cost taken apart from measuring to the page: a store with known added costs.
+
+use crate::bench::Bench;
+use serde_json::Value;
+
+/// A read that lasts 2 µs, 10 µs more, and then with two and with four pairs of open and close. The
+/// clock says what 10 µs are; what a pair costs, only the machine does.
+const KNOWN: &str = r#"
+name = "known"
+title = "Known costs"
+question = "Are known costs found?"
+[datasets.blobs]
+count = 1_000
+size = { distribution = "fixed", bytes = 1_000 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read", operations = 1_000 }
+baseline = "base"
+max_rounds = 10
+[comparison.cells]
+base = { store = "spin:base=2000", label = "2 µs" }
+spin = { store = "spin:base=12000", part = true }
+two = { store = "spin:base=12000,opens=2", part = true }
+four = { store = "spin:base=12000,opens=4" }
+[[ladder]]
+id = "known"
+title = "Known steps"
+comparison = "read"
+rungs = [
+  { cell = "base", step = "the lowest" },
+  { cell = "spin", step = "ten more" },
+  { cell = "two", step = "two pairs" },
+  { cell = "four", step = "two pairs more", isolated = { two = 1, spin = -1 } },
+]
+[[hypothesis]]
+id = "spin"
+claim = "Spinning and opening costs more than spinning."
+comparison = "read"
+larger = { label = "spinning and opening", cell = "four", without = "base" }
+smaller = { label = "spinning", cell = "spin", without = "base" }
+of = "four"
+"#;
+
+#[test]
+fn known_added_costs_are_found_from_measuring_to_every_report() {
+    let bench = Bench::new();
+    bench.write("known.toml", KNOWN);
+    let run = bench.run(&["study", "known.toml", "--output", "out", "--json"]);
+    let document: Value = serde_json::from_str(&run.exits(0).stdout()).unwrap();
+    let ladder = &document["ladders"][0];
+    let cost = |step: usize| ladder["steps"][step]["cost"]["ns"].as_f64().unwrap();
+    assert!((9_000.0..11_500.0).contains(&cost(1)), "{ladder:#}");
+    let (two, more) = (cost(2), cost(3));
+    assert!(two > 0.0 && more > 0.0, "{ladder:#}");
+    assert!((0.5..2.0).contains(&(more / two)), "{ladder:#}");
+    let isolated = ladder["steps"][3]["isolated"]["cost"]["estimate"]
+        .as_f64()
+        .unwrap();
+    assert!((0.5..2.0).contains(&(isolated / two)), "{ladder:#}");
+    let sum: f64 = (0..4).map(cost).sum();
+    let whole = ladder["whole"]["estimate"].as_f64().unwrap();
+    let remainder = ladder["remainder"]["estimate"].as_f64().unwrap();
+    assert!((sum + remainder - whole).abs() < 1e-6 * whole, "{ladder:#}");
+
+    // A part is measured in every round and is no answer.
+    let cells = document["comparisons"][0]["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["rounds"] == 10), "{cells:#?}");
+    let contrasts = document["comparisons"][0]["contrasts"].as_array().unwrap();
+    let about: Vec<&str> = contrasts
+        .iter()
+        .filter_map(|c| c["cell"].as_str())
+        .collect();
+    assert_eq!(about, ["read/four"]);
+
+    let claim = &document["hypotheses"][0];
+    let unreliable = document["comparisons"][0]["reliable"] == false;
+    let expected = if unreliable { "unreliable" } else { "holds" };
+    assert_eq!(claim["verdict"], expected, "{claim:#}");
+
+    let text = bench.run(&["report", "out"]).exits(0).stdout();
+    for words in [
+        "Why: Reads",
+        "Known steps",
+        "two pairs more",
+        "remainder",
+        "the whole",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let long = |line: &&str| line.chars().count() > 80 && !line.starts_with("The report");
+    let long: Vec<&str> = text.lines().filter(long).collect();
+    assert!(long.is_empty(), "{long:#?}");
+    for (file, words) in [
+        ("summary.md", "### Known steps"),
+        ("report.html", "id=\"ladder-read\""),
+    ] {
+        let file = std::fs::read_to_string(bench.path("out").join(file)).unwrap();
+        assert!(file.contains(words), "{words}");
+    }
+}
