@@ -484,7 +484,7 @@ fn a_counting_block_tells_counts_and_nothing_else() {
         run(&comparison, (&[known_ladder()], &[]), records)
     };
     let plain = of(&measured);
-    let mut with = of(&[&counted[..], &measured].concat());
+    let mut with = of(&[&measured[..], &counted].concat());
     let steps = &with.ladders[0].steps;
     assert_eq!(
         steps[0].calls,
