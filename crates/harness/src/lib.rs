@@ -14,12 +14,16 @@ pub mod dataset;
 pub mod disk;
 pub mod environment;
 mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 pub mod interrupt;
 pub mod kvtest;
 pub mod page_cache;
 mod placement;
 pub mod plan;
 mod platform;
+#[cfg(test)]
+mod properties;
 mod random;
 pub mod runner;
 pub mod sequence;

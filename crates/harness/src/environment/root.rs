@@ -14,7 +14,7 @@ impl Root {
     }
 
     /// A made-up tree.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn at(directory: &Path) -> Self {
         Self(directory.to_owned())
     }

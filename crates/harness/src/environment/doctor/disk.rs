@@ -70,7 +70,7 @@ impl Facts {
         }
     }
 
-    fn read(root: &Root, mount: &Mount) -> Self {
+    pub(super) fn read(root: &Root, mount: &Mount) -> Self {
         let directory = device::directory_below(root, mount);
         let line = |name: &str| device::first_line(&directory.as_ref()?.join(name));
         Self {

@@ -103,7 +103,7 @@ impl Facts {
         }
     }
 
-    fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &Root) -> Self {
         let writable = |path: &str| {
             let path = root.path(path);
             let exists = path.symlink_metadata().is_ok();

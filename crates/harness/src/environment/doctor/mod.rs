@@ -8,6 +8,8 @@
 
 mod disk;
 mod features;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 mod memory;
 mod others;
 mod probe;

@@ -87,7 +87,7 @@ impl Facts {
         }
     }
 
-    fn read(root: &Root) -> Self {
+    pub(super) fn read(root: &Root) -> Self {
         let list = |path| root.line(path).and_then(|list| count_of_list(&list));
         Self {
             online: list("/sys/devices/system/cpu/online"),
