@@ -1,6 +1,6 @@
 //! One cell measured in rounds, with nothing to compare it with.
 
-use crate::summary::{latency, location};
+use crate::summary::{latency, location, total};
 use crate::{Interval, LatencySummary, Metric, blocks::metric_of, blocks::time_ns};
 use serde::Serialize;
 use stowplan_model::{BlockKind, Measurement};
@@ -39,12 +39,12 @@ pub fn repeated(
     let blocks: Vec<&Measurement> = measurements.iter().filter(ratio).collect();
     let metric = metric.unwrap_or_else(|| metric_of(blocks.iter().copied()));
     let each = |m: &&Measurement| {
-        let time = time_ns(m, metric) + besides(m);
+        let time = time_ns(m, metric).saturating_add(besides(m));
         (time.max(1) as f64 / m.operations as f64).ln()
     };
     let logs: Vec<f64> = blocks.iter().map(each).collect();
-    let operations: u64 = blocks.iter().map(|m| m.operations).sum();
-    let bytes: u64 = blocks.iter().map(|m| m.bytes).sum();
+    let operations = total(blocks.iter().map(|m| m.operations));
+    let bytes = total(blocks.iter().map(|m| m.bytes));
     let mut problems = Vec::new();
     let all: Vec<&Measurement> = measurements.iter().collect();
     Some(Repeated {

@@ -56,7 +56,7 @@ pub(crate) fn summarise(
         write_amplification: writes_only(cell)
             .then(|| described.write_amplification())
             .flatten(),
-        faults: described.mean(|m| m.minor_faults + m.major_faults),
+        faults: described.mean(|m| m.minor_faults.saturating_add(m.major_faults)),
         syncs_per_commit: described.syncs_per_commit_or_none_made(),
         peak_memory_bytes: described.peak_memory(),
         last_commit_ns,
@@ -65,7 +65,7 @@ pub(crate) fn summarise(
             .unwrap_or(f64::NAN),
         block_footprint: described.footprint(),
         page_fill: described.median_of(|m| m.page_fill),
-        conflicts: described.blocks.iter().map(|m| m.conflicts).sum(),
+        conflicts: total(described.blocks.iter().map(|m| m.conflicts)),
         latency: latency(measured, problems),
         latencies: latencies(measured, problems),
         counts: counts(measured),
@@ -157,7 +157,7 @@ impl<'a> Described<'a> {
     }
 
     fn operations(&self) -> u64 {
-        self.blocks.iter().map(|m| m.operations).sum()
+        total(self.blocks.iter().map(|m| m.operations))
     }
 
     fn median_per_operation(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
@@ -167,7 +167,8 @@ impl<'a> Described<'a> {
 
     /// Per round, the logarithm of time and drain together per operation.
     fn log_totals(&self, metric: Metric) -> Vec<f64> {
-        let total = |m: &&Measurement| (time_ns(m, metric) + drain_of_timed(m)).max(1) as f64;
+        let total =
+            |m: &&Measurement| time_ns(m, metric).saturating_add(drain_of_timed(m)).max(1) as f64;
         self.blocks
             .iter()
             .map(|m| (total(m) / m.operations as f64).ln())
@@ -176,14 +177,14 @@ impl<'a> Described<'a> {
 
     /// Over all operations; not a number if there are none.
     fn mean(&self, of: impl Fn(&Measurement) -> u64) -> f64 {
-        let sum: u64 = self.blocks.iter().map(|m| of(m)).sum();
+        let sum = total(self.blocks.iter().map(|m| of(m)));
         sum as f64 / self.operations() as f64
     }
 
     /// Over all operations; nothing if a block lacks the counters.
     fn mean_io(&self, of: impl Fn(&IoCounters) -> u64) -> Option<f64> {
         let counters: Vec<IoCounters> = self.blocks.iter().map(|m| m.io).collect::<Option<_>>()?;
-        let sum: u64 = counters.iter().map(of).sum();
+        let sum = total(counters.iter().map(of));
         (!counters.is_empty()).then(|| sum as f64 / self.operations().max(1) as f64)
     }
 
@@ -192,10 +193,11 @@ impl<'a> Described<'a> {
     fn write_amplification(&self) -> Option<f64> {
         let sent = |m: &&Measurement| {
             let drained = share_of_timed(m, m.drain_write_bytes?);
-            Some(m.io?.storage_write_bytes + drained)
+            Some(m.io?.storage_write_bytes.saturating_add(drained))
         };
-        let sent: u64 = self.blocks.iter().map(sent).sum::<Option<u64>>()?;
-        let written: u64 = self.blocks.iter().map(|m| m.bytes).sum();
+        let sent: Vec<u64> = self.blocks.iter().map(sent).collect::<Option<_>>()?;
+        let sent = total(sent.into_iter());
+        let written = total(self.blocks.iter().map(|m| m.bytes));
         (written > 0).then(|| sent as f64 / written as f64)
     }
 
@@ -203,9 +205,9 @@ impl<'a> Described<'a> {
         if self.blocks.is_empty() {
             return f64::NAN;
         }
-        let system: u64 = self.blocks.iter().map(|m| m.system_ns).sum();
-        let user: u64 = self.blocks.iter().map(|m| m.user_ns).sum();
-        system as f64 / (system + user).max(1) as f64
+        let system = total(self.blocks.iter().map(|m| m.system_ns));
+        let user = total(self.blocks.iter().map(|m| m.user_ns));
+        system as f64 / system.saturating_add(user).max(1) as f64
     }
 
     /// Over the blocks that know; nothing if none does.
@@ -343,14 +345,79 @@ pub(crate) fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD
         .decode(text)
         .map_err(|error| format!("is not base64: {error}"))?;
+    check_histogram(&bytes)?;
     Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
+/// The sum of what blocks counted. A number of a damaged result may be any.
+pub(crate) fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
+}
+
+/// A damaged histogram must not be given to the library: it takes as much memory as a header
+/// announces, inflates what is compressed without bound, and negates a count of -2^63. The form is
+/// that of HdrHistogram's V2 encoding: cookie, length of the payload, five more words of header,
+/// payload.
+fn check_histogram(bytes: &[u8]) -> Result<(), String> {
+    const COOKIE: u32 = 0x1c84_9313;
+    const HEADER_BYTES: usize = 40;
+    const LEAST_COUNT: [u8; 9] = [0xff; 9];
+    let word = |at: usize| {
+        let four = bytes.get(at..)?.first_chunk()?;
+        Some(u32::from_be_bytes(*four))
+    };
+    let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
+    if word(0) != Some(COOKIE) || word(4).is_none_or(|length| length as usize != payload.len()) {
+        return Err("is no whole histogram".to_owned());
+    }
+    if payload.windows(9).any(|nine| nine == LEAST_COUNT) {
+        return Err("has a count that none can be".to_owned());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
+
+    fn encoded(histogram: &Histogram<u64>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(histogram, &mut bytes)
+            .unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_damaged_histogram_is_refused_and_takes_no_more_memory_than_a_whole_one() {
+        let whole = encoded(&histogram(1..=1000));
+        assert_eq!(decode(&STANDARD.encode(&whole)).unwrap().len(), 1000);
+        let refused = |bytes: &[u8]| decode(&STANDARD.encode(bytes)).unwrap_err();
+        // Four gigabytes are announced.
+        let mut large = whole.clone();
+        large[4..8].fill(0xff);
+        assert_eq!(refused(&large), "is no whole histogram");
+        assert_eq!(refused(&whole[..whole.len() - 1]), "is no whole histogram");
+        assert_eq!(refused(b""), "is no whole histogram");
+        let mut least = whole.clone();
+        least.splice(40.., [0xff; 9]);
+        least[4..8].copy_from_slice(&9u32.to_be_bytes());
+        assert_eq!(refused(&least), "has a count that none can be");
+        let mut compressed = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        serializer
+            .serialize(&histogram(1..=1000), &mut compressed)
+            .unwrap();
+        assert_eq!(refused(&compressed), "is no whole histogram");
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x81;
+            let _ = decode(&STANDARD.encode(&damaged)).map(|found| curve(&found));
+        }
+    }
 
     fn histogram(values: std::ops::RangeInclusive<u64>) -> Histogram<u64> {
         let mut histogram = Histogram::new(3).unwrap();

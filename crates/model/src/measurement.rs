@@ -246,7 +246,8 @@ impl SyncCalls {
     /// All of them.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.fsync + self.fdatasync + self.msync + self.other
+        let counts = [self.fsync, self.fdatasync, self.msync, self.other];
+        counts.into_iter().fold(0, u64::saturating_add)
     }
 
     /// What happened since `earlier`.

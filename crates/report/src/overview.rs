@@ -452,7 +452,8 @@ fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<String> {
 pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     let counted = counted(analysis);
     let cells = || counted.iter().flat_map(|comparison| &comparison.cells);
-    let operations: u64 = cells().map(|cell| cell.operations).sum();
+    let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+    let operations = sum(&mut cells().map(|cell| cell.operations));
     let mut ratios = counted.iter().flat_map(|comparison| &comparison.contrasts);
     if operations == 0 || ratios.all(|contrast| contrast.estimate.is_none()) {
         return None;
@@ -460,7 +461,7 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     let mut reasons = vec![format!("{} in random order", rounds(&counted))];
     reasons.extend(noise_of_all(&counted));
     let verified = cells().filter_map(|cell| cell.verification.as_ref());
-    let verified: u64 = verified.map(|found| found.values).sum();
+    let verified = sum(&mut verified.map(|found| found.values));
     if verified > 0 {
         let verified = format::count(verified);
         reasons.push(format!("{verified} values were read back and compared"));

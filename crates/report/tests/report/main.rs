@@ -12,6 +12,7 @@ mod calibration;
 mod compare;
 mod export;
 mod fixture;
+mod hostile;
 mod html;
 mod inserts;
 mod machines;
