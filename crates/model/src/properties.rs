@@ -328,7 +328,7 @@ proptest! {
 
 #[test]
 fn every_line_that_the_others_are_damaged_from_is_understood() {
-    let (records, problems) = crate::read_result(&LINES.join("\n").as_bytes()[..]);
+    let (records, problems) = crate::read_result(LINES.join("\n").as_bytes());
     assert_eq!((records.len(), problems.len()), (6, 8), "{problems:?}");
     for line in &LINES[..8] {
         let to_worker = crate::decode::<crate::ToWorker>(line).is_ok();
