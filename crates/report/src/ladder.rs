@@ -382,7 +382,7 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
         let remainder = &isolated.remainder;
         let without = match isolated.without.as_slice() {
             [] => String::new(),
-            steps => format!(", {} among it", wording::list(steps)),
+            steps => format!(" No primitive stands for: {}.", steps.join("; ")),
         };
         match remainder.high < 0.0 {
             true => {
@@ -395,7 +395,7 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
             }
             false => format!(
                 "What steps cost alone adds up to {sum}; {} of the whole is not explained by \
-                 it{without}.",
+                 it.{without}",
                 Figure::of(remainder).whole_text()
             ),
         }
@@ -408,14 +408,14 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
     let (less, more) = (differing(Agreement::Less), differing(Agreement::More));
     if !less.is_empty() {
         notes.push(format!(
-            "Cheaper within the operation than alone: {}. Other steps warm caches for it.",
-            wording::list(&less)
+            "Cheaper within the operation than alone, because other steps warm caches: {}.",
+            less.join("; ")
         ));
     }
     if !more.is_empty() {
         notes.push(format!(
             "Dearer within the operation than its parts alone: {}.",
-            wording::list(&more)
+            more.join("; ")
         ));
     }
     notes
@@ -556,7 +556,10 @@ fn judgement(outcome: &HypothesisOutcome, difference: Option<&Figure>) -> String
     let by = difference.map_or_else(String::new, |d| format!(" by {}", d.whole_text()));
     match outcome.verdict {
         ClaimVerdict::Holds => format!("the claim holds here{by}"),
-        ClaimVerdict::DoesNotHold => format!("the claim does not hold here{by}"),
+        ClaimVerdict::DoesNotHold => format!(
+            "the claim does not hold here: the difference is {}",
+            difference.map_or_else(String::new, Figure::whole_text)
+        ),
         ClaimVerdict::Undecided => format!(
             "undecided, because the difference{} may be 0",
             difference.map_or_else(String::new, |d| format!(", {},", d.whole_text()))

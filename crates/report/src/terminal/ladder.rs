@@ -10,6 +10,8 @@ use stowplan_analysis::ClaimVerdict;
 use stowplan_model::Measure;
 use unicode_width::UnicodeWidthStr as _;
 
+/// Counts of more cells are shown only if everything is asked for.
+const FEW: usize = 8;
 /// The least width of the bars themselves.
 const NARROWEST: usize = 12;
 
@@ -29,11 +31,8 @@ pub(super) fn draw(canvas: &mut Canvas, group: &Group, verbose: bool) {
     for sentence in &group.cold {
         canvas.hanging(&[span("•", Tone::Faint)], 2, sentence, Tone::Plain);
     }
-    if let Some(found) = group
-        .counts
-        .as_ref()
-        .filter(|_| verbose || !group.ladders.is_empty())
-    {
+    let counted = group.counts.as_ref();
+    if let Some(found) = counted.filter(|found| verbose || found.rows.len() <= FEW) {
         counts(canvas, found);
     }
 }
