@@ -244,12 +244,22 @@ impl Apart<'_> {
             return name.to_owned();
         };
         let complete = self.workload(&workload);
+        // Without transactions it does not matter to a read how many there would be.
+        let indifferent =
+            complete.operation == Operation::Read && !resolved.capabilities.transactions;
+        let transactions = |workload: Workload| match indifferent {
+            true => Workload {
+                per_transaction: PerTransaction::All,
+                ..workload
+            },
+            false => workload,
+        };
         let same = |cell: &CellSpec| {
             let other = registry::resolve(&cell.store, self.budget);
             let alike = other.is_ok_and(|other| {
                 other.kind.name() == resolved.kind.name() && other.settings == resolved.settings
             });
-            alike && self.workload(&cell.workload) == complete
+            alike && transactions(self.workload(&cell.workload)) == transactions(complete.clone())
         };
         let mut known = self.comparison.cells.iter();
         if let Some((key, _)) = known.find(|(_, cell)| same(cell)) {

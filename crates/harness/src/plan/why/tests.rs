@@ -159,6 +159,13 @@ fn what_ladders_share_is_added_once_under_a_free_name_and_is_only_a_part() {
 }
 
 #[test]
+fn a_rung_without_transactions_serves_ladders_with_one_and_with_many() {
+    let plan = planned(STUDY, &["read"]);
+    let lowest = |id: &str| ladder(&plan, id).rungs[0].cell.clone();
+    assert_eq!(lowest("why-read-each"), lowest("why-read-sql"));
+}
+
+#[test]
 fn where_files_and_sqlite_are_read_the_articles_claim_is_tested() {
     let plan = planned(STUDY, &[]);
     let claims = &plan.study.hypotheses;
