@@ -22,6 +22,7 @@ pub mod page_cache;
 mod placement;
 pub mod plan;
 mod platform;
+mod profile;
 #[cfg(test)]
 mod properties;
 mod random;

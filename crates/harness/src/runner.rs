@@ -9,6 +9,7 @@ mod event;
 mod instances;
 mod log;
 mod machine;
+mod profile;
 mod resumption;
 mod spoiled;
 
@@ -18,7 +19,8 @@ pub use resumption::Resumption;
 use crate::HarnessError;
 use crate::environment;
 use crate::interrupt::Interrupt;
-use crate::plan::Uses;
+use crate::plan::{ROOT_ONLY, Uses, left_to_root};
+use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
 use crate::worker_process::WorkerCommand;
@@ -67,6 +69,8 @@ pub struct RunOptions {
     pub interrupt: Interrupt,
     /// Whether datasets and built stores stay when no later comparison uses them.
     pub keep: bool,
+    /// The directory for flame graphs, `profile-COMPARISON-CELL.svg`; none: none are drawn.
+    pub profile: Option<PathBuf>,
 }
 
 /// Decides what is measured once a plan is done.
@@ -137,6 +141,8 @@ struct Runner<'a> {
     effective_seen: BTreeSet<CellId>,
     /// What earlier sessions of this run measured.
     earlier: Earlier,
+    /// What draws flame graphs, where they are wanted and it works.
+    profiler: Option<Profiler>,
     /// When this session began.
     started: Instant,
 }
@@ -214,6 +220,7 @@ impl<'a> Runner<'a> {
             verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
             earlier,
+            profiler: None,
             started: Instant::now(),
         }
     }
@@ -225,6 +232,19 @@ impl<'a> Runner<'a> {
         warnings
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
+    }
+
+    /// Records which comparisons are not measured because they need root.
+    fn warn_of_what_needs_root(&mut self) -> Result<(), HarnessError> {
+        let left = left_to_root(&self.plan);
+        let left: Vec<String> = left.iter().map(|spec| spec.id.clone()).collect();
+        left.iter().try_for_each(|id| {
+            self.warn(Warning {
+                kind: WarningKind::Other,
+                message: format!("Comparison {id} is not measured: {ROOT_ONLY}."),
+                advice: "All others are.".to_owned(),
+            })
+        })
     }
 
     fn finished(mut self, steer: &mut dyn Steer) -> Result<RunEnd, HarnessError> {
@@ -242,6 +262,8 @@ impl<'a> Runner<'a> {
     }
 
     fn measure_everything(&mut self, steer: &mut dyn Steer) -> Result<RunOutcome, HarnessError> {
+        self.warn_of_what_needs_root()?;
+        self.profiler = self.find_profiler()?;
         if !self.earlier.harness_cost {
             self.measure_harness_cost()?;
         }
@@ -474,6 +496,7 @@ impl<'a> Runner<'a> {
         }
         self.count_calls(comparison, &sizes)?;
         self.look_where_values_lie(comparison)?;
+        self.profile(comparison, &sizes)?;
         self.finish(comparison)?;
         self.discard_after_cold_reads(comparison)?;
         Ok(ended)

@@ -122,6 +122,7 @@ impl CalibrateOptions {
             precision: None,
             equivalence: 0.05,
             keep: false,
+            profile: false,
             dry_run: false,
             print: PrintOptions {
                 json,

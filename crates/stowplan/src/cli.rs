@@ -109,6 +109,12 @@ pub(crate) struct StudyOptions {
     /// The baseline of a comparison always comes along; --dry-run lists them all.
     #[arg(conflicts_with = "resume", long, value_name = "CELL")]
     pub(crate) only: Vec<String>,
+    /// Take costs apart, step by step: adds the cells for that, in the same rounds.
+    ///
+    /// For reads and overwrites of single values by files and SQLite; --dry-run lists the cells,
+    /// and docs/why.md says how to read what comes of them.
+    #[arg(conflicts_with = "resume", long)]
+    pub(crate) why: bool,
     /// How to measure.
     #[command(flatten)]
     pub(crate) measure: MeasureOptions,
@@ -161,6 +167,12 @@ pub(crate) struct MeasureOptions {
     /// Keep the datasets and built stores.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Draw a flame graph of each cell: profile-COMPARISON-CELL.svg beside the result.
+    ///
+    /// By samples that perf takes in blocks of their own, which are never timed. docs/why.md says
+    /// what that needs.
+    #[arg(long)]
+    pub(crate) profile: bool,
     /// Say what would be measured, and what that needs, and stop.
     #[arg(long, conflicts_with = "json")]
     pub(crate) dry_run: bool,

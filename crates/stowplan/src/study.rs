@@ -246,6 +246,9 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &Meas
 fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit, CliError> {
     let analysis = show(&output.result(), &options.print)?;
     if !options.print.quiet {
+        if options.profile {
+            say_flame_graphs(output.directory());
+        }
         let go_on = || command_to_go_on(output.directory(), options);
         match end.outcome {
             RunOutcome::Complete => {}
@@ -270,6 +273,25 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
     })
 }
 
+/// Names the flame graphs that are there.
+fn say_flame_graphs(directory: &Path) {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return;
+    };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    let drawn = |name: &String| name.starts_with("profile-") && name.ends_with(".svg");
+    let mut names: Vec<String> = names.filter(drawn).collect();
+    names.sort();
+    if !names.is_empty() {
+        let directory = directory.display();
+        note(&format!(
+            "flame graphs in {directory}, for a browser: {}",
+            names.join(", ")
+        ));
+    }
+}
+
 /// What to type to go on with a run, as this program was called; with those options that the result
 /// does not tell.
 fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
@@ -285,6 +307,9 @@ fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
     }
     if options.keep {
         command.push_str(" --keep");
+    }
+    if options.profile {
+        command.push_str(" --profile");
     }
     command
 }
@@ -312,6 +337,7 @@ fn plan_options(options: &StudyOptions) -> PlanOptions {
         cache_state: options.cache_state.map(Into::into),
         durability: options.durability.map(Into::into),
         rounds: options.measure.rounds,
+        why: options.why,
     }
 }
 
@@ -332,6 +358,7 @@ fn run_options(
         workers: WorkerCommand::this_executable()?,
         interrupt,
         keep: options.keep,
+        profile: options.profile.then(|| output.directory().to_owned()),
     })
 }
 

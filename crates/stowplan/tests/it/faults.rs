@@ -150,6 +150,7 @@ fn options(bench: &Bench, work: &WorkDirectory, workers: WorkerCommand) -> RunOp
         workers,
         interrupt: Interrupt::never(),
         keep: false,
+        profile: None,
     }
 }
 
