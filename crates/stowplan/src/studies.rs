@@ -22,6 +22,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("crud", include_str!("../../../studies/crud.toml")),
     ("ycsb", include_str!("../../../studies/ycsb.toml")),
     ("dbench", include_str!("../../../studies/dbench.toml")),
+    ("why", include_str!("../../../studies/why.toml")),
 ];
 
 /// Every built-in study.
@@ -74,8 +75,14 @@ mod tests {
                     scale: Some(scale),
                     ..PlanOptions::default()
                 };
-                let plan = plan(study.clone(), &options).unwrap();
-                assert!(plan.comparisons.iter().all(|c| c.not_applicable.is_empty()));
+                let taken_apart = PlanOptions {
+                    why: true,
+                    ..options.clone()
+                };
+                for options in [options, taken_apart] {
+                    let plan = plan(study.clone(), &options).unwrap();
+                    assert!(plan.comparisons.iter().all(|c| c.not_applicable.is_empty()));
+                }
             }
         }
     }
