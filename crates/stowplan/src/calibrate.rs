@@ -1,11 +1,12 @@
 //! `stowplan calibrate`: how truly this program measures on this machine.
 
-use crate::cli::{MeasureOptions, PrintOptions, parse_duration};
+use crate::cli::{MeasureOptions, PrintOptions};
 use crate::error::{CliError, Exit};
 use crate::report::{Loaded, keep, load};
 use crate::screen;
 use crate::screen::{note, print, warn};
 use crate::study::{Begun, measure_into};
+use crate::values::duration;
 use clap::{Args, ValueEnum};
 use std::io::stdin;
 use std::path::PathBuf;
@@ -66,7 +67,7 @@ pub(crate) struct CalibrateOptions {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Time for measuring, such as 90s or 3m; what is undecided when it ends counts as such.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
     /// How to print.
     #[command(flatten)]

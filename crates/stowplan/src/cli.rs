@@ -1,6 +1,7 @@
 //! What can be typed. Validating here needs nothing but the text itself.
 
 use crate::examples;
+use crate::values::{duration, percent};
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -152,17 +153,17 @@ pub(crate) struct MeasureOptions {
     /// Time for measuring, such as 90s or 3m; comparisons share it.
     ///
     /// Preparing the data comes on top. What is undecided when it ends is called unresolved.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// Measure until intervals are at most this wide on either side, such as 2%.
     ///
     /// Without it a comparison ends as soon as it is decided.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) precision: Option<f64>,
     /// Differences below this do not matter to you.
     ///
     /// Cells whose whole interval is within it are called equivalent.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "5%")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
     pub(crate) equivalence: f64,
     /// Keep the datasets and built stores.
     #[arg(long)]
@@ -280,47 +281,6 @@ impl From<DurabilityArgument> for Durability {
     }
 }
 
-/// `90s`, `3m`, `1.5h`, or seconds.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let split = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor = match unit {
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("'{unit}' is no unit of time; write 90s, 3m or 1h")),
-    };
-    let seconds = number
-        .trim()
-        .parse::<f64>()
-        .map_err(|_| "write 90s, 3m or 1h".to_owned())?;
-    let seconds = seconds * factor;
-    if !(seconds.is_finite() && (1.0..=1e7).contains(&seconds)) {
-        return Err("it must be from 1s to 2777h".to_owned());
-    }
-    Ok(Duration::from_secs_f64(seconds))
-}
-
-/// `2%` or `0.02`, as a share.
-fn parse_percent(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number
-        .trim()
-        .parse::<f64>()
-        .map_err(|_| "write for example 2%".to_owned())?
-        * factor;
-    if share.is_finite() && (0.001..=0.5).contains(&share) {
-        Ok(share)
-    } else {
-        Err("it must be from 0.1% to 50%".to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,15 +289,5 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn times_and_shares_are_read() {
-        assert_eq!(parse_duration("3m"), Ok(Duration::from_secs(180)));
-        assert_eq!(parse_duration("90"), Ok(Duration::from_secs(90)));
-        assert!(parse_duration("3 parsecs").is_err());
-        assert!(parse_duration("nan").is_err());
-        assert_eq!(parse_percent("2%"), Ok(0.02));
-        assert!(parse_percent("200%").is_err());
     }
 }

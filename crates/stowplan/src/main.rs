@@ -18,6 +18,7 @@ mod screen;
 mod studies;
 mod study;
 mod typed;
+mod values;
 
 use clap::{CommandFactory, Parser};
 use cli::{Arguments, Colour, Verb};

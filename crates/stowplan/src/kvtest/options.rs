@@ -1,12 +1,12 @@
 //! What can be typed behind `init`, `stat`, `export` and `run`: kvtest's options with kvtest's
 //! meaning, and ours beside them.
 
-use crate::cli::{CacheStateArgument, parse_duration};
+use crate::cli::CacheStateArgument;
+use crate::values::{Cache, blob_size, cache, count, duration, page_size, size};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use stowplan_model::{parse_count, parse_size};
 
 /// Options of `init`.
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ pub(crate) struct RunOptions {
     #[arg(long, help_heading = "As in kvtest")]
     pub(crate) blob_api: bool,
     /// SQLite's page cache: a number of pages, or bytes with a suffix such as 4MiB; negative: KiB.
-    #[arg(long, value_name = "N", default_value = "1000", allow_hyphen_values = true, value_parser = parse_cache, help_heading = "As in kvtest")]
+    #[arg(long, value_name = "N", default_value = "1000", allow_hyphen_values = true, value_parser = cache, help_heading = "As in kvtest")]
     pub(crate) cache_size: Cache,
     /// Number of blobs to visit in a round.
     #[arg(long, value_name = "N", value_parser = count, default_value = "1000", help_heading = "As in kvtest")]
@@ -144,7 +144,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     pub(crate) rounds: Option<u32>,
     /// No round begins after this time, such as 90s or 3m.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
     /// The state of the page cache before a round; 'cold' evicts the data [default: warm].
     #[arg(long, value_enum, value_name = "STATE")]
@@ -161,103 +161,6 @@ pub(crate) struct RunOptions {
     /// Print kvtest's lines only, and no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-/// The size of SQLite's page cache, as typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cache {
-    /// Pages.
-    Pages(u64),
-    /// Bytes.
-    Bytes(u64),
-}
-
-fn parse_cache(text: &str) -> Result<Cache, String> {
-    let negative = text.trim().strip_prefix('-');
-    let said = |error: stowplan_model::ParseSizeError| error.to_string();
-    if let Some(kibibytes) = negative {
-        let bytes = parse_count(kibibytes).map_err(said)?.checked_mul(1024);
-        return bytes
-            .map(Cache::Bytes)
-            .ok_or_else(|| format!("{kibibytes} KiB is not below 2^64 bytes"));
-    }
-    match parse_count(text) {
-        Ok(pages) => Ok(Cache::Pages(pages)),
-        Err(_) => parse_size(text).map(Cache::Bytes).map_err(said),
-    }
-}
-
-/// A count as kvtest's integerValue() reads it: a sign, hexadecimal and any suffix, in any case,
-/// but in 64 bits, and nothing unknown.
-fn count(text: &str) -> Result<u64, String> {
-    let typed = text.trim();
-    let unsigned = typed.strip_prefix('+').unwrap_or(typed);
-    let (number, suffix) = unsigned.split_at(digits(unsigned));
-    let refused = |error: stowplan_model::ParseSizeError| error.to_string();
-    let unit = match suffix.trim().to_ascii_lowercase().as_str() {
-        "" => None,
-        known @ ("k" | "kb" | "kib" | "m" | "mb" | "mib" | "g" | "gb" | "gib") => {
-            Some(known.to_owned())
-        }
-        _ if number.is_empty() => return parse_count(text).map_err(refused),
-        unknown => {
-            return Err(format!(
-                "'{text}' has the unknown suffix '{unknown}'; known are k or kB, M or MB, G or GB \
-                 (powers of 1,000) and KiB, MiB, GiB (powers of 1,024)"
-            ));
-        }
-    };
-    let value = match unit {
-        None => parse_count(number).map_err(refused)?,
-        // The size parser has no suffixes behind hexadecimal digits.
-        Some(unit) if is_hexadecimal(number) => {
-            let factor = parse_size(&format!("1{unit}")).map_err(refused)?;
-            let value = parse_count(number).map_err(refused)?;
-            value
-                .checked_mul(factor)
-                .ok_or_else(|| format!("'{text}' is not a whole number below 2^64"))?
-        }
-        Some(unit) => parse_size(&format!("{number}{unit}")).map_err(refused)?,
-    };
-    match value {
-        0 => Err("it must be at least 1".to_owned()),
-        count => Ok(count),
-    }
-}
-
-/// Where the digits end.
-fn digits(text: &str) -> usize {
-    let (from, is_digit): (usize, fn(char) -> bool) = if is_hexadecimal(text) {
-        (2, |c| c.is_ascii_hexdigit())
-    } else {
-        (0, |c| c.is_ascii_digit() || matches!(c, '.' | '_' | ','))
-    };
-    let rest = &text[from..];
-    from + rest.find(|c| !is_digit(c)).unwrap_or(rest.len())
-}
-
-fn is_hexadecimal(text: &str) -> bool {
-    text.starts_with("0x") || text.starts_with("0X")
-}
-
-fn blob_size(text: &str) -> Result<u64, String> {
-    match size(text)? {
-        0 => Err("it must be at least 1".to_owned()),
-        size => Ok(size),
-    }
-}
-
-fn page_size(text: &str) -> Result<u64, String> {
-    let size = size(text)?;
-    if size.is_power_of_two() && (512..=65_536).contains(&size) {
-        Ok(size)
-    } else {
-        Err("it must be a power of two from 512 to 65536".to_owned())
-    }
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    parse_size(text).map_err(|error| error.to_string())
 }
 
 /// kvtest takes its options with one dash or two; clap knows two. Only behind kvtest's verbs, and
@@ -400,60 +303,5 @@ mod tests {
         ] {
             assert_eq!(dashed(typed), read);
         }
-    }
-
-    #[test]
-    fn a_count_is_read_as_kvtest_reads_it_and_never_wraps() {
-        for (typed, read) in [
-            ("1000", 1_000),
-            ("+5", 5),
-            ("0x64", 100),
-            ("+0X64", 100),
-            ("10k", 10_000),
-            ("10K", 10_000),
-            ("1KB", 1_000),
-            ("1kib", 1_024),
-            ("2mB", 2_000_000),
-            ("2MiB", 2 << 20),
-            ("3g", 3_000_000_000),
-            ("3GB", 3_000_000_000),
-            ("16GIB", 16 << 30),
-            ("0x10k", 16_000),
-            ("0xaKiB", 10_240),
-            ("1.5k", 1_500),
-            ("18446744073709551615", u64::MAX),
-        ] {
-            assert_eq!(count(typed), Ok(read), "{typed}");
-        }
-        for (typed, why) in [
-            ("1potato", "unknown suffix 'potato'"),
-            ("5B", "unknown suffix 'b'"),
-            ("1TB", "unknown suffix 'tb'"),
-            ("0x10q", "unknown suffix 'q'"),
-            ("0", "at least 1"),
-            ("-5", "not a number"),
-            ("++5", "not a number"),
-            ("", "not a number"),
-            ("k", "not a number"),
-            ("0x", "not a number"),
-            ("0xk", "not a number"),
-            ("18446744073709551616", "below 2^64"),
-            ("0xffffffffffffffffk", "below 2^64"),
-            ("99999999999GiB", "below 2^64"),
-        ] {
-            let told = count(typed).unwrap_err();
-            assert!(told.contains(why), "{typed}: {told}");
-        }
-    }
-
-    #[test]
-    fn a_cache_is_pages_unless_it_has_a_suffix_of_bytes_or_a_sign() {
-        assert_eq!(parse_cache("1000"), Ok(Cache::Pages(1000)));
-        assert_eq!(parse_cache("2k"), Ok(Cache::Pages(2000)));
-        assert_eq!(parse_cache("4MiB"), Ok(Cache::Bytes(4 << 20)));
-        assert_eq!(parse_cache("-2000"), Ok(Cache::Bytes(2_048_000)));
-        assert!(parse_cache("many").is_err());
-        assert!(parse_cache("-99999999999999999999").is_err());
-        assert!(parse_cache("-18446744073709551615").is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! `stowplan run`: what to measure, measured, and said.
 
 use super::RunOptions;
-use super::options::Cache;
 use crate::error::{CliError, Exit};
 use crate::progress::Steps;
 use crate::screen;
+use crate::values::Cache;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};

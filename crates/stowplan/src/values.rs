@@ -1,0 +1,264 @@
+//! Values of options: times, shares, sizes, counts. Nothing but the text is needed to read them.
+
+use std::time::Duration;
+use stowplan_model::{parse_count, parse_size};
+
+/// `90s`, `3m`, `1.5h`, or seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let split = text
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("'{unit}' is no unit of time; write 90s, 3m or 1h")),
+    };
+    let seconds = number
+        .trim()
+        .parse::<f64>()
+        .map_err(|_| "write 90s, 3m or 1h".to_owned())?;
+    let seconds = seconds * factor;
+    if !(seconds.is_finite() && (1.0..=1e7).contains(&seconds)) {
+        return Err("it must be from 1s to 2777h".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// `2%` or `0.02`, as a share.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let (number, factor) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number
+        .trim()
+        .parse::<f64>()
+        .map_err(|_| "write for example 2%".to_owned())?
+        * factor;
+    if share.is_finite() && (0.001..=0.5).contains(&share) {
+        Ok(share)
+    } else {
+        Err("it must be from 0.1% to 50%".to_owned())
+    }
+}
+
+/// The size of SQLite's page cache, as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cache {
+    /// Pages.
+    Pages(u64),
+    /// Bytes.
+    Bytes(u64),
+}
+
+pub(crate) fn cache(text: &str) -> Result<Cache, String> {
+    let negative = text.trim().strip_prefix('-');
+    let said = |error: stowplan_model::ParseSizeError| error.to_string();
+    if let Some(kibibytes) = negative {
+        let bytes = parse_count(kibibytes).map_err(said)?.checked_mul(1024);
+        return bytes
+            .map(Cache::Bytes)
+            .ok_or_else(|| format!("{kibibytes} KiB is not below 2^64 bytes"));
+    }
+    match parse_count(text) {
+        Ok(pages) => Ok(Cache::Pages(pages)),
+        Err(_) => parse_size(text).map(Cache::Bytes).map_err(said),
+    }
+}
+
+/// A count as kvtest's integerValue() reads it: a sign, hexadecimal and any suffix, in any case,
+/// but in 64 bits, and nothing unknown.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    let typed = text.trim();
+    let unsigned = typed.strip_prefix('+').unwrap_or(typed);
+    let (number, suffix) = unsigned.split_at(digits(unsigned));
+    let refused = |error: stowplan_model::ParseSizeError| error.to_string();
+    let unit = match suffix.trim().to_ascii_lowercase().as_str() {
+        "" => None,
+        known @ ("k" | "kb" | "kib" | "m" | "mb" | "mib" | "g" | "gb" | "gib") => {
+            Some(known.to_owned())
+        }
+        _ if number.is_empty() => return parse_count(text).map_err(refused),
+        unknown => {
+            return Err(format!(
+                "'{text}' has the unknown suffix '{unknown}'; known are k or kB, M or MB, G or GB \
+                 (powers of 1,000) and KiB, MiB, GiB (powers of 1,024)"
+            ));
+        }
+    };
+    let value = match unit {
+        None => parse_count(number).map_err(refused)?,
+        // The size parser has no suffixes behind hexadecimal digits.
+        Some(unit) if is_hexadecimal(number) => {
+            let factor = parse_size(&format!("1{unit}")).map_err(refused)?;
+            let value = parse_count(number).map_err(refused)?;
+            value
+                .checked_mul(factor)
+                .ok_or_else(|| format!("'{text}' is not a whole number below 2^64"))?
+        }
+        Some(unit) => parse_size(&format!("{number}{unit}")).map_err(refused)?,
+    };
+    match value {
+        0 => Err("it must be at least 1".to_owned()),
+        count => Ok(count),
+    }
+}
+
+/// Where the digits end.
+fn digits(text: &str) -> usize {
+    let (from, is_digit): (usize, fn(char) -> bool) = if is_hexadecimal(text) {
+        (2, |c| c.is_ascii_hexdigit())
+    } else {
+        (0, |c| c.is_ascii_digit() || matches!(c, '.' | '_' | ','))
+    };
+    let rest = &text[from..];
+    from + rest.find(|c| !is_digit(c)).unwrap_or(rest.len())
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.starts_with("0x") || text.starts_with("0X")
+}
+
+pub(crate) fn blob_size(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        0 => Err("it must be at least 1".to_owned()),
+        size => Ok(size),
+    }
+}
+
+pub(crate) fn page_size(text: &str) -> Result<u64, String> {
+    let size = size(text)?;
+    if size.is_power_of_two() && (512..=65_536).contains(&size) {
+        Ok(size)
+    } else {
+        Err("it must be a power of two from 512 to 65536".to_owned())
+    }
+}
+
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use proptest::test_runner::Config;
+
+    #[test]
+    fn times_and_shares_are_read() {
+        assert_eq!(duration("3m"), Ok(Duration::from_secs(180)));
+        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
+        assert!(duration("3 parsecs").is_err());
+        assert!(duration("nan").is_err());
+        assert_eq!(percent("2%"), Ok(0.02));
+        assert!(percent("200%").is_err());
+    }
+    #[test]
+    fn a_count_is_read_as_kvtest_reads_it_and_never_wraps() {
+        for (typed, read) in [
+            ("1000", 1_000),
+            ("+5", 5),
+            ("0x64", 100),
+            ("+0X64", 100),
+            ("10k", 10_000),
+            ("10K", 10_000),
+            ("1KB", 1_000),
+            ("1kib", 1_024),
+            ("2mB", 2_000_000),
+            ("2MiB", 2 << 20),
+            ("3g", 3_000_000_000),
+            ("3GB", 3_000_000_000),
+            ("16GIB", 16 << 30),
+            ("0x10k", 16_000),
+            ("0xaKiB", 10_240),
+            ("1.5k", 1_500),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(typed), Ok(read), "{typed}");
+        }
+        for (typed, why) in [
+            ("1potato", "unknown suffix 'potato'"),
+            ("5B", "unknown suffix 'b'"),
+            ("1TB", "unknown suffix 'tb'"),
+            ("0x10q", "unknown suffix 'q'"),
+            ("0", "at least 1"),
+            ("-5", "not a number"),
+            ("++5", "not a number"),
+            ("", "not a number"),
+            ("k", "not a number"),
+            ("0x", "not a number"),
+            ("0xk", "not a number"),
+            ("18446744073709551616", "below 2^64"),
+            ("0xffffffffffffffffk", "below 2^64"),
+            ("99999999999GiB", "below 2^64"),
+        ] {
+            let told = count(typed).unwrap_err();
+            assert!(told.contains(why), "{typed}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_cache_is_pages_unless_it_has_a_suffix_of_bytes_or_a_sign() {
+        assert_eq!(cache("1000"), Ok(Cache::Pages(1000)));
+        assert_eq!(cache("2k"), Ok(Cache::Pages(2000)));
+        assert_eq!(cache("4MiB"), Ok(Cache::Bytes(4 << 20)));
+        assert_eq!(cache("-2000"), Ok(Cache::Bytes(2_048_000)));
+        assert!(cache("many").is_err());
+        assert!(cache("-99999999999999999999").is_err());
+        assert!(cache("-18446744073709551615").is_err());
+    }
+
+    /// Failures are printed with what led to them, and leave no file behind.
+    fn cases() -> Config {
+        Config {
+            failure_persistence: None,
+            ..Config::with_cases(2_000)
+        }
+    }
+
+    proptest! {
+        #![proptest_config(cases())]
+
+        #[test]
+        fn what_is_typed_is_refused_in_words_or_within_bounds(
+            text in prop_oneof![
+                "\\PC{0,12}",
+                "[+-]?(0[xX])?[0-9a-f_,.]{0,20} ?[a-zA-Z%]{0,4}",
+                "[0-9]{1,4}(\\.[0-9]{1,3})?(s|m|min|h|%|e[0-9]{1,3})?",
+                any::<f64>().prop_map(|number| number.to_string()),
+                any::<f64>().prop_map(|number| format!("{number}%")),
+                prop::sample::select(vec!["nan", "inf", "-inf", "nan%", "infinity", "1e400", "0x", "-", "+"])
+                    .prop_map(str::to_owned),
+            ]
+        ) {
+            match duration(&text) {
+                Ok(time) => prop_assert!((1.0..=1e7).contains(&time.as_secs_f64())),
+                Err(why) => prop_assert!(!why.is_empty()),
+            }
+            if let Ok(share) = percent(&text) {
+                prop_assert!((0.001..=0.5).contains(&share));
+            }
+            for read in [count, blob_size] {
+                prop_assert_ne!(read(&text), Ok(0));
+            }
+            if let Ok(bytes) = page_size(&text) {
+                prop_assert!(bytes.is_power_of_two());
+            }
+            let _ = (cache(&text), size(&text));
+        }
+
+        #[test]
+        fn a_number_with_a_unit_is_that_many_of_them(number in 1u64..10_000_000) {
+            prop_assert_eq!(duration(&format!("{number}s")), Ok(Duration::from_secs(number)));
+            prop_assert_eq!(count(&number.to_string()), Ok(number));
+            prop_assert_eq!(count(&format!("+0x{number:x}k")), Ok(number * 1_000));
+            prop_assert_eq!(cache(&number.to_string()), Ok(Cache::Pages(number)));
+            prop_assert_eq!(cache(&format!("-{number}")), Ok(Cache::Bytes(number * 1_024)));
+            let share = percent(&format!("{}%", number % 50 + 1));
+            prop_assert!(share.is_ok_and(|share| (share * 100.0 - (number % 50 + 1) as f64).abs() < 1e-9));
+        }
+    }
+}
