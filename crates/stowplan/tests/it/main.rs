@@ -29,3 +29,4 @@ mod resume;
 mod run;
 mod safety;
 mod stdout;
+mod why;

@@ -1,0 +1,133 @@
+//! Costs taken apart with `--why`: what is added, counted and drawn, and what is said where
+//! something is missing.
+#![cfg(target_os = "linux")]
+
+use crate::bench::Bench;
+use std::collections::BTreeMap;
+use stowplan_model::{BlockKind, Measurement, Plan, Record};
+
+/// Values of 10,000 bytes: two overflow pages each, and the page that the row begins on, which a cache
+/// this small never holds.
+const STUDY: &str = r#"
+name = "reads"
+title = "Reads"
+question = "What do they do?"
+memory_budget = 65_536
+[datasets.blobs]
+count = 1_000
+size = { distribution = "fixed", bytes = 10_000 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+baseline = "files"
+[comparison.cells]
+files = { store = "files" }
+sql = { store = "sqlite" }
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("reads.toml", STUDY);
+    bench
+}
+
+fn plan(records: &[Record]) -> &Plan {
+    let header = records.iter().find_map(|record| match record {
+        Record::Run(header) => Some(&header.plan),
+        _ => None,
+    });
+    header.unwrap()
+}
+
+/// What was counted of each cell.
+fn counted(records: &[Record]) -> BTreeMap<String, &Measurement> {
+    let blocks = records.iter().filter_map(|record| match record {
+        Record::Measurement(block) if block.block == BlockKind::Counting => Some(block),
+        _ => None,
+    });
+    blocks.map(|block| (block.cell.0.clone(), block)).collect()
+}
+
+/// System calls per operation; nothing where they could not be counted.
+fn calls(block: &Measurement) -> Option<BTreeMap<String, f64>> {
+    let mut calls = block.system_calls.clone()?.calls;
+    if cfg!(debug_assertions) {
+        // A check of the standard library before each close, in builds such as this.
+        calls.remove("fcntl");
+    }
+    let per = |count: u64| count as f64 / block.operations as f64;
+    Some(
+        calls
+            .into_iter()
+            .map(|(n, count)| (n, per(count)))
+            .collect(),
+    )
+}
+
+#[test]
+fn a_file_read_is_open_fstat_read_and_close_and_an_sqlite_read_is_three_preads() {
+    let bench = bench();
+    let arguments = "study reads.toml --why --rounds 1 --output out";
+    let words: Vec<&str> = arguments.split(' ').collect();
+    bench.run(&words).exits(0);
+    let records = bench.records("out");
+    let study = &plan(&records).study;
+    assert_eq!(study.ladders.len(), 2);
+    assert_eq!(study.hypotheses.len(), 1);
+    let counted = counted(&records);
+    let of = |cell: &str| calls(counted[&format!("read/{cell}")]);
+    let (Some(files), Some(sql)) = (of("files"), of("sql")) else {
+        eprintln!("not tested: system calls cannot be counted here");
+        return;
+    };
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(names, ["close", "fstat", "openat", "read"]);
+    assert!(files.values().all(|times| *times == 1.0), "{files:?}");
+    assert!((2.9..3.5).contains(&sql["pread64"]), "{sql:?}");
+    let steps = study.ladders.iter().find(|l| l.id == "why-read-files");
+    let steps = &steps.unwrap().rungs;
+    let all: Vec<f64> = steps
+        .iter()
+        .map(|rung| of(&rung.cell).unwrap().values().sum())
+        .collect();
+    assert_eq!(all, [1.0, 1.0, 3.0, 4.0], "{steps:?}");
+    bench.run(&["report", "out", "--quiet"]).exits(0);
+}
+
+#[test]
+fn a_flame_graph_is_drawn_or_it_is_said_why_not_and_how_to_allow_it() {
+    let bench = bench();
+    let arguments = "study reads.toml --only read/files --rounds 1 --profile --output out";
+    let words: Vec<&str> = arguments.split(' ').collect();
+    let run = bench.run(&words);
+    let said = run.exits(0).stderr();
+    if said.contains("No flame graphs are drawn") {
+        eprintln!("not tested: perf cannot be used here");
+        assert!(said.contains("perf_event_paranoid"), "{said}");
+        return;
+    }
+    assert!(said.contains("profile-read-files.svg"), "{said}");
+    let svg = std::fs::read_to_string(bench.path("out/profile-read-files.svg")).unwrap();
+    assert!(svg.contains("<svg") && svg.contains("operations"), "{said}");
+}
+
+#[test]
+fn without_perf_and_strace_everything_else_runs_and_says_what_is_missing() {
+    let bench = bench();
+    let arguments = "study reads.toml --why --only read/files --rounds 1 --profile --output out";
+    let words: Vec<&str> = arguments.split(' ').collect();
+    let output = bench
+        .command(&words)
+        .env("PATH", bench.path("nothing"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("perf is not installed"), "{said}");
+    let records = bench.records("out");
+    let counted = counted(&records);
+    assert!(counted.len() >= 4, "{:?}", counted.keys());
+    let uncounted = counted.values().any(|block| block.system_calls.is_none());
+    assert_eq!(uncounted, said.contains("strace: not installed"), "{said}");
+}
