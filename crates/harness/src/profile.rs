@@ -60,9 +60,13 @@ impl Profiler {
         Err(refused)
     }
 
-    /// Whether what the kernel does is seen.
+    /// Whether what the kernel does is seen. Where it may not be, perf takes the user's part of the
+    /// event that was asked for, and does not say so.
     pub(crate) fn sees_kernel(&self) -> bool {
-        !self.event.ends_with(":u")
+        const USER_ONLY: i32 = 2;
+        let level = paranoia().parse().unwrap_or(USER_ONLY);
+        let allowed = level < USER_ONLY || rustix::process::geteuid().is_root();
+        allowed && !self.event.ends_with(":u")
     }
 
     fn tried(&self, work: &Path) -> Result<(), String> {
@@ -132,14 +136,19 @@ fn data_file(work: &Path) -> PathBuf {
     work.join("perf.data")
 }
 
+/// The kernel's setting of who may look at what; empty where it tells none.
+fn paranoia() -> String {
+    let level = read_to_string("/proc/sys/kernel/perf_event_paranoid");
+    level.unwrap_or_default().trim().to_owned()
+}
+
 /// Why perf refused, in a line.
 fn told(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines = said.lines().map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && *line != "Error:");
     let first = lines.next().unwrap_or("perf failed and said nothing");
-    let level = read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-    match level.trim() {
+    match paranoia().as_str() {
         "" => format!("perf: {first}"),
         level => format!("perf: {first} kernel.perf_event_paranoid is {level}"),
     }
