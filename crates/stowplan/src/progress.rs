@@ -72,7 +72,7 @@ impl Observer for Progress {
                 );
             }
             Event::Preparing { what, done, total } => {
-                let percent = (100 * done).checked_div(total).unwrap_or(0);
+                let percent = done.saturating_mul(100).checked_div(total).unwrap_or(0);
                 self.line.set_message(format!("{what}: {percent}%"));
             }
             Event::HarnessCost(_) => {}
@@ -82,7 +82,8 @@ impl Observer for Progress {
                 total,
             } => {
                 self.heading = format!("[{}/{total}] {}", index + 1, comparison.id);
-                let announced = format!("{}: {}", self.heading, comparison.title);
+                let title = screen::name(&comparison.title);
+                let announced = format!("{}: {title}", self.heading);
                 if self.announces {
                     screen::say(&announced);
                 }

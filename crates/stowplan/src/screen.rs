@@ -98,6 +98,17 @@ enum Styles {
     Shown,
 }
 
+/// A name or a title as part of a line that is printed: what would steer the terminal is shown.
+pub(crate) fn name(text: &str) -> String {
+    one_line(&harmless(text, Styles::Shown))
+}
+
+/// A text in one line: a name with line ends in it cannot pretend to be several messages.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" ")
+}
+
 /// A text that cannot steer a terminal, whatever names are in it: what would is written as in Rust,
 /// `\u{1b}`. Lines stay lines.
 fn harmless(text: &str, styles: Styles) -> Cow<'_, str> {
@@ -171,7 +182,7 @@ pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
     let text = harmless(text, Styles::Shown);
     let text = &drawable(&text);
     if !stderr().is_terminal() {
-        return format!("{style}{word}:{reset} {text}");
+        return format!("{style}{word}:{reset} {}", one_line(text));
     }
     let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| width.0);
     let width = usize::from(columns).clamp(40, 100);
@@ -206,6 +217,13 @@ mod tests {
         for styles in [Styles::Kept, Styles::Shown] {
             assert_eq!(harmless(text, styles), shown);
         }
+    }
+
+    #[test]
+    fn a_name_cannot_pretend_to_be_several_lines() {
+        let text = "no study 'a\nerror: b\r\n'";
+        assert_eq!(name(text), "no study 'a error: b\\r '");
+        assert_eq!(message(ERROR, "error", text).lines().count(), 1);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod ending;
 mod faults;
 mod fleet;
 mod help;
+mod hostile;
 mod input;
 mod kvtest;
 mod kvtest_run;
