@@ -1,29 +1,20 @@
 //! What several targets do.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use stowplan_analysis::analyse;
 use stowplan_model::{Record, read_result};
 use stowplan_report::terminal::{self, TerminalOptions};
 use stowplan_report::{bmf, csv, github_action, html, json, markdown};
 
-/// Calls `look` with a directory of this thread, in memory where there is such a place.
+/// Calls `look` with a directory of this thread, which whoever began removes with TMPDIR.
 pub(crate) fn in_directory<T>(look: impl FnOnce(&Path) -> T) -> T {
     thread_local! {
         static DIRECTORY: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) };
     }
     DIRECTORY.with_borrow_mut(|directory| {
-        let directory = directory.get_or_insert_with(|| {
-            let memory = PathBuf::from("/dev/shm");
-            let parent = match memory.is_dir() {
-                true => memory,
-                false => std::env::temp_dir(),
-            };
-            tempfile::Builder::new()
-                .prefix("stowplan-fuzz-")
-                .tempdir_in(parent)
-                .expect("a directory")
-        });
+        let directory =
+            directory.get_or_insert_with(|| tempfile::tempdir().expect("a directory is made"));
         look(directory.path())
     })
 }
