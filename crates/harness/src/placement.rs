@@ -117,6 +117,10 @@ mod tests {
         }
     }
 
+    fn ranges_of(ends: &[(u64, u64)]) -> Vec<Range<u64>> {
+        ends.iter().map(|(start, end)| *start..*end).collect()
+    }
+
     #[test]
     fn what_follows_each_other_on_the_device_is_one_piece() {
         let extents = [
@@ -124,28 +128,28 @@ mod tests {
             extent(100, 1100, 100),
             extent(200, 9000, 100),
         ];
-        let pieces = |ranges: &[Range<u64>]| pieces_on_device(ranges, &extents);
-        assert_eq!(pieces(&[0..50]), 1);
+        let pieces = |ranges: &[(u64, u64)]| pieces_on_device(&ranges_of(ranges), &extents);
+        assert_eq!(pieces(&[(0, 50)]), 1);
         // Two extents that touch.
-        assert_eq!(pieces(&[50..150]), 1);
-        assert_eq!(pieces(&[150..250]), 2);
-        assert_eq!(pieces(&[0..50, 60..70]), 2);
-        assert_eq!(pieces(&[0..50, 50..60]), 1);
+        assert_eq!(pieces(&[(50, 150)]), 1);
+        assert_eq!(pieces(&[(150, 250)]), 2);
+        assert_eq!(pieces(&[(0, 50), (60, 70)]), 2);
+        assert_eq!(pieces(&[(0, 50), (50, 60)]), 1);
         // Nothing of it was ever written.
-        assert_eq!(pieces(&[300..400]), 0);
+        assert_eq!(pieces(&[(300, 400)]), 0);
     }
 
     #[test]
     fn a_record_gives_means_and_says_what_is_not_known() {
         let file = Path::new("/data/db");
-        let value = |ranges: Vec<Range<u64>>, overflow| Pieces {
+        let value = |ranges: &[(u64, u64)], overflow| Pieces {
             file: file.to_owned(),
-            ranges,
+            ranges: ranges_of(ranges),
             overflow_pages: overflow,
         };
         let pieces = [
-            value(vec![0..10], Some(0)),
-            value(vec![10..20, 90..95], Some(3)),
+            value(&[(0, 10)], Some(0)),
+            value(&[(10, 20), (90, 95)], Some(3)),
         ];
         let known = BTreeMap::from([(file, Some(vec![extent(0, 0, 50), extent(50, 700, 50)]))]);
         let found = record("db", &pieces, &known);
@@ -163,7 +167,7 @@ mod tests {
         );
         let unknown = record(
             "db",
-            &[value(vec![0..10], None)],
+            &[value(&[(0, 10)], None)],
             &BTreeMap::from([(file, None)]),
         );
         assert_eq!(unknown.device_pieces_per_value, None);

@@ -620,7 +620,7 @@ fn sign(value: f64) -> &'static str {
 fn fine_percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
-        p if p == 0.0 => "0%".to_owned(),
+        0.0 => "0%".to_owned(),
         p if p >= 99.995 => "100%".to_owned(),
         p if p < 0.995 => format!("{p:.2}%"),
         p => format!("{p:.1}%"),
