@@ -40,7 +40,7 @@ impl CallTrace {
         Ok(())
     }
 
-    pub(crate) fn end(&self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
+    pub(crate) fn end(&mut self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
         Ok(None)
     }
 }

@@ -80,10 +80,10 @@ impl CallTrace {
     }
 
     /// Ends the window: the calls within it, by number. Nothing if there were too many to keep.
-    pub(crate) fn end(&self) -> io::Result<Option<BTreeMap<u64, u64>>> {
+    pub(crate) fn end(&mut self) -> io::Result<Option<BTreeMap<u64, u64>>> {
         perf::disable(&self.event)?;
         let bytes = self.ring.take();
-        let kept = numbers(&bytes, self.number_at).filter(|_| bytes.len() < FULL);
+        let kept = numbers(&bytes, self.number_at).filter(|_| self.ring.taken < FULL);
         let Some(mut calls) = kept else {
             return Ok(None);
         };
@@ -161,6 +161,8 @@ fn numbers(bytes: &[u8], number_at: usize) -> Option<BTreeMap<u64, u64>> {
 struct Ring {
     start: NonNull<u8>,
     page: usize,
+    /// Bytes of the ring that were taken; the kernel is never told, so that it writes on behind them.
+    taken: usize,
 }
 
 impl Ring {
@@ -181,27 +183,28 @@ impl Ring {
             )?
         };
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("no ring buffer"))?;
-        Ok(Self { start, page })
+        Ok(Self {
+            start,
+            page,
+            taken: 0,
+        })
     }
 
-    /// What the kernel has written since the mapping was made, oldest first; it must not be writing
-    /// any more.
-    fn take(&self) -> Vec<u8> {
+    /// What the kernel has written since the last time, oldest first; it must not be writing now.
+    fn take(&mut self) -> Vec<u8> {
         #[expect(unsafe_code, reason = "the kernel and this process share the memory")]
         // SAFETY: within the first page of the mapping, aligned, and written atomically.
         let head = unsafe { &*self.start.add(HEAD).cast::<AtomicU64>().as_ptr() };
         let written = usize::try_from(head.load(Ordering::Acquire)).unwrap_or(usize::MAX);
-        // Never read before, so it starts at 0.
-        let bytes = written.min(BUFFER_BYTES);
+        let written = written.min(BUFFER_BYTES);
+        let start = self.page + self.taken;
+        let bytes = written - self.taken;
+        self.taken = written;
         let mut copy = vec![0; bytes];
         #[expect(unsafe_code, reason = "the kernel and this process share the memory")]
-        // SAFETY: `bytes` of the ring are mapped behind the first page, and the event is disabled.
+        // SAFETY: `bytes` of the ring are mapped behind what was taken, and the event is disabled.
         unsafe {
-            std::ptr::copy_nonoverlapping(
-                self.start.add(self.page).as_ptr(),
-                copy.as_mut_ptr(),
-                bytes,
-            );
+            std::ptr::copy_nonoverlapping(self.start.add(start).as_ptr(), copy.as_mut_ptr(), bytes);
         }
         copy
     }
