@@ -63,6 +63,15 @@ fn looked_at(bytes: &[u8]) -> bool {
 }
 
 #[test]
+fn a_log_that_the_header_promises_is_not_left_behind_whichever_version_says_so() {
+    for versions in [[1, 2], [2, 1], [2, 2]] {
+        let mut bytes = DATABASE.clone();
+        bytes[18..20].copy_from_slice(&versions);
+        looked_at(&bytes);
+    }
+}
+
+#[test]
 fn databases_of_any_make_are_looked_at_or_refused() {
     assert!(looked_at(&DATABASE));
     let table = "CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB";

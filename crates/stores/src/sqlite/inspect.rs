@@ -32,9 +32,10 @@ const VALUES: &str = "SELECT k, typeof(v), octet_length(v) FROM kv ORDER BY k";
 /// Somebody else's short write is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the header says by which version of the format it is written: 1 is a rollback journal, 2
-/// a write-ahead log (<https://sqlite.org/fileformat2.html>, section 1.3.3).
-const WRITE_VERSION_OFFSET: u64 = 18;
+/// Where the header says by which version of the format it is read: 1 is a rollback journal, 2 a
+/// write-ahead log (<https://sqlite.org/fileformat2.html>, section 1.3.3). By this one SQLite decides
+/// whether to open a log, not by the version before it, by which the file is to be written.
+const READ_VERSION_OFFSET: u64 = 19;
 
 /// Where the header counts the transactions that wrote the file itself (same place, section 1.3.7).
 const CHANGE_COUNTER_OFFSET: u64 = 24;
@@ -638,7 +639,7 @@ fn is_write_ahead(path: &Path) -> std::io::Result<bool> {
 
 fn read_write_ahead(file: &File) -> std::io::Result<bool> {
     let mut version = [0];
-    file.read_exact_at(&mut version, WRITE_VERSION_OFFSET)?;
+    file.read_exact_at(&mut version, READ_VERSION_OFFSET)?;
     Ok(version == [2])
 }
 
