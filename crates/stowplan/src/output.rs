@@ -60,9 +60,8 @@ impl Output {
         fs::create_dir_all(parent).map_err(CliError::io("create directory", parent))?;
         let time = jiff::Zoned::now().strftime("%Y-%m-%d-%H%M%S").to_string();
         let host = stowplan_harness::environment::host_name();
-        let directory = parent.join(format!("{time}-{}-{}", plain(study), plain(&host)));
-        fs::create_dir(&directory).map_err(CliError::io("create directory", &directory))?;
-        Ok(Self { directory })
+        let name = format!("{time}-{}-{}", plain(study), plain(&host));
+        first_free(parent, &name).map(|directory| Self { directory })
     }
 
     /// The directory of a run that was broken off, or its `result.jsonl`.
@@ -190,6 +189,26 @@ fn is_report(start: &[u8]) -> bool {
     start.contains(MARK) || starts.iter().any(|ours| start.starts_with(ours))
 }
 
+/// Makes a directory of this name, or with a number behind it where another run began in the same
+/// second.
+fn first_free(parent: &Path, name: &str) -> Result<PathBuf, CliError> {
+    const MOST: u32 = 100;
+    let mut number = 1;
+    loop {
+        let directory = parent.join(match number {
+            1 => name.to_owned(),
+            _ => format!("{name}-{number}"),
+        });
+        match fs::create_dir(&directory) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST => number += 1,
+            made => {
+                made.map_err(CliError::io("create directory", &directory))?;
+                return Ok(directory);
+            }
+        }
+    }
+}
+
 /// A name as part of the name of a directory.
 fn plain(name: &str) -> String {
     let plain = |c: char| match c {
@@ -203,6 +222,15 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn runs_that_begin_in_the_same_second_get_a_directory_each() {
+        let parent = tempfile::tempdir().unwrap();
+        let named = |_| first_free(parent.path(), "now").unwrap();
+        let made: Vec<PathBuf> = (0..3).map(named).collect();
+        let expected = ["now", "now-2", "now-3"].map(|name| parent.path().join(name));
+        assert_eq!(made, expected);
+    }
 
     #[test]
     fn a_name_is_no_path() {

@@ -69,6 +69,14 @@ pub(crate) fn failed(action: impl Into<String>, error: &rusqlite::Error) -> Stor
             action,
             detail: "the file is not an SQLite database".to_owned(),
         },
+        // SQLite calls it an I/O error that there is no room for the index of its log.
+        _ if error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+            StoreError::Engine {
+                store,
+                action,
+                detail: format!("{error}: no space left on device for the index of the log"),
+            }
+        }
         _ => StoreError::Engine {
             store,
             action,
