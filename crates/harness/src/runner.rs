@@ -17,6 +17,8 @@ pub use event::{Event, Observer};
 pub use resumption::Resumption;
 
 use crate::HarnessError;
+use crate::counting::Counter;
+use crate::disk::takes_data;
 use crate::environment;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
@@ -139,6 +141,8 @@ struct Runner<'a> {
     failed: BTreeSet<CellId>,
     verified: BTreeSet<String>,
     effective_seen: BTreeSet<CellId>,
+    /// By what system calls are counted; nothing before it was looked for.
+    counter: Option<Counter>,
     /// What earlier sessions of this run measured.
     earlier: Earlier,
     /// What draws flame graphs, where they are wanted and it works.
@@ -219,6 +223,7 @@ impl<'a> Runner<'a> {
             failed: earlier.failed.clone(),
             verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
+            counter: None,
             earlier,
             profiler: None,
             started: Instant::now(),
@@ -332,7 +337,7 @@ impl<'a> Runner<'a> {
     /// The harness itself, through the whole worker path, with a store that does nothing.
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
         let cost = match self.blocks.harness_cost(self.options.seed) {
-            Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
+            Err(error) if error.is_of_a_store() && !self.lacks_room(&error) => {
                 return self.warn_of_missing_cost(&error);
             }
             cost => cost?,
@@ -920,7 +925,7 @@ impl<'a> Runner<'a> {
             return Err(HarnessError::Interrupted);
         }
         // Whoever writes next meets it as well. Once there is room, the run can go on.
-        if error.is_lack_of_room() {
+        if self.lacks_room(&error) {
             return Err(HarnessError::NoRoom {
                 path: self.options.work.clone(),
                 message: format!("{}: {error}", cell.id),
@@ -940,6 +945,11 @@ impl<'a> Runner<'a> {
             self.prepare_instance(cell)?;
         }
         Ok(())
+    }
+
+    /// Whether a failure says that there is no room, and there is none where the data lies.
+    fn lacks_room(&self, error: &HarnessError) -> bool {
+        error.speaks_of_lack_of_room() && !takes_data(&self.options.work)
     }
 
     fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {

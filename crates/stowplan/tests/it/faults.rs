@@ -5,8 +5,9 @@
 
 use crate::bench::{Bench, entries};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stowplan_analysis::StoppingRule;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
@@ -61,7 +62,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
         "echo '{\"failed\":{\"message\":\"no such table\"}}'; cat",
         "no such table",
     ),
-    ("starves", "ulimit -v 20000; exec \"$1\" worker", "died"),
+    ("starves", "ulimit -v 6000; exec \"$1\" worker", "died"),
     ("hangs", "sleep 1000", "said nothing new for 10 s"),
 ];
 
@@ -114,8 +115,9 @@ impl Observer for Told {
 }
 
 /// A worker that does what `script` says for the blocks of a cell, whose job is in `$job`, and
-/// otherwise hands everything to the real one.
-fn wrapped(faults: &[(&str, &str, &str)]) -> WorkerCommand {
+/// otherwise hands everything to the real one. The place of the run is `$2`, by which its processes
+/// are found.
+fn wrapped(bench: &Bench, faults: &[(&str, &str, &str)]) -> WorkerCommand {
     let cases: Vec<String> = faults
         .iter()
         .map(|(key, script, _)| format!("*'\"cell\":\"read/{key}\"'*'\"measure\"'*) {script};;\n"))
@@ -130,7 +132,8 @@ case "$job" in
         cases.concat()
     );
     let program = env!("CARGO_BIN_EXE_stowplan");
-    let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", program]);
+    let place = place_of(bench);
+    let mut command = WorkerCommand::new("/bin/sh", &["-c", &script, "sh", program, &place]);
     // Long for a worker that does something, short for one that does not.
     command.patience.preparing = Duration::from_secs(10);
     command
@@ -164,8 +167,11 @@ fn run_with(
     let plan = plan(study, &PlanOptions::default()).unwrap();
     std::fs::create_dir_all(bench.path("out")).unwrap();
     let work = WorkDirectory::create(&bench.path("out/work")).unwrap();
-    let options = options(bench, &work, wrapped(faults));
+    let options = options(bench, &work, wrapped(bench, faults));
     let ended = runner::run(&plan, &options, told, &mut AsPlanned);
+    if bench.path("out/away").exists() {
+        std::fs::rename(bench.path("out/away"), work.path()).unwrap();
+    }
     work.remove().unwrap();
     ended
 }
@@ -183,10 +189,27 @@ fn rounds(records: &[Record]) -> BTreeMap<&str, usize> {
     rounds
 }
 
-/// Processes that work in a directory.
-fn processes_in(bench: &Bench) -> usize {
+/// The directory of a bench, as processes name it.
+fn place_of(bench: &Bench) -> String {
     let here = bench.path("").canonicalize().unwrap();
-    let mark = here.to_string_lossy().into_owned();
+    here.to_string_lossy().into_owned()
+}
+
+/// Processes that work in a directory, or name it, once those that were told to end had the time.
+fn processes_in(bench: &Bench) -> usize {
+    let until = Instant::now() + Duration::from_secs(5);
+    loop {
+        let found = processes_now_in(bench);
+        if found == 0 || Instant::now() > until {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn processes_now_in(bench: &Bench) -> usize {
+    let mark = place_of(bench);
+    let here = Path::new(&mark);
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
         .filter(|process| {
@@ -229,11 +252,28 @@ fn whatever_one_worker_does_the_other_cells_are_measured() {
     assert_eq!(processes_in(&bench), 0);
 }
 
+/// A worker that says that a disk is full.
+const SAYS_FULL: &str = r#"echo '{"failed":{"message":"cannot write /w/7: No space left on device (os error 28)"}}'; cat"#;
+
+#[test]
+fn a_worker_that_speaks_of_a_full_disk_where_there_is_room_fails_its_cell_only() {
+    let bench = Bench::new();
+    let mut told = Told::default();
+    let end = run_with(&bench, &[("hangs", SAYS_FULL, "")], &mut told).unwrap();
+    assert_eq!(end.outcome, RunOutcome::Complete);
+    let [failure] = &told.0[..] else {
+        panic!("{:?}", told.0);
+    };
+    assert_eq!(failure.cell.0, "read/hangs");
+    assert!(failure.message.contains("No space left"), "{failure:?}");
+    assert_eq!(rounds(&bench.records("out")).len(), FAULTS.len() + 2);
+}
+
 #[test]
 fn a_store_that_finds_the_disk_full_ends_the_run_which_goes_on_once_there_is_room() {
     let bench = Bench::new();
-    let full = "cannot write /w/7: No space left on device (os error 28)";
-    let script = format!(r#"echo '{{"failed":{{"message":"{full}"}}}}'; cat"#);
+    // Without root no disk is full; a directory that is gone takes no data either.
+    let script = format!(r#"mv "$2/out/work" "$2/out/away"; {SAYS_FULL}"#);
     let mut told = Told::default();
     let error = run_with(&bench, &[("hangs", &script, "")], &mut told).unwrap_err();
     let said = error.to_string();
@@ -253,7 +293,7 @@ fn a_store_that_finds_the_disk_full_ends_the_run_which_goes_on_once_there_is_roo
 
     let resumption = Resumption::open(&bench.path("out/result.jsonl")).unwrap();
     let place = WorkDirectory::create(&bench.path("out/work")).unwrap();
-    let options = options(&bench, &place, wrapped(&[]));
+    let options = options(&bench, &place, wrapped(&bench, &[]));
     let end = runner::resume(resumption, &options, &mut told, &mut AsPlanned).unwrap();
     assert_eq!((end.outcome, told.0.len()), (RunOutcome::Complete, 0));
     let records = bench.records("out");
