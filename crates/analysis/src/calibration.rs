@@ -11,7 +11,7 @@ mod series;
 
 pub use cold::{ColdFinding, WarmFinding};
 pub use proportion::Proportion;
-pub use series::{DifferentSeries, IdenticalSeries, SeriesPart, VerdictCounts};
+pub use series::{DifferentSeries, IdenticalSeries, SeriesPart, Silent, VerdictCounts};
 
 use crate::gathered::Gathered;
 use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval, Metric};
@@ -37,6 +37,8 @@ pub const ALLOWED_SHARE_BUSY: f64 = 0.05;
 pub const FALSE_CLAIMS: f64 = 0.05;
 /// How often the interval of a known difference must hold it, at least.
 pub const COVERAGE: f64 = 0.95;
+/// The share of planned sessions that may say nothing before the rest of them shows nothing.
+pub const MOST_SILENT: f64 = 0.10;
 
 /// Intervals of single figures miss with this probability at most.
 const ALPHA: f64 = 0.05;
@@ -51,7 +53,8 @@ pub enum Standing {
     Unsure,
     /// The figure is beyond the limit.
     Missed,
-    /// There is no figure: too little was measured, or a cell failed.
+    /// There is no figure: too little was measured, a cell failed, or too many sessions say
+    /// nothing.
     Unknown,
 }
 

@@ -9,7 +9,7 @@ use crate::wording;
 use serde::Serialize;
 use stowplan_analysis::calibration::{
     Calibration, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries, KnownCost, KnownCosts,
-    Proportion, Standing, Subject, VerdictCounts, metric_of,
+    Proportion, Silent, Standing, Subject, VerdictCounts, metric_of,
 };
 use stowplan_analysis::{Analysis, Interval, Metric, Verdict};
 
@@ -217,7 +217,12 @@ pub fn verdict(calibration: &Calibration) -> String {
         .map(|standing| subjects(calibration, standing));
     let mut text = if calibration.passed {
         let figures = figures(calibration);
-        format!("This machine measures truly: {}.", figures.join(", "))
+        // What no interval shows is not said without a word of doubt.
+        let start = match unsure.is_empty() {
+            true => "This machine measures truly",
+            false => "By estimate, this machine measures truly",
+        };
+        format!("{start}: {}.", figures.join(", "))
     } else {
         let mut wrong = Vec::new();
         if !missed.is_empty() {
@@ -245,8 +250,8 @@ fn are(subjects: &[&'static str]) -> String {
 /// What makes a machine measure truly, in figures.
 fn figures(calibration: &Calibration) -> Vec<String> {
     let mut figures = Vec::new();
-    let known = |costs: &KnownCosts| {
-        let errors = costs.costs.iter().filter_map(relative_error);
+    let largest = |costs: &[KnownCost]| {
+        let errors = costs.iter().filter_map(relative_error);
         errors.map(f64::abs).reduce(f64::max)
     };
     let shortest = calibration.known.costs.first();
@@ -257,24 +262,22 @@ fn figures(calibration: &Calibration) -> Vec<String> {
             significant(error.estimate.abs())
         ));
     }
-    if let Some(error) = calibration.known.costs.last().and_then(relative_error) {
-        let longest = calibration.known.costs.last();
-        figures.push(format!(
-            "{} to {}",
-            longest.map_or_else(String::new, |cost| time(cost.known_ns)),
-            fine_percent(error.abs())
-        ));
+    let longer = calibration.known.costs.get(1..).and_then(largest);
+    if let Some(error) = longer {
+        figures.push(format!("longer times to {}", fine_percent(error)));
     }
-    if let Some(error) = calibration.busy.as_ref().and_then(known) {
+    let busy = calibration.busy.as_ref();
+    if let Some(error) = busy.and_then(|busy| largest(&busy.costs)) {
         figures.push(format!("beside busy processes to {}", fine_percent(error)));
     }
     let claims = calibration.identical.claims;
     if let Some(share) = claims.share {
         figures.push(format!(
-            "{} of {} identical pairs called different (at most {})",
+            "{} of {} identical pairs called different (at most {}{})",
             claims.count,
             claims.of,
-            fine_percent(share.high)
+            fine_percent(share.high),
+            silent("; ", &calibration.identical.silent)
         ));
     }
     figures
@@ -288,6 +291,7 @@ pub fn advice(calibration: &Calibration) -> Vec<&'static str> {
         .filter(|(_, standing)| !standing.passes())
         .map(|(subject, standing)| mend(subject, standing))
         .collect();
+    advice.dedup();
     if advice.is_empty() && worst(calibration) == Standing::Unsure {
         advice.push(
             "Stop other work and run it again, or give it more --sessions, for narrower intervals.",
@@ -305,6 +309,10 @@ fn mend(subject: Subject, standing: Standing) -> &'static str {
         (Subject::Busy, Standing::Missed) => {
             "Beside other work this machine adds time that no correction sees: measure on it only \
              while it is quiet."
+        }
+        (Subject::Identical | Subject::Different, Standing::Unknown) => {
+            "Too many sessions say nothing, for their control failed or they were not measured: \
+             stop other work, and run it again without --budget."
         }
         (_, Standing::Unknown) => {
             "Too little was measured to say: run it again, without --budget and with more --sessions."
@@ -443,7 +451,11 @@ fn identical(series: &IdenticalSeries) -> Section {
     let mut rows = vec![Row {
         standing: Some(series.standing),
         name: "false claims".to_owned(),
-        found: format!("in {}", proportion(&series.claims)),
+        found: format!(
+            "in {}{}",
+            proportion(&series.claims),
+            silent(", ", &series.silent)
+        ),
         limit: "may be 5%".to_owned(),
     }];
     for part in &series.parts {
@@ -487,8 +499,9 @@ fn difference(series: &DifferentSeries) -> Row {
         standing: Some(series.standing),
         name: series.label.clone(),
         found: format!(
-            "claimed in {}, found as {}, truth held by {} of {}, {} the other way round; {}",
+            "claimed in {}{}, found as {}, truth held by {} of {}, {} the other way round; {}",
             proportion(&series.claimed),
+            silent(", ", &series.silent),
             series.median.map_or(NOTHING.to_owned(), |ratio| {
                 let share = ratio - 1.0;
                 format!("{}{}", sign(share), fine_percent(share.abs()))
@@ -564,6 +577,21 @@ fn proportion(proportion: &Proportion) -> String {
         fine_percent(share.low),
         fine_percent(share.high)
     )
+}
+
+/// `, 3 unreliable, 2 lost`, after what separates it from what was said; nothing where every session
+/// says something.
+fn silent(separator: &str, silent: &Silent) -> String {
+    let counts = [(silent.unreliable, "unreliable"), (silent.lost, "lost")];
+    let texts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!("{separator}{}", texts.join(", ")),
+    }
 }
 
 /// `70 equivalent, 6 unresolved`

@@ -1,9 +1,13 @@
 //! The whole procedure, many times, on cells of which it is known how they differ.
 //!
 //! Each comparison of a series is a session of its own: its own baseline, control, noise floor, gate
-//! and looks. Claims of one session share its baseline, so what is counted is sessions.
+//! and looks. Claims of one session share its baseline, so what is counted is sessions. One that is
+//! unreliable or was lost can neither err nor be right: it is told beside the others, and where
+//! there are too many of them nothing is known.
 
-use super::{COVERAGE, FALSE_CLAIMS, Proportion, Run, Standing, baseline, candidates, setting};
+use super::{
+    COVERAGE, FALSE_CLAIMS, MOST_SILENT, Proportion, Run, Standing, baseline, candidates, setting,
+};
 use crate::{ComparisonOutcome, ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,17 +15,19 @@ use std::collections::BTreeMap;
 /// Sessions of two identical cells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IdenticalSeries {
-    /// Sessions that claimed a difference, of all that came to a verdict.
+    /// Sessions that claimed a difference, of all that are reliable: their interval excludes 1.
     pub claims: Proportion,
+    /// Sessions that say nothing.
+    pub silent: Silent,
     /// The same by what was compared with itself.
     pub parts: Vec<SeriesPart>,
     /// What the sessions ended with.
     pub verdicts: VerdictCounts,
-    /// The estimate that was farthest from 1, as a ratio.
+    /// The estimate of a reliable session that was farthest from 1, as a ratio.
     pub farthest: Option<f64>,
-    /// The interval of each session, in their order.
+    /// The interval of each session that has one, in their order.
     pub intervals: Vec<RatioEstimate>,
-    /// Rounds of all sessions.
+    /// Rounds of all reliable sessions.
     pub rounds: usize,
     /// Whether claims are as rare as they must be.
     pub standing: Standing,
@@ -32,8 +38,44 @@ pub struct IdenticalSeries {
 pub struct SeriesPart {
     /// What was compared with itself.
     pub label: String,
-    /// Sessions that claimed a difference.
+    /// Sessions that claimed a difference, of those that are reliable.
     pub claims: Proportion,
+}
+
+/// Sessions that were planned and say nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Silent {
+    /// Those whose control failed, so that they may claim nothing.
+    pub unreliable: u32,
+    /// Those that came to no verdict: too few rounds, or a cell failed.
+    pub lost: u32,
+    /// All that were planned, these and the others.
+    pub planned: u32,
+}
+
+impl Silent {
+    fn of(sessions: &[Option<Session>]) -> Self {
+        let mut silent = Self::default();
+        for session in sessions {
+            silent.planned += 1;
+            match session {
+                None => silent.lost += 1,
+                Some(session) if !session.is_reliable() => silent.unreliable += 1,
+                Some(_) => {}
+            }
+        }
+        silent
+    }
+
+    /// How a figure of the others stands: unknown where too many say nothing, for a tool that
+    /// refuses to say anything makes no mistakes.
+    fn beside(self, standing: Standing) -> Standing {
+        let silent = f64::from(self.unreliable + self.lost);
+        match silent > MOST_SILENT * f64::from(self.planned) {
+            true => Standing::Unknown,
+            false => standing,
+        }
+    }
 }
 
 /// Sessions with a cell that takes a known share more time than the baseline.
@@ -43,17 +85,20 @@ pub struct DifferentSeries {
     pub label: String,
     /// Its cost over that of the baseline, as both are known.
     pub truth: f64,
-    /// Sessions that claimed that it takes more: their interval lies above 1. That is power.
+    /// Reliable sessions that claimed that it takes more: their interval lies above 1. That is
+    /// power.
     pub claimed: Proportion,
-    /// Sessions that claimed that it takes less.
+    /// Reliable sessions that claimed that it takes less.
     pub reversed: Proportion,
-    /// Sessions whose interval holds the truth.
+    /// Reliable sessions whose interval holds the truth.
     pub covered: Proportion,
+    /// Sessions that say nothing.
+    pub silent: Silent,
     /// What the sessions ended with.
     pub verdicts: VerdictCounts,
-    /// The interval of each session, in their order.
+    /// The interval of each session that has one, in their order.
     pub intervals: Vec<RatioEstimate>,
-    /// The middle of all estimates, as a ratio.
+    /// The middle of all reliable estimates, as a ratio.
     pub median: Option<f64>,
     /// Whether no more claims are reversed, and no fewer intervals hold the truth, than there may
     /// be. Power has no limit: it is what the machine's noise leaves of it.
@@ -64,6 +109,7 @@ pub struct DifferentSeries {
 pub type VerdictCounts = BTreeMap<Verdict, u32>;
 
 /// A session: what it found about one cell.
+#[derive(Clone, Copy)]
 struct Session {
     verdict: Verdict,
     estimate: RatioEstimate,
@@ -79,12 +125,26 @@ impl Session {
         })
     }
 
-    /// Whether it claims that the two cells differ.
+    /// Whether it claims that the two cells differ: by its verdict, or by an interval without 1,
+    /// though the whole of it may be equivalent. Known differences are claimed by the same rule.
     fn claims(&self) -> bool {
-        matches!(
+        let verdict = matches!(
             self.verdict,
             Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
-        )
+        );
+        verdict || self.is_above() || self.is_below()
+    }
+
+    fn is_above(&self) -> bool {
+        self.estimate.low > 1.0
+    }
+
+    fn is_below(&self) -> bool {
+        self.estimate.high < 1.0
+    }
+
+    fn holds(&self, truth: f64) -> bool {
+        (self.estimate.low..=self.estimate.high).contains(&truth)
     }
 
     /// Whether it may say anything at all.
@@ -93,57 +153,70 @@ impl Session {
     }
 }
 
-fn counts(sessions: &[Session]) -> VerdictCounts {
+/// Those that may say something.
+fn reliable(sessions: &[Option<Session>]) -> impl Iterator<Item = &Session> + Clone {
+    let measured = sessions.iter().flatten();
+    measured.filter(|session| session.is_reliable())
+}
+
+fn counts(sessions: &[Option<Session>]) -> VerdictCounts {
     let mut counts = VerdictCounts::new();
-    for session in sessions {
+    for session in sessions.iter().flatten() {
         *counts.entry(session.verdict).or_default() += 1;
     }
     counts
 }
 
+fn intervals(sessions: &[Option<Session>]) -> Vec<RatioEstimate> {
+    let measured = sessions.iter().flatten();
+    measured.map(|session| session.estimate).collect()
+}
+
+fn claims(sessions: &[Option<Session>]) -> Proportion {
+    Proportion::of(reliable(sessions).map(Session::claims))
+}
+
 /// The series whose cells are identical.
 pub(super) fn identical(run: &Run<'_>) -> IdenticalSeries {
-    let mut parts: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+    let mut parts: BTreeMap<String, Vec<Option<Session>>> = BTreeMap::new();
     let mut sessions = Vec::new();
-    let mut rounds = 0;
     for outcome in run.series("aa-") {
         let label = baseline(outcome).map_or_else(String::new, |cell| cell.cell.label.clone());
-        for session in outcome.contrasts.iter().filter_map(Session::of) {
-            rounds += session.estimate.rounds;
-            parts
-                .entry(label.clone())
-                .or_default()
-                .push(session.claims());
+        let part = parts.entry(label).or_default();
+        for (_, _, session) in sessions_of(outcome) {
+            part.push(session);
             sessions.push(session);
         }
     }
-    let claims = Proportion::of(sessions.iter().map(Session::claims));
-    let logs = sessions.iter().map(|session| session.estimate.ratio.ln());
+    let logs = reliable(&sessions).map(|session| session.estimate.ratio.ln());
     let farthest = logs.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+    let silent = Silent::of(&sessions);
+    let all = claims(&sessions);
     IdenticalSeries {
-        claims,
+        claims: all,
+        silent,
         parts: parts
             .into_iter()
-            .map(|(label, claims)| SeriesPart {
+            .map(|(label, sessions)| SeriesPart {
                 label,
-                claims: Proportion::of(claims.into_iter()),
+                claims: claims(&sessions),
             })
             .collect(),
         verdicts: counts(&sessions),
         farthest: farthest.map(f64::exp),
-        intervals: sessions.iter().map(|session| session.estimate).collect(),
-        rounds,
-        standing: claims.at_most(FALSE_CLAIMS),
+        intervals: intervals(&sessions),
+        rounds: reliable(&sessions).map(|s| s.estimate.rounds).sum(),
+        standing: silent.beside(all.at_most(FALSE_CLAIMS)),
     }
 }
 
 /// The series whose cells differ by a known share, by rising share.
 pub(super) fn different(run: &Run<'_>) -> Vec<DifferentSeries> {
-    let mut keys: BTreeMap<&str, (f64, Vec<Session>)> = BTreeMap::new();
+    let mut keys: BTreeMap<&str, (f64, Vec<Option<Session>>)> = BTreeMap::new();
     for outcome in run.series("ab-") {
         for (key, truth, session) in sessions_of(outcome) {
             let series = keys.entry(key).or_insert((truth, Vec::new()));
-            series.1.extend(session);
+            series.1.push(session);
         }
     }
     let mut found: Vec<DifferentSeries> = keys
@@ -175,24 +248,23 @@ fn label(run: &Run<'_>, key: &str) -> String {
     cell.map_or_else(|| key.to_owned(), |cell| cell.cell.label.clone())
 }
 
-fn series(label: String, truth: f64, sessions: &[Session]) -> DifferentSeries {
-    let share =
-        |of: fn(&Session, f64) -> bool| Proportion::of(sessions.iter().map(|s| of(s, truth)));
-    let claimed = share(|session, _| session.is_reliable() && session.estimate.low > 1.0);
-    let reversed = share(|session, _| session.is_reliable() && session.estimate.high < 1.0);
-    let covered =
-        share(|session, truth| (session.estimate.low..=session.estimate.high).contains(&truth));
-    let ratios = sessions.iter().map(|session| session.estimate.ratio);
+fn series(label: String, truth: f64, sessions: &[Option<Session>]) -> DifferentSeries {
+    let heard = reliable(sessions);
+    let reversed = Proportion::of(heard.clone().map(Session::is_below));
+    let covered = Proportion::of(heard.clone().map(|session| session.holds(truth)));
+    let ratios = heard.clone().map(|session| session.estimate.ratio);
+    let silent = Silent::of(sessions);
     DifferentSeries {
         label,
         truth,
-        claimed,
+        claimed: Proportion::of(heard.map(Session::is_above)),
         reversed,
         covered,
+        silent,
         verdicts: counts(sessions),
-        intervals: sessions.iter().map(|session| session.estimate).collect(),
+        intervals: intervals(sessions),
         median: crate::estimate::median(ratios.collect()),
-        standing: standing(reversed, covered),
+        standing: silent.beside(standing(reversed, covered)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is made of calibrations whose answer is known: a tool that errs must not pass.
 
 use crate::support::{Random, block, cell, header};
-use stowplan_analysis::analyse;
-use stowplan_analysis::calibration::{Calibration, Standing, Subject, calibration};
+use stowplan_analysis::calibration::{Calibration, Silent, Standing, Subject, calibration};
+use stowplan_analysis::{Verdict, analyse};
 use stowplan_model::{
     BlockKind, Cell, CellId, Comparison, Contrast, Measurement, Record, Residency, Role, Value,
 };
@@ -18,6 +18,11 @@ struct Made {
     busy_error: [f64; 2],
     /// Sessions of identical cells, and how many of them find a difference.
     sessions: [u32; 2],
+    /// The share by which these differ.
+    wrong_by: f64,
+    /// Which sessions have a control that differs from its baseline, and which have no block.
+    unreliable: fn(&str) -> bool,
+    lost: fn(&str) -> bool,
     /// What a difference of 10% is found as.
     ten_percent: f64,
     /// Pages left in the cache by eviction, and those that a block brings in.
@@ -32,6 +37,9 @@ const TRUE: Made = Made {
     error: [2.0, 0.001],
     busy_error: [4.0, 0.01],
     sessions: [4, 0],
+    wrong_by: 0.2,
+    unreliable: |_| false,
+    lost: |_| false,
     ten_percent: 1.1,
     left: 0,
     brought: 800,
@@ -118,7 +126,10 @@ impl Made {
         ];
         for session in 0..self.sessions[0] {
             let id = format!("aa-files-{session:03}");
-            let wrong = if session < self.sessions[1] { 0.2 } else { 0.0 };
+            let wrong = match session < self.sessions[1] {
+                true => self.wrong_by,
+                false => 0.0,
+            };
             all.push((
                 comparison(&id, "x", 0, &[("again", 0)]),
                 4_000.0,
@@ -141,13 +152,20 @@ impl Made {
 
     fn blocks(self, comparison: &Comparison, work: f64, error: [f64; 2]) -> Vec<Measurement> {
         let mut blocks = Vec::new();
+        if (self.lost)(&comparison.id) {
+            return blocks;
+        }
         for (cell, round) in comparison
             .cells
             .iter()
             .flat_map(|cell| (0..ROUNDS).map(move |round| (cell, round)))
         {
             let [ratio, latency] = self.nothing;
-            let time = |nothing: f64| nothing + work + cost(cell, error) + wrong(cell, work, error);
+            let fails = cell.role == Role::Control && (self.unreliable)(&comparison.id);
+            let factor = if fails { 1.3 } else { 1.0 };
+            let time = |nothing: f64| {
+                factor * (nothing + work + cost(cell, error) + wrong(cell, work, error))
+            };
             let mut block = timed(cell, round, time(ratio));
             if comparison.id == "cold" {
                 block.residency = Some(Residency {
@@ -273,6 +291,92 @@ fn too_many_false_claims_fail() {
     assert_eq!(with(0, 76).found().identical.standing, Standing::Met);
     assert_eq!(with(0, 20).found().identical.standing, Standing::Unsure);
     assert!((three.identical.farthest.unwrap() - 1.2).abs() < 0.01);
+}
+
+#[test]
+fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1() {
+    let made = Made {
+        sessions: [20, 4],
+        wrong_by: 0.025,
+        ..TRUE
+    };
+    let found = made.found();
+    assert_eq!(found.identical.verdicts, [(Verdict::Equivalent, 20)].into());
+    assert_eq!(found.identical.claims.count, 4);
+    assert_eq!(made.failing(), [Subject::Identical]);
+}
+
+/// Sessions that say nothing, and what becomes of the figure of the others.
+#[track_caller]
+fn silent(made: Made, [unreliable, lost]: [u32; 2], standing: Standing) {
+    let found = made.found();
+    let identical = &found.identical;
+    let silent = Silent {
+        unreliable,
+        lost,
+        planned: made.sessions[0],
+    };
+    assert_eq!(identical.silent, silent);
+    assert_eq!(identical.claims.count, 0);
+    assert_eq!(identical.claims.of, made.sessions[0] - unreliable - lost);
+    assert_eq!(identical.standing, standing);
+    assert_eq!(found.passed, standing.passes());
+}
+
+#[test]
+fn a_tool_that_refuses_to_say_anything_does_not_pass() {
+    let identical = |id: &str| id.starts_with("aa-");
+    let eighty = Made {
+        sessions: [80, 0],
+        ..TRUE
+    };
+    let unreliable = Made {
+        unreliable: identical,
+        ..eighty
+    };
+    silent(unreliable, [80, 0], Standing::Unknown);
+    assert_eq!(unreliable.failing(), [Subject::Identical]);
+    let lost = Made {
+        lost: identical,
+        ..eighty
+    };
+    silent(lost, [0, 80], Standing::Unknown);
+    // Warm blocks are theirs as well.
+    assert_eq!(lost.failing(), [Subject::Identical, Subject::Warm]);
+}
+
+#[test]
+fn a_tenth_of_the_sessions_may_say_nothing_and_no_more() {
+    let with = |sessions, unreliable, lost| Made {
+        sessions: [sessions, 0],
+        unreliable,
+        lost,
+        ..TRUE
+    };
+    // Sessions 000 to 007 of 100, and 090 and 091.
+    let eight = |id: &str| id.strip_prefix("aa-files-").is_some_and(|n| n < "008");
+    let two = |id: &str| id == "aa-files-090" || id == "aa-files-091";
+    silent(with(100, eight, two), [8, 2], Standing::Met);
+    silent(with(99, eight, two), [8, 2], Standing::Unknown);
+}
+
+#[test]
+fn known_differences_of_which_no_session_says_anything_do_not_pass() {
+    let different = |id: &str| id.starts_with("ab-");
+    let unreliable = Made {
+        unreliable: different,
+        ..TRUE
+    };
+    assert_eq!(unreliable.failing(), [Subject::Different]);
+    let ten = &unreliable.found().different[0];
+    assert_eq!((ten.covered.of, ten.claimed.of), (0, 0));
+    assert_eq!((ten.silent.unreliable, ten.silent.planned), (1, 1));
+    let lost = Made {
+        lost: different,
+        ..TRUE
+    };
+    assert_eq!(lost.failing(), [Subject::Different]);
+    assert_eq!(lost.found().different[0].silent.lost, 1);
 }
 
 #[test]

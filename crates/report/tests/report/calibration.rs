@@ -3,7 +3,7 @@
 use crate::fixture;
 use stowplan_analysis::calibration::{
     Calibration, ClockFinding, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries,
-    KnownCost, KnownCosts, Proportion, SeriesPart, Standing, WarmFinding,
+    KnownCost, KnownCosts, Proportion, SeriesPart, Silent, Standing, WarmFinding,
 };
 use stowplan_analysis::{Interval, Verdict};
 use stowplan_model::CellId;
@@ -57,6 +57,14 @@ fn proportion(count: u32, of: u32, [low, high]: [f64; 2]) -> Proportion {
     }
 }
 
+fn silent(unreliable: u32, lost: u32, planned: u32) -> Silent {
+    Silent {
+        unreliable,
+        lost,
+        planned,
+    }
+}
+
 fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> DifferentSeries {
     let truth = 1.0 + share;
     DifferentSeries {
@@ -65,6 +73,7 @@ fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> Differen
         claimed: proportion(claimed, 20, [0.83, 1.0]),
         reversed: proportion(0, 20, [0.0, 0.17]),
         covered: proportion(20, 20, [0.83, 1.0]),
+        silent: silent(0, 0, 20),
         verdicts: verdicts.iter().copied().collect(),
         intervals: vec![fixture::estimate(truth, 0.015); 20],
         median: Some(truth - 0.0004),
@@ -100,6 +109,7 @@ fn found() -> Calibration {
         }),
         identical: IdenticalSeries {
             claims: proportion(0, 80, [0.0, 0.0451]),
+            silent: silent(0, 0, 80),
             parts: vec![
                 SeriesPart {
                     label: "SQLite".to_owned(),
@@ -196,6 +206,57 @@ fn the_short_form_is_the_verdict_and_what_to_do() {
     ];
     assert_eq!(said, words(&expected.concat().join(" ")));
     assert_eq!(advice(&found()), [""; 0]);
+}
+
+#[test]
+fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() {
+    let sure = verdict(&found());
+    assert!(sure.starts_with("This machine measures truly: "), "{sure}");
+    let mut unsure = found();
+    unsure.identical.standing = Standing::Unsure;
+    let said = verdict(&unsure);
+    assert!(said.starts_with("By estimate, this machine"), "{said}");
+    assert!(said.ends_with("whole interval: identical cells."), "{said}");
+}
+
+#[test]
+fn sessions_that_say_nothing_are_told_beside_those_that_do() {
+    let mut found = found();
+    found.identical.claims = proportion(0, 75, [0.0, 0.048]);
+    found.identical.silent = silent(3, 2, 80);
+    found.different[0].silent = silent(0, 1, 20);
+    let said = verdict(&found);
+    assert!(
+        said.contains(
+            "0 of 75 identical pairs called different (at most 4.8%; 3 unreliable, 2 lost)"
+        ),
+        "{said}"
+    );
+    let page = markdown(&found, &fixture::analysis());
+    for words in [
+        "in 0 of 75 sessions (0% [0%, 4.8%]), 3 unreliable, 2 lost |",
+        "claimed in 18 of 20 sessions (90.0% [83.0%, 100%]), 1 lost, found",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+}
+
+#[test]
+fn where_too_many_sessions_say_nothing_truth_is_not_claimed() {
+    let mut found = found();
+    found.passed = false;
+    found.identical.claims = Proportion {
+        count: 0,
+        of: 0,
+        share: None,
+    };
+    found.identical.silent = silent(80, 0, 80);
+    found.identical.standing = Standing::Unknown;
+    assert_eq!(
+        verdict(&found),
+        "Not calibrated: identical cells are not shown."
+    );
+    assert!(advice(&found)[0].starts_with("Too many sessions say nothing"));
 }
 
 #[test]
