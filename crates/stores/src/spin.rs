@@ -397,17 +397,17 @@ mod tests {
         test(&mut *session);
     }
 
-    /// The shortest of a few runs: a busy machine only adds to a run.
-    fn shortest(mut run: impl FnMut()) -> Duration {
+    /// The shortest of a few runs, for a busy machine only adds to a run, and the one in the middle,
+    /// for some make up for what the one before overshot.
+    fn shortest_and_median(mut run: impl FnMut()) -> (Duration, Duration) {
         let timed = || {
             let started = Instant::now();
             run();
             started.elapsed()
         };
-        std::iter::repeat_with(timed)
-            .take(20)
-            .min()
-            .unwrap_or_default()
+        let mut runs: Vec<Duration> = std::iter::repeat_with(timed).take(20).collect();
+        runs.sort_unstable();
+        (runs[0], runs[10])
     }
 
     #[test]
@@ -427,23 +427,23 @@ mod tests {
         with_session("spin:base=300000,per_kib=20000", |session| {
             let mut buffer = Buffer::with_capacity(10_240).unwrap();
             let cost = Duration::from_micros(500);
-            let read = shortest(|| {
+            let (shortest_read, read) = shortest_and_median(|| {
                 let found = session.read_into(Key(1), &mut buffer).unwrap();
                 assert_eq!(found, Found::Bytes(10_240));
             });
             // A call makes up for what the one before overshot.
             let least = cost - Duration::from_micros(1);
             assert!(read >= least, "{read:?}");
-            let overwrite = shortest(|| {
+            let (shortest_overwrite, overwrite) = shortest_and_median(|| {
                 session.overwrite(Key(1), &[2; 10_240]).unwrap();
             });
             assert!(overwrite >= least, "{overwrite:?}");
-            let missing = shortest(|| {
+            let (_, missing) = shortest_and_median(|| {
                 session.read_into(Key(2), &mut buffer).unwrap();
             });
             assert!(missing >= Duration::from_micros(299), "{missing:?}");
             // The flat store's own work counts towards the cost, and nothing follows it.
-            for whole in [read, overwrite] {
+            for whole in [shortest_read, shortest_overwrite] {
                 assert!(whole < cost * 2, "{whole:?}");
             }
         });
@@ -461,19 +461,21 @@ mod tests {
 
     #[test]
     fn calls_last_their_time_on_average_though_each_overshoots() {
-        // The least of many: a busy machine only adds. A build without optimisation takes long for
-        // what is neither reading nor waiting.
-        let slack = if cfg!(debug_assertions) {
-            1_000.0
+        // A build without optimisation takes long for what is neither reading nor waiting.
+        let (short, long) = if cfg!(debug_assertions) {
+            (200.0, 1_000.0)
         } else {
-            30.0
+            (30.0, 30.0)
         };
         for base in [500_u32, 5_000] {
-            let mean = (0..20)
+            let mut means: Vec<f64> = (0..20)
                 .map(|_| mean_of_calls(&mut Wait::measured(), u64::from(base), 500))
-                .fold(f64::INFINITY, f64::min);
-            let error = mean - f64::from(base);
-            assert!((-30.0..slack).contains(&error), "{base}: {mean}");
+                .collect();
+            means.sort_unstable_by(f64::total_cmp);
+            // A busy machine only adds; what one mean lacks, by chance, the others do not.
+            let base = f64::from(base);
+            assert!(means[10] >= base - short, "{base}: {means:?}");
+            assert!(means[0] < base + long, "{base}: {means:?}");
         }
     }
 
@@ -501,7 +503,7 @@ mod tests {
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
         let mut buffer = Buffer::with_capacity(1).unwrap();
-        let read = shortest(|| {
+        let (_, read) = shortest_and_median(|| {
             let found = session.read_into(Key(1), &mut buffer).unwrap();
             assert_eq!(found, Found::Bytes(0));
         });
