@@ -43,13 +43,30 @@ impl Counter {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it could not be tried".to_owned(),
         };
-        match on_path("strace") {
-            Some(program) => Self::Strace(program),
-            None => Self::Missing(format!(
-                "the tracepoint of system calls: {refused}; strace: not installed"
+        match on_path("strace").map(|program| try_strace(&program).map(|()| program)) {
+            Some(Ok(program)) => Self::Strace(program),
+            tried => Self::Missing(format!(
+                "the tracepoint of system calls: {refused}; strace: {}",
+                tried
+                    .and_then(Result::err)
+                    .unwrap_or_else(|| "not installed".to_owned())
             )),
         }
     }
+}
+
+/// Whether it may trace anything here.
+fn try_strace(program: &Path) -> Result<(), String> {
+    let mut trial = std::process::Command::new(program);
+    trial.args(["-f", "-qq", "-o", "/dev/null", "true"]);
+    let done = trial.stdin(std::process::Stdio::null()).output();
+    let done = done.map_err(|error| error.to_string())?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let first = said.lines().find(|line| !line.trim().is_empty());
+    Err(first.unwrap_or("it fails without a word").to_owned())
 }
 
 /// Where a program is that a shell would find.
@@ -82,8 +99,8 @@ pub(crate) struct Tally {
 enum How {
     /// The block is timed: nothing is counted.
     Not,
-    /// By the tracepoint; the calls so far, by number. None once some were lost.
-    Tracepoint(platform::CallTrace, Option<BTreeMap<u64, u64>>),
+    /// By the tracepoint.
+    Tracepoint(platform::CallTrace),
     /// `strace` counts; it is told where the window is.
     Strace,
     /// Only the device is looked at.
@@ -108,7 +125,7 @@ impl Tally {
             How::Strace
         } else {
             match platform::CallTrace::open() {
-                Ok(trace) => How::Tracepoint(trace, Some(BTreeMap::new())),
+                Ok(trace) => How::Tracepoint(trace),
                 // The parent knows why, and says it.
                 Err(_) => How::DeviceOnly,
             }
@@ -122,14 +139,25 @@ impl Tally {
         }
     }
 
-    /// The operations begin.
-    pub(crate) fn begin(&mut self) -> Result<(), HarnessError> {
-        if matches!(self.how, How::Not) {
-            return Ok(());
+    /// Looks at the device before a part of the window.
+    pub(crate) fn look(&mut self) {
+        if !matches!(self.how, How::Not) {
+            self.device.begin();
         }
-        self.device.begin();
+    }
+
+    /// Looks at it afterwards.
+    pub(crate) fn look_again(&mut self) {
+        if !matches!(self.how, How::Not) {
+            self.device.end();
+        }
+    }
+
+    /// The operations begin. What is done here and in [`Self::end`] falls into the window of the
+    /// other counters, so it is one system call each.
+    pub(crate) fn begin(&mut self) -> Result<(), HarnessError> {
         match &self.how {
-            How::Tracepoint(trace, _) => trace.begin().map_err(refused)?,
+            How::Tracepoint(trace) => trace.begin().map_err(refused)?,
             How::Strace => platform::mark_for_strace(false),
             How::Not | How::DeviceOnly => {}
         }
@@ -139,33 +167,23 @@ impl Tally {
     /// The operations have ended.
     pub(crate) fn end(&mut self) -> Result<(), HarnessError> {
         match &mut self.how {
-            How::Tracepoint(trace, calls) => {
-                let more = trace.end().map_err(refused)?;
-                *calls = calls.take().zip(more).map(|(calls, more)| sum(calls, more));
-            }
+            How::Tracepoint(trace) => trace.end().map_err(refused)?,
             How::Strace => platform::mark_for_strace(true),
-            How::Not => return Ok(()),
-            How::DeviceOnly => {}
+            How::Not | How::DeviceOnly => {}
         }
-        self.device.end();
         Ok(())
     }
 
     /// What was counted: system calls (by `strace`: nothing, it tells the parent), the device.
-    pub(crate) fn found(self) -> (Option<SystemCalls>, Option<DeviceCounters>) {
+    pub(crate) fn found(
+        self,
+    ) -> Result<(Option<SystemCalls>, Option<DeviceCounters>), HarnessError> {
         let calls = match self.how {
-            How::Tracepoint(_, calls) => calls.map(named),
+            How::Tracepoint(trace) => trace.calls().map_err(refused)?.map(named),
             How::Not | How::Strace | How::DeviceOnly => None,
         };
-        (calls, self.device.grown)
+        Ok((calls, self.device.grown))
     }
-}
-
-fn sum(mut calls: BTreeMap<u64, u64>, more: BTreeMap<u64, u64>) -> BTreeMap<u64, u64> {
-    for (number, count) in more {
-        *calls.entry(number).or_default() += count;
-    }
-    calls
 }
 
 fn named(calls: BTreeMap<u64, u64>) -> SystemCalls {
@@ -236,6 +254,7 @@ mod tests {
         let counted = std::thread::spawn(move || {
             let mut tally = Tally::of(BlockKind::Counting, directory.path());
             std::fs::metadata(&path).unwrap();
+            tally.look();
             tally.begin().unwrap();
             for _ in 0..3 {
                 std::hint::black_box(rustix::process::getppid());
@@ -247,7 +266,7 @@ mod tests {
             std::hint::black_box(rustix::process::getppid());
             tally.end().unwrap();
             std::fs::metadata(&path).unwrap();
-            tally.found().0
+            tally.found().unwrap().0
         });
         match counted.join().unwrap() {
             Some(calls) => {
@@ -264,7 +283,7 @@ mod tests {
             let mut tally = Tally::of(kind, Path::new("/"));
             tally.begin().unwrap();
             tally.end().unwrap();
-            assert_eq!(tally.found(), (None, None));
+            assert_eq!(tally.found().unwrap(), (None, None));
         }
     }
 }

@@ -88,6 +88,8 @@ impl Profiler {
         let words = [
             "record",
             "-q",
+            // Nothing is copied to the user's ~/.debug.
+            "--no-buildid-cache",
             "-F",
             SAMPLES_PER_SECOND,
             "-e",

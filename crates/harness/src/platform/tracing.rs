@@ -45,6 +45,8 @@ pub(crate) struct CallTrace {
     ring: Ring,
     /// Where the number of the call lies among the tracepoint's fields.
     number_at: usize,
+    /// Parts of the window that have ended.
+    windows: u64,
 }
 
 impl CallTrace {
@@ -71,6 +73,7 @@ impl CallTrace {
             event,
             ring,
             number_at,
+            windows: 0,
         })
     }
 
@@ -79,18 +82,23 @@ impl CallTrace {
         perf::enable(&self.event)
     }
 
-    /// Ends the window: the calls within it, by number. Nothing if there were too many to keep.
-    pub(crate) fn end(&mut self) -> io::Result<Option<BTreeMap<u64, u64>>> {
-        perf::disable(&self.event)?;
-        let bytes = self.ring.take();
-        let kept = numbers(&bytes, self.number_at).filter(|_| self.ring.taken < FULL);
+    /// Ends the window, or a part of it.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.windows += 1;
+        perf::disable(&self.event)
+    }
+
+    /// The calls within all parts of the window, by number. Nothing if there were too many to keep.
+    pub(crate) fn calls(&self) -> io::Result<Option<BTreeMap<u64, u64>>> {
+        let bytes = self.ring.content();
+        let kept = numbers(&bytes, self.number_at).filter(|_| bytes.len() < FULL);
         let Some(mut calls) = kept else {
             return Ok(None);
         };
-        // The call that ended the window is the last one within it.
+        // The call that ends a part is the last one within it.
         let ioctl = u64::try_from(libc::SYS_ioctl).unwrap_or_default();
         if let Some(count) = calls.get_mut(&ioctl) {
-            *count -= 1;
+            *count = count.saturating_sub(self.windows);
         }
         calls.retain(|_, count| *count > 0);
         Ok(Some(calls))
@@ -161,8 +169,6 @@ fn numbers(bytes: &[u8], number_at: usize) -> Option<BTreeMap<u64, u64>> {
 struct Ring {
     start: NonNull<u8>,
     page: usize,
-    /// Bytes of the ring that were taken; the kernel is never told, so that it writes on behind them.
-    taken: usize,
 }
 
 impl Ring {
@@ -183,28 +189,23 @@ impl Ring {
             )?
         };
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("no ring buffer"))?;
-        Ok(Self {
-            start,
-            page,
-            taken: 0,
-        })
+        Ok(Self { start, page })
     }
 
-    /// What the kernel has written since the last time, oldest first; it must not be writing now.
-    fn take(&mut self) -> Vec<u8> {
+    /// All that the kernel has written, oldest first; it must not be writing now. It is never told
+    /// that anything was taken, so it does not write over it.
+    fn content(&self) -> Vec<u8> {
         #[expect(unsafe_code, reason = "the kernel and this process share the memory")]
         // SAFETY: within the first page of the mapping, aligned, and written atomically.
         let head = unsafe { &*self.start.add(HEAD).cast::<AtomicU64>().as_ptr() };
         let written = usize::try_from(head.load(Ordering::Acquire)).unwrap_or(usize::MAX);
-        let written = written.min(BUFFER_BYTES);
-        let start = self.page + self.taken;
-        let bytes = written - self.taken;
-        self.taken = written;
+        let bytes = written.min(BUFFER_BYTES);
         let mut copy = vec![0; bytes];
         #[expect(unsafe_code, reason = "the kernel and this process share the memory")]
-        // SAFETY: `bytes` of the ring are mapped behind what was taken, and the event is disabled.
+        // SAFETY: `bytes` of the ring are mapped behind the first page, and the event is disabled.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.start.add(start).as_ptr(), copy.as_mut_ptr(), bytes);
+            let ring = self.start.add(self.page);
+            std::ptr::copy_nonoverlapping(ring.as_ptr(), copy.as_mut_ptr(), bytes);
         }
         copy
     }

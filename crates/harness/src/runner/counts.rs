@@ -13,17 +13,35 @@ use stowplan_model::{
 const ROUND: u32 = u32::MAX - 1;
 
 impl Runner<'_> {
-    /// Counts what an operation of each cell does, where the study takes its cost apart.
+    /// Counts what an operation of each cell does, where the study takes its cost apart or reads
+    /// from storage.
     pub(super) fn count_calls(
         &mut self,
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<(), HarnessError> {
-        if !is_taken_apart(&self.plan.study, comparison) {
+        if !is_explained(&self.plan.study, comparison) {
             return Ok(());
         }
-        let counter = Counter::find();
-        self.warn_of_counter(&counter)?;
+        let counter = match self.counter.take() {
+            Some(counter) => counter,
+            None => {
+                let counter = Counter::find();
+                self.warn_of_counter(&counter)?;
+                counter
+            }
+        };
+        let counted = self.count_cells(comparison, sizes, &counter);
+        self.counter = Some(counter);
+        counted
+    }
+
+    fn count_cells(
+        &mut self,
+        comparison: &Comparison,
+        sizes: &BTreeMap<CellId, BlockSize>,
+        counter: &Counter,
+    ) -> Result<(), HarnessError> {
         let sequences = self.write_sequences(comparison, ROUND, sizes)?;
         let seed = sequence::seed(self.options.seed, &format!("{}/count", comparison.id), 0);
         let mut first = seed % self.count(&comparison.cells[0].dataset).max(1);
@@ -48,7 +66,7 @@ impl Runner<'_> {
                 true => *size,
                 false => size.at_most(self.most_counted(cell)),
             };
-            self.count_cell(cell, size, &counter, &sequences, first)?;
+            self.count_cell(cell, size, counter, &sequences, first)?;
             first += size.steps();
         }
         Ok(())
@@ -97,9 +115,7 @@ impl Runner<'_> {
         &mut self,
         comparison: &Comparison,
     ) -> Result<(), HarnessError> {
-        let cold = |cell: &Cell| cell.workload.cache.is_cold();
-        let wanted =
-            comparison.cells.iter().any(cold) || is_taken_apart(&self.plan.study, comparison);
+        let wanted = is_explained(&self.plan.study, comparison);
         let mut seen = BTreeSet::new();
         for cell in comparison.cells.iter().filter(|_| wanted) {
             let own = cell.workload.changes_keys();
@@ -153,9 +169,10 @@ impl Runner<'_> {
     }
 }
 
-/// Whether a ladder or a claim of the study is about this comparison.
-fn is_taken_apart(study: &Study, comparison: &Comparison) -> bool {
+/// Whether a ladder or a claim of the study is about this comparison, or it reads from storage.
+fn is_explained(study: &Study, comparison: &Comparison) -> bool {
     let ladders = study.ladders.iter().map(|ladder| &ladder.comparison);
     let claims = study.hypotheses.iter().map(|claim| &claim.comparison);
-    ladders.chain(claims).any(|id| *id == comparison.id)
+    let cold = |cell: &Cell| cell.workload.cache.is_cold();
+    ladders.chain(claims).any(|id| *id == comparison.id) || comparison.cells.iter().any(cold)
 }

@@ -264,7 +264,9 @@ impl Work<'_> {
 
     fn reads_warm(&self) -> bool {
         let workload = &self.job.workload;
-        workload.cache == CacheState::Warm && !workload.operation.writes()
+        let reads = workload.cache == CacheState::Warm && !workload.operation.writes();
+        // A store that keeps no values costs what it says; mapping its pages would spare it faults.
+        reads && self.resolved.kind.keeps_values()
     }
 
     /// Whether it is known what was written, and can be read.

@@ -66,7 +66,8 @@ impl Operator<'_> {
             BlockKind::Latency => Timing::EachOperation(&mut latencies),
             BlockKind::Ratio | BlockKind::Pilot | BlockKind::Counting => Timing::Ends,
         };
-        let commits = commits_of(&self.session.counters()?);
+        let before = self.session.counters()?;
+        let commits = commits_of(&before);
         let accounting = Accounting::of_this_thread();
         let started_unix_ms = unix_ms();
         let syncs = stowplan_stores::sync_calls();
@@ -81,11 +82,13 @@ impl Operator<'_> {
             };
             step += steps_in(part);
             let last = index + 1 == parts.len();
+            self.tally.look();
             let begin = accounting.begin();
             self.tally.begin()?;
             let ran = block.part(part, &mut payloads, &mut timing, last);
             self.tally.end()?;
             let cost = accounting.end(&begin);
+            self.tally.look_again();
             match &mut usage {
                 Some(usage) => *usage += cost,
                 None => usage = Some(cost),
@@ -93,10 +96,14 @@ impl Operator<'_> {
             ran?;
         }
         let done = block.done();
-        let (system_calls, device) = std::mem::replace(&mut self.tally, Tally::none()).found();
+        let (system_calls, device) = std::mem::replace(&mut self.tally, Tally::none()).found()?;
         let syncs = stowplan_stores::sync_calls().since(&syncs);
         let counters = self.session.counters()?;
         let counted = difference(commits, commits_of(&counters));
+        let counters = match kind {
+            BlockKind::Counting => growth(&before, counters),
+            _ => counters,
+        };
         Ok(Timed {
             counted,
             measurement: Measurement {
@@ -110,6 +117,19 @@ impl Operator<'_> {
             },
         })
     }
+}
+
+/// What counters have grown by: of a counting block, so that a store's own preparation is not an
+/// operation's.
+fn growth(before: &Counters, after: Counters) -> Counters {
+    let since = |name: &String| before.get(name).copied().unwrap_or(0);
+    let after = after.into_iter();
+    after
+        .map(|(name, count)| {
+            let grown = count.saturating_sub(since(&name));
+            (name, grown)
+        })
+        .collect()
 }
 
 /// Number of steps, as an index.
