@@ -3,7 +3,6 @@
 use crate::HarnessError;
 use crate::environment::mount_of;
 use crate::platform;
-use crate::random::Random;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -26,9 +25,6 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
 /// How the names begin of directories that are made below a place.
 const NAME: &str = "stowplan-work-";
-
-/// Words of 8 bytes that are written to see whether a file system takes data: 64 KiB.
-const PROBE: usize = 8_192;
 
 /// Bytes free to this user on the file system of `path`, which exists.
 ///
@@ -55,22 +51,6 @@ pub fn require_free(path: &Path, needed: u64) -> Result<(), HarnessError> {
         free,
         mount: mount_of(path).map_or_else(|| path.to_owned(), |mount| mount.mount_point),
     })
-}
-
-/// Whether the file system of `directory` still takes data and brings it to the disk: some is
-/// written, in a file without a lasting name.
-pub(crate) fn takes_data(directory: &Path) -> bool {
-    // Not all alike: a file system may find room for that where it has none for values.
-    let mut random = Random::new(1);
-    let data: Vec<u8> = (0..PROBE)
-        .flat_map(|_| random.next().to_le_bytes())
-        .collect();
-    tempfile::tempfile_in(directory)
-        .and_then(|mut file| {
-            file.write_all(&data)?;
-            file.sync_all()
-        })
-        .is_ok()
 }
 
 /// The directory in which a run works: newly made, and no other run's while this lives.
@@ -438,14 +418,6 @@ mod tests {
         let error = require_free(directory.path(), u64::MAX).unwrap_err();
         assert!(matches!(&error, HarnessError::Space { free, .. } if *free > 0));
         assert!(!error.to_string().contains('\n'), "{error}");
-    }
-
-    #[test]
-    fn a_directory_takes_data_where_there_is_room_and_keeps_nothing_of_the_trial() {
-        let directory = tempfile::tempdir().unwrap();
-        assert!(takes_data(directory.path()));
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-        assert!(!takes_data(&directory.path().join("gone")));
     }
 
     #[test]

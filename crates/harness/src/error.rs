@@ -111,10 +111,9 @@ impl HarnessError {
         )
     }
 
-    /// Whether it says that a file system is full, or takes no writes: in the words of the system,
-    /// which engines and drivers in any language repeat, or in those of SQLite. Which file system it
-    /// means (that of the data, or one that a driver uses besides), the words do not say.
-    pub(crate) fn speaks_of_lack_of_room(&self) -> bool {
+    /// Whether it says that the file system is full, or takes no writes: in the words of the system,
+    /// which engines and drivers in any language repeat, or in those of SQLite.
+    pub(crate) fn is_lack_of_room(&self) -> bool {
         const WORDS: [&str; 4] = [
             "no space left on device",
             "disk quota exceeded",
@@ -169,16 +168,10 @@ mod tests {
             "ENOSPC: no space left on device, write",
             "cannot open /w/x: Read-only file system (os error 30)",
         ] {
-            assert!(
-                HarnessError::worker(said, "").speaks_of_lack_of_room(),
-                "{said}"
-            );
+            assert!(HarnessError::worker(said, "").is_lack_of_room(), "{said}");
         }
         let damaged = HarnessError::worker("sqlite: disk I/O error", "No space left on device");
-        assert!(
-            !damaged.speaks_of_lack_of_room(),
-            "nobody knows what stderr means"
-        );
+        assert!(!damaged.is_lack_of_room(), "nobody knows what stderr means");
     }
 
     #[test]

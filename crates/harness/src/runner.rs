@@ -18,7 +18,6 @@ pub use resumption::Resumption;
 
 use crate::HarnessError;
 use crate::counting::Counter;
-use crate::disk::takes_data;
 use crate::environment;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
@@ -337,7 +336,7 @@ impl<'a> Runner<'a> {
     /// The harness itself, through the whole worker path, with a store that does nothing.
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
         let cost = match self.blocks.harness_cost(self.options.seed) {
-            Err(error) if error.is_of_a_store() && !self.lacks_room(&error) => {
+            Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
                 return self.warn_of_missing_cost(&error);
             }
             cost => cost?,
@@ -925,7 +924,7 @@ impl<'a> Runner<'a> {
             return Err(HarnessError::Interrupted);
         }
         // Whoever writes next meets it as well. Once there is room, the run can go on.
-        if self.lacks_room(&error) {
+        if error.is_lack_of_room() {
             return Err(HarnessError::NoRoom {
                 path: self.options.work.clone(),
                 message: format!("{}: {error}", cell.id),
@@ -945,11 +944,6 @@ impl<'a> Runner<'a> {
             self.prepare_instance(cell)?;
         }
         Ok(())
-    }
-
-    /// Whether a failure says that there is no room, and there is none where the data lies.
-    fn lacks_room(&self, error: &HarnessError) -> bool {
-        error.speaks_of_lack_of_room() && !takes_data(&self.options.work)
     }
 
     fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
