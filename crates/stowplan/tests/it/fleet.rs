@@ -80,7 +80,6 @@ fn a_study_runs_on_every_host_and_the_results_are_merged() {
     report
         .exits(0)
         .prints("2 results of 1 machine")
-        .prints("both results SQLite is")
         .prints("stowplan-results/machines-small.html");
     assert_eq!(report.stderr(), "");
 }
