@@ -302,12 +302,34 @@ pub enum PairingError {
 }
 
 /// Whether two results are of one run: begun in the same second, with the same seed, the machine being
-/// in the same state. (In a fleet, several machines may have one host name and begin in the same
-/// second.)
+/// in the same state, and with the same first time of the first cell that both measured. (In a fleet,
+/// several machines may have one name and begin in the same second; no two blocks last equally long.)
 #[must_use]
 pub fn same_run(a: &Analysis, b: &Analysis) -> bool {
-    let (a, b) = (&a.run, &b.run);
-    a.started == b.started && a.seed == b.seed && a.environment == b.environment
+    let (ours, theirs) = (&a.run, &b.run);
+    ours.started == theirs.started
+        && ours.seed == theirs.seed
+        && ours.environment == theirs.environment
+        && !differ_at_first(a, b)
+}
+
+/// Whether the first cell that both measured took another time in its first round. Nothing is known
+/// of results without a round.
+fn differ_at_first(a: &Analysis, b: &Analysis) -> bool {
+    let firsts = |analysis: &Analysis| {
+        let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+        let first = cells.map(|cell| (cell.cell.id.clone(), cell.series.first().copied()));
+        first.collect::<Vec<_>>()
+    };
+    let known = firsts(b);
+    let both = |(id, ours): (CellId, Option<(u32, f64)>)| {
+        let theirs = known.iter().find(|(other, _)| *other == id)?.1?;
+        Some((ours?, theirs))
+    };
+    let mut pairs = firsts(a).into_iter().filter_map(both);
+    pairs
+        .next()
+        .is_some_and(|(ours, theirs)| ours.0 != theirs.0 || ours.1.to_bits() != theirs.1.to_bits())
 }
 
 /// Compares two results cell by cell.
