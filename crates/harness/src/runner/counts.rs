@@ -1,4 +1,5 @@
-//! The counting pass: one block of each cell that a ladder or a claim is about, never timed.
+//! The counting pass: one block of each cell that a ladder or a claim is about, or that reads from
+//! storage, never timed.
 
 use super::blocks::{BlockSize, Spot};
 use super::{Event, Runner, Sequences};
