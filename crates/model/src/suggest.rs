@@ -8,7 +8,7 @@ pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     let word = normal(word);
     known
         .into_iter()
-        .map(|candidate| (distance(&word, &normal(candidate)), candidate))
+        .map(|candidate| (strsim::osa_distance(&word, &normal(candidate)), candidate))
         .filter(|(distance, candidate)| {
             let longest = word.chars().count().max(candidate.chars().count());
             *distance <= (longest / 3).max(1)
@@ -24,26 +24,6 @@ pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> S
     near_miss(word, known)
         .map(|candidate| format!("; did you mean '{candidate}'?"))
         .unwrap_or_default()
-}
-
-fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut two_back: Vec<usize> = Vec::new();
-    let mut previous: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut current = vec![i];
-        for j in 1..=b.len() {
-            let substitute = previous[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = substitute.min(previous[j] + 1).min(current[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(two_back[j - 2] + 1);
-            }
-            current.push(best);
-        }
-        two_back = std::mem::replace(&mut previous, current);
-    }
-    previous[b.len()]
 }
 
 #[cfg(test)]

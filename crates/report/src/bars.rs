@@ -1,8 +1,8 @@
 //! Charts of measured quantities before they are drawn: groups of bars over one axis. Terminal,
 //! Markdown and HTML draw the same.
 
+use crate::document::Scale;
 use crate::quantity::{self, class};
-use crate::scale::Scale;
 use crate::table::{Entry, Table, build, numeric, textual};
 use crate::wording;
 use stowplan_analysis::{Analysis, BarGroup, BarsOutcome, Quantity};

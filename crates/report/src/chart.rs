@@ -1,8 +1,8 @@
 //! A chart before it is drawn: rows with values and finished texts, and the axis they share.
 //! Terminal, Markdown and HTML draw the same rows.
 
+use crate::document::Scale;
 use crate::format;
-use crate::scale::Scale;
 use crate::wording;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, PublishedRatio, Verdict,

@@ -1,7 +1,7 @@
 //! Time per row against rows: what a cell takes where several comparisons insert different numbers
 //! of rows.
 
-use crate::scale::Scale;
+use crate::document::Scale;
 use crate::table::{Entry, Table, build, numeric};
 use crate::{format, total, wording};
 use std::collections::BTreeSet;

@@ -5,8 +5,8 @@
 mod cold;
 mod counts;
 
+use crate::document::Scale;
 use crate::quantity;
-use crate::scale::Scale;
 use crate::table::{Entry, Maker, Table, build, numeric, textual};
 use crate::{format, wording};
 use std::collections::BTreeMap;

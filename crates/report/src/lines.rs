@@ -2,8 +2,8 @@
 //! the same.
 
 use crate::bars::{Bar, Kind};
+use crate::document::Scale;
 use crate::quantity::{self, class};
-use crate::scale::Scale;
 use crate::table::{Entry, Table, build, numeric, textual};
 use crate::{format, wording};
 use stowplan_analysis::{Analysis, LineLevel, LinePlane, LinesOutcome, MeasuredLine, Quantity};

@@ -7,8 +7,8 @@
 mod export;
 mod markdown;
 
+use crate::document::Scale;
 use crate::overview;
-use crate::scale::Scale;
 use crate::{format, html, labels, parts, quantity, terminal, wording};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

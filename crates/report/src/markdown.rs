@@ -1,8 +1,8 @@
 //! The report as Markdown: `summary.md`.
 
 use crate::chart::{Bar, Chart, charts};
+use crate::document::Sign;
 use crate::matrix::{Field, Matrix};
-use crate::sign::Sign;
 use crate::steers;
 use crate::table::{self, Table};
 use crate::{

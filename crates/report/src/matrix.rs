@@ -2,8 +2,8 @@
 //! draw the same.
 
 use crate::crossover::{self, Context};
-use crate::shade::shade;
-use crate::sign::{self, Sign};
+use crate::document::shade::shade;
+use crate::document::{self, Sign};
 use crate::table::{Ratio, Table};
 use crate::{format, parts, table, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome, Side, SizeRange};
@@ -85,7 +85,7 @@ fn matrix<'a>(analysis: &'a Analysis, outcome: &'a MatrixOutcome) -> Matrix<'a> 
         remark: outcome.note.as_deref(),
         notes: notes(outcome, &parts),
         evidence: parts::evidence(&parts, &rounds),
-        legend: sign::legend(&signs, "inside", "outside", &zone),
+        legend: document::legend(&signs, "inside", "outside", &zone),
         table: table::ratios(&ratios(outcome, &zone)),
         parts,
     }

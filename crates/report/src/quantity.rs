@@ -1,7 +1,7 @@
 //! Measured quantities in words: titles, values with their intervals, and marks of an axis.
 
+use crate::document::Scale;
 use crate::format;
-use crate::scale::Scale;
 use crate::table::Entry;
 use stowplan_analysis::Quantity;
 use stowplan_model::{DurabilityClaim, Measure};

@@ -2,8 +2,8 @@
 //! Terminal, Markdown and HTML draw the same.
 
 use crate::crossover::{self, Context};
-use crate::scale::Scale;
-use crate::sign::{self, Sign};
+use crate::document::Scale;
+use crate::document::{self, Sign};
 use crate::table::{Ratio, Table};
 use crate::{format, parts, table, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, SweepOutcome, SweepPoint, Verdict};
@@ -100,7 +100,7 @@ fn group<'a>(analysis: &'a Analysis, outcomes: &'a [SweepOutcome]) -> Group<'a> 
         sizes: size_axis(&points),
         ratios: ratio_axis(&points, band),
         band,
-        legend: sign::legend(&signs, &a, &b, &wording::zone(analysis)),
+        legend: document::legend(&signs, &a, &b, &wording::zone(analysis)),
         sweeps: outcomes.iter().map(|o| sweep(analysis, o)).collect(),
         a,
         b,

@@ -1,7 +1,7 @@
 //! Percentiles of the latency of single operations before they are drawn: a line per cell, for means
 //! hide tails.
 
-use crate::scale::Scale;
+use crate::document::Scale;
 use crate::table::{self, Table};
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};

@@ -4,7 +4,7 @@ use super::Figure;
 use super::element::{anchor, escape};
 use super::svg::{Row, axis};
 use crate::chart::{Bar, Chart};
-use crate::scale::Scale;
+use crate::document::Scale;
 use crate::{format, table};
 use stowplan_analysis::{Analysis, SpaceRow, Verdict};
 

@@ -4,9 +4,9 @@
 use super::chart::{Grid, row};
 use super::element::{anchor, escape};
 use super::{folded, notices, table};
+use crate::document::Scale;
 use crate::ladder::{self, Claim, Group, Kind, Ladder, Piece};
 use crate::quantity;
-use crate::scale::Scale;
 use stowplan_analysis::{Analysis, ClaimVerdict};
 use stowplan_model::Measure;
 

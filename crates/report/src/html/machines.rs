@@ -3,8 +3,8 @@
 use super::chart::{Grid, group, ratio_tick, row};
 use super::element::{anchor, escape};
 use super::{SCRIPT, STYLE, embed, fill, notices};
+use crate::document::Scale;
 use crate::machines::{self, Answers, Findings, Report, Statement};
-use crate::scale::Scale;
 use crate::{format, wording};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -3,8 +3,8 @@
 
 use super::element::{anchor, escape};
 use super::{Figure, folded, notices, sign_legend, table};
+use crate::document::shade::{DEEPEST, begins};
 use crate::matrix::{Field, Matrix};
-use crate::shade::{DEEPEST, begins};
 use crate::{format, wording};
 use stowplan_analysis::Analysis;
 

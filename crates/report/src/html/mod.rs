@@ -23,8 +23,8 @@ mod sweep;
 mod table;
 mod tail;
 
+use crate::document::Sign;
 use crate::facts::{Facts, environment, harness_cost};
-use crate::sign::Sign;
 use crate::table::space;
 use crate::{labels, method, parts, wording};
 use element::escape;

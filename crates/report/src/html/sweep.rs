@@ -3,8 +3,8 @@
 use super::element::{anchor, escape};
 use super::plot::{Plot, Shape};
 use super::{Figure, folded, notices, table};
+use crate::document::Sign;
 use crate::format;
-use crate::sign::Sign;
 use crate::sweep::{Group, Point, Sweep};
 use stowplan_analysis::Analysis;
 

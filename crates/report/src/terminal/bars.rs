@@ -2,7 +2,7 @@
 
 use super::canvas::{Canvas, Span, Tone, merge, pad, span, wrap};
 use crate::bars::{Bar, Chart, Kind, axis};
-use crate::scale::Scale;
+use crate::document::Scale;
 use crate::{lines, quantity};
 use stowplan_model::{Axis, Measure};
 use unicode_width::UnicodeWidthStr as _;

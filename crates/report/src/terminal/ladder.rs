@@ -2,9 +2,9 @@
 
 use super::canvas::{Canvas, Span, Tone, merge, pad, span, wrap};
 use super::table::{self, Column, Row};
+use crate::document::Scale;
 use crate::ladder::{Claim, Figure, Group, Kind, Ladder, Piece};
 use crate::quantity;
-use crate::scale::Scale;
 use crate::table::Table;
 use stowplan_analysis::ClaimVerdict;
 use stowplan_model::Measure;

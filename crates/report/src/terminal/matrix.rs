@@ -85,7 +85,7 @@ fn block(
 }
 
 fn number(field: &Field, width: usize) -> Span {
-    let sign = field.sign.map_or(' ', crate::sign::Sign::glyph);
+    let sign = field.sign.map_or(' ', crate::document::Sign::glyph);
     let text = pad(&format!("{} {sign}", field.text), width, true);
     span(text, field_tone(field))
 }

@@ -13,9 +13,9 @@ pub(crate) mod table;
 mod total;
 
 use crate::chart::charts;
+use crate::document::Sign;
 use crate::facts::{environment, harness_cost, harness_cost_in_short};
 use crate::overview::{self, Kind};
-use crate::sign::Sign;
 use crate::table::{label, overhead, published_in_short, relative};
 use crate::wording::Findings;
 use crate::{format, labels, parts, quantity, wording};

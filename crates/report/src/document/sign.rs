@@ -4,7 +4,7 @@ use stowplan_analysis::{RatioEstimate, Verdict};
 
 /// Where a ratio lies from 1, as far as its verdict claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub enum Sign {
     /// Above, by more counts than as equivalent.
     Above,
     /// Below, likewise.
@@ -25,7 +25,7 @@ pub(crate) enum Sign {
 
 impl Sign {
     /// Every sign, in the order in which a legend explains them.
-    pub(crate) const ALL: [Self; 8] = [
+    pub const ALL: [Self; 8] = [
         Self::Above,
         Self::Below,
         Self::JustAbove,
@@ -37,7 +37,7 @@ impl Sign {
     ];
 
     /// The sign of a ratio with this verdict.
-    pub(crate) fn of(verdict: Verdict, estimate: Option<&RatioEstimate>) -> Self {
+    pub fn of(verdict: Verdict, estimate: Option<&RatioEstimate>) -> Self {
         let Some(estimate) = estimate else {
             return Self::Nothing;
         };
@@ -54,7 +54,7 @@ impl Sign {
     }
 
     /// The sign; terminals without Unicode have one of the same width for each.
-    pub(crate) fn glyph(self) -> char {
+    pub fn glyph(self) -> char {
         match self {
             Self::Above => '▲',
             Self::Below => '▼',
@@ -68,7 +68,7 @@ impl Sign {
     }
 
     /// What it says, where `above` is faster above 1 and `below` is below.
-    pub(crate) fn words(self, above: &str, below: &str, zone: &str) -> String {
+    pub fn words(self, above: &str, below: &str, zone: &str) -> String {
         let perhaps = |who: &str| format!("{who} faster, perhaps by less than {zone}");
         match self {
             Self::Above => format!("{above} faster"),
@@ -83,14 +83,14 @@ impl Sign {
     }
 
     /// Whether it claims that one side is ahead, by whatever it may be.
-    pub(crate) fn claims_a_side(self) -> bool {
+    pub fn claims_a_side(self) -> bool {
         let sides = [Self::Above, Self::Below, Self::JustAbove, Self::JustBelow];
         sides.contains(&self)
     }
 }
 
 /// The signs that occur, each with what it says.
-pub(crate) fn legend(found: &[Sign], above: &str, below: &str, zone: &str) -> Vec<(Sign, String)> {
+pub fn legend(found: &[Sign], above: &str, below: &str, zone: &str) -> Vec<(Sign, String)> {
     let signs = Sign::ALL.into_iter().filter(|sign| found.contains(sign));
     signs
         .map(|sign| (sign, sign.words(above, below, zone)))

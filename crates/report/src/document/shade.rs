@@ -5,7 +5,7 @@ const FIRST: f64 = 1.05;
 /// From here on, each shade spans this factor: half a doubling.
 const STEP: f64 = std::f64::consts::SQRT_2;
 /// Shades of each hue.
-pub(crate) const DEEPEST: i8 = 5;
+pub const DEEPEST: i8 = 5;
 
 /// The shade of a ratio: 0 near 1, positive above and negative below, deeper the farther away, at
 /// most [`DEEPEST`]; nothing for what is no ratio. A ratio and its inverse have opposite shades.
@@ -13,7 +13,7 @@ pub(crate) const DEEPEST: i8 = 5;
     clippy::cast_possible_truncation,
     reason = "a whole number of few shades"
 )]
-pub(crate) fn shade(ratio: f64) -> Option<i8> {
+pub fn shade(ratio: f64) -> Option<i8> {
     if !(ratio.is_finite() && ratio > 0.0) {
         return None;
     }
@@ -26,7 +26,7 @@ pub(crate) fn shade(ratio: f64) -> Option<i8> {
 }
 
 /// The factor from 1 at which the shade of this depth begins.
-pub(crate) fn begins(depth: i8) -> f64 {
+pub fn begins(depth: i8) -> f64 {
     match depth {
         i8::MIN..=0 => 1.0,
         1 => FIRST,

@@ -5,7 +5,7 @@ const LOGARITHMIC_FROM: f64 = 10.0;
 
 /// An axis from `low` to `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Scale {
 impl Scale {
     /// An axis for bars: from 0, or logarithmic if the bars differ by more than tenfold.
     /// `ends` are the ends of intervals and other marks that must lie within it.
-    pub(crate) fn for_bars(bars: &[f64], ends: &[f64]) -> Self {
+    pub fn for_bars(bars: &[f64], ends: &[f64]) -> Self {
         let positive = |value: &f64| value.is_finite() && *value > 0.0;
         let lowest = |values: &[f64]| {
             let values = values.iter().copied().filter(positive);
@@ -33,7 +33,7 @@ impl Scale {
     }
 
     /// A logarithmic axis with some air at both ends.
-    pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
+    pub fn logarithmic(low: f64, high: f64) -> Self {
         let usable = low.is_finite() && low > 0.0 && high >= low;
         let (low, high) = if usable { (low, high) } else { (0.1, 10.0) };
         Self {
@@ -44,7 +44,7 @@ impl Scale {
     }
 
     /// An axis from 0, with some air at its end.
-    pub(crate) fn linear(high: f64) -> Self {
+    pub fn linear(high: f64) -> Self {
         let usable = high.is_finite() && high > 0.0;
         Self {
             low: 0.0,
@@ -54,12 +54,12 @@ impl Scale {
     }
 
     /// Whether equal distances mean equal factors.
-    pub(crate) fn is_logarithmic(&self) -> bool {
+    pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }
 
     /// Where `value` lies: 0 at the low end, 1 at the high end.
-    pub(crate) fn position(&self, value: f64) -> f64 {
+    pub fn position(&self, value: f64) -> f64 {
         let position = if self.logarithmic {
             (value / self.low).ln() / (self.high / self.low).ln()
         } else {
@@ -72,12 +72,12 @@ impl Scale {
     }
 
     /// Where bars start: at 0, or on a logarithmic axis, which has no 0, at 1.
-    pub(crate) fn origin(&self) -> f64 {
+    pub fn origin(&self) -> f64 {
         if self.logarithmic { 1.0 } else { 0.0 }
     }
 
     /// Three to eight round values to mark.
-    pub(crate) fn ticks(&self) -> Vec<f64> {
+    pub fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
             return self.logarithmic_ticks();
         }
@@ -90,7 +90,7 @@ impl Scale {
 
     /// Values to mark on a logarithmic axis of ratios that may span little: at least four, if
     /// steps of a tenth are enough for that.
-    pub(crate) fn fine_ticks(&self) -> Vec<f64> {
+    pub fn fine_ticks(&self) -> Vec<f64> {
         const DIGITS: [&[f64]; 4] = [
             &[1.0],
             &[1.0, 2.0, 5.0],
@@ -106,7 +106,7 @@ impl Scale {
     }
 
     /// At most six sizes in bytes to mark, a power of two apart, such as 1, 4, 16 … KiB.
-    pub(crate) fn size_ticks(&self) -> Vec<f64> {
+    pub fn size_ticks(&self) -> Vec<f64> {
         let doublings = (0..63).map(|power| 2f64.powi(power));
         let within: Vec<f64> = doublings.filter(|tick| self.contains(*tick)).collect();
         let step = within.len().div_ceil(6).max(1);

@@ -1,0 +1,289 @@
+//! Charts of two shapes: rows over one axis, and planes with two.
+
+use super::{LegendEntry, Scale, Sign};
+
+/// An axis: where values lie, and which are marked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What it shows; may be empty.
+    pub title: String,
+    /// Where values lie.
+    pub scale: Scale,
+    /// What is marked, rising: the value and its label. A renderer leaves out labels that have no
+    /// room.
+    pub ticks: Vec<(f64, String)>,
+}
+
+/// Rows of a label, a drawing and a value, over one axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// What it shows, for those who cannot see it.
+    pub summary: String,
+    /// The axis that all rows share.
+    pub axis: Axis,
+    /// What can be compared stands together.
+    pub groups: Vec<RowGroup>,
+    /// Lines over the whole height.
+    pub marks: Vec<Mark>,
+    /// What it is drawn with.
+    pub legend: Vec<LegendEntry>,
+}
+
+/// Rows below a heading.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RowGroup {
+    /// A heading above, of what several groups have in common; empty where it is that of the group
+    /// before, or none.
+    pub heading: String,
+    /// The heading; empty for none.
+    pub title: String,
+    /// What must not be overlooked.
+    pub notices: Vec<String>,
+    /// What else there is to know.
+    pub remarks: Vec<String>,
+    /// The rows.
+    pub rows: Vec<ChartRow>,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChartRow {
+    /// What it is of.
+    pub label: String,
+    /// What else there is to know of that; shown where there is room; may be empty.
+    pub detail: String,
+    /// What is drawn.
+    pub shape: Shape,
+    /// The interval.
+    pub interval: Option<(f64, f64)>,
+    /// The value as text.
+    pub value: String,
+    /// What follows the value where there is room: its interval or its error; may be empty.
+    pub spread: String,
+    /// The value itself, for those who read the page by program.
+    pub number: Option<f64>,
+    /// Who is ahead.
+    pub sign: Option<Sign>,
+    /// All of it in a sentence.
+    pub tooltip: String,
+}
+
+/// What a row draws.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// Nothing: there is no data.
+    Nothing,
+    /// A bar from the origin of the axis to its value.
+    Bar(Bar),
+    /// A point at a value.
+    Point(f64),
+    /// Pieces one behind the other, and thinner ones below them.
+    Segments {
+        /// The pieces.
+        pieces: Vec<Segment>,
+        /// The thinner ones.
+        thin: Vec<Segment>,
+    },
+}
+
+/// A bar.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bar {
+    /// Where it ends.
+    pub value: f64,
+    /// How it is filled.
+    pub fill: Fill,
+}
+
+/// How a bar or a piece is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Measured here.
+    Ours,
+    /// Measured here, without a claim.
+    Uncertain,
+    /// What the others are related to.
+    Reference,
+    /// The cheapest conceivable way, which is no store.
+    Floor,
+    /// Published.
+    Published,
+    /// A step of several; neighbours differ.
+    Step(usize),
+    /// What no step explains.
+    Remainder,
+}
+
+/// A piece of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends; before its beginning where it saves something, which is drawn as a mark.
+    pub to: f64,
+    /// How it is filled.
+    pub fill: Fill,
+    /// What it is and how much, for terminals, which draw each piece as a row of its own.
+    pub label: String,
+    /// Its value as text.
+    pub value: String,
+    /// The interval of that; may be empty.
+    pub spread: String,
+    /// What else there is to know of it; may be empty.
+    pub note: String,
+    /// All of it in a sentence.
+    pub tooltip: String,
+}
+
+/// A line over the whole height of rows, or the whole width of a plane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mark {
+    /// Where it lies.
+    pub at: f64,
+    /// What it is.
+    pub kind: MarkKind,
+    /// A sign that names it beside the drawing; may be empty.
+    pub sign: String,
+}
+
+/// What a line over the whole drawing is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkKind {
+    /// What values are related to: a ratio of 1.
+    Reference,
+    /// The cheapest conceivable way.
+    Floor,
+    /// An edge of the zone in which no difference matters.
+    Edge,
+    /// A published figure, or what is true.
+    Level,
+}
+
+/// Drawings with two axes, which they share.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plane {
+    /// What it shows, for those who cannot see it.
+    pub summary: String,
+    /// Across.
+    pub x: Axis,
+    /// Upwards.
+    pub y: Axis,
+    /// What stands above the drawing and what below it, where the two ends of the axis upwards mean
+    /// something: `files faster`.
+    pub ends: Option<(String, String)>,
+    /// Drawings side by side.
+    pub panels: Vec<Panel>,
+    /// Areas, behind everything.
+    pub areas: Vec<Area>,
+    /// Lines over the whole width.
+    pub levels: Vec<Mark>,
+    /// What it is drawn with; the lines of each panel explain themselves.
+    pub legend: Vec<LegendEntry>,
+    /// Whether a terminal draws it, as rows; otherwise the table beside it has to do.
+    pub on_terminal: bool,
+}
+
+/// One drawing of a plane.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Panel {
+    /// Its name within the page; empty if no link leads to it.
+    pub id: String,
+    /// Its heading; empty for none.
+    pub title: String,
+    /// Its lines.
+    pub lines: Vec<Line>,
+}
+
+/// A line through points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// What it is of; empty where the heading says it.
+    pub label: String,
+    /// How it is drawn.
+    pub kind: LineKind,
+    /// Its points, rising across.
+    pub points: Vec<Point>,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// One of several: each has colour, dashes and shape of its own.
+    Series(usize),
+    /// The only one.
+    Only,
+    /// Behind the others, pale, without its points.
+    Behind,
+    /// Its points only.
+    Points,
+}
+
+/// One point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Across.
+    pub x: f64,
+    /// Upwards; nothing where there is no data, which interrupts the line.
+    pub y: Option<f64>,
+    /// Upwards, the interval.
+    pub interval: Option<(f64, f64)>,
+    /// Its shape, where it is not that of its line.
+    pub shape: Option<PointShape>,
+    /// Across, in words, for terminals, which draw each point as a row.
+    pub label: String,
+    /// Upwards, as text.
+    pub value: String,
+    /// What follows the value; may be empty.
+    pub spread: String,
+    /// All of it in a sentence; empty where nobody can point at it.
+    pub tooltip: String,
+}
+
+/// The shape of a point: shapes differ, so that colour is not needed to tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PointShape {
+    /// That of a sign.
+    Sign(Sign),
+    /// A circle.
+    Ring,
+    /// A small cross: from a sample, or undecided.
+    Cross,
+    /// A lozenge: where a line crosses another, which is no measurement.
+    Crossing,
+}
+
+/// An area of a plane.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Area {
+    /// What it is.
+    pub kind: AreaKind,
+    /// Its ends across; nothing for the whole width.
+    pub x: Option<(f64, f64)>,
+    /// Its ends upwards; nothing for the whole height.
+    pub y: Option<(f64, f64)>,
+}
+
+/// What an area is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AreaKind {
+    /// In which no difference matters.
+    Band,
+    /// In which nothing is claimed.
+    Unclaimed,
+}
+
+impl Axis {
+    /// An axis with marks at these values.
+    pub fn new(
+        title: impl Into<String>,
+        scale: Scale,
+        ticks: Vec<f64>,
+        label: impl Fn(f64) -> String,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            scale,
+            ticks: ticks.into_iter().map(|at| (at, label(at))).collect(),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! What is shown, before anyone knows where: a [`Document`] is made of blocks, and each kind of
+//! finding writes its blocks once. The renderers ([`crate::terminal`], [`crate::html`],
+//! [`crate::markdown`]) know blocks and no findings.
+//!
+//! What belongs here: the shapes of what can be shown, and what makes them easy to write. What does
+//! not: findings, and how anything is drawn.
+
+mod chart;
+mod list;
+mod scale;
+pub mod shade;
+mod sign;
+mod table;
+mod text;
+
+pub use chart::{
+    Area, AreaKind, Axis, Bar, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Panel, Plane, Point,
+    PointShape, RowGroup, Rows, Segment, Shape,
+};
+pub use list::{Badge, Item, Key, LegendEntry, List, ListStyle};
+pub use scale::Scale;
+pub use sign::{Sign, legend};
+pub use table::{Align, Cell, Column, Row, Table, TableBuilder, number, text_column};
+pub use text::{Span, Text, Tone, faint, plain, strong, toned};
+
+/// A whole report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// What kind of document it is: `Stowplan report`.
+    pub kind: String,
+    /// Its title.
+    pub title: String,
+    /// The question that it answers; empty if there is none. Text forms that are to be short leave
+    /// it out.
+    pub question: Text,
+    /// Where it comes from: machine, file system, scale, time. Shown where there is room for it.
+    pub byline: Vec<Text>,
+    /// Its content.
+    pub blocks: Vec<Block>,
+}
+
+/// How much a reader must ask for to be shown a block. A form shows the blocks up to its own level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Detail {
+    /// Shown even where only the outcome is wanted: on a terminal with `--quiet`.
+    Brief,
+    /// Shown on a terminal.
+    #[default]
+    Normal,
+    /// Shown on a terminal with `--verbose`, and in Markdown.
+    Full,
+    /// Shown on a terminal with `--verbose`, and on the page, which folds what is long; not in
+    /// Markdown.
+    All,
+}
+
+/// Where a block is shown, if not everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Medium {
+    /// In every form.
+    #[default]
+    Every,
+    /// On the page only: what is of no use without links or a drawing.
+    Page,
+    /// On a terminal only: how to see more by another option.
+    Terminal,
+    /// On a terminal and in Markdown.
+    Text,
+}
+
+/// One block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// What it is.
+    pub content: Content,
+    /// From which level of detail on it is shown.
+    pub detail: Detail,
+    /// Where it is shown.
+    pub medium: Medium,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Blocks below a heading. Its level follows from how deep it lies in other sections.
+    Section(Section),
+    /// Blocks that show when asked for; where nothing can be folded they are shown as they are.
+    Fold(Fold),
+    /// Sections side by side where there is room: each has the same kind of content.
+    Columns(Vec<Section>),
+    /// A paragraph.
+    Paragraph(Text),
+    /// What must not be overlooked.
+    Notice(Text),
+    /// Items.
+    List(List),
+    /// Names and values.
+    Facts(Vec<(String, Text)>),
+    /// A table.
+    Table(Table),
+    /// A chart of rows over one axis.
+    Rows(Rows),
+    /// A chart with two axes.
+    Plane(Plane),
+    /// What colours, signs and shapes say.
+    Legend(Vec<LegendEntry>),
+    /// Text as it is, line by line: commands, output of programs.
+    Verbatim(String),
+    /// Files that the page carries, to be saved from it.
+    Files(Vec<File>),
+}
+
+/// How a section looks where that can be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Look {
+    /// As part of the text around it.
+    #[default]
+    Plain,
+    /// As a figure: its first paragraph is the caption, its other blocks are what is drawn.
+    Figure,
+    /// As a panel of its own.
+    Panel,
+}
+
+/// Blocks below a heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// Its name within the page, by which links find it; empty if none does.
+    pub id: String,
+    /// Its heading; empty for none.
+    pub title: Text,
+    /// How it looks.
+    pub look: Look,
+    /// What its heading and border say by colour, besides words.
+    pub tone: Tone,
+    /// Whether the table of contents names it; only sections of the document itself are asked.
+    pub in_contents: Option<String>,
+    /// Its content.
+    pub blocks: Vec<Block>,
+}
+
+/// Blocks that show when asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fold {
+    /// Its name within the page; empty if no link leads to it.
+    pub id: String,
+    /// What is in it.
+    pub title: Text,
+    /// Whether its title is a heading; otherwise it is a line.
+    pub is_heading: bool,
+    /// What was found in it, in a word.
+    pub badge: Option<Badge>,
+    /// What was found in it, in a line; shown beside the title where it is folded.
+    pub found: Text,
+    /// Whether it is open from the start.
+    pub open: bool,
+    /// Its content.
+    pub blocks: Vec<Block>,
+}
+
+/// A file that the page carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// What it is of, such as the name of a machine; empty where there is only one.
+    pub of: String,
+    /// Its name when saved.
+    pub name: String,
+    /// Its content.
+    pub content: String,
+}
+
+impl Block {
+    /// The block from this level of detail on.
+    #[must_use]
+    pub fn at(mut self, detail: Detail) -> Self {
+        self.detail = detail;
+        self
+    }
+
+    /// The block in this medium only.
+    #[must_use]
+    pub fn only(mut self, medium: Medium) -> Self {
+        self.medium = medium;
+        self
+    }
+
+    /// Whether the block is shown up to this level of detail, in a form that is one of these media.
+    #[must_use]
+    pub fn is_shown(&self, detail: Detail, media: &[Medium]) -> bool {
+        self.detail <= detail && media.contains(&self.medium)
+    }
+}
+
+impl From<Content> for Block {
+    fn from(content: Content) -> Self {
+        Self {
+            content,
+            detail: Detail::default(),
+            medium: Medium::default(),
+        }
+    }
+}
+
+/// A conversion into the block that holds only this.
+macro_rules! block_from {
+    ($($content:ident($type:ty)),* $(,)?) => {
+        $(impl From<$type> for Block {
+            fn from(content: $type) -> Self {
+                Content::$content(content).into()
+            }
+        })*
+    };
+}
+
+block_from!(
+    Section(Section),
+    Fold(Fold),
+    List(List),
+    Table(Table),
+    Rows(Rows),
+    Plane(Plane),
+);
+
+/// A paragraph.
+pub fn paragraph(text: impl Into<Text>) -> Block {
+    Content::Paragraph(text.into()).into()
+}
+
+/// A paragraph that explains or qualifies, and may be skipped.
+pub fn remark(text: impl Into<String>) -> Block {
+    paragraph(faint(text))
+}
+
+/// What must not be overlooked.
+pub fn notice(text: impl Into<Text>) -> Block {
+    Content::Notice(text.into()).into()
+}
+
+/// A list with a bullet before each item; nothing without items.
+pub fn bullets<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Option<Block> {
+    let items: Vec<Item> = items.into_iter().map(|text| Item::of(text)).collect();
+    let list = List {
+        style: ListStyle::Bullets,
+        items,
+    };
+    (!list.items.is_empty()).then(|| list.into())
+}
+
+/// Names and values; those without a value are left out.
+pub fn facts<N: Into<String>, V: Into<Text>>(facts: impl IntoIterator<Item = (N, V)>) -> Block {
+    let facts = facts
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.into()));
+    Content::Facts(facts.filter(|(_, value)| !value.is_empty()).collect()).into()
+}
+
+impl Section {
+    /// A section of the text.
+    pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
+        Self {
+            id: String::new(),
+            title: title.into(),
+            look: Look::Plain,
+            tone: Tone::Plain,
+            in_contents: None,
+            blocks,
+        }
+    }
+
+    /// A figure.
+    pub fn figure(id: impl Into<String>, title: impl Into<Text>, blocks: Vec<Block>) -> Self {
+        Self {
+            id: id.into(),
+            look: Look::Figure,
+            ..Self::new(title, blocks)
+        }
+    }
+
+    /// The section with a name that links find.
+    #[must_use]
+    pub fn named(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+
+    /// The section with a line in the table of contents.
+    #[must_use]
+    pub fn in_contents(mut self, title: impl Into<String>) -> Self {
+        self.in_contents = Some(title.into());
+        self
+    }
+}
+
+impl Fold {
+    /// A fold that is no heading, closed.
+    pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
+        Self {
+            id: String::new(),
+            title: title.into(),
+            is_heading: false,
+            badge: None,
+            found: Text::default(),
+            open: false,
+            blocks,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Tables: columns, and rows of cells with the number to sort by.
+
+use super::{Detail, Sign, Text, Tone, plain, toned};
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// What is in it, for those who cannot see it.
+    pub caption: String,
+    /// Its columns; the first names the rows.
+    pub columns: Vec<Column>,
+    /// Its rows, each with a cell per column.
+    pub rows: Vec<Row>,
+    /// Whether it is a heat map: cells have shades, all columns have the same width, and columns
+    /// that do not fit follow below.
+    pub is_heat_map: bool,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its title.
+    pub title: String,
+    /// What it means, for those who ask; may be empty.
+    pub help: String,
+    /// The unit of the numbers to sort by, such as `ns`; empty where they are counts or ratios.
+    pub unit: &'static str,
+    /// Where its cells stand.
+    pub align: Align,
+    /// How important it is: where a line is too narrow, columns with a smaller number are left out
+    /// first. From [`Column::ESSENTIAL`] on, names wrap before it is left out; with 0 it is shown
+    /// only where everything is asked for.
+    pub weight: u8,
+}
+
+/// Where cells stand in their column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Align {
+    /// Text.
+    #[default]
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Row {
+    /// From which level of detail on it is shown.
+    pub detail: Detail,
+    /// A cell per column.
+    pub cells: Vec<Cell>,
+}
+
+/// A field of a table.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Cell {
+    /// What it shows.
+    pub text: Text,
+    /// The number to sort by.
+    pub sort: Option<f64>,
+    /// Who is ahead.
+    pub sign: Option<Sign>,
+    /// Of a heat map: its colour, 0 for none of both hues, see [`super::shade::shade`]; nothing where
+    /// nothing is claimed.
+    pub shade: Option<i8>,
+    /// What else there is to know of it; may be empty.
+    pub help: String,
+}
+
+impl Column {
+    /// Columns of at least this weight are left out only when names have wrapped.
+    pub const ESSENTIAL: u8 = 5;
+}
+
+impl Cell {
+    /// Text.
+    pub fn text(text: impl Into<Text>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A number: what it shows, and what it is sorted by.
+    #[must_use]
+    pub fn number(value: f64, text: String) -> Self {
+        Self {
+            sort: value.is_finite().then_some(value),
+            ..Self::text(plain(text))
+        }
+    }
+
+    /// A number, if there is one.
+    #[must_use]
+    pub fn maybe(value: Option<f64>, text: impl Fn(f64) -> String) -> Self {
+        value.map_or_else(Self::default, |value| Self::number(value, text(value)))
+    }
+
+    /// The cell in this tone.
+    #[must_use]
+    pub fn in_tone(mut self, tone: Tone) -> Self {
+        self.text = toned(self.text.text(), tone);
+        self
+    }
+}
+
+/// A column and how its cell is made from a thing that is one row.
+pub struct TableBuilder<'a, T> {
+    column: Column,
+    cell: Box<dyn Fn(&T) -> Cell + 'a>,
+}
+
+/// A column of numbers, of weight 1.
+pub fn number<'a, T>(
+    title: impl Into<String>,
+    help: impl Into<String>,
+    cell: impl Fn(&T) -> Cell + 'a,
+) -> TableBuilder<'a, T> {
+    builder(title.into(), help.into(), Align::Right, cell)
+}
+
+/// A column of texts, of weight 1.
+pub fn text_column<'a, T>(
+    title: impl Into<String>,
+    help: impl Into<String>,
+    cell: impl Fn(&T) -> Cell + 'a,
+) -> TableBuilder<'a, T> {
+    builder(title.into(), help.into(), Align::Left, cell)
+}
+
+fn builder<'a, T>(
+    title: String,
+    help: String,
+    align: Align,
+    cell: impl Fn(&T) -> Cell + 'a,
+) -> TableBuilder<'a, T> {
+    TableBuilder {
+        column: Column {
+            title,
+            help,
+            unit: "",
+            align,
+            weight: 1,
+        },
+        cell: Box::new(cell),
+    }
+}
+
+impl<T> TableBuilder<'_, T> {
+    /// The column, whose numbers have a unit.
+    #[must_use]
+    pub fn in_unit(mut self, unit: &'static str) -> Self {
+        self.column.unit = unit;
+        self
+    }
+
+    /// The column with this weight.
+    #[must_use]
+    pub fn weighing(mut self, weight: u8) -> Self {
+        self.column.weight = weight;
+        self
+    }
+}
+
+impl Table {
+    /// The table of `things`, without columns in which no row has anything to show.
+    pub fn of<T>(
+        caption: impl Into<String>,
+        columns: Vec<TableBuilder<'_, T>>,
+        things: &[T],
+    ) -> Self {
+        let mut table = Self {
+            caption: caption.into(),
+            ..Self::default()
+        };
+        table.rows.resize_with(things.len(), Row::default);
+        for builder in columns {
+            let cells: Vec<Cell> = things.iter().map(&builder.cell).collect();
+            if cells.iter().all(|cell| cell.text.is_empty()) {
+                continue;
+            }
+            table.columns.push(builder.column);
+            for (row, cell) in table.rows.iter_mut().zip(cells) {
+                row.cells.push(cell);
+            }
+        }
+        table
+    }
+
+    /// The table whose rows are shown from the level of detail on that `of` gives for their thing;
+    /// `things` are those that the table was made of.
+    #[must_use]
+    pub fn with_details<T>(mut self, things: &[T], of: impl Fn(&T) -> Detail) -> Self {
+        for (row, thing) in self.rows.iter_mut().zip(things) {
+            row.detail = of(thing);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_in_which_no_row_has_anything_is_left_out() {
+        let columns = vec![
+            text_column("name", "", |n: &u8| Cell::text(n.to_string())),
+            number("none", "", |_| Cell::default()),
+            number("twice", "", |n: &u8| {
+                Cell::number(f64::from(*n) * 2.0, (n * 2).to_string())
+            }),
+        ];
+        let table = Table::of("numbers", columns, &[1, 2]);
+        let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+        assert_eq!(titles, ["name", "twice"]);
+        assert_eq!(table.rows[1].cells[1].sort, Some(4.0));
+    }
+}

@@ -1,0 +1,1 @@
+//! Several results of one study, from several machines.

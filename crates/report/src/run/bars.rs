@@ -1,0 +1,1 @@
+//! Charts of bars: measured quantities side by side.

@@ -1,0 +1,1 @@
+//! Charts of ratios, beside the published ones.

@@ -1,0 +1,1 @@
+//! One comparison: what was found, its numbers, and the settings of its cells.

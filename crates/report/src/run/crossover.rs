@@ -1,0 +1,1 @@
+//! Sweeps over the size of values: where the winner changes.

@@ -1,0 +1,1 @@
+//! The machine, the file system, the program and its engines.

@@ -1,0 +1,1 @@
+//! Time per row against the number of rows.

@@ -1,0 +1,1 @@
+//! Costs taken apart: what a cell takes more than the one below it.

@@ -1,0 +1,1 @@
+//! Matrices: ratios by a setting and the size of values.

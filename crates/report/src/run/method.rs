@@ -1,0 +1,1 @@
+//! How it was measured, in notes.

@@ -1,0 +1,1 @@
+//! Latency percentiles of single operations.

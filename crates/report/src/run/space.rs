@@ -1,0 +1,1 @@
+//! What stores take on disk.

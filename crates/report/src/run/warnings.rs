@@ -1,0 +1,1 @@
+//! What spoils or qualifies a run: warnings and failed cells.
