@@ -1,8 +1,9 @@
 //! A document as Markdown: what is drawn elsewhere is a table here.
 
+use super::{as_rows, detailed};
 use crate::document::{
     Align, Block, Cell, ChartRow, Content, Detail, Document, Fold, Item, Key, LegendEntry, List,
-    ListStyle, Medium, Plane, PointShape, RowGroup, Rows, Section, Shape, Sign, Table, Text, Tone,
+    ListStyle, Medium, PointShape, RowGroup, Rows, Section, Shape, Sign, Table, Text, Tone,
 };
 use crate::steers;
 
@@ -46,7 +47,7 @@ impl Page {
         for (index, block) in shown.iter().enumerate() {
             match &block.content {
                 Content::Plane(plane) if !shown[index..].iter().any(|b| has_table(b)) => {
-                    self.plane(plane);
+                    self.rows(&as_rows(plane));
                 }
                 content => self.content(content, level),
             }
@@ -177,34 +178,6 @@ impl Page {
         self.legend(&chart.legend);
     }
 
-    fn plane(&mut self, plane: &Plane) {
-        let mut rows = Vec::new();
-        for panel in &plane.panels {
-            for line in &panel.lines {
-                let titles = [panel.title.as_str(), line.label.as_str()];
-                let titles = titles.into_iter().filter(|title| !title.is_empty());
-                let title = titles.collect::<Vec<_>>().join(": ");
-                if !title.is_empty() {
-                    rows.push([bold(&title), String::new(), String::new()]);
-                }
-                rows.extend(
-                    line.points
-                        .iter()
-                        .filter(|p| !p.label.is_empty())
-                        .map(|point| {
-                            let sign = match point.shape {
-                                Some(PointShape::Sign(sign)) => Some(sign),
-                                _ => None,
-                            };
-                            fields(&point.label, &point.value, &point.spread, sign)
-                        }),
-                );
-            }
-        }
-        self.three_columns(&plane.y.title, rows);
-        self.legend(&plane.legend);
-    }
-
     /// The last column, of signs, only if there are any.
     fn three_columns(&mut self, title: &str, rows: Vec<[String; 3]>) {
         let count = if rows.iter().any(|row| !row[2].is_empty()) {
@@ -255,40 +228,28 @@ fn has_table(block: &Block) -> bool {
     }
 }
 
-/// What was found, in a word, the answer and the rest; the figure of an answer is in its reason.
+/// A title, what was found in a word, and the rest; the figure of an answer is in its reason.
 fn item(item: &Item, style: ListStyle) -> String {
+    let joined = |parts: [&str; 2], between: &str| {
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(between)
+    };
     let is_answer = style == ListStyle::Answers;
     let badge = item.badge.as_ref().map(|badge| escape(&badge.word));
-    let text = match is_answer {
-        true => bold(&item.text.text()),
-        false => inline(&item.text),
+    let badge = badge.filter(|_| matches!(style, ListStyle::Answers | ListStyle::Bullets));
+    let (title, text, note) = (&item.title, &item.text, inline(&item.note));
+    let figure = inline(&item.figure);
+    let (title, text, figure) = match is_answer {
+        true if note.is_empty() => (inline(title), bold(&text.text()), figure),
+        true => (inline(title), bold(&text.text()), String::new()),
+        false => (bold(&title.text()), inline(text), figure),
     };
-    let figure = match is_answer && !item.note.is_empty() {
-        true => String::new(),
-        false => inline(&item.figure),
-    };
-    let joined = |parts: &[String], between: &str| {
-        let parts = parts.iter().filter(|part| !part.is_empty());
-        parts.cloned().collect::<Vec<_>>().join(between)
-    };
-    let title = bold_unless(is_answer, &item.title);
+    let asked = joined([&title, &badge.unwrap_or_default()], ": ");
     let said = match style {
-        ListStyle::Answers | ListStyle::Bullets => {
-            let asked = joined(&[title, badge.unwrap_or_default()], ": ");
-            joined(&[asked, joined(&[text, figure], " ")], ": ")
-        }
-        ListStyle::Figures | ListStyle::Steps => {
-            joined(&[title, joined(&[figure, text], " ")], ": ")
-        }
+        ListStyle::Answers | ListStyle::Bullets => joined([&text, &figure], " "),
+        ListStyle::Figures | ListStyle::Steps => joined([&figure, &text], " "),
     };
-    joined(&[said, inline(&item.note)], "; ")
-}
-
-fn bold_unless(is_plain: bool, text: &Text) -> String {
-    match is_plain {
-        true => inline(text),
-        false => bold(&text.text()),
-    }
+    joined([&joined([&asked, &said], ": "), &note], "; ")
 }
 
 fn cell(cell: &Cell) -> String {
@@ -299,10 +260,7 @@ fn cell(cell: &Cell) -> String {
 
 /// A row, or of what consists of pieces one for each and one for the whole.
 fn chart_row(row: &ChartRow, rows: &mut Vec<[String; 3]>) {
-    let label = match row.detail.as_str() {
-        "" => row.label.clone(),
-        detail => format!("{} ({detail})", row.label),
-    };
+    let label = detailed(row);
     let Shape::Segments { pieces, thin } = &row.shape else {
         rows.push(fields(&label, &row.value, &row.spread, row.sign));
         return;
@@ -432,6 +390,15 @@ mod tests {
         assert_eq!(escape("-->"), "\\--&gt;");
         assert_eq!(escape("1. a"), "1\\. a");
         assert_eq!(escape("1.5 ms"), "1.5 ms");
+    }
+
+    #[test]
+    fn what_is_folded_is_named_as_html() {
+        let block = crate::document::paragraph("x");
+        let mut page = Page::default();
+        page.fold(&Fold::new("a|b <c>", vec![block]), 2);
+        let text = "\n<details><summary>a|b &lt;c&gt;</summary>\n\nx\n\n</details>\n";
+        assert_eq!(page.text, text);
     }
 
     #[test]

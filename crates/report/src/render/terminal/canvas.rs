@@ -180,19 +180,11 @@ impl Canvas {
         line
     }
 
-    /// One line. What would exceed the width, which no layout should let happen, is continued.
+    /// One line, which is to be no wider than the canvas.
     pub(super) fn line(&mut self, line: &Line) {
-        let mut left = self.width;
-        let mut current = PLAIN;
         let end = line.0.iter().rposition(|(c, _)| *c != ' ');
+        let mut current = PLAIN;
         for (character, style) in line.0.iter().take(end.map_or(0, |end| end + 1)) {
-            let wide = character.width().unwrap_or(0);
-            if wide > left {
-                self.switch(&mut current, PLAIN);
-                self.text.push('\n');
-                left = self.width;
-            }
-            left -= wide;
             self.switch(&mut current, *style);
             self.text.push(*character);
         }

@@ -3,9 +3,10 @@
 
 use super::canvas::{Canvas, FAINT, Line, PLAIN, STRONG, sign_style, style};
 use crate::document::{
-    Area, AreaKind, Axis, Bar, ChartRow, Fill, Key, LegendEntry, LineKind, Mark, MarkKind, Panel,
-    Plane, Point, PointShape, RowGroup, Rows, Segment, Shape, Tone,
+    Area, AreaKind, Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, Plane, PointShape,
+    Rows, Segment, Shape, Tone,
 };
+use crate::render::{as_rows, detailed};
 use anstyle::Style;
 
 /// The least width of a plot beside spreads, and beside what else could be left out.
@@ -19,59 +20,13 @@ pub(super) fn rows(canvas: &mut Canvas, chart: &Rows) {
 }
 
 /// Draws a plane, if it is one for terminals: a row per point, and across what it shows upwards.
-/// Points whose shapes are signs say on which side they are; of others, bars show the size.
 pub(super) fn plane(canvas: &mut Canvas, plane: &Plane) {
     if !plane.on_terminal {
         return;
     }
-    let row = |point: &Point| {
-        let sign = match point.shape {
-            Some(PointShape::Sign(sign)) => Some(sign),
-            _ => None,
-        };
-        let fill = Fill::Ours;
-        ChartRow {
-            label: point.label.clone(),
-            detail: String::new(),
-            shape: match (point.y, sign) {
-                (None, _) => Shape::Nothing,
-                (Some(at), Some(_)) => Shape::Point(at),
-                (Some(value), None) => Shape::Bar(Bar { value, fill }),
-            },
-            interval: point.interval,
-            value: point.value.clone(),
-            spread: point.spread.clone(),
-            number: point.y,
-            sign,
-            tooltip: String::new(),
-        }
-    };
-    let group = |(panel, line): (&Panel, &crate::document::Line)| RowGroup {
-        heading: panel.title.clone(),
-        title: line.label.clone(),
-        rows: line.points.iter().map(row).collect(),
-        ..RowGroup::default()
-    };
-    let lines = plane.panels.iter();
-    let lines = lines.flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
-    let mut groups: Vec<RowGroup> = lines
-        .filter(|(_, line)| line.kind != LineKind::Behind)
-        .map(group)
-        .collect();
-    // A heading is that of all groups behind it.
-    for index in (1..groups.len()).rev() {
-        if groups[index].heading == groups[index - 1].heading {
-            groups[index].heading.clear();
-        }
-    }
+    let mut rows = as_rows(plane);
     let edges = plane.areas.iter().flat_map(edges);
-    let rows = Rows {
-        summary: String::new(),
-        axis: plane.y.clone(),
-        groups,
-        marks: plane.levels.iter().cloned().chain(edges).collect(),
-        legend: plane.legend.clone(),
-    };
+    rows.marks.extend(edges);
     draw(canvas, &rows, true);
 }
 
@@ -180,13 +135,6 @@ fn parts(canvas: &Canvas, chart: &Rows) -> Vec<Part> {
     }
     parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
     parts
-}
-
-fn detailed(row: &ChartRow) -> String {
-    match row.detail.as_str() {
-        "" => row.label.clone(),
-        detail => format!("{} ({detail})", row.label),
-    }
 }
 
 /// Marks lie over bars, which would hide them, and behind points.
