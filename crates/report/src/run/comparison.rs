@@ -21,6 +21,8 @@ use stowplan_model::Role;
 const FEW: usize = 6;
 /// More sentences than this are folded: the table says the same.
 const SENTENCES: usize = 8;
+/// More ways in which work differs than this are too many for a look.
+const DIFFERENCES: usize = 4;
 /// More comparisons than this are too many to read one by one where there are charts.
 const MANY: usize = 8;
 /// More lines than this are too many as well.
@@ -147,8 +149,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.push(cells::table(comparison).into());
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
-    let differences = wording::work_differences(comparison);
-    blocks.extend(differences.into_iter().map(remark));
+    blocks.extend(differences(comparison));
     blocks.push(remark(noise::of(comparison)));
     blocks.extend(parts_of(comparison));
     blocks.extend(totals::blocks(analysis, comparison));
@@ -156,6 +157,18 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(percentiles::figure(comparison));
     blocks.push(settings::fold(comparison));
     blocks
+}
+
+/// Where cells do not do quite the same work; many ways of that are told only to those who ask for
+/// everything, because labels tell them too.
+fn differences(comparison: &ComparisonOutcome) -> impl Iterator<Item = Block> {
+    let differences = wording::work_differences(comparison);
+    let detail = match differences.len() {
+        0..=DIFFERENCES => Detail::Normal,
+        _ => Detail::Full,
+    };
+    let blocks = differences.into_iter().map(remark);
+    blocks.map(move |block| block.at(detail))
 }
 
 /// Which time the ratios are of, and how long blocks waited for a CPU.

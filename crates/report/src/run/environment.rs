@@ -43,7 +43,8 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
         )
     });
     let list = bullets(items)?;
-    Some(Fold::new("What was prepared, and how long it took", vec![list]).into())
+    let fold = Fold::new("What was prepared, and how long it took", vec![list]);
+    Some(Block::from(fold).at(Detail::All))
 }
 
 /// What the harness itself costs, and whether that is too much for short operations.

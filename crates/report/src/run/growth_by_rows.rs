@@ -3,8 +3,8 @@
 
 use super::totals::rows_of;
 use crate::document::{
-    Axis, Block, Cell, Detail, Fold, Line, LineKind, Panel, Plane, Point, PointShape, Scale,
-    Section, Table, number, paragraph, text_column,
+    Axis, Block, Cell, Detail, Fold, Line, LineKind, Medium, Panel, Plane, Point, PointShape,
+    Scale, Section, Table, number, paragraph, text_column,
 };
 use crate::{format, quantity, wording};
 use std::collections::BTreeSet;
@@ -46,7 +46,9 @@ pub(crate) fn figure(analysis: &Analysis) -> Option<Block> {
         "All times with their intervals",
         vec![table(&curves).into()],
     );
-    let blocks = vec![paragraph(CAPTION), plane(&curves).into(), table.into()];
+    // Without the drawing there is nothing across.
+    let caption = paragraph(CAPTION).only(Medium::Page);
+    let blocks = vec![caption, plane(&curves).into(), table.into()];
     Some(Block::from(Section::figure("growth", TITLE, blocks)).at(Detail::All))
 }
 

@@ -2,8 +2,8 @@
 
 use crate::cells;
 use crate::document::{
-    Axis, Block, Cell, Detail, Fold, Line, LineKind, Panel, Plane, Point, Scale, Section, Table,
-    TableBuilder, number, paragraph, text_column,
+    Axis, Block, Cell, Detail, Fold, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section,
+    Table, TableBuilder, number, paragraph, text_column,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
@@ -29,7 +29,9 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
         .collect();
     let plane = plane(comparison, &cells)?;
     let table = Fold::new("All percentiles", vec![table(comparison).into()]);
-    let blocks = vec![paragraph(CAPTION), plane.into(), table.into()];
+    // Without the drawing there is nothing across.
+    let caption = paragraph(CAPTION).only(Medium::Page);
+    let blocks = vec![caption, plane.into(), table.into()];
     let id = format!("percentiles-{}", comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
     Some(Block::from(figure).at(Detail::All))

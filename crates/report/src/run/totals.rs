@@ -85,22 +85,35 @@ fn published_label(analysis: &Analysis, comparison: &ComparisonOutcome) -> Optio
     )))
 }
 
-/// Which totals are extrapolated, and from how many rows.
+/// Which totals are extrapolated, and from how many rows; those of the control are as those of the
+/// baseline.
 fn samples(cells: &[CellSummary]) -> Option<Block> {
-    let samples = cells.iter().filter_map(|cell| {
+    let cells = cells.iter().filter(|c| c.cell.role != Role::Control);
+    let sample = |cell: &CellSummary| {
         cell.cell.workload.sample_of?;
-        let measured = u64::from(cell.cell.workload.operations?);
-        let label = wording::quoted(&label(cell));
-        Some(format!("{label} from {}", count_of_rows(measured)))
-    });
-    let samples: Vec<String> = samples.collect();
-    (!samples.is_empty()).then(|| {
-        let samples = wording::list(&samples);
-        remark(format!(
-            "{EXTRAPOLATED} extrapolated from a sample: {samples}; commits, memory, space and page \
-             fill are those of the sample."
-        ))
-    })
+        cell.cell.workload.operations.map(u64::from)
+    };
+    let samples: Vec<(&CellSummary, Option<u64>)> = cells.map(|c| (c, sample(c))).collect();
+    let (_, first) = *samples.first()?;
+    let of_all = first.filter(|_| samples.iter().all(|(_, measured)| *measured == first));
+    let from = match of_all {
+        Some(measured) => format!(" of {} operations", format::count(measured)),
+        None => {
+            let named = samples.iter().filter_map(|(cell, measured)| {
+                let label = wording::quoted(&label(cell));
+                Some(format!("{label} from {}", count_of_rows((*measured)?)))
+            });
+            let named: Vec<String> = named.collect();
+            if named.is_empty() {
+                return None;
+            }
+            format!(": {}", wording::list(&named))
+        }
+    };
+    Some(remark(format!(
+        "{EXTRAPOLATED} extrapolated from a sample{from}; commits, memory, space and page fill are \
+         those of the sample."
+    )))
 }
 
 /// What one cell takes for all of its rows. Times are seconds.
