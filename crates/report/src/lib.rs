@@ -7,6 +7,7 @@
 mod bars;
 pub mod bmf;
 pub mod calibration;
+mod cells;
 mod chart;
 pub mod compare;
 mod crossover;

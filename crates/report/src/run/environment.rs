@@ -1,1 +1,73 @@
 //! The machine, the file system, the program and its engines.
+
+use crate::document::{Block, Detail, Fold, Section, bullets, facts, remark};
+use crate::{facts as known, format};
+use stowplan_analysis::Analysis;
+use stowplan_model::{HarnessCost, format_bytes};
+
+const SUMMARY: &str = "The machine, the file system, the program and its engines";
+
+/// What the harness may cost per operation of a ratio block, in nanoseconds.
+const RATIO_BUDGET_NS: f64 = 15.0;
+
+/// What it may cost per operation of a latency block, which reads the clock once for each.
+const LATENCY_BUDGET_NS: f64 = 50.0;
+
+/// Where and with what it was measured, and what was built for it.
+pub(crate) fn section(analysis: &Analysis) -> Block {
+    let mut list = known::environment(analysis);
+    list.extend(analysis.harness_cost.map(|cost| {
+        let text = format!(
+            "measured with a store that does nothing, {} blocks of {} operations each",
+            cost.blocks,
+            format::count(cost.operations)
+        );
+        ("harness cost", text)
+    }));
+    let fold = Fold::new(SUMMARY, vec![facts(list)]);
+    let mut blocks = vec![fold.into()];
+    blocks.extend(preparation(analysis));
+    let section = Section::new("Environment", blocks);
+    let section = section.named("environment").in_contents("Environment");
+    Block::from(section).at(Detail::Full)
+}
+
+fn preparation(analysis: &Analysis) -> Option<Block> {
+    let items = analysis.preparation.iter().map(|record| {
+        format!(
+            "{}: {} values, {}, in {}",
+            record.what,
+            format::count(record.values),
+            format_bytes(record.bytes),
+            format::seconds(record.seconds)
+        )
+    });
+    let list = bullets(items)?;
+    let fold = Fold::new("What was prepared, and how long it took", vec![list]);
+    Some(Block::from(fold).at(Detail::All))
+}
+
+/// What the harness itself costs, and whether that is too much for short operations.
+pub(crate) fn harness_cost(analysis: &Analysis) -> Option<Block> {
+    let cost = analysis.harness_cost?;
+    Some(remark(format!(
+        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{}.",
+        format::time(cost.ratio_ns),
+        format::time(cost.latency_ns),
+        above_budget(&cost)
+    )))
+}
+
+/// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.
+fn above_budget(cost: &HarnessCost) -> String {
+    let budgets = match (
+        cost.ratio_ns > RATIO_BUDGET_NS,
+        cost.latency_ns > LATENCY_BUDGET_NS,
+    ) {
+        (false, false) => return String::new(),
+        (true, false) => format!("{RATIO_BUDGET_NS} ns in ratio blocks"),
+        (false, true) => format!("{LATENCY_BUDGET_NS} ns in latency blocks"),
+        (true, true) => format!("{RATIO_BUDGET_NS} and {LATENCY_BUDGET_NS} ns"),
+    };
+    format!(", above the budget of {budgets}: short operations are overstated")
+}

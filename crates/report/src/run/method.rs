@@ -1,1 +1,121 @@
 //! How it was measured, in notes.
+
+use crate::document::{Block, Detail, Fold, Medium, Section, facts};
+use crate::{format, wording};
+use stowplan_analysis::Analysis;
+
+/// One note: a heading and a paragraph.
+type Note = (&'static str, String);
+
+const SUMMARY: &str = "Rounds, time, ratios, intervals, verdicts and the words of this report, with \
+                       formulas";
+
+const ROUNDS: &str = "Every cell runs once per round, in fresh random order, in a process of its own; \
+                      the baseline runs twice. Ratios are taken within a round, so that slow changes \
+                      of the machine cancel. A block lasts about 25 ms after an untimed lead-in; ratio \
+                      blocks read the clock only at their ends, latency blocks once per operation.";
+
+const TIME: &str = "Corrected time C = W − D: wall time W minus the time D that the thread was ready \
+                    but waited for a CPU. If other threads of the worker used 1% of the wall time or \
+                    more, or D is unknown, wall time is used instead, and the comparison says so. Warm \
+                    blocks that read from storage are repeated; nothing is discarded for its time.";
+
+const FLUSH: &str = "What a write leaves to be done when its block ends is timed apart: checkpoint, \
+                     close and syncfs bring the data to rest. A time that includes the final flush is \
+                     that of the operation and its share of this together.";
+
+const RATIO: &str = "In round r, d(r) = ln(time of the cell / time of the reference). The estimate is \
+                     exp(θ), with θ the Hodges–Lehmann estimate: the median of (d(i) + d(j)) / 2 over \
+                     all i ≤ j. Below 1 the cell is faster.";
+
+const INTERVAL: &str = "The exact interval of Wilcoxon's signed-rank test; for wall time that of the \
+                        sign test around the median. Looks at 10, 20 and 40 rounds, each with α = \
+                        0.0207, keep the overall error at 5%. It is then widened to [low / exp(φ), \
+                        high × exp(φ)] by the noise floor φ = max(ln 1.01, |θ of the control|), with \
+                        ln 1.03 in place of ln 1.01 if blocks waited for a CPU for more than 5% of \
+                        their time, or do not tell.";
+
+const CONTROL: &str = "The second copy of the baseline must show a ratio of 1. If its interval, \
+                       widened by the base floor only, excludes 1, the session is unreliable and \
+                       nothing is claimed.";
+
+const FLOOR: &str = "The cheapest conceivable way to do the same work, such as reading from a flat \
+                     file that is already open with the offsets in memory. No store can be expected \
+                     below it.";
+
+const DURABILITY: &str = "none (D0): killing the process can damage committed data. process-crash \
+                          (D1): acknowledged writes survive kill -9; power loss may corrupt. \
+                          consistent (D2): power loss leaves a consistent state; recent writes may \
+                          vanish. durable (D3): acknowledged means it survives power loss. atomic: a \
+                          crash leaves the old value or the new one. Ratios across classes compare \
+                          different promises.";
+
+const LATENCY: &str = "Percentiles are of single operations over all latency blocks, in wall time, \
+                       with the clock's own cost in them. Waiting for a CPU shows in the highest \
+                       percentiles. Where a transaction holds more than one operation, its commit is \
+                       in none of them. A line of percentiles ends where fewer than ten operations lie \
+                       beyond it.";
+
+const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or slower. A range of \
+                       sizes is claimed for it only if it wins at every size measured in the range; \
+                       what lies between two such ranges or beyond one stays open. A size whose \
+                       session is unreliable or has no figure is won by nobody. Many sizes are many \
+                       chances to err; that every one of a range must be won is the correction for \
+                       it. The line between the points of a drawing, and where it crosses 1, are \
+                       claims of nothing.";
+
+const LADDER: &str = "Each rung is a cell that does one step more than the one below, in the same \
+                      rounds. A step costs the Hodges–Lehmann estimate of the differences per round, \
+                      in nanoseconds per operation, with the exact interval of their signed ranks; it \
+                      is widened by exp(φ) − 1 of the larger of both times, because φ bounds the error \
+                      of a ratio. Base and steps add up in each round, but their estimates need not: \
+                      what is left of the whole is the remainder. What primitives take alone is measured \
+                      in the same rounds; steps warm caches for each other, so both figures stand side \
+                      by side. A claim holds if the difference of its differences is above 0.";
+
+const COLOURS: &str = "Okabe and Ito’s palette (Color Universal Design, 2008), which readers without \
+                       full colour vision can tell apart; shapes, dashes, signs and words say the \
+                       same without any colour.";
+
+/// What was done and computed, with the formulas.
+pub(crate) fn section(analysis: &Analysis) -> Block {
+    let colours = facts([("Colours", COLOURS)]).only(Medium::Page);
+    let fold = Fold::new(SUMMARY, vec![facts(notes(analysis)), colours]);
+    let section = Section::new("Method", vec![fold.into()]);
+    let section = section.named("method").in_contents("Method");
+    Block::from(section).at(Detail::Full)
+}
+
+fn notes(analysis: &Analysis) -> Vec<Note> {
+    let mut notes = vec![
+        ("Rounds", ROUNDS.to_owned()),
+        ("Time", TIME.to_owned()),
+        ("Final flush", FLUSH.to_owned()),
+        ("Ratio", RATIO.to_owned()),
+        ("Interval", INTERVAL.to_owned()),
+        ("Verdict", verdict(analysis)),
+        ("Control", CONTROL.to_owned()),
+        ("Floor", FLOOR.to_owned()),
+        ("Durability", DURABILITY.to_owned()),
+        ("Latency", LATENCY.to_owned()),
+    ];
+    if !analysis.ladders.is_empty() {
+        notes.push(("Ladder", LADDER.to_owned()));
+    }
+    if !(analysis.matrices.is_empty() && analysis.sweeps.is_empty()) {
+        notes.push(("Order by size", BY_SIZE.to_owned()));
+    }
+    notes
+}
+
+fn verdict(analysis: &Analysis) -> String {
+    let zone = wording::zone(analysis);
+    let factor = format::ratio(1.0 + analysis.run.equivalence);
+    format!(
+        "The equivalence zone reaches from 1/{factor} to {factor}. Faster or slower: the whole \
+         interval lies outside it. Equivalent within {zone}: the whole interval lies inside. Small \
+         difference: the interval excludes 1 but overlaps the zone. Otherwise unresolved. A cell is \
+         fastest only if it beats each rival in a ratio of its own; rivals deliver values alike, in \
+         transactions of the same scope."
+    )
+}

@@ -1,1 +1,84 @@
 //! What spoils or qualifies a run: warnings and failed cells.
+
+use crate::document::{
+    self, Block, Content, Medium, Section, Tone, bullets, paragraph, plain, strong, toned,
+};
+use crate::wording;
+use stowplan_analysis::Analysis;
+use stowplan_model::CellFailure;
+
+/// Every warning and every failed cell; nothing if there is none.
+pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
+    let mut blocks: Vec<Block> = bullets(analysis.warnings.iter().map(wording::warning))
+        .into_iter()
+        .collect();
+    if !analysis.failures.is_empty() {
+        let failures = analysis.failures.iter().flat_map(failure);
+        blocks.push(Section::new("Failed cells", failures.collect()).into());
+    }
+    let section = Section::new("Warnings", blocks);
+    let section = section.named("warnings").in_contents("Warnings");
+    (!section.blocks.is_empty()).then(|| section.into())
+}
+
+/// Which cell, why, and the last that it printed.
+fn failure(failure: &CellFailure) -> Vec<Block> {
+    let name = strong(format!("{} failed.", failure.cell));
+    let mut blocks = vec![paragraph(name.then(format!(" {}", failure.message)))];
+    let output = failure.stderr.trim_end();
+    if !output.is_empty() {
+        blocks.push(Content::Verbatim(output.to_owned()).into());
+    }
+    blocks
+}
+
+/// How many there are, for the top of the page; nothing if there are none.
+pub(crate) fn notice(analysis: &Analysis) -> Option<Block> {
+    let mut text = plain("This run has ");
+    let counts = counts(analysis);
+    for (index, count) in counts.iter().enumerate() {
+        if index > 0 {
+            text = text.then(" and ");
+        }
+        text = text.then(plain(count).linked("#warnings"));
+    }
+    let found = !counts.is_empty();
+    found.then(|| document::notice(text.then(".")).only(Medium::Page))
+}
+
+/// What must be known before anything else: that the run is not whole.
+pub(crate) fn ending(analysis: &Analysis) -> Option<Block> {
+    wording::ending(analysis).map(document::notice)
+}
+
+/// `3 warnings: the disk was busy; without --quiet they are listed.`: where only the outcome is
+/// shown, that there is something to know before believing it.
+pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
+    let first = match (analysis.warnings.first(), analysis.failures.first()) {
+        (Some(warning), _) => warning.message.clone(),
+        (None, Some(failure)) => format!("{}: {}", failure.cell, failure.message),
+        (None, None) => return None,
+    };
+    let first = first.split(". ").next()?.trim_end_matches('.').to_owned();
+    let all = match analysis.warnings.len() + analysis.failures.len() {
+        1 => "without --quiet it is shown",
+        _ => "without --quiet they are listed",
+    };
+    let counts = wording::list(&counts(analysis));
+    let text = format!("{counts}: {first}; {all}.");
+    Some(paragraph(toned(text, Tone::Warning)))
+}
+
+/// `2 warnings`, `1 failed cell`
+fn counts(analysis: &Analysis) -> Vec<String> {
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let counts = [
+        counted(analysis.warnings.len(), "warning"),
+        counted(analysis.failures.len(), "failed cell"),
+    ];
+    counts.into_iter().flatten().collect()
+}
