@@ -24,6 +24,12 @@ pub(crate) fn ratio(value: f64) -> String {
     significant(value)
 }
 
+/// A mark of an axis of ratios, without digits that say nothing: `0.5`.
+pub(crate) fn ratio_tick(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// `[2.05, 2.16]`
 pub(crate) fn interval(low: f64, high: f64) -> String {
     format!("[{}, {}]", ratio(low), ratio(high))
