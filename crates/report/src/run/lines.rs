@@ -112,7 +112,7 @@ impl<'a> Chart<'a> {
         let heights = points
             .chain(levels)
             .flat_map(|of| [Some(of.value), of.ends.map(|e| e.0), of.ends.map(|e| e.1)]);
-        let scale = scale(&heights.flatten().collect::<Vec<f64>>());
+        let scale = scale(&heights.flatten().collect::<Vec<f64>>()).with_bars_from_its_end();
         let label = |at| quantity::tick(self.measure, at);
         let title = quantity::title(self.measure);
         Axis::new(title, scale, quantity::ticks(&scale), label)
