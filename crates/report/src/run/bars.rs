@@ -1,11 +1,12 @@
 //! Charts of bars: measured quantities side by side.
 
 use crate::document::{
-    Axis, Bar, Block, Cell, ChartRow, Detail, Fill, Fold, RowGroup, Rows, Scale, Section, Shape,
+    Axis, Bar, Block, Cell, ChartRow, Fill, Fold, Medium, RowGroup, Rows, Scale, Section, Shape,
     Table, anchor, number, paragraph, text_column,
 };
 use crate::quantity::{self, class};
 use crate::wording;
+use std::iter::once;
 use stowplan_analysis::{
     Analysis, BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity, Quantity,
 };
@@ -59,8 +60,8 @@ fn figure(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
         marks: Vec::new(),
         legend: Vec::new(),
     };
-    // Markdown has every row with its figures anyway.
-    let table = Block::from(Fold::new("All figures", vec![table.into()])).at(Detail::All);
+    // Text has every row with its figures anyway.
+    let table = Block::from(Fold::new("All figures", vec![table.into()])).only(Medium::Page);
     let blocks = vec![paragraph(caption), rows.into(), table];
     Section::figure(anchor("bars", &outcome.id), &outcome.title, blocks).into()
 }
@@ -74,17 +75,17 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// What promises the same stands together; the first group has what is said of all.
+    /// What promises the same stands together, below what is said of all.
     fn groups(&self) -> Vec<RowGroup> {
+        let about = RowGroup {
+            heading: self.group.title.clone(),
+            notices: notices(self.group),
+            remarks: remarks(self.group),
+            ..RowGroup::default()
+        };
         let classes = self.group.classes.iter();
         let classes = classes.map(|found| self.class(found));
-        let mut groups: Vec<RowGroup> = classes.chain(self.published()).collect();
-        if let Some(first) = groups.first_mut() {
-            first.heading.clone_from(&self.group.title);
-            first.notices = notices(self.group);
-            first.remarks = remarks(self.group);
-        }
-        groups
+        once(about).chain(classes).chain(self.published()).collect()
     }
 
     fn class(&self, found: &BarClass) -> RowGroup {

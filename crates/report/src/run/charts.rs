@@ -204,10 +204,11 @@ impl<'a> Chart<'a> {
             let text = format!("floor: {} ({label})", format::ratio(ratio));
             LegendEntry::new(Key::Mark(MarkKind::Floor), text)
         }));
-        legend.push(LegendEntry::new(
-            Key::Interval,
-            "interval; for published bars, how precisely they could be read",
-        ));
+        let interval = match self.outcome.published_precision {
+            Some(_) => "interval; for published bars, how precisely they could be read",
+            None => "interval",
+        };
+        legend.push(LegendEntry::new(Key::Interval, interval));
         let zone = wording::zone(self.analysis);
         let found = Sign::ALL.into_iter().filter(|sign| signs.contains(sign));
         // A bar without data says so itself.

@@ -1,7 +1,7 @@
 //! Charts of lines: measured quantities against a setting.
 
 use crate::document::{
-    Axis, Block, Cell, Detail, Fold, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Panel,
+    Axis, Block, Cell, Fold, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel,
     Plane, Point, Scale, Section, Table, anchor, notice, number, paragraph, text_column,
 };
 use crate::quantity::{self, class};
@@ -60,8 +60,9 @@ impl<'a> Chart<'a> {
         ))];
         blocks.extend(self.unreliable().map(notice));
         blocks.push(self.plane().into());
+        // Text has every point with its figures anyway.
         let table = Fold::new("All figures", vec![self.table().into()]);
-        blocks.push(Block::from(table).at(Detail::Full));
+        blocks.push(Block::from(table).only(Medium::Page));
         Section::figure(anchor("lines", &outcome.id), &outcome.title, blocks).into()
     }
 
