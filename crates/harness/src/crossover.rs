@@ -8,7 +8,7 @@ use crate::plan::{self, PlanOptions};
 use std::collections::{BTreeMap, VecDeque};
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
-    SizeDistribution, StoreSpec, Study, Sweep, WorkloadSpec,
+    SizeDistribution, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 use stowplan_stores::registry;
 
@@ -151,7 +151,7 @@ impl Question {
                 return Err(HarnessError::invalid(format!(
                     "{} keeps values of up to {largest} bytes, and {} were asked for; choose a smaller range (--to)",
                     spec.kind,
-                    size_in_words(size)
+                    format_size(size)
                 )));
             }
         }
@@ -190,7 +190,7 @@ impl Question {
             published_seconds: None,
             published_error_seconds: None,
         };
-        let title = format!("Values of {}", size_in_words(spot.size));
+        let title = format!("Values of {}", format_size(spot.size));
         ComparisonSpec {
             id: if spot.again {
                 sweep.comparison_again(spot.size)
@@ -276,41 +276,6 @@ fn ends_first(sizes: &[u64]) -> Vec<u64> {
         order.insert(order.len().min(2), 0);
     }
     order.into_iter().map(|index| sizes[index]).collect()
-}
-
-/// A size as people write it, exact, as the axis of the chart has it: `10 kB`, `23.5 KiB`, `1184
-/// bytes`. Where both fit, a round decimal number is what was asked for.
-#[must_use]
-pub fn size_in_words(bytes: u64) -> String {
-    const DECIMAL: [(u64, &str); 4] = [
-        (1_000_000_000_000, "TB"),
-        (1_000_000_000, "GB"),
-        (1_000_000, "MB"),
-        (1_000, "kB"),
-    ];
-    const BINARY: [(u64, &str); 4] = [
-        (1 << 40, "TiB"),
-        (1 << 30, "GiB"),
-        (1 << 20, "MiB"),
-        (1 << 10, "KiB"),
-    ];
-    // A binary unit may be divided by eight: sizes between two powers of two are.
-    let decimal = DECIMAL.into_iter().map(|(unit, name)| (unit, unit, name));
-    let binary = BINARY
-        .into_iter()
-        .map(|(unit, name)| (unit, unit / 8, name));
-    decimal
-        .chain(binary)
-        .find(|(unit, part, _)| bytes >= *unit && bytes.is_multiple_of(*part))
-        .map_or_else(
-            || format!("{bytes} bytes"),
-            |(unit, part, name)| {
-                let thousandths = bytes % unit / part * (1_000 * part / unit);
-                let text = format!("{}.{thousandths:03}", bytes / unit);
-                let text = text.trim_end_matches('0').trim_end_matches('.');
-                format!("{text} {name}")
-            },
-        )
 }
 
 fn dataset_name(size: u64) -> String {
@@ -435,22 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_called_as_they_were_typed() {
-        let called = [
-            (100, "100 bytes"),
-            (1_024, "1 KiB"),
-            (1_184, "1184 bytes"),
-            (10_000, "10 kB"),
-            (24_064, "23.5 KiB"),
-            (7_552, "7.375 KiB"),
-            (1_000_000, "1 MB"),
-            (1 << 20, "1 MiB"),
-            (2 << 30, "2 GiB"),
-            (1 << 40, "1 TiB"),
-        ];
-        for (bytes, text) in called {
-            assert_eq!(size_in_words(bytes), text);
-        }
+    fn a_comparison_is_called_by_its_size() {
         let plan = question("sqlite", "files").plan(&[1024]).unwrap();
         assert_eq!(plan.comparisons[0].title, "Values of 1 KiB");
     }

@@ -46,7 +46,7 @@ pub use result::{
     read_records, read_result,
 };
 pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
-pub use size::{ParseSizeError, format_bytes, parse_count, parse_size};
+pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
     Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec,

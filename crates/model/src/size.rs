@@ -116,7 +116,57 @@ fn scale(whole: &str, fraction: &str, unit: u64) -> Option<u64> {
     u64::try_from(scaled / denominator).ok()
 }
 
-/// A size for people: three significant digits, powers of 1,000 (`1.02 GB`, `409 MB`, `812 B`).
+/// A count with its thousands grouped: `100,000`.
+#[must_use]
+pub fn format_count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A size that was chosen, always exact, in the unit in which it is shortest: `10 kB`, `23.5 KiB`,
+/// `1,184 B`. Where both kinds of units fit, a round decimal number is what was asked for.
+#[must_use]
+pub fn format_size(bytes: u64) -> String {
+    const DECIMAL: [(u64, &str); 4] = [
+        (1_000_000_000_000, "TB"),
+        (1_000_000_000, "GB"),
+        (1_000_000, "MB"),
+        (1_000, "kB"),
+    ];
+    const BINARY: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    // A binary unit may be divided by eight: sizes between two powers of two are.
+    let decimal = DECIMAL.into_iter().map(|(unit, name)| (unit, unit, name));
+    let binary = BINARY
+        .into_iter()
+        .map(|(unit, name)| (unit, unit / 8, name));
+    decimal
+        .chain(binary)
+        .find(|(unit, part, _)| bytes >= *unit && bytes.is_multiple_of(*part))
+        .map_or_else(
+            || format!("{} B", format_count(bytes)),
+            |(unit, part, name)| {
+                let thousandths = bytes % unit / part * (1_000 * part / unit);
+                let text = format!("{}.{thousandths:03}", bytes / unit);
+                let text = text.trim_end_matches('0').trim_end_matches('.');
+                format!("{text} {name}")
+            },
+        )
+}
+
+/// An amount that was found: three significant digits, powers of 1,000 (`1.02 GB`, `409 MB`,
+/// `812 B`). For sizes that were chosen see [`format_size`].
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -190,7 +240,40 @@ mod tests {
         assert_eq!(format_bytes(409_000_000), "409 MB");
     }
 
+    #[test]
+    fn chosen_sizes_are_exact_and_short() {
+        let shown = [
+            (0, "0 B"),
+            (512, "512 B"),
+            (1_024, "1 KiB"),
+            (1_184, "1,184 B"),
+            (10_000, "10 kB"),
+            (24_064, "23.5 KiB"),
+            (7_552, "7.375 KiB"),
+            (65_536, "64 KiB"),
+            (1_000_000, "1 MB"),
+            (1_500_000, "1500 kB"),
+            (1 << 20, "1 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (2 << 30, "2 GiB"),
+            (1 << 40, "1 TiB"),
+        ];
+        for (bytes, text) in shown {
+            assert_eq!(format_size(bytes), text);
+        }
+        assert_eq!(format_count(1_228_800_000), "1,228,800,000");
+        assert_eq!(format_count(999), "999");
+    }
+
     proptest! {
+        #[test]
+        fn a_chosen_size_reads_as_itself(n: u32) {
+            for part in [1, 128, 1_000, 1 << 17, 1_000_000] {
+                let size = u64::from(n) * part;
+                prop_assert_eq!(parse_size(&format_size(size)), Ok(size));
+            }
+        }
+
         #[test]
         fn parsing_never_panics(text in "\\PC{0,24}") {
             let _ = parse_size(&text);

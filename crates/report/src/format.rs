@@ -1,5 +1,8 @@
 //! Numbers for people: three significant digits, and units that fit.
 
+pub use stowplan_model::format_count as count;
+pub(crate) use stowplan_model::format_size as size;
+
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
@@ -22,6 +25,12 @@ pub fn time(nanoseconds: f64) -> String {
 /// A ratio.
 pub(crate) fn ratio(value: f64) -> String {
     significant(value)
+}
+
+/// A mark of an axis of ratios, without digits that say nothing: `0.5`.
+pub(crate) fn ratio_tick(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// `[2.05, 2.16]`
@@ -62,20 +71,6 @@ pub(crate) fn seconds(seconds: f64) -> String {
     time(seconds * 1e9)
 }
 
-/// A count with its thousands grouped: `100,000`.
-#[must_use]
-pub fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// A mean number of events per operation: zero is `0`, the rest three significant digits.
 pub(crate) fn per_operation(value: f64) -> String {
     if value == 0.0 {
@@ -95,30 +90,6 @@ pub(crate) fn bytes(mean: f64) -> String {
         return NOTHING.to_owned();
     }
     stowplan_model::format_bytes(mean.round() as u64)
-}
-
-/// A size in bytes, always exact, in the unit in which it is shortest: `10 kB`, `23.5 KiB`,
-/// `1,184 B`. Where both fit, a round decimal number is what the study asked for.
-pub(crate) fn size(bytes: u64) -> String {
-    const DECIMAL: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
-    const BINARY: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    let whole = |(unit, name): (u64, &str)| {
-        let fits = bytes > 0 && bytes.is_multiple_of(unit);
-        fits.then(|| format!("{} {name}", bytes / unit))
-    };
-    let eighths = |(unit, name): (u64, &str)| {
-        const DECIMALS: [&str; 8] = ["", ".125", ".25", ".375", ".5", ".625", ".75", ".875"];
-        let (whole, eighths) = (bytes / unit, bytes % unit / (unit / 8));
-        let fits = whole > 0 && bytes.is_multiple_of(unit / 8);
-        let decimals = DECIMALS.get(usize::try_from(eighths).ok()?)?;
-        fits.then(|| format!("{whole}{decimals} {name}"))
-    };
-    let mut decimal = DECIMAL.into_iter().filter_map(whole);
-    let mut binary = BINARY.into_iter().filter_map(eighths);
-    decimal
-        .next()
-        .or_else(|| binary.next())
-        .unwrap_or_else(|| format!("{} B", count(bytes)))
 }
 
 /// Three significant digits, never in exponent form.
@@ -171,29 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_exact_and_short() {
-        let shown = [
-            (10_000, "10 kB"),
-            (1_000_000, "1 MB"),
-            (1_500_000, "1500 kB"),
-            (24_064, "23.5 KiB"),
-            (7_552, "7.375 KiB"),
-            (1 << 20, "1 MiB"),
-            (3 << 19, "1.5 MiB"),
-            (65_536, "64 KiB"),
-            (1_184, "1,184 B"),
-            (512, "512 B"),
-            (0, "0 B"),
-        ];
-        for (bytes, text) in shown {
-            assert_eq!(size(bytes), text);
-        }
-    }
-
-    #[test]
-    fn counts_and_percentages_are_short() {
-        assert_eq!(count(1_228_800_000), "1,228,800,000");
-        assert_eq!(count(999), "999");
+    fn percentages_and_durations_are_short() {
         assert_eq!(percent(0.05), "5%");
         assert_eq!(percent(0.0345), "3.5%");
         assert_eq!(percent(0.74), "74%");

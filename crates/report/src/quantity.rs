@@ -1,6 +1,6 @@
 //! Measured quantities in words: titles, values with their intervals, and marks of an axis.
 
-use crate::document::Scale;
+use crate::document::{Cell, Scale};
 use crate::format;
 use crate::table::Entry;
 use stowplan_analysis::Quantity;
@@ -96,6 +96,14 @@ pub(crate) fn spread_entry(measure: Measure, quantity: Option<Quantity>) -> Entr
         return Entry::default();
     };
     Entry::number(ends.1 - ends.0, spread(measure, &quantity))
+}
+
+/// The same as a cell of a table, sorted by how far the ends lie apart.
+pub(crate) fn spread_cell(measure: Measure, quantity: Option<Quantity>) -> Cell {
+    let Some((quantity, (low, high))) = quantity.and_then(|q| Some((q, q.ends?))) else {
+        return Cell::default();
+    };
+    Cell::number(high - low, spread(measure, &quantity))
 }
 
 /// Value and spread: `22.5 s ± 218 ms`.

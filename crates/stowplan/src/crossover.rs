@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
-use stowplan_harness::crossover::{Question, Spot, size_in_words};
+use stowplan_harness::crossover::{Question, Spot};
 use stowplan_harness::plan::{PlanOptions, needs};
 use stowplan_harness::runner::{Resumption, Steer};
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
-    format_bytes, parse_size, read_result,
+    format_bytes, format_size, parse_size, read_result,
 };
 use stowplan_stores::registry;
 
@@ -257,8 +257,8 @@ fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError
     };
     Ok(Some(format!(
         "from {} to {} the values of a size are {} or little more, and a store may cache {} of them, so what is compared there is caches; {advice}",
-        size_in_words(*first),
-        size_in_words(*last),
+        format_size(*first),
+        format_size(*last),
         format_bytes(few),
         format_bytes(cache)
     )))
@@ -375,7 +375,7 @@ fn check_memory(options: &CrossoverOptions) -> Result<(), CliError> {
     if options.to > available / 4 {
         return Err(CliError::Usage(format!(
             "--to {}: values of that size do not fit several times into the memory that is free ({}); choose a smaller range",
-            size_in_words(options.to),
+            format_size(options.to),
             format_bytes(available)
         )));
     }

@@ -254,6 +254,14 @@ pub fn facts<N: Into<String>, V: Into<Text>>(facts: impl IntoIterator<Item = (N,
     Content::Facts(facts.filter(|(_, value)| !value.is_empty()).collect()).into()
 }
 
+/// The name of a section, for links to it: what kind it is, and its name in the study, of which only
+/// what an address can hold is left.
+pub fn anchor(kind: &str, name: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = name.chars().map(keep).collect();
+    format!("{kind}-{name}")
+}
+
 impl Section {
     /// A section of the text.
     pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {

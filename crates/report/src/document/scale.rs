@@ -9,6 +9,7 @@ pub struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
+    origin: f64,
 }
 
 impl Scale {
@@ -40,6 +41,7 @@ impl Scale {
             low: low / 1.15,
             high: high * 1.15,
             logarithmic: true,
+            origin: 1.0,
         }
     }
 
@@ -50,6 +52,7 @@ impl Scale {
             low: 0.0,
             high: if usable { high * 1.02 } else { 1.0 },
             logarithmic: false,
+            origin: 0.0,
         }
     }
 
@@ -73,7 +76,14 @@ impl Scale {
 
     /// Where bars start: at 0, or on a logarithmic axis, which has no 0, at 1.
     pub fn origin(&self) -> f64 {
-        if self.logarithmic { 1.0 } else { 0.0 }
+        self.origin
+    }
+
+    /// The axis on which bars start at its low end: 1 means something for ratios only.
+    #[must_use]
+    pub fn with_bars_from_its_end(mut self) -> Self {
+        self.origin = self.low;
+        self
     }
 
     /// Three to eight round values to mark.
@@ -167,6 +177,14 @@ mod tests {
         let scale = Scale::for_bars(&[1.0, 13.75], &[]);
         assert_eq!(scale.ticks(), [1.0, 2.0, 5.0, 10.0]);
         assert_eq!(scale.origin(), 1.0);
+    }
+
+    #[test]
+    fn bars_of_quantities_below_1_grow_from_the_low_end() {
+        let scale = Scale::logarithmic(0.01, 10.0);
+        assert!(scale.position(scale.origin()) > 0.5);
+        let scale = scale.with_bars_from_its_end();
+        assert_eq!(scale.position(scale.origin()), 0.0);
     }
 
     #[test]
