@@ -166,6 +166,8 @@ pub enum Open {
         /// The fewest for which there is one.
         needed: usize,
     },
+    /// Rounds are enough, and yet there is no interval of any ratio.
+    NoRatio,
     /// What was to be compared failed.
     Failed,
     /// No interval says anything.

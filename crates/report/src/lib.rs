@@ -4,11 +4,13 @@
 //! is `stowplan-analysis`; a verdict is only worded here), files, clocks, and asking the terminal
 //! what it can do (width, colour and Unicode are parameters).
 
+mod advice;
 mod bars;
 pub mod bmf;
 pub mod calibration;
 mod chart;
 pub mod compare;
+mod constituents;
 mod crossover;
 pub mod csv;
 pub mod doctor;
@@ -21,13 +23,13 @@ mod growth;
 pub mod html;
 pub mod json;
 pub mod kvtest;
-mod labels;
 mod ladder;
 mod lines;
 pub mod machines;
 pub mod markdown;
 mod matrix;
 mod method;
+mod noise;
 mod overview;
 mod parts;
 mod quantity;
