@@ -1,7 +1,7 @@
 //! From the records of a run to its findings.
 
 use crate::{
-    Analysis, ColdOutcome, ComparisonOutcome, StoppingRule, bars, blocks::Blocks, charts, cold,
+    Analysis, ComparisonOutcome, Recommendation, StoppingRule, bars, blocks::Blocks, charts, cold,
     gathered::Gathered, judge::Judge, ladder, lines, matrix, sessions, space, stopping,
     summary::summarise, sweeps, warnings,
 };
@@ -36,23 +36,67 @@ pub enum AnalysisError {
 /// No header, or one of a later schema.
 pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analysis, AnalysisError> {
     let gathered = Gathered::from(records)?;
-    let plan = &gathered.run.plan;
     let rule = rule
         .copied()
         .unwrap_or_else(|| StoppingRule::of(&gathered.run));
     let mut found: Vec<(String, Vec<Warning>)> = Vec::new();
     let mut judged: Vec<(Judge<'_>, ComparisonOutcome)> = Vec::new();
-    for comparison in &plan.comparisons {
+    for comparison in &gathered.run.plan.comparisons {
         let mut warnings = Vec::new();
         judged.push(judge(comparison, &gathered, &rule, &mut warnings));
         found.push((comparison.id.clone(), warnings));
     }
-    let charts = plan
-        .study
-        .charts
-        .iter()
-        .filter_map(|spec| charts::chart(spec, &plan.study, &judged))
-        .collect();
+    let mut analysis = recorded(&gathered);
+    explain(&mut analysis, &judged, &gathered);
+    analysis.comparisons = judged.into_iter().map(|(_, outcome)| outcome).collect();
+    put_together(&mut analysis, &gathered, &rule);
+    // Nothing rests on a session that was replaced, so what qualifies it qualifies nothing.
+    let superseded = |id: &String| {
+        let mut sweeps = analysis.sweeps.iter();
+        sweeps.any(|sweep| sweep.superseded.contains(id))
+    };
+    found.retain(|(id, _)| !superseded(id));
+    let warnings = sessions::warnings(&gathered)
+        .into_iter()
+        .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
+        .chain(cold::warnings(&analysis.cold));
+    let warnings: Vec<Warning> = warnings.collect();
+    analysis.warnings.extend(warnings);
+    analysis.decide();
+    Ok(analysis)
+}
+
+/// What was recorded, with nothing concluded from it.
+fn recorded(gathered: &Gathered<'_>) -> Analysis {
+    Analysis {
+        run: gathered.run.clone().into_owned(),
+        answers: Vec::new(),
+        comparisons: Vec::new(),
+        charts: Vec::new(),
+        bars: Vec::new(),
+        lines: Vec::new(),
+        sweeps: Vec::new(),
+        matrices: Vec::new(),
+        hypotheses: Vec::new(),
+        ladders: Vec::new(),
+        cold: Vec::new(),
+        space: space::rows(gathered),
+        placements: gathered.placements.iter().copied().cloned().collect(),
+        warnings: gathered.warnings.iter().copied().cloned().collect(),
+        harness_cost: gathered.harness_cost,
+        preparation: gathered.preparation.iter().copied().cloned().collect(),
+        failures: gathered.failures.iter().copied().cloned().collect(),
+        end: gathered.end.clone(),
+    }
+}
+
+/// Adds what needs the blocks themselves: charts of ratios between any cells, and costs per round.
+fn explain(
+    analysis: &mut Analysis,
+    judged: &[(Judge<'_>, ComparisonOutcome)],
+    gathered: &Gathered<'_>,
+) {
+    let study = &gathered.run.plan.study;
     let measured = |id: &str| {
         let (judge, outcome) = judged.iter().find(|(_, outcome)| outcome.id == id)?;
         let failures = &gathered.failures;
@@ -62,65 +106,41 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
             failures,
         })
     };
-    let ladders = plan.study.ladders.iter();
-    let ladders = ladders
+    let charts = study.charts.iter();
+    analysis.charts = charts
+        .filter_map(|spec| charts::chart(spec, study, judged))
+        .collect();
+    let ladders = study.ladders.iter();
+    analysis.ladders = ladders
         .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
         .collect();
-    let hypotheses = plan.study.hypotheses.iter();
-    let hypotheses = hypotheses
+    let hypotheses = study.hypotheses.iter();
+    analysis.hypotheses = hypotheses
         .filter_map(|spec| ladder::hypothesis(spec, measured(&spec.comparison)?))
         .collect();
-    let comparisons: Vec<ComparisonOutcome> =
-        judged.into_iter().map(|(_, outcome)| outcome).collect();
-    let sweeps = sweeps::outcomes(plan, &comparisons, &gathered.failures);
-    // Nothing rests on a session that was replaced, so what qualifies it qualifies nothing.
-    let superseded = |id: &String| sweeps.iter().any(|sweep| sweep.superseded.contains(id));
-    found.retain(|(id, _)| !superseded(id));
-    let space = space::rows(&gathered);
-    let cold: Vec<ColdOutcome> = comparisons
-        .iter()
-        .filter_map(|outcome| cold::cold(outcome, &gathered.placements, &gathered.run.environment))
-        .collect();
+}
+
+/// Adds what the outcomes of comparisons come to when they are put together.
+fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &StoppingRule) {
+    let plan = &gathered.run.plan;
     let study = &plan.study;
+    let (comparisons, space) = (&analysis.comparisons, &analysis.space);
+    let failures = &gathered.failures;
     let bars = study.bars.iter();
     let lines = study.lines.iter();
     let matrices = study.matrices.iter();
-    Ok(Analysis {
-        run: gathered.run.clone().into_owned(),
-        charts,
-        bars: bars
-            .filter_map(|spec| bars::bars(spec, study, &comparisons, &space))
-            .collect(),
-        lines: lines
-            .filter_map(|spec| lines::lines(spec, &comparisons, &space))
-            .collect(),
-        matrices: matrices
-            .filter_map(|spec| {
-                let failures = &gathered.failures;
-                matrix::matrix(spec, &comparisons, failures, rule.equivalence)
-            })
-            .collect(),
-        sweeps,
-        hypotheses,
-        ladders,
-        comparisons,
-        space,
-        placements: gathered.placements.iter().copied().cloned().collect(),
-        warnings: gathered
-            .warnings
-            .iter()
-            .copied()
-            .cloned()
-            .chain(sessions::warnings(&gathered))
-            .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
-            .chain(cold::warnings(&cold))
-            .collect(),
-        cold,
-        harness_cost: gathered.harness_cost,
-        preparation: gathered.preparation.iter().copied().cloned().collect(),
-        failures: gathered.failures.iter().copied().cloned().collect(),
-        end: gathered.end.clone(),
-    })
+    let cold = |outcome| cold::cold(outcome, &gathered.placements, &gathered.run.environment);
+    analysis.sweeps = sweeps::outcomes(plan, comparisons, failures);
+    analysis.cold = comparisons.iter().filter_map(cold).collect();
+    analysis.bars = bars
+        .filter_map(|spec| bars::bars(spec, study, comparisons, space))
+        .collect();
+    analysis.lines = lines
+        .filter_map(|spec| lines::lines(spec, comparisons, space))
+        .collect();
+    analysis.matrices = matrices
+        .filter_map(|spec| matrix::matrix(spec, comparisons, failures, rule.equivalence))
+        .collect();
 }
 
 /// Judges one comparison and adds what qualifies it to `found`.
@@ -179,6 +199,7 @@ fn outcome(
             .collect(),
         contrasts,
         fastest: judge.fastest().map(|cell| cell.id.clone()),
+        recommendation: Recommendation::default(),
         not_applicable: comparison.not_applicable.clone(),
     }
 }

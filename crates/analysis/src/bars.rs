@@ -109,7 +109,7 @@ fn group(
     let cells = chosen(&spec.cells, outcome);
     let mut classes: Vec<BarClass> = Vec::new();
     for cell in &cells {
-        let durability = quantity::claim(cell);
+        let durability = cell.promise();
         let bar = MeasuredBar {
             cell: cell.cell.id.clone(),
             label: cell.cell.label.clone(),

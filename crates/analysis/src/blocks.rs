@@ -14,6 +14,17 @@ const OTHER_THREADS_LIMIT: f64 = 0.01;
 #[derive(Debug, Clone)]
 pub(crate) struct Blocks<'a> {
     by_cell: BTreeMap<&'a CellId, BTreeMap<u32, &'a Measurement>>,
+    /// What a block's time is.
+    span: Span,
+}
+
+/// What the time of a block reaches over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// The timed operations.
+    Timed,
+    /// The final flush to disk as well: checkpoint, close and `syncfs`, as far as it is theirs (R10).
+    WithFlush,
 }
 
 impl<'a> Blocks<'a> {
@@ -47,6 +58,15 @@ impl<'a> Blocks<'a> {
     fn empty() -> Self {
         Self {
             by_cell: BTreeMap::new(),
+            span: Span::Timed,
+        }
+    }
+
+    /// The same blocks, with the final flush in their times.
+    pub(crate) fn with_flush(&self) -> Self {
+        Self {
+            span: Span::WithFlush,
+            ..self.clone()
         }
     }
 
@@ -70,7 +90,10 @@ impl<'a> Blocks<'a> {
             })
             .filter(|(_, rounds): &(_, BTreeMap<_, _>)| !rounds.is_empty())
             .collect();
-        Self { by_cell }
+        Self {
+            by_cell,
+            span: self.span,
+        }
     }
 
     /// The blocks of a cell, by rising round.
@@ -126,7 +149,7 @@ impl<'a> Blocks<'a> {
     /// Per round of a cell: (round, natural logarithm of nanoseconds per operation).
     pub(crate) fn log_times(&self, cell: &CellId, metric: Metric) -> Vec<(u32, f64)> {
         self.of_cell(cell)
-            .map(|m| (m.round, log_time(m, metric)))
+            .map(|m| (m.round, log_time(m, metric, self.span)))
             .collect()
     }
 
@@ -144,8 +167,8 @@ impl<'a> Blocks<'a> {
         self.of_cell(cell)
             .filter_map(|numerator| {
                 let denominator = denominators.get(&numerator.round)?;
-                let difference = log_time(numerator, metric) - log_time(denominator, metric);
-                Some((numerator.round, difference))
+                let log = |block| log_time(block, metric, self.span);
+                Some((numerator.round, log(numerator) - log(denominator)))
             })
             .collect()
     }
@@ -174,7 +197,26 @@ pub(crate) fn time_ns(measurement: &Measurement, metric: Metric) -> u64 {
 /// Natural logarithm of the nanoseconds per operation. A block that lasted 0 ns by a coarse
 /// clock counts as 1 ns, so that no block is ever discarded on its time (METHOD R9).
 #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
-fn log_time(measurement: &Measurement, metric: Metric) -> f64 {
-    let time = time_ns(measurement, metric).max(1) as f64;
+pub(crate) fn log_time(measurement: &Measurement, metric: Metric, span: Span) -> f64 {
+    let flush = match span {
+        Span::Timed => 0,
+        Span::WithFlush => flush_of_timed(measurement),
+    };
+    let time = time_ns(measurement, metric).saturating_add(flush).max(1) as f64;
     (time / measurement.operations as f64).ln()
+}
+
+/// The timed operations' share of the final flush.
+pub(crate) fn flush_of_timed(m: &Measurement) -> u64 {
+    share_of_timed(m, m.outside.drain_ns)
+}
+
+/// The timed operations' share of what the flush brings to rest: what the lead-in wrote as well.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "not above the whole, which fits"
+)]
+pub(crate) fn share_of_timed(m: &Measurement, whole: u64) -> u64 {
+    let written = u128::from(m.operations) + u128::from(m.lead_in_operations);
+    (u128::from(whole) * u128::from(m.operations) / written.max(1)) as u64
 }

@@ -125,6 +125,7 @@ fn itself(cell: &Cell, judge: &Judge<'_>) -> ContrastOutcome {
         } else {
             Verdict::NoData
         },
+        total: None,
         same_durability: true,
     }
 }

@@ -1,6 +1,6 @@
 //! The records of a run, sorted by what they are about.
 
-use crate::AnalysisError;
+use crate::{AnalysisError, labels};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
@@ -12,7 +12,7 @@ use stowplan_model::{
 /// Everything a run recorded, by kind and cell.
 #[derive(Debug)]
 pub(crate) struct Gathered<'a> {
-    /// The header, its plan with what was added to it.
+    /// The header, its plan with what was added to it and with labels that tell cells apart.
     pub(crate) run: Cow<'a, RunHeader>,
     measurements: BTreeMap<&'a CellId, Vec<&'a Measurement>>,
     /// The sessions after the first.
@@ -39,6 +39,9 @@ impl<'a> Gathered<'a> {
         let mut gathered = Self::empty(header(records)?);
         for record in records {
             gathered.add(record);
+        }
+        if labels::are_ambiguous(&gathered.run.plan) {
+            labels::make_distinct(&mut gathered.run.to_mut().plan);
         }
         Ok(gathered)
     }

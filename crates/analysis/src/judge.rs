@@ -1,9 +1,10 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    ContrastOutcome, Estimate, RatioEstimate, StoppingRule, Verdict,
+    ContrastOutcome, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
     blocks::Blocks,
     stopping::{self, Noise},
+    work::work_differences_of,
 };
 use stowplan_model::{Cell, Comparison, Role};
 
@@ -14,6 +15,9 @@ pub(crate) struct Judge<'a> {
     pub(crate) comparison: &'a Comparison,
     pub(crate) blocks: Blocks<'a>,
     pub(crate) noise: Noise,
+    /// The same blocks and their noise with the final flush in every time; nothing where no cell
+    /// writes.
+    totals: Option<(Blocks<'a>, Noise)>,
     rule: &'a StoppingRule,
 }
 
@@ -24,10 +28,16 @@ impl<'a> Judge<'a> {
         rule: &'a StoppingRule,
     ) -> Self {
         let noise = Noise::of(comparison, &blocks, rule);
+        let totals = comparison.cells.iter().any(writes).then(|| {
+            let blocks = blocks.with_flush();
+            let noise = Noise::of(comparison, &blocks, rule);
+            (blocks, noise)
+        });
         Self {
             comparison,
             blocks,
             noise,
+            totals,
             rule,
         }
     }
@@ -35,21 +45,45 @@ impl<'a> Judge<'a> {
     /// The ratio of a cell's time to the reference's with its verdict. The interval is that of
     /// the look at which the pair was decided, widened by the noise floor of the whole session.
     pub(crate) fn contrast(&self, cell: &Cell, reference: &Cell) -> ContrastOutcome {
-        let estimate = self.at_its_look(cell, reference);
+        let (estimate, verdict) = self.at_its_look(cell, reference, (&self.blocks, &self.noise));
         ContrastOutcome {
             cell: cell.id.clone(),
             reference: reference.id.clone(),
-            verdict: estimate.map_or(Verdict::NoData, |e| self.noise.verdict(&e, self.rule)),
-            estimate: estimate.map(|e| e.to_ratio(self.noise.floor)),
+            estimate,
+            verdict,
+            total: self.total(cell, reference),
             same_durability: same_durability(cell, reference),
         }
     }
 
-    fn at_its_look(&self, cell: &Cell, reference: &Cell) -> Option<Estimate> {
-        let metric = self.noise.metric;
+    /// The same with the final flush in both times, where both write: by the same estimator, looks
+    /// and rules, and with the noise that two identical cells show by these times.
+    fn total(&self, cell: &Cell, reference: &Cell) -> Option<TotalOutcome> {
+        let (blocks, noise) = self.totals.as_ref()?;
+        if !writes(cell) || !writes(reference) {
+            return None;
+        }
+        let (estimate, verdict) = self.at_its_look(cell, reference, (blocks, noise));
+        let estimate = estimate?;
+        Some(TotalOutcome { estimate, verdict })
+    }
+
+    fn at_its_look(
+        &self,
+        cell: &Cell,
+        reference: &Cell,
+        (blocks, noise): (&Blocks<'_>, &Noise),
+    ) -> (Option<RatioEstimate>, Verdict) {
         let pair = (&cell.id, &reference.id);
-        let progress = stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule);
-        stopping::estimate_of(&progress.differences, metric)
+        let metric = noise.metric;
+        let progress = stopping::replay(self.comparison, blocks, pair, metric, self.rule);
+        match stopping::estimate_of(&progress.differences, metric) {
+            Some(estimate) => (
+                Some(estimate.to_ratio(noise.floor)),
+                noise.verdict(&estimate, self.rule),
+            ),
+            None => (None, Verdict::NoData),
+        }
     }
 
     /// The ratio of a cell's time to the floor's, over all rounds that both have: it describes,
@@ -68,8 +102,8 @@ impl<'a> Judge<'a> {
 
     /// The cell among baseline and candidates that beats each of the others: see
     /// [`crate::ComparisonOutcome::fastest`]. Only cells that do the same work as the baseline
-    /// are rivals (METHOD "Work equivalence"): one with another delivery, another transaction
-    /// scope or another number of threads than the baseline's can neither be the fastest nor keep another from being it.
+    /// are rivals (METHOD "Work equivalence"): one that does other work can neither be the fastest
+    /// nor keep another from being it.
     pub(crate) fn fastest(&self) -> Option<&'a Cell> {
         let baseline = self.comparison.with_role(Role::Baseline)?;
         let rivals: Vec<&Cell> = self
@@ -77,11 +111,11 @@ impl<'a> Judge<'a> {
             .cells
             .iter()
             .filter(|cell| matches!(cell.role, Role::Baseline | Role::Candidate))
-            .filter(|cell| same_work(cell, baseline))
+            .filter(|cell| work_differences_of(cell, baseline).is_empty())
             .collect();
         let beats = |cell: &Cell, rival: &Cell| {
-            let contrast = self.contrast(cell, rival);
-            contrast.same_durability && contrast.verdict == Verdict::Faster
+            let found = || self.at_its_look(cell, rival, (&self.blocks, &self.noise));
+            same_durability(cell, rival) && found().1 == Verdict::Faster
         };
         rivals.iter().copied().find(|cell| {
             let mut others = rivals.iter().filter(|rival| rival.id != cell.id).peekable();
@@ -90,15 +124,12 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Whether both hand the values over alike, in transactions of the same scope, by as many threads.
-fn same_work(a: &Cell, b: &Cell) -> bool {
-    let (a, b) = (&a.workload, &b.workload);
-    (a.delivery, a.per_transaction, a.threads) == (b.delivery, b.per_transaction, b.threads)
+fn writes(cell: &Cell) -> bool {
+    cell.workload.operation.writes()
 }
 
 /// Whether both promise the same about what they acknowledged (METHOD "Durability classes":
 /// compare only within a class). A read promises nothing, so reads always agree.
 fn same_durability(a: &Cell, b: &Cell) -> bool {
-    let writes = a.workload.operation.writes() || b.workload.operation.writes();
-    !writes || a.capabilities.durability == b.capabilities.durability
+    !(writes(a) || writes(b)) || a.capabilities.durability == b.capabilities.durability
 }

@@ -4,6 +4,7 @@
 //! terminals, and the wording or drawing of a verdict (that is `stowplan-report`).
 
 mod analyse;
+mod answers;
 mod bars;
 mod block_time;
 mod blocks;
@@ -11,12 +12,14 @@ pub mod calibration;
 mod charts;
 mod cold;
 pub mod compare;
+mod constituents;
 mod counts;
 mod crossover;
 mod estimate;
 mod gathered;
 mod interim;
 mod judge;
+mod labels;
 mod ladder;
 mod lines;
 mod machines;
@@ -24,6 +27,7 @@ mod matrix;
 mod outcome;
 mod quantity;
 mod rebase;
+mod recommendation;
 mod repeated;
 mod sessions;
 mod space;
@@ -32,8 +36,10 @@ mod summary;
 mod sweeps;
 mod warnings;
 pub mod wilcoxon;
+mod work;
 
 pub use analyse::{AnalysisError, analyse};
+pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
 pub use cold::{ColdCell, ColdOutcome};
@@ -57,11 +63,16 @@ pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
-    SweepOutcome, Verdict,
+    SweepOutcome, TotalOutcome, Verdict,
 };
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
+pub use recommendation::{
+    Alternative, Flush, Kind, NoFastest, Open, Over, PromiseDifference, Promises, Recommendation,
+    Unbeaten, When,
+};
 pub use repeated::{Repeated, repeated};
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };
+pub use work::{Both, WorkDifference, same_work, work_differences, workload_differences};

@@ -92,7 +92,7 @@ pub(crate) fn lines(
                 None => levels.push(LineLevel {
                     cell: cell.cell.id.clone(),
                     label: cell.cell.label.clone(),
-                    durability: quantity::claim(cell),
+                    durability: cell.promise(),
                     quantity,
                 }),
             }
@@ -166,7 +166,7 @@ impl<'a> Identity<'a> {
             store,
             workload,
             dataset: (*x != Across::Operations).then_some(cell.cell.dataset.as_str()),
-            durability: quantity::claim(cell),
+            durability: cell.promise(),
         }
     }
 }

@@ -467,7 +467,7 @@ fn comparison(
         title: first.title.clone(),
         baseline: baseline.cell.id.clone(),
         baseline_label: baseline.cell.label.clone(),
-        part: is_part(analyses[place], id),
+        part: analyses[place].constituents().contains(id),
         reliable: outcomes
             .iter()
             .map(|outcome| outcome.filter(|o| o.was_measured()).map(|o| o.reliable))
@@ -495,19 +495,6 @@ fn of_role(outcome: &ComparisonOutcome, role: Role) -> Option<&CellSummary> {
     outcome.cells.iter().find(|cell| cell.cell.role == role)
 }
 
-/// Whether a comparison is read as a part of a matrix or of a sweep.
-fn is_part(analysis: &Analysis, id: &str) -> bool {
-    let plan = &analysis.run.plan;
-    let of_matrix = plan.study.matrices.iter().any(|matrix| {
-        let mut sizes = matrix.sizes.iter();
-        sizes.any(|size| matrix.comparison_id(*size) == id)
-    });
-    let mut planned = plan.comparisons.iter();
-    let planned = planned.find(|comparison| comparison.id == id);
-    let mut sweeps = plan.sweeps.iter();
-    of_matrix || planned.is_some_and(|planned| sweeps.any(|s| s.size_of(planned).is_some()))
-}
-
 fn cell(
     summary: &CellSummary,
     baseline: &CellSummary,
@@ -515,7 +502,7 @@ fn cell(
     left_out: &dyn Fn(usize, &CellId) -> bool,
 ) -> CellAcross {
     let cell = &summary.cell;
-    let durability = crate::quantity::claim(summary);
+    let durability = summary.promise();
     let on = outcomes.iter().enumerate().map(|(place, outcome)| {
         outcome
             .filter(|_| !left_out(place, &cell.id))
@@ -526,7 +513,7 @@ fn cell(
         key: cell.key.clone(),
         label: cell.label.clone(),
         role: cell.role,
-        same_durability: cell.role == Role::Floor || durability == crate::quantity::claim(baseline),
+        same_durability: cell.role == Role::Floor || durability == baseline.promise(),
         durability,
         on: on.collect(),
     }

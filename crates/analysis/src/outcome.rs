@@ -2,13 +2,13 @@
 
 use crate::{
     BarsOutcome, BlockTime, ColdOutcome, CountSummary, Crossover, HypothesisOutcome, LadderOutcome,
-    LinesOutcome, MatrixOutcome, SweepPoint,
+    LinesOutcome, MatrixOutcome, Recommendation, SweepPoint, answers::Answer,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Action, Cell, CellFailure, CellId, Footprint, HarnessCost, PlacementRecord, PreparationRecord,
-    RunEnd, RunHeader, Settings, Sweep, Verification, Warning, Workload,
+    Action, Cell, CellFailure, CellId, DurabilityClaim, Footprint, HarnessCost, PlacementRecord,
+    PreparationRecord, Role, RunEnd, RunHeader, Settings, Sweep, Verification, Warning, Workload,
 };
 
 /// Everything that can be said about one run.
@@ -16,6 +16,9 @@ use stowplan_model::{
 pub struct Analysis {
     /// What was planned, where, by which version.
     pub run: RunHeader,
+    /// What to do on this machine: one answer per matrix, per sweep, per comparison that is a
+    /// constituent of neither, and one for disk space.
+    pub answers: Vec<Answer>,
     /// One outcome per comparison, in running order.
     pub comparisons: Vec<ComparisonOutcome>,
     /// One outcome per chart of the study that has data, in reading order.
@@ -75,6 +78,8 @@ pub struct ComparisonOutcome {
     pub contrasts: Vec<ContrastOutcome>,
     /// The cell that beats each rival, if one does: see [`ComparisonOutcome::fastest`].
     pub fastest: Option<CellId>,
+    /// What to choose, and why.
+    pub recommendation: Recommendation,
     /// Cells that a store cannot do, with the reason.
     pub not_applicable: BTreeMap<String, String>,
 }
@@ -92,6 +97,42 @@ impl ComparisonOutcome {
     #[must_use]
     pub fn fastest(&self) -> Option<&CellSummary> {
         self.fastest.as_ref().and_then(|id| self.cell(id))
+    }
+
+    /// The cell that the others are compared with.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&CellSummary> {
+        let mut cells = self.cells.iter();
+        cells.find(|summary| summary.cell.role == Role::Baseline)
+    }
+
+    /// The cells between which someone could choose: neither the control nor a floor, and none that
+    /// only explains others.
+    pub fn rivals(&self) -> impl Iterator<Item = &CellSummary> {
+        let cells = self.cells.iter();
+        cells.filter(|summary| matches!(summary.cell.role, Role::Baseline | Role::Candidate))
+    }
+
+    /// The ratio of a cell to the baseline, where it was asked for.
+    #[must_use]
+    pub fn to_baseline(&self, cell: &CellSummary) -> Option<&ContrastOutcome> {
+        let baseline = self.baseline()?;
+        let mut contrasts = self.contrasts.iter();
+        contrasts.find(|c| c.cell == cell.cell.id && c.reference == baseline.cell.id)
+    }
+
+    /// The rivals with this verdict against the baseline and a figure, the smallest ratio first.
+    #[must_use]
+    pub fn with_verdict(&self, wanted: Verdict) -> Vec<(&CellSummary, RatioEstimate)> {
+        let mut found: Vec<_> = self
+            .rivals()
+            .filter_map(|cell| {
+                let contrast = self.to_baseline(cell)?;
+                (contrast.verdict == wanted).then_some((cell, contrast.estimate?))
+            })
+            .collect();
+        found.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+        found
     }
 
     /// Whether any round of any cell was recorded.
@@ -203,9 +244,31 @@ pub struct ContrastOutcome {
     pub estimate: Option<RatioEstimate>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The same with the final flush to disk in both times, where both cells write.
+    pub total: Option<TotalOutcome>,
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
     pub same_durability: bool,
+}
+
+/// A ratio of times that include the final flush to disk, and its verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TotalOutcome {
+    /// Time and flush of the cell over those of the reference.
+    pub estimate: RatioEstimate,
+    /// The verdict, by the rules of every other ratio.
+    pub verdict: Verdict,
+}
+
+impl TotalOutcome {
+    /// The same finding with numerator and denominator swapped.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        Self {
+            estimate: self.estimate.inverse(),
+            verdict: self.verdict.inverse(),
+        }
+    }
 }
 
 impl ContrastOutcome {
@@ -217,6 +280,7 @@ impl ContrastOutcome {
             reference: self.cell.clone(),
             estimate: self.estimate.map(|estimate| estimate.inverse()),
             verdict: self.verdict.inverse(),
+            total: self.total.map(|total| total.inverse()),
             same_durability: self.same_durability,
         }
     }
@@ -259,7 +323,7 @@ pub struct CellSummary {
     /// Bringing written data to rest, per operation, nanoseconds: median of rounds (R10).
     pub drain_ns: Option<f64>,
     /// Headline time and drain together, per operation, nanoseconds: estimated as the headline
-    /// time is.
+    /// time is. It describes; what is decided rests on [`ContrastOutcome::total`].
     pub total_ns: Option<f64>,
     /// Bytes delivered or written per operation.
     pub bytes: f64,
@@ -305,6 +369,16 @@ pub struct CellSummary {
     pub multiple_of_floor: Option<RatioEstimate>,
     /// Per round: (round, ln of headline nanoseconds per operation).
     pub series: Vec<(u32, f64)>,
+}
+
+impl CellSummary {
+    /// What it promises for what it writes; nothing if it only reads or is a floor, which is no
+    /// store.
+    #[must_use]
+    pub fn promise(&self) -> Option<DurabilityClaim> {
+        let promises = self.cell.workload.operation.writes() && self.cell.role != Role::Floor;
+        promises.then_some(self.cell.capabilities.durability)
+    }
 }
 
 /// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks.

@@ -2,7 +2,7 @@
 
 use crate::{CellSummary, SpaceRow};
 use serde::Serialize;
-use stowplan_model::{DurabilityClaim, Measure, Role};
+use stowplan_model::{DurabilityClaim, Measure};
 
 /// A value with its interval, if it has one. Nanoseconds, operations per second, bytes, or bytes per
 /// byte, as the measure says.
@@ -56,13 +56,6 @@ fn allocated(cell: &CellSummary, space: &[SpaceRow]) -> Option<u64> {
     let built = || space.iter().find(|row| row.instance == cell.cell.instance);
     let footprint = cell.block_footprint.or_else(|| Some(built()?.footprint))?;
     Some(footprint.allocated_bytes)
-}
-
-/// What a cell promises for what it writes; nothing if it only reads or is a floor, which is no
-/// store.
-pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
-    let promises = cell.cell.workload.operation.writes() && cell.cell.role != Role::Floor;
-    promises.then_some(cell.cell.capabilities.durability)
 }
 
 /// Weakest promise first, what promises nothing last.

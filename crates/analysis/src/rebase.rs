@@ -13,6 +13,7 @@
 //! - The control stays the copy of the cell it was planned with. Noise is the difference of two
 //!   identical cells, whichever they are; that of the planned baseline is the one that was measured.
 
+use crate::constituents;
 use std::collections::BTreeSet;
 use stowplan_model::{
     Cell, CellId, Comparison, Contrast, Plan, Record, Role, Warning, WarningKind, suggestion,
@@ -43,13 +44,13 @@ pub enum RebaseError {
         "'{0}' only explains other cells (part = true), so nobody could choose it; the ladder that it \
          belongs to says what it costs"
     )]
-    Rung(String),
+    OnlyExplains(String),
     /// Its comparisons are read as a whole.
     #[error(
         "the comparisons with '{0}' are parts of a matrix or of a sweep, whose ratios are of inside \
          and outside at every size; choose a cell of another comparison"
     )]
-    Part(String),
+    Constituent(String),
     /// There is no header to rewrite.
     #[error("there is no header of a run in it")]
     NoHeader,
@@ -72,11 +73,11 @@ pub fn rebase(records: &mut Vec<Record>, baseline: &str) -> Result<(), RebaseErr
     let change = changes(plan, &extensions, baseline)?;
     let mut replaced: BTreeSet<String> = BTreeSet::new();
     let mut kept: Vec<String> = Vec::new();
-    let parts = parts(plan);
+    let constituents = constituents::planned(plan);
     for comparison in &mut plan.comparisons {
         match change.iter().find(|(id, _)| *id == comparison.id) {
             Some((_, cell)) => replaced.extend(make_baseline(comparison, cell)),
-            None if !parts.contains(&comparison.id) => kept.push(comparison.id.clone()),
+            None if !constituents.contains(&comparison.id) => kept.push(comparison.id.clone()),
             None => {}
         }
     }
@@ -101,7 +102,7 @@ fn changes(
     added: &[Comparison],
     baseline: &str,
 ) -> Result<Vec<(String, CellId)>, RebaseError> {
-    let parts = parts(plan);
+    let constituents = constituents::planned(plan);
     let everything = || plan.comparisons.iter().chain(added);
     let meant = |cell: &&Cell| {
         cell.role != Role::Control && (cell.key == baseline || cell.id.0 == baseline)
@@ -114,41 +115,28 @@ fn changes(
         return Err(unknown(everything(), baseline));
     }
     let name = || baseline.to_owned();
-    let only_parts = found.iter().all(|(_, cell)| cell.role == Role::Part);
+    let only_explain = found.iter().all(|(_, cell)| cell.role == Role::Part);
     let stores: Vec<_> = found
         .into_iter()
         .filter(|(_, cell)| !matches!(cell.role, Role::Floor | Role::Part))
         .collect();
     if stores.is_empty() {
-        return Err(match only_parts {
-            true => RebaseError::Rung(name()),
+        return Err(match only_explain {
+            true => RebaseError::OnlyExplains(name()),
             false => RebaseError::Floor(name()),
         });
     }
     let whole: Vec<(String, CellId)> = stores
         .into_iter()
-        .filter(|(comparison, _)| !parts.contains(&comparison.id) && !added.contains(comparison))
+        .filter(|(comparison, _)| {
+            !constituents.contains(&comparison.id) && !added.contains(comparison)
+        })
         .map(|(comparison, cell)| (comparison.id.clone(), cell.id.clone()))
         .collect();
     if whole.is_empty() {
-        return Err(RebaseError::Part(name()));
+        return Err(RebaseError::Constituent(name()));
     }
     Ok(whole)
-}
-
-/// The comparisons of the plan that are parts of a matrix or of a sweep.
-fn parts(plan: &Plan) -> BTreeSet<String> {
-    let matrices = plan.study.matrices.iter();
-    let of_matrices = matrices.flat_map(|matrix| {
-        let sizes = matrix.sizes.iter();
-        sizes.map(|size| matrix.comparison_id(*size))
-    });
-    let of_sweeps = plan.comparisons.iter().filter(|comparison| {
-        let mut sweeps = plan.sweeps.iter();
-        sweeps.any(|sweep| sweep.size_of(comparison).is_some())
-    });
-    let of_sweeps = of_sweeps.map(|comparison| comparison.id.clone());
-    of_matrices.chain(of_sweeps).collect()
 }
 
 fn unknown<'a>(comparisons: impl Iterator<Item = &'a Comparison>, name: &str) -> RebaseError {

@@ -1,8 +1,13 @@
 //! What was measured of one cell.
 
 use crate::{
-    CellSummary, Estimate, Interval, LatencySummary, Metric, block_time::block_time,
-    blocks::time_ns, counts::counts, estimate::median, gathered::Gathered, judge::Judge,
+    CellSummary, Estimate, Interval, LatencySummary, Metric,
+    block_time::block_time,
+    blocks::{Span, flush_of_timed, log_time, share_of_timed},
+    counts::counts,
+    estimate::median,
+    gathered::Gathered,
+    judge::Judge,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
@@ -40,7 +45,7 @@ pub(crate) fn summarise(
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: described.kernel_share(),
         drain_ns: writes
-            .then(|| described.median_per_operation(drain_of_timed))
+            .then(|| described.median_per_operation(flush_of_timed))
             .filter(|drain| drain.is_finite()),
         total_ns: writes
             .then(|| described.log_totals(metric))
@@ -103,20 +108,6 @@ pub(crate) fn location(logs: &[f64], metric: Metric) -> Option<Interval> {
     })
 }
 
-fn drain_of_timed(m: &Measurement) -> u64 {
-    share_of_timed(m, m.outside.drain_ns)
-}
-
-/// The timed operations' share of the drain, which brings to rest what the lead-in wrote as well.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "not above the whole, which fits"
-)]
-fn share_of_timed(m: &Measurement, whole: u64) -> u64 {
-    let written = u128::from(m.operations) + u128::from(m.lead_in_operations);
-    (u128::from(whole) * u128::from(m.operations) / written.max(1)) as u64
-}
-
 /// Whether every byte that the operations pass is one they write.
 fn writes_only(cell: &Cell) -> bool {
     let mix = cell.workload.mix.as_ref();
@@ -165,13 +156,11 @@ impl<'a> Described<'a> {
         median(self.blocks.iter().map(per_operation).collect()).unwrap_or(f64::NAN)
     }
 
-    /// Per round, the logarithm of time and drain together per operation.
+    /// Per round, the logarithm of time and final flush together per operation.
     fn log_totals(&self, metric: Metric) -> Vec<f64> {
-        let total =
-            |m: &&Measurement| time_ns(m, metric).saturating_add(drain_of_timed(m)).max(1) as f64;
-        self.blocks
-            .iter()
-            .map(|m| (total(m) / m.operations as f64).ln())
+        let blocks = self.blocks.iter();
+        blocks
+            .map(|m| log_time(m, metric, Span::WithFlush))
             .collect()
     }
 

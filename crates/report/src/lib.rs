@@ -4,12 +4,14 @@
 //! is `stowplan-analysis`; a verdict is only worded here), files, clocks, and asking the terminal
 //! what it can do (width, colour and Unicode are parameters).
 
+mod advice;
 mod bars;
 pub mod bmf;
 pub mod calibration;
 mod cells;
 mod chart;
 pub mod compare;
+mod constituents;
 mod crossover;
 pub mod csv;
 pub mod doctor;
@@ -22,13 +24,13 @@ mod growth;
 pub mod html;
 pub mod json;
 pub mod kvtest;
-mod labels;
 mod ladder;
 mod lines;
 pub mod machines;
 pub mod markdown;
 mod matrix;
 mod method;
+mod noise;
 mod overview;
 mod parts;
 mod quantity;

@@ -9,8 +9,7 @@ mod markdown;
 
 use crate::document::Scale;
 use crate::overview;
-use crate::{format, html, labels, parts, quantity, terminal, wording};
-use std::borrow::Cow;
+use crate::{format, html, parts, quantity, terminal, wording};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_analysis::{
     Analysis, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Machine, MachinesError,
@@ -22,7 +21,7 @@ use stowplan_model::{CellId, Environment, Role, format_bytes};
 #[derive(Debug)]
 pub struct Report<'a> {
     pub(crate) outcome: MachinesOutcome,
-    pub(crate) analyses: Vec<Cow<'a, Analysis>>,
+    pub(crate) analyses: Vec<&'a Analysis>,
 }
 
 impl<'a> Report<'a> {
@@ -31,9 +30,9 @@ impl<'a> Report<'a> {
     /// # Errors
     /// They are not several results of one study at one scale.
     pub fn of(analyses: &[&'a Analysis]) -> Result<Self, MachinesError> {
-        let analyses: Vec<_> = analyses.iter().map(|a| labels::told_apart(a)).collect();
         let outcome =
             stowplan_analysis::machines(&analyses.iter().map(|a| &**a).collect::<Vec<_>>())?;
+        let analyses = analyses.to_vec();
         Ok(Self { outcome, analyses })
     }
 

@@ -5,15 +5,12 @@ use crate::document::Sign;
 use crate::matrix::{Field, Matrix};
 use crate::steers;
 use crate::table::{self, Table};
-use crate::{
-    bars, facts, labels, ladder, lines, matrix, method, overview, parts, sweep, total, wording,
-};
+use crate::{bars, facts, ladder, lines, matrix, method, overview, parts, sweep, total, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 
 /// The report as one Markdown document.
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
-    let analysis = &*labels::told_apart(analysis);
     let study = &analysis.run.plan.study;
     let mut page = Page::default();
     page.line(crate::MARK);
@@ -102,7 +99,7 @@ impl Page {
             self.row(["---", "---", "---", "---:"].map(str::to_owned));
         }
         for row in rows {
-            let answer = format!("{}: **{}**", row.kind.name(), escape(&row.answer));
+            let answer = format!("{}: **{}**", overview::name(row.kind), escape(&row.answer));
             let (title, reason) = (escape(&row.title), escape(&row.reason));
             self.row([title, answer, reason, row.noise.unwrap_or_default()]);
         }

@@ -1,8 +1,11 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::{crossover, format, labels, quantity};
+pub(crate) use crate::noise::in_short as noise_in_short;
+
+use crate::{advice, crossover, format, noise, quantity};
 use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, Metric,
+    PromiseDifference, RatioEstimate, Verdict, WorkDifference, work_differences as differences,
 };
 use stowplan_model::{
     Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
@@ -41,7 +44,6 @@ pub struct Statement {
 /// The findings of every comparison, in running order.
 #[must_use]
 pub fn findings(analysis: &Analysis) -> Vec<Findings> {
-    let analysis = &*labels::told_apart(analysis);
     let comparisons = analysis.comparisons.iter();
     comparisons
         .map(|comparison| findings_of(analysis, comparison))
@@ -53,10 +55,10 @@ pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -
     Findings {
         id: comparison.id.clone(),
         title: comparison.title.clone(),
-        headline: headline(analysis, comparison),
-        advice: advice(analysis, comparison),
+        headline: advice::headline(analysis, comparison),
+        advice: advice::advice(analysis, comparison),
         statements: statements(analysis, comparison),
-        noise: noise(comparison),
+        noise: noise::of_comparison(comparison),
     }
 }
 
@@ -184,438 +186,25 @@ pub(crate) fn to_baseline(
         let control = comparison.control.as_ref()?;
         return Some((Some(control.estimate), control.verdict));
     }
-    let baseline = baseline(comparison)?;
-    let mut contrasts = comparison.contrasts.iter();
-    contrasts
-        .find(|c| c.cell == cell.cell.id && c.reference == baseline.cell.id)
-        .map(|contrast| (contrast.estimate, contrast.verdict))
+    let contrast = comparison.to_baseline(cell)?;
+    Some((contrast.estimate, contrast.verdict))
 }
 
 /// The cell that the others are compared with.
 pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
-    let mut cells = comparison.cells.iter();
-    cells.find(|cell| cell.cell.role == Role::Baseline)
+    comparison.baseline()
 }
 
-/// The cells between which someone could choose: neither the control nor a floor.
-pub(crate) fn rivals(comparison: &ComparisonOutcome) -> Vec<&CellSummary> {
-    let cells = comparison.cells.iter();
-    cells
-        .filter(|cell| matches!(cell.cell.role, Role::Baseline | Role::Candidate))
-        .collect()
+/// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
+/// the operation does not write.
+pub(crate) fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
+    let difference = PromiseDifference::of(cell, reference)?;
+    Some(advice::promise_difference(&difference))
 }
 
-/// The cells with this verdict against the baseline, the one with the smallest ratio first.
-pub(crate) fn with_verdict(
-    comparison: &ComparisonOutcome,
-    wanted: Verdict,
-) -> Vec<(&CellSummary, RatioEstimate)> {
-    let mut found: Vec<_> = rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| {
-            let (estimate, verdict) = to_baseline(comparison, cell)?;
-            (verdict == wanted).then_some((cell, estimate?))
-        })
-        .collect();
-    found.sort_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
-    found
-}
-
-fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    let Some(baseline) = baseline(comparison) else {
-        return "No verdict: the baseline was not measured.".to_owned();
-    };
-    if !comparison.reliable {
-        return format!("No verdict: {}.", session_unreliable(comparison));
-    }
-    if let Some(winner) = comparison.fastest() {
-        let label = quoted(&winner.cell.label);
-        let factor = to_baseline(comparison, winner).and_then(|(estimate, _)| estimate);
-        let factor = factor.map(|estimate| {
-            let base = quoted(&baseline.cell.label);
-            format!(", {} as {base}", times_as_fast(&estimate))
-        });
-        let factor = factor.unwrap_or_default();
-        let others = if rivals(comparison)
-            .iter()
-            .all(|cell| same_work(cell, baseline))
-        {
-            "each of the others"
-        } else {
-            "each of the others that do the same work"
-        };
-        let rest = at_rest(comparison, winner, baseline)
-            .filter(AtRest::reverses)
-            .and_then(|rest| rest.sooner_than(winner))
-            .map_or_else(String::new, |sooner| format!(" But {sooner}."));
-        return format!("Fastest: {label}{factor}. It beats {others}.{rest}");
-    }
-    let base = quoted(&baseline.cell.label);
-    let faster = with_verdict(comparison, Verdict::Faster);
-    if !faster.is_empty() {
-        let named = faster.iter().map(|(cell, estimate)| {
-            let caveat = durability_difference(cell, baseline).unwrap_or_default();
-            let label = quoted(&cell.cell.label);
-            format!("{label} ({}{caveat})", times_as_fast(estimate))
-        });
-        let named = list(&named.collect::<Vec<_>>());
-        let open = no_single_fastest(comparison);
-        return format!("Faster than {base}: {named}.{open}");
-    }
-    let verdicts: Vec<Verdict> = rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| to_baseline(comparison, cell))
-        .map(|(_, verdict)| verdict)
-        .collect();
-    if !verdicts.is_empty() && verdicts.iter().all(|v| *v == Verdict::Equivalent) {
-        return format!("No difference that matters: all are equivalent to {base}.");
-    }
-    if verdicts.iter().all(|v| *v == Verdict::NoData) {
-        return "No verdict yet: no ratio has data.".to_owned();
-    }
-    if verdicts.iter().all(is_open) {
-        return "No verdict yet: nothing was decided.".to_owned();
-    }
-    format!(
-        "Nothing was shown to be faster than {base} by more than {}.",
-        zone(analysis)
-    )
-}
-
-/// Why none is called fastest, if there is a choice of several. A cell that does other work than
-/// the baseline is not asked.
-fn no_single_fastest(comparison: &ComparisonOutcome) -> &'static str {
-    let all = rivals(comparison);
-    let Some(baseline) = baseline(comparison) else {
-        return "";
-    };
-    let rivals: Vec<_> = all
-        .iter()
-        .filter(|cell| same_work(cell, baseline))
-        .collect();
-    let mut claims = rivals.iter().map(|cell| claim(cell));
-    let first = claims.next();
-    if claims.any(|claim| Some(claim) != first) {
-        " None is called the fastest, because they do not all promise the same."
-    } else if rivals.len() > 2 {
-        " None of them was shown to beat each of the others."
-    } else if rivals.len() < all.len() {
-        " None is called the fastest, because they do not all do the same work."
-    } else {
-        ""
-    }
-}
-
-fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    let Some(baseline) = baseline(comparison) else {
-        return "See the failures.".to_owned();
-    };
-    if !comparison.reliable {
-        let what = match comparison.control {
-            Some(_) => "run it again on a quieter machine",
-            None => "its control has too few rounds: go on with it, or run it again",
-        };
-        return format!("Claim nothing from this comparison; {what}.");
-    }
-    let work = work(analysis, baseline);
-    let base = quoted(&baseline.cell.label);
-    if let Some(winner) = comparison.fastest() {
-        let verb = if winner.cell.id == baseline.cell.id {
-            "stay with"
-        } else {
-            "use"
-        };
-        let depends = at_rest(comparison, winner, baseline).and_then(|rest| rest.depends(winner));
-        let winner = quoted(&winner.cell.label);
-        let choice = depends.unwrap_or_else(|| format!("{verb} {winner}"));
-        return format!("On this machine, {work}, {choice}.");
-    }
-    if let Some(preference) = preference(comparison, baseline) {
-        let Preference {
-            cell,
-            choice,
-            condition,
-            alternatives,
-            ..
-        } = preference;
-        let depends = at_rest(comparison, cell, baseline).and_then(|rest| rest.depends(cell));
-        let choice = depends.unwrap_or(choice);
-        return format!("On this machine, {work}, {choice}{condition}{alternatives}.");
-    }
-    let verdicts: Vec<Verdict> = rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| to_baseline(comparison, cell))
-        .map(|(_, verdict)| verdict)
-        .collect();
-    if verdicts.iter().all(is_open) {
-        return format!(
-            "On this machine, {work}, nothing was decided: measure again, with more rounds or on a \
-             quieter machine{}.",
-            promising_more(comparison, baseline)
-        );
-    }
-    if verdicts.iter().any(is_open) {
-        format!(
-            "On this machine, {work}, nothing measured so far is a reason to leave {base}; some \
-             cells have no verdict yet{}.",
-            promising_more(comparison, baseline)
-        )
-    } else {
-        format!(
-            "On this machine, {work}, speed is no reason to leave {base}{}.",
-            promising_more(comparison, baseline)
-        )
-    }
-}
-
-/// Whether more rounds may change a verdict.
-pub(crate) fn is_open(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Unresolved | Verdict::NoData)
-}
-
-/// What bringing the data to rest makes of a choice, where the totals of both are known.
-pub(crate) struct AtRest<'a> {
-    /// How many times as fast as the baseline the chosen cell is by total times; nothing if it is
-    /// the baseline.
-    pub(crate) factor: Option<f64>,
-    /// What is done sooner than the chosen cell: the baseline, or what does the same work with the
-    /// same promise.
-    pub(crate) sooner: Option<&'a CellSummary>,
-}
-
-/// Factors of totals that are closer than this are not told apart: they have no interval.
-const NOTABLY: f64 = 1.1;
-
-/// See [`AtRest`].
-pub(crate) fn at_rest<'a>(
-    comparison: &'a ComparisonOutcome,
-    chosen: &CellSummary,
-    baseline: &'a CellSummary,
-) -> Option<AtRest<'a>> {
-    let ours = chosen.total_ns?;
-    let is_baseline = chosen.cell.id == baseline.cell.id;
-    let factor = baseline.total_ns.filter(|_| !is_baseline);
-    let factor = factor.map(|theirs| theirs / ours);
-    let alike = |cell: &CellSummary| claim(cell) == claim(chosen) && same_work(cell, chosen);
-    let mut sooner: Vec<(f64, &CellSummary)> = rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| Some((cell.total_ns?, cell)))
-        .filter(|(total, cell)| {
-            // It is the answer itself that is wrong if the baseline is ahead, however little.
-            let by = if cell.cell.id == baseline.cell.id {
-                1.0
-            } else {
-                NOTABLY
-            };
-            *total * by < ours && (alike(cell) || cell.cell.id == baseline.cell.id)
-        })
-        .collect();
-    sooner.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let sooner = sooner.first().map(|(_, cell)| *cell);
-    Some(AtRest { factor, sooner })
-}
-
-impl AtRest<'_> {
-    /// Whether the choice is none: it is slower than the baseline, or is the baseline and slower
-    /// than another one.
-    pub(crate) fn reverses(&self) -> bool {
-        self.sooner.is_some() && self.factor.is_none_or(|factor| factor < 1.0)
-    }
-
-    /// `it depends on when the data must rest: A answers sooner, B is done sooner`, if it does.
-    fn depends(&self, chosen: &CellSummary) -> Option<String> {
-        let both = self.both(chosen)?;
-        Some(format!("it depends on when the data must rest: {both}"))
-    }
-
-    /// `A answers sooner, B is done sooner`, if that is so.
-    pub(crate) fn both(&self, chosen: &CellSummary) -> Option<String> {
-        let sooner = self.sooner.filter(|_| self.reverses())?;
-        let (ours, theirs) = (quoted(&chosen.cell.label), quoted(&sooner.cell.label));
-        Some(format!("{ours} answers sooner, {theirs} is done sooner"))
-    }
-
-    /// `5.18 µs against 12.2 µs`: the total times of what is done sooner and of the chosen cell.
-    fn totals(sooner: &CellSummary, chosen: &CellSummary) -> String {
-        let time = |cell: &CellSummary| cell.total_ns.map_or_else(String::new, format::time);
-        format!("{} against {}", time(sooner), time(chosen))
-    }
-
-    /// `with bringing the data to rest, B is done sooner: 5.18 µs against 12.2 µs`, if it is.
-    pub(crate) fn sooner_than(&self, chosen: &CellSummary) -> Option<String> {
-        let sooner = self.sooner?;
-        Some(format!(
-            "with bringing the data to rest, {} is done sooner: {}",
-            quoted(&sooner.cell.label),
-            Self::totals(sooner, chosen)
-        ))
-    }
-
-    /// The end of a sentence that says how many times as fast the chosen cell is: what the same
-    /// comes to when the data is at rest, where that is notably another factor, and who is done
-    /// sooner.
-    pub(crate) fn note(&self, chosen: &CellSummary, speed: Option<f64>) -> String {
-        if let Some(sooner) = self.sooner.filter(|_| self.reverses()) {
-            let totals = Self::totals(chosen, sooner);
-            return format!("; with bringing the data to rest {totals}");
-        }
-        let notably = |a: f64, b: f64| a.max(b) > a.min(b) * NOTABLY;
-        let factor = self.factor.zip(speed);
-        let factor = factor.filter(|(total, speed)| notably(*total, *speed));
-        let factor = factor.map(|(total, _)| {
-            let factor = format::ratio(total);
-            format!("; with bringing the data to rest {factor}×")
-        });
-        match (factor, self.sooner) {
-            (Some(factor), Some(sooner)) => format!(
-                "{factor}, and {} is done sooner: {}",
-                quoted(&sooner.cell.label),
-                Self::totals(sooner, chosen)
-            ),
-            (Some(factor), None) => factor,
-            (None, _) => self
-                .sooner_than(chosen)
-                .map_or_else(String::new, |sooner| format!("; {sooner}")),
-        }
-    }
-}
-
-/// `; with more threads: B, 12.1×`: what is faster still, promises the same as the chosen cell, and
-/// does other work, so that it is no rival of it.
-pub(crate) fn with_other_work(
-    comparison: &ComparisonOutcome,
-    chosen: &CellSummary,
-    baseline: &CellSummary,
-) -> String {
-    // What is faster than the baseline beats it if that is the choice.
-    let fastest = to_baseline(comparison, chosen).and_then(|(estimate, _)| estimate);
-    let is_done_sooner = |cell: &CellSummary| {
-        let totals = [chosen.total_ns, baseline.total_ns].into_iter().flatten();
-        let ours = cell.total_ns.unwrap_or(0.0);
-        totals.into_iter().all(|theirs| ours <= theirs)
-    };
-    let faster = with_verdict(comparison, Verdict::Faster).into_iter();
-    let mut found = faster.filter(|(cell, estimate)| {
-        claim(cell) == claim(chosen)
-            && !same_work(cell, chosen)
-            && fastest.is_none_or(|fastest| estimate.high < fastest.low)
-            && is_done_sooner(cell)
-    });
-    found.next().map_or_else(String::new, |(cell, estimate)| {
-        format!(
-            "; {}: {}, {}×",
-            other_work(&cell.cell.workload, &chosen.cell.workload),
-            quoted(&cell.cell.label),
-            format::ratio(1.0 / estimate.ratio)
-        )
-    })
-}
-
-/// `with more per transaction and more threads`
-fn other_work(theirs: &Workload, ours: &Workload) -> String {
-    let per = |workload: &Workload| match workload.per_transaction {
-        PerTransaction::Operations(number) => number,
-        PerTransaction::All => u32::MAX,
-    };
-    let more: Vec<String> = [
-        (per(theirs) > per(ours), "more per transaction"),
-        (theirs.threads > ours.threads, "more threads"),
-    ]
-    .into_iter()
-    .filter(|(is_so, _)| *is_so)
-    .map(|(_, what)| what.to_owned())
-    .collect();
-    if more.is_empty() {
-        return "doing other work".to_owned();
-    }
-    format!("with {}", list(&more))
-}
-
-/// `; A promises more (durable, atomic against none)`: cells that keep what the baseline does and
-/// more, so that advice on speed is not taken for advice on safety.
-fn promising_more(comparison: &ComparisonOutcome, baseline: &CellSummary) -> String {
-    let Some(ours) = claim(baseline) else {
-        return String::new();
-    };
-    let more: Vec<(String, DurabilityClaim)> = rivals(comparison)
-        .into_iter()
-        .filter_map(|cell| {
-            let theirs = claim(cell).filter(|theirs| *theirs != ours && theirs.covers(&ours))?;
-            Some((quoted(&cell.cell.label), theirs))
-        })
-        .collect();
-    match more.as_slice() {
-        [] => String::new(),
-        [(label, theirs)] => format!("; {label} promises more ({theirs} against {ours})"),
-        [(label, theirs), others @ ..] => format!(
-            "; {label} ({theirs}) and {} promise more than {ours}",
-            match others {
-                [(other, _)] => other.clone(),
-                _ => format!("{} others", others.len()),
-            }
-        ),
-    }
-}
-
-/// Which of those that are faster than the baseline to choose, and what to know before.
-pub(crate) struct Preference<'a> {
-    /// The cell.
-    pub(crate) cell: &'a CellSummary,
-    /// Its ratio to the baseline.
-    pub(crate) estimate: RatioEstimate,
-    /// `prefer A to B`
-    pub(crate) choice: String,
-    /// `, provided that its weaker durability (none) is enough`, if it promises less.
-    pub(crate) condition: String,
-    /// `; where more must survive a crash, C (durable, atomic)`, if there is one, and
-    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`.
-    pub(crate) alternatives: String,
-    /// The same as `; where D0 none is enough: D, 3.10×`.
-    pub(crate) alternatives_in_short: String,
-}
-
-/// What to prefer to the baseline, if anything is faster: the fastest that keeps at least the
-/// promises of the baseline and does the same work; else the fastest that keeps the promises;
-/// else the fastest of all.
-pub(crate) fn preference<'a>(
-    comparison: &'a ComparisonOutcome,
-    baseline: &CellSummary,
-) -> Option<Preference<'a>> {
-    let faster = with_verdict(comparison, Verdict::Faster);
-    let keeps = |cell: &CellSummary| keeps_promises(cell, baseline);
-    let (cell, estimate) = *faster
-        .iter()
-        .find(|(cell, _)| keeps(cell) && same_work(cell, baseline))
-        .or_else(|| faster.iter().find(|(cell, _)| keeps(cell)))
-        .or_else(|| faster.first())?;
-    let safer = faster
-        .iter()
-        .find_map(|(other, _)| safer_choice(other, cell));
-    let weaker = faster
-        .iter()
-        .take_while(|(other, _)| other.cell.id != cell.cell.id)
-        .find(|(other, _)| keeps(cell) && !keeps(other))
-        .filter(|(other, _)| claim(other).is_some());
-    let in_full = weaker.and_then(|(other, estimate)| weaker_choice(other, estimate, baseline));
-    let in_short = weaker.and_then(|(other, estimate)| {
-        let promise = weaker_in_short(claim(other)?, claim(baseline)?);
-        let label = quoted(&other.cell.label);
-        let factor = format::ratio(1.0 / estimate.ratio);
-        Some(format!("; where {promise} is enough: {label}, {factor}×"))
-    });
-    let with = |weaker: Option<String>| safer.iter().cloned().chain(weaker).collect();
-    Some(Preference {
-        cell,
-        estimate,
-        choice: format!(
-            "prefer {} to {}",
-            quoted(&cell.cell.label),
-            quoted(&baseline.cell.label)
-        ),
-        condition: weaker_condition(cell, baseline),
-        alternatives: with(in_full),
-        alternatives_in_short: with(in_short),
-    })
+/// What a cell promises for what it writes; nothing if it only reads or is a floor.
+pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
+    cell.promise()
 }
 
 /// A label within a sentence: in quotes if it has a comma, at which it would fall apart.
@@ -627,43 +216,8 @@ pub(crate) fn quoted(label: &str) -> String {
     }
 }
 
-/// `, or, where more must survive, B (consistent, atomic)`: the slower choice that promises more.
-fn safer_choice(cell: &CellSummary, first: &CellSummary) -> Option<String> {
-    let (theirs, ours) = (claim(cell)?, claim(first)?);
-    promises_less(ours, theirs).then(|| {
-        let label = quoted(&cell.cell.label);
-        format!("; where more must survive a crash, {label} ({theirs})")
-    })
-}
-
-/// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`: the faster choice
-/// that promises less.
-fn weaker_choice(
-    cell: &CellSummary,
-    estimate: &RatioEstimate,
-    baseline: &CellSummary,
-) -> Option<String> {
-    let promise = weaker_promise(cell, baseline)?;
-    Some(format!(
-        "; where {promise} is enough, {}, {} as {}",
-        quoted(&cell.cell.label),
-        times_as_fast(estimate),
-        quoted(&baseline.cell.label)
-    ))
-}
-
-/// `D1 process-crash`: what is less in a promise than in another one, atomicity and delay only
-/// where the class is the same.
-fn weaker_in_short(claim: DurabilityClaim, than: DurabilityClaim) -> String {
-    if claim.class == than.class {
-        quantity::class(&claim)
-    } else {
-        format!("{} {}", quantity::short_class(&claim), claim.class)
-    }
-}
-
 /// `to read values of about 10.0 kB that are in the page cache in random order`
-fn work(analysis: &Analysis, cell: &CellSummary) -> String {
+pub(crate) fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     let datasets = &analysis.run.plan.datasets;
     let size = datasets.get(&cell.cell.dataset).map(|dataset| {
         let mean = stowplan_model::format_bytes(dataset.size.mean());
@@ -794,8 +348,9 @@ fn statement(
     let time = format::time(headline_time(cell));
     let pace = match cell.cell.workload.threads {
         1 => format!("{time} per {operation}"),
+        2 => format!("one {operation} per {time} (both threads together)"),
         number => format!(
-            "{time} between two of all {} threads together",
+            "one {operation} per {time} (all {} threads together)",
             format::count(number.into())
         ),
     };
@@ -806,8 +361,35 @@ fn statement(
     } else {
         format!(" ({work})")
     };
-    let drain = drain(cell, reference);
-    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{drain}")
+    let flush = with_flush(contrast, cell, reference);
+    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{flush}")
+}
+
+/// What remains to be done after the timer stopped can reverse a verdict on writes.
+fn with_flush(contrast: &ContrastOutcome, cell: &CellSummary, reference: &CellSummary) -> String {
+    let (Some(ours), Some(theirs)) = (cell.total_ns, reference.total_ns) else {
+        return String::new();
+    };
+    let factor = contrast.total.map_or_else(String::new, |total| {
+        let (factor, ends) = above_one(&total.estimate);
+        format!(", {factor} {ends}")
+    });
+    format!(
+        " Including the final flush to disk: {} against {}{factor}.",
+        format::time(ours),
+        format::time(theirs)
+    )
+}
+
+/// `2.10 times as fast` or `1.25 times as long`, whichever is above 1, and `(2.06 to 2.15)`, the
+/// interval of that factor.
+fn above_one(ratio: &RatioEstimate) -> (String, String) {
+    if ratio.ratio < 1.0 {
+        (advice::times_as_fast(ratio), advice::ends(&ratio.inverse()))
+    } else {
+        let factor = format!("{} times as long", format::ratio(ratio.ratio));
+        (factor, advice::ends(ratio))
+    }
 }
 
 /// What one operation is called.
@@ -823,58 +405,27 @@ fn one(operation: Operation) -> &'static str {
 /// The ratio and what it means, in the direction in which it is above 1.
 fn finding(analysis: &Analysis, verdict: Verdict, estimate: &RatioEstimate, other: &str) -> String {
     let zone = zone(analysis);
-    let (factor, estimate) = if estimate.ratio < 1.0 {
-        (times_as_fast(estimate), estimate.inverse())
-    } else {
-        let ratio = format::ratio(estimate.ratio);
-        (format!("{ratio} times as long"), *estimate)
-    };
-    let interval = format!(
-        "interval {} to {}",
-        format::ratio(estimate.low),
-        format::ratio(estimate.high)
-    );
+    let (factor, ends) = above_one(estimate);
     match verdict {
-        Verdict::Faster | Verdict::Slower => format!("{factor} as {other}; {interval}"),
+        Verdict::Faster | Verdict::Slower => format!("{factor} {ends} as {other}"),
         Verdict::Equivalent => {
-            format!("equivalent to {other} within {zone}: {factor}; {interval}")
+            format!("equivalent to {other} within {zone}: {factor} {ends}")
         }
         Verdict::SmallDifference => format!(
-            "a small difference from {other}, perhaps below the {zone} that count: {factor}; \
-             {interval}"
+            "a small difference from {other}, perhaps below the {zone} that count: {factor} {ends}"
         ),
         Verdict::Unresolved => format!(
-            "unresolved against {other}, needs more rounds or a quieter machine: {factor}; \
-             {interval}"
+            "unresolved against {other}, needs more rounds or a quieter machine: {factor} {ends}"
         ),
         Verdict::Unreliable | Verdict::NoData => {
-            format!("no verdict against {other}, too few rounds: {factor}; {interval}")
+            format!("no verdict against {other}, too few rounds: {factor} {ends}")
         }
     }
-}
-
-/// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
-pub(crate) fn times_as_fast(estimate: &RatioEstimate) -> String {
-    format!("{} times as fast", format::ratio(1.0 / estimate.ratio))
 }
 
 fn rounds(rounds: usize) -> String {
     let s = if rounds == 1 { "" } else { "s" };
     format!("{rounds} round{s}")
-}
-
-/// The headline of an unreliable comparison; the numbers stand in the line about noise.
-fn session_unreliable(comparison: &ComparisonOutcome) -> String {
-    let Some(control) = &comparison.control else {
-        return "session unreliable, because the control has too few rounds".to_owned();
-    };
-    let differed = format::percent(away_from_one(control.estimate.ratio));
-    format!("session unreliable, because two identical cells differed by {differed}")
-}
-
-/// By how much the larger exceeds the smaller.
-pub(crate) fn away_from_one(ratio: f64) -> f64 {
-    ratio.max(1.0 / ratio) - 1.0
 }
 
 fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSummary) -> String {
@@ -890,33 +441,9 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
         }
         None => {
             let measured = cell.rounds.min(reference.rounds);
-            let are = if measured == 1 { "is" } else { "are" };
-            format!("{} {are} too few (ten are needed)", rounds(measured))
+            format!("there are too few rounds ({measured} of {MIN_ROUNDS}) to compare")
         }
     }
-}
-
-/// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
-/// the operation does not write.
-pub(crate) fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
-    let (ours, theirs) = (claim(cell)?, claim(reference)?);
-    if ours == theirs {
-        return None;
-    }
-    let comparison = if promises_less(ours, theirs) {
-        "but promises less"
-    } else if promises_less(theirs, ours) {
-        "and promises more"
-    } else {
-        "but promises something else"
-    };
-    Some(format!(", {comparison}: {ours} against {theirs}"))
-}
-
-/// What a cell promises for what it writes; nothing if it only reads.
-pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
-    let writes = cell.cell.workload.operation.writes();
-    writes.then_some(cell.cell.capabilities.durability)
 }
 
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
@@ -927,11 +454,6 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
         .map(claim);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
-}
-
-/// Whether `ours` lacks something that `theirs` has, and has nothing that `theirs` lacks.
-fn promises_less(ours: DurabilityClaim, theirs: DurabilityClaim) -> bool {
-    ours != theirs && theirs.covers(&ours)
 }
 
 /// What the cells of a comparison promise for what they write: see [`promises_of`].
@@ -997,7 +519,7 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
         return Vec::new();
     };
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for cell in rivals(comparison) {
+    for cell in comparison.rivals() {
         let difference = work_difference(cell, baseline);
         let label = quoted(&cell.cell.label);
         match groups.iter_mut().find(|(known, _)| *known == difference) {
@@ -1012,81 +534,44 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
         .collect()
 }
 
-/// `, provided that its weaker durability (none) is enough`; empty if it lacks nothing.
-fn weaker_condition(winner: &CellSummary, other: &CellSummary) -> String {
-    weaker_promise(winner, other).map_or_else(String::new, |promise| {
-        format!(", provided that its {promise} is enough")
-    })
-}
-
-/// `weaker durability (none)`; nothing if the cell keeps what the other promises.
-fn weaker_promise(cell: &CellSummary, other: &CellSummary) -> Option<String> {
-    let (ours, theirs) = (claim(cell)?, claim(other)?);
-    let kind = if promises_less(ours, theirs) {
-        "weaker"
-    } else {
-        "different"
-    };
-    (!keeps_promises(cell, other)).then(|| format!("{kind} durability ({ours})"))
-}
-
-/// Whether a cell promises at least what another does; reads promise nothing.
-fn keeps_promises(cell: &CellSummary, other: &CellSummary) -> bool {
-    match (claim(cell), claim(other)) {
-        (Some(ours), Some(theirs)) => ours.covers(&theirs),
-        _ => true,
-    }
-}
-
-/// Whether two cells hand values over alike, in transactions of the same scope: rivals for the
-/// title of the fastest.
-fn same_work(cell: &CellSummary, other: &CellSummary) -> bool {
-    work_difference(cell, other).is_empty()
-}
-
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
 /// a difference between stores alone.
 fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
-    let (ours, theirs) = (&cell.cell.workload, &reference.cell.workload);
-    let mut differences = Vec::new();
-    if ours.delivery != theirs.delivery {
-        let delivery = |delivery| match delivery {
-            Delivery::Copy => "copied to the caller",
-            Delivery::InPlace => "lent in place",
-        };
-        differences.push(format!(
-            "{} against {}",
-            delivery(ours.delivery),
-            delivery(theirs.delivery)
-        ));
+    let found = differences(cell, reference);
+    let words = found.iter().filter_map(difference);
+    words.chain(sample(cell)).collect::<Vec<_>>().join("; ")
+}
+
+/// `one thread against 4 threads`; nothing of a sample, of which more is said.
+fn difference(difference: &WorkDifference) -> Option<String> {
+    let (ours, theirs) = match difference {
+        WorkDifference::Delivery(both) => (
+            delivery(both.ours).to_owned(),
+            delivery(both.theirs).to_owned(),
+        ),
+        WorkDifference::PerTransaction(both) => {
+            (per_transaction(both.ours), per_transaction(both.theirs))
+        }
+        WorkDifference::Threads(both) => (threads(both.ours), threads(both.theirs)),
+        WorkDifference::Order(both) => (format!("{} order", both.ours), both.theirs.to_string()),
+        WorkDifference::RowsPerStatement(both) => (
+            format!("{} rows by each statement", format::count(both.ours.into())),
+            format::count(both.theirs.into()),
+        ),
+        WorkDifference::Sample(both) if both.ours.is_some() => return None,
+        other => {
+            let (what, ours, theirs) = other.in_words();
+            (format!("{what}: {ours}"), theirs)
+        }
+    };
+    Some(format!("{ours} against {theirs}"))
+}
+
+fn delivery(delivery: Delivery) -> &'static str {
+    match delivery {
+        Delivery::Copy => "copied to the caller",
+        Delivery::InPlace => "lent in place",
     }
-    if ours.per_transaction != theirs.per_transaction {
-        differences.push(format!(
-            "{} against {}",
-            per_transaction(ours.per_transaction),
-            per_transaction(theirs.per_transaction)
-        ));
-    }
-    if ours.threads != theirs.threads {
-        differences.push(format!(
-            "{} against {}",
-            threads(ours.threads),
-            threads(theirs.threads)
-        ));
-    }
-    if ours.order != theirs.order {
-        differences.push(format!("{} order against {}", ours.order, theirs.order));
-    }
-    let rows = |workload: &Workload| workload.rows_per_statement.unwrap_or(1);
-    if rows(ours) != rows(theirs) {
-        differences.push(format!(
-            "{} rows by each statement against {}",
-            format::count(rows(ours).into()),
-            format::count(rows(theirs).into())
-        ));
-    }
-    differences.extend(sample(cell));
-    differences.join("; ")
 }
 
 fn threads(number: u32) -> String {
@@ -1116,59 +601,8 @@ fn per_transaction(per: PerTransaction) -> String {
     }
 }
 
-/// What remains to be done after the timer stopped can reverse a verdict on writes.
-fn drain(cell: &CellSummary, reference: &CellSummary) -> String {
-    let (Some(ours), Some(theirs)) = (cell.total_ns, reference.total_ns) else {
-        return String::new();
-    };
-    format!(
-        " With bringing the data to rest: {} against {}.",
-        format::time(ours),
-        format::time(theirs)
-    )
-}
-
-fn noise(comparison: &ComparisonOutcome) -> String {
-    let widened = format::percent(comparison.noise_floor.exp() - 1.0);
-    let Some(control) = &comparison.control else {
-        return "Noise is unknown: the control has too few rounds.".to_owned();
-    };
-    let estimate = &control.estimate;
-    let differed = format!(
-        "Two identical cells differed by {} (interval {} to {})",
-        format::percent(away_from_one(estimate.ratio)),
-        format::ratio(estimate.low),
-        format::ratio(estimate.high)
-    );
-    if comparison.reliable {
-        format!("{differed}; every interval is widened by {widened} for noise.")
-    } else {
-        format!("{differed}: too much for any claim from the ratios shown.")
-    }
-}
-
-/// The same for lines beside a table that shows intervals in brackets.
-pub(crate) fn noise_in_short(comparison: &ComparisonOutcome) -> String {
-    let Some(control) = &comparison.control else {
-        return noise(comparison);
-    };
-    let estimate = &control.estimate;
-    let consequence = if comparison.reliable {
-        let widened = format::percent(comparison.noise_floor.exp() - 1.0);
-        format!("intervals widened by {widened}")
-    } else {
-        "nothing is claimed".to_owned()
-    };
-    format!(
-        "Noise: control {} {}; {consequence}; {}.",
-        format::ratio(estimate.ratio),
-        format::interval(estimate.low, estimate.high),
-        rounds_of(comparison)
-    )
-}
-
 /// How many rounds the ratios of a comparison rest on: `10 to 20 rounds`.
-fn rounds_of(comparison: &ComparisonOutcome) -> String {
+pub(crate) fn rounds_of(comparison: &ComparisonOutcome) -> String {
     let ratios = comparison.contrasts.iter();
     let counts: Vec<usize> = ratios
         .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))

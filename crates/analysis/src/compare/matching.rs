@@ -1,12 +1,13 @@
 //! Which cell of one result is which cell of the other, and why two of them cannot be compared.
 
 use super::{Difference, Side};
-use crate::{Analysis, CellSummary, ComparisonOutcome, Metric, estimate::MIN_ROUNDS};
+use crate::{
+    Analysis, CellSummary, ComparisonOutcome, Metric, WorkDifference, estimate::MIN_ROUNDS,
+    workload_differences,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{
-    CacheState, CellId, DatasetSpec, DurabilityClaim, Mix, Role, Settings, Workload,
-};
+use stowplan_model::{CacheState, CellId, DatasetSpec, DurabilityClaim, Role, Settings, Workload};
 
 /// Why a cell cannot be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,12 +93,8 @@ impl<'a> Place<'a> {
     /// Every cell that counts: no control, which is a copy of the baseline, and none of a
     /// comparison that was measured again.
     pub(super) fn all(analysis: &'a Analysis) -> Vec<Self> {
-        let superseded = |comparison: &&ComparisonOutcome| {
-            let mut sweeps = analysis.sweeps.iter();
-            sweeps.any(|sweep| sweep.superseded.contains(&comparison.id))
-        };
         let comparisons = analysis.comparisons.iter();
-        let comparisons = comparisons.filter(|comparison| !superseded(comparison));
+        let comparisons = comparisons.filter(|comparison| !analysis.is_superseded(comparison));
         let of = |comparison: &'a ComparisonOutcome| {
             comparison.cells.iter().map(move |cell| Self {
                 analysis,
@@ -212,7 +209,7 @@ pub(super) fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
         });
     }
     let (ours, theirs) = (&base.cell.cell.workload, &new.cell.cell.workload);
-    let workloads = workload_differences(ours, theirs);
+    let workloads = workload_obstacles(ours, theirs);
     if !workloads.is_empty() {
         asked.push(Obstacle::Workload {
             differences: workloads,
@@ -304,67 +301,15 @@ fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) ->
     ])
 }
 
-fn workload_differences(base: &Workload, new: &Workload) -> Vec<Difference> {
-    let Workload {
-        operation,
-        order,
-        per_transaction,
-        delivery,
-        // An obstacle of its own.
-        cache: _,
-        operations,
-        mix,
-        scan_rows,
-        threads,
-        rows_per_statement,
-        sample_of,
-        age,
-    } = base;
-    let rows = |rows: Option<u32>| rows.unwrap_or(1).to_string();
-    differences([
-        (
-            "operation",
-            operation.to_string(),
-            new.operation.to_string(),
-        ),
-        ("mix", mix_in_words(*mix), mix_in_words(new.mix)),
-        ("order", order.to_string(), new.order.to_string()),
-        (
-            "transactions",
-            per_transaction.to_string(),
-            new.per_transaction.to_string(),
-        ),
-        ("delivery", delivery.to_string(), new.delivery.to_string()),
-        ("threads", threads.to_string(), new.threads.to_string()),
-        (
-            "operations per block",
-            asked(*operations),
-            asked(new.operations),
-        ),
-        ("rows per scan", asked(*scan_rows), asked(new.scan_rows)),
-        (
-            "rows per statement",
-            rows(*rows_per_statement),
-            rows(new.rows_per_statement),
-        ),
-        ("sample of", asked(*sample_of), asked(new.sample_of)),
-        ("storage age", age.to_string(), new.age.to_string()),
-    ])
-}
-
-/// A number that a study may leave to the program.
-fn asked(number: Option<impl ToString>) -> String {
-    number.map_or_else(|| "as many as fit".to_owned(), |number| number.to_string())
-}
-
-fn mix_in_words(mix: Option<Mix>) -> String {
-    let Some(mix) = mix else {
-        return "none".to_owned();
-    };
-    let parts = mix
-        .actions()
-        .map(|action| format!("{action} {}", mix.parts(action)));
-    parts.collect::<Vec<_>>().join(", ")
+/// In what the workloads differ; the state of the page cache is an obstacle of its own.
+fn workload_obstacles(base: &Workload, new: &Workload) -> Vec<Difference> {
+    let all = workload_differences(base, new).into_iter();
+    all.filter(|difference| !matches!(difference, WorkDifference::Cache(_)))
+        .map(|difference| {
+            let (what, base, new) = difference.in_words();
+            Difference::of(what, Some(base), Some(new))
+        })
+        .collect()
 }
 
 /// Those of (what, in BASE, in NEW) that are not the same.

@@ -24,6 +24,8 @@ mod quantities;
 #[cfg(test)]
 mod rebase;
 #[cfg(test)]
+mod recommendation;
+#[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
 mod sessions;

@@ -225,7 +225,7 @@ fn parts_of_a_sweep_keep_their_reference() {
     for part in ["slow", "later"] {
         assert_eq!(
             rebase(&mut original.clone(), part),
-            Err(RebaseError::Part(part.to_owned())),
+            Err(RebaseError::Constituent(part.to_owned())),
         );
     }
 }

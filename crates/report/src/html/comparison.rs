@@ -52,7 +52,7 @@ fn block(analysis: &Analysis, comparison: &ComparisonOutcome, open: bool) -> Str
         anchor(&comparison.id),
         escape(&comparison.title),
         overview::class(kind),
-        kind.name(),
+        answers::name(kind),
         escape(&sentence_start(&answer)),
         verdict(&findings),
         tail::figure(comparison),

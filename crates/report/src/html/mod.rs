@@ -26,7 +26,7 @@ mod tail;
 use crate::document::Sign;
 use crate::facts::{Facts, environment, harness_cost};
 use crate::table::space;
-use crate::{labels, method, parts, wording};
+use crate::{method, parts, wording};
 use element::escape;
 use stowplan_analysis::{Analysis, SpaceRow};
 
@@ -58,7 +58,6 @@ impl Figure {
 /// for download.
 #[must_use]
 pub fn render(analysis: &Analysis, raw_result: &str) -> String {
-    let analysis = &*labels::told_apart(analysis);
     let study = &analysis.run.plan.study;
     let title = escape(&study.title);
     let figures = figures(analysis);

@@ -32,12 +32,9 @@ pub(super) fn overview(analysis: &Analysis) -> String {
 
 fn row(row: &Row) -> String {
     let class = class(row.kind);
-    let factor = row.factor.map_or_else(String::new, |factor| {
-        format!(
-            "<b>{}×</b><span>{}</span>",
-            crate::format::ratio(factor.ratio),
-            crate::format::interval(factor.low, factor.high)
-        )
+    let factor = row.ratio.map_or_else(String::new, |ratio| {
+        let (factor, ends) = crate::advice::factor(&ratio);
+        format!("<b>{factor}</b><span>{ends}</span>")
     });
     let noise = row.noise.as_ref().map_or_else(String::new, |noise| {
         format!("<small>noise {}</small>", escape(noise))
@@ -48,7 +45,7 @@ fn row(row: &Row) -> String {
          <p class=\"reason\">{}</p><p class=\"factor\">{factor}{noise}</p></li>",
         anchor(&row.target),
         escape(&row.title),
-        row.kind.name(),
+        overview::name(row.kind),
         escape(&sentence_start(&row.answer)),
         escape(&sentence_start(&row.reason))
     )
@@ -56,10 +53,10 @@ fn row(row: &Row) -> String {
 
 /// The colours of an answer.
 pub(super) fn class(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => "faster",
-        Kind::Kept | Kind::Even => "same",
-        Kind::AtRest | Kind::Open => "open",
+    match overview::tone(kind) {
+        crate::document::Tone::Good => "faster",
+        crate::document::Tone::Plain => "same",
+        _ => "open",
     }
 }
 
@@ -80,7 +77,7 @@ fn choice(group: &Group<'_>, all: usize) -> String {
             escape(&row.title),
             escape(&row.caveat)
         );
-        match figure.split_once(' ').filter(|_| row.factor.is_some()) {
+        match figure.split_once(' ').filter(|_| row.ratio.is_some()) {
             Some((factor, interval)) => format!(
                 "<li><span class=\"figure\"><b>{factor}</b> <span>{interval}</span></span>\
                  <span>{asked}</span></li>"

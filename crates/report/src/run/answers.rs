@@ -1,1 +1,576 @@
-//! All answers of a run at a glance: what to do, and why to believe it.
+//! All answers of a run at a glance: what to do, and why to believe it. What the answers are is
+//! decided by the analysis.
+
+use crate::document::{
+    Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone, faint,
+    paragraph, plain, remark, strong,
+};
+use crate::wording::{self, quoted};
+use crate::{advice, constituents, crossover, format, noise, quantity, sweep};
+use stowplan_analysis::{
+    Analysis, Answer, CellSummary, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace,
+    RatioEstimate, SizeRange, SpaceRow, SweepOutcome,
+};
+use stowplan_model::format_bytes;
+
+/// More answers than this are too many to read one by one: they are put together by what they choose.
+const MANY: usize = 8;
+
+/// An answer in words.
+pub(crate) struct Row {
+    /// Where the page has the details: the name of a section.
+    pub(crate) target: String,
+    /// The question.
+    pub(crate) title: String,
+    /// What to do, in a few words.
+    pub(crate) answer: String,
+    /// Why: the factor with its interval, and what qualifies it.
+    pub(crate) reason: String,
+    /// By how much identical cells differed; nothing where nothing was timed, or too little.
+    pub(crate) noise: Option<String>,
+    /// What was decided.
+    pub(crate) kind: Kind,
+    /// What is chosen, where the answer is one cell: its label.
+    pub(crate) choice: Option<String>,
+    /// Its time over the time of what it is ahead of. Nothing where the baseline is only kept: what
+    /// it beats says nothing of what it does not.
+    pub(crate) ratio: Option<RatioEstimate>,
+    /// What it promises for what it writes.
+    promise: Option<String>,
+    /// What must be known before doing it, as the end of a sentence.
+    pub(crate) caveat: String,
+    /// Whether something that is not decided yet may turn out to be faster.
+    may_change: bool,
+}
+
+/// Answers that come to the same choice.
+pub(crate) struct Group<'a> {
+    /// `use redb`, or that there is no choice.
+    pub(crate) title: String,
+    /// Its answers, in running order; at least one.
+    pub(crate) rows: Vec<&'a Row>,
+}
+
+/// What to do on this machine; nothing where nothing was asked.
+pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
+    let rows = rows(analysis);
+    if rows.is_empty() {
+        return None;
+    }
+    let mut blocks = match by_choice(&rows) {
+        Some(groups) => grouped(&groups, &rows),
+        None => vec![one_by_one(&rows)],
+    };
+    if let Some(evidence) = evidence(analysis) {
+        let why = strong("Why believe it?").then(plain(format!(" {evidence}")));
+        let how = plain(" ").then(plain("How it was measured").linked("#method"));
+        blocks.push(paragraph(why.clone()).only(Medium::Text));
+        blocks.push(paragraph(why.then(how)).only(Medium::Page));
+    }
+    let brief = |block: Block| match block.detail {
+        Detail::Normal => block.at(Detail::Brief),
+        _ => block,
+    };
+    let section = Section::new(
+        "What to do on this machine",
+        blocks.into_iter().map(brief).collect(),
+    );
+    let section = section.named("overview").in_contents("Answers");
+    Some(Block::from(section).at(Detail::Brief))
+}
+
+/// A comparison's answer in a line, for where its details are folded.
+pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Badge, Text) {
+    let answer = advice::answer(analysis, comparison).text;
+    let badge = badge(comparison.recommendation.kind);
+    (badge, sentence_start(&answer).into())
+}
+
+/// Which is fastest, and what that means for the user.
+pub(crate) fn headline_and_advice(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+) -> (Text, Text) {
+    let headline = advice::headline(analysis, comparison);
+    let advice = advice::advice(analysis, comparison);
+    (strong(headline), plain(advice))
+}
+
+/// What was decided, in a word or two.
+pub(crate) fn name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Use | Kind::Stay => "fastest",
+        Kind::Prefer => "faster",
+        Kind::Keep => "none faster",
+        Kind::Equivalent => "equivalent",
+        Kind::Smallest => "smallest",
+        Kind::BySize => "by size",
+        Kind::Depends => "it depends",
+        Kind::Open => "no verdict",
+    }
+}
+
+/// Its colour, which repeats the word.
+pub(crate) fn tone(kind: Kind) -> Tone {
+    match kind {
+        Kind::Use | Kind::Stay | Kind::Prefer | Kind::Smallest | Kind::BySize => Tone::Good,
+        Kind::Keep | Kind::Equivalent => Tone::Plain,
+        Kind::Depends | Kind::Open => Tone::Warning,
+    }
+}
+
+fn badge(kind: Kind) -> Badge {
+    Badge {
+        word: name(kind).to_owned(),
+        tone: tone(kind),
+    }
+}
+
+/// The text with a capital letter first.
+fn sentence_start(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
+}
+
+fn one_by_one(rows: &[Row]) -> Block {
+    let list = List {
+        style: ListStyle::Answers,
+        items: rows.iter().map(Row::item).collect(),
+    };
+    list.into()
+}
+
+/// A panel for each choice; whoever asks for everything gets the reasons as well.
+fn grouped(groups: &[Group<'_>], rows: &[Row]) -> Vec<Block> {
+    let panels = groups.iter().map(|group| panel(group, rows.len()));
+    let mut blocks = vec![Content::Columns(panels.collect()).into()];
+    blocks.extend(figures(groups).map(remark));
+    blocks.push(one_by_one(rows).at(Detail::Full).only(Medium::Text));
+    blocks
+}
+
+fn panel(group: &Group<'_>, all: usize) -> Section {
+    let list = List {
+        style: ListStyle::Figures,
+        items: group.rows.iter().map(|row| row.item_of_group()).collect(),
+    };
+    let title = plain(sentence_start(&group.title));
+    let count = faint(format!(" {} of {all}", group.rows.len()));
+    let kind = group.rows.first().map_or(Kind::Open, |row| row.kind);
+    Section {
+        look: Look::Panel,
+        tone: tone(kind),
+        ..Section::new(title.then(count), vec![Block::from(list).at(Detail::Brief)])
+    }
+}
+
+impl Row {
+    fn item(&self) -> Item {
+        let noise = self.noise.as_ref().map(|noise| format!("noise {noise}"));
+        let reason = self.reason.trim_end_matches('.').to_owned();
+        let note = [Some(reason), noise].into_iter().flatten();
+        let note: Vec<String> = note.filter(|part| !part.is_empty()).collect();
+        Item {
+            badge: Some(badge(self.kind)),
+            title: self.linked(),
+            text: strong(sentence_start(&self.answer)),
+            note: faint(sentence_start(&note.join("; "))),
+            figure: self.figure_text(),
+            ..Item::default()
+        }
+    }
+
+    fn item_of_group(&self) -> Item {
+        let text = match (self.ratio, &self.choice) {
+            (None, None) => format!("{}: {}", self.caveat, self.answer),
+            _ => self.caveat.clone(),
+        };
+        Item {
+            title: self.linked(),
+            text: text.into(),
+            figure: self.figure_text(),
+            ..Item::default()
+        }
+    }
+
+    fn linked(&self) -> Text {
+        plain(self.title.clone()).linked(&format!("#{}", self.target))
+    }
+
+    /// `5.01× (3.78 to 5.95)`
+    fn figure_text(&self) -> Text {
+        self.ratio.map_or_else(Text::default, |ratio| {
+            let (factor, ends) = advice::factor(&ratio);
+            strong(factor).then(faint(format!(" {ends}")))
+        })
+    }
+
+    /// The answer in a line of a group, without its title: `5.01× (3.78 to 5.95)`, or in words.
+    pub(crate) fn figure(&self) -> String {
+        match &self.choice {
+            None if self.ratio.is_none() => self.answer.clone(),
+            _ => self.figure_text().text(),
+        }
+    }
+
+    /// What the answers of its group have in common.
+    fn group(&self) -> String {
+        let promise = self.promise.as_ref();
+        let promise = promise.map_or_else(String::new, |promise| format!(" ({promise})"));
+        let yet = if self.may_change { " yet" } else { "" };
+        match (&self.choice, self.kind) {
+            (Some(label), Kind::Use | Kind::Stay) => format!("use {label}{promise}"),
+            (Some(label), Kind::Keep) => format!("no reason{yet} to leave {label}{promise}"),
+            (Some(both), Kind::Depends) => format!("{both}{promise}"),
+            (Some(label), _) => format!("prefer {label}{promise}"),
+            (None, Kind::Equivalent) => "choose by something else: all are equivalent".to_owned(),
+            (None, Kind::Open) => "no verdict yet".to_owned(),
+            (None, _) => "other answers".to_owned(),
+        }
+    }
+
+    /// An answer that is no cell.
+    fn without_cell(target: String, title: String, kind: Kind) -> Self {
+        Self {
+            target,
+            title,
+            answer: String::new(),
+            reason: String::new(),
+            noise: None,
+            kind,
+            choice: None,
+            ratio: None,
+            promise: None,
+            caveat: String::new(),
+            may_change: false,
+        }
+    }
+}
+
+/// The answers in words, in running order.
+pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
+    let answers = analysis.answers.iter();
+    answers.filter_map(|answer| row(analysis, answer)).collect()
+}
+
+/// The answers by what they choose, the most frequent choice first and what has none last; nothing
+/// where they are few enough to be read one by one.
+pub(crate) fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
+    if rows.len() <= MANY {
+        return None;
+    }
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for row in rows {
+        let title = row.group();
+        match groups.iter_mut().find(|group| group.title == title) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(Group {
+                title,
+                rows: vec![row],
+            }),
+        }
+    }
+    let rank = |kind| match kind {
+        Kind::Use | Kind::Stay | Kind::Prefer | Kind::Keep => 0,
+        Kind::Depends => 1,
+        Kind::Smallest | Kind::BySize | Kind::Equivalent => 2,
+        Kind::Open => 3,
+    };
+    groups.sort_by_key(|group| (rank(group.rows[0].kind), usize::MAX - group.rows.len()));
+    Some(groups)
+}
+
+/// What the figures of groups are, if there is one.
+pub(crate) fn figures(groups: &[Group<'_>]) -> Option<&'static str> {
+    let mut rows = groups.iter().flat_map(|group| &group.rows);
+    rows.any(|row| row.ratio.is_some()).then_some(FIGURES)
+}
+
+const FIGURES: &str = "What to use is faster than each of the others; what to prefer is \
+                                  faster than the baseline, but not than each, or they do not \
+                                  promise the same. × says how many times as fast as the baseline of \
+                                  the comparison, with the interval of that factor; where that is \
+                                  the baseline itself, as the next behind.";
+
+fn row(analysis: &Analysis, answer: &Answer) -> Option<Row> {
+    match answer {
+        Answer::Matrix {
+            id,
+            kind,
+            inside,
+            outside,
+            complete,
+        } => {
+            let outcome = analysis.matrices.iter().find(|matrix| matrix.id == *id)?;
+            let answer = matrix_answer(outcome, (inside, outside), *complete);
+            Some(matrix_row(analysis, outcome, *kind, answer))
+        }
+        Answer::Sweep { id, kind } => {
+            let mut sweeps = analysis.sweeps.iter();
+            let outcome = sweeps.find(|outcome| outcome.sweep.id == *id)?;
+            Some(sweep_row(analysis, outcome, *kind))
+        }
+        Answer::Comparison { id, .. } => {
+            let mut comparisons = analysis.comparisons.iter();
+            Some(comparison_row(
+                analysis,
+                comparisons.find(|known| known.id == *id)?,
+            ))
+        }
+        Answer::Space { choice, others, .. } => space_row(analysis, choice, others),
+    }
+}
+
+fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
+    let found = &comparison.recommendation;
+    let answer = advice::answer(analysis, comparison);
+    let label = |cell: &CellSummary| quoted(&cell.cell.label);
+    let chosen = found.chosen(comparison);
+    let over = found.over.as_ref().filter(|_| found.kind != Kind::Keep);
+    Row {
+        answer: answer.text,
+        reason: answer.reason,
+        noise: noise::noise_at_most(&[comparison]),
+        choice: match found.kind {
+            Kind::Depends => Some(advice::both(analysis, comparison)),
+            _ => chosen.map(label),
+        },
+        ratio: over.map(|over| over.ratio),
+        promise: found.promise.as_ref().map(quantity::class),
+        caveat: answer.caveat,
+        may_change: found.may_change(),
+        ..Row::without_cell(
+            format!("finding-{}", comparison.id),
+            comparison.title.clone(),
+            found.kind,
+        )
+    }
+}
+
+/// What holds at every row of a matrix.
+fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome, kind: Kind, answer: String) -> Row {
+    let all = outcome.rows.len() * outcome.columns.len();
+    let cells = outcome.cells.iter().flatten();
+    let cells = match cells.filter(|cell| cell.estimate.is_some()).count() {
+        found if found < all => format!("{found} of {all}"),
+        found => found.to_string(),
+    };
+    let s = if all == 1 { "" } else { "s" };
+    let reason = match &*outcome.rows {
+        [] => String::new(),
+        [only] => format!("{cells} ratio{s}, with {}", row_of(outcome, *only)),
+        [first, .., last] => format!(
+            "{cells} ratio{s}, {} to {}; below is a rule for each",
+            row_of(outcome, *first),
+            row_of(outcome, *last)
+        ),
+    };
+    Row {
+        answer,
+        reason: format!("{reason}{}", unlike(outcome.same_durability)),
+        noise: noise::noise_at_most(&constituents::of_matrix(analysis, outcome)),
+        ..Row::without_cell(
+            format!("matrix-{}", outcome.id),
+            outcome.title.clone(),
+            kind,
+        )
+    }
+}
+
+/// `pages of 8 KiB`
+fn row_of(outcome: &MatrixOutcome, row: u64) -> String {
+    crossover::setting(&outcome.row_setting, &[&row.to_string()])
+}
+
+/// `keep values of 10 kB inside and values of 1 MB outside; other sizes depend on …`
+fn matrix_answer(
+    outcome: &MatrixOutcome,
+    (inside, outside): (&[SizeRange], &[SizeRange]),
+    complete: bool,
+) -> String {
+    if !outcome.claims_anything() {
+        return "no rule by size".to_owned();
+    }
+    if !outcome.same_durability {
+        return "no choice by time alone: inside and outside promise different things".to_owned();
+    }
+    let setting = outcome.row_setting.replace(['-', '_'], " ");
+    let mut found = Vec::new();
+    for (ranges, place) in [(inside, "inside"), (outside, "outside")] {
+        let texts = ranges.iter();
+        let texts: Vec<String> = texts.map(|r| crossover::span(*r, format::size)).collect();
+        if !texts.is_empty() {
+            found.push(format!("values of {} {place}", wording::list(&texts)));
+        }
+    }
+    if found.is_empty() {
+        return format!("it depends on the {setting}: see the rules");
+    }
+    let rest = match (complete, outcome.rows.len()) {
+        (true, _) => String::new(),
+        (false, 1) => "; other sizes are open".to_owned(),
+        (false, _) => format!("; other sizes depend on the {setting} or are open"),
+    };
+    format!("keep {}{rest}", wording::list(&found))
+}
+
+fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome, kind: Kind) -> Row {
+    let found = sweep::in_short(analysis, outcome);
+    Row {
+        answer: if outcome.same_durability {
+            found
+        } else {
+            format!("no choice by time alone, which says: {found}")
+        },
+        reason: format!("{}{}", measured(outcome), unlike(outcome.same_durability)),
+        noise: noise::noise_at_most(&constituents::of_sweep(analysis, outcome)),
+        ..Row::without_cell(
+            format!("sweep-{}", outcome.sweep.id),
+            sweep::title(outcome),
+            kind,
+        )
+    }
+}
+
+/// What qualifies an answer whose stores promise different things.
+fn unlike(same_durability: bool) -> &'static str {
+    if same_durability {
+        ""
+    } else {
+        "; they do not keep written data alike"
+    }
+}
+
+/// `measured: 3 sizes, 1 KiB to 4 KiB; planned up to 1 MiB`: a size without a figure is planned.
+fn measured(outcome: &SweepOutcome) -> String {
+    let figures = sweep::figures(outcome);
+    let planned = &outcome.planned;
+    let (Some(low), Some(high)) = (planned.first(), planned.last()) else {
+        return String::new();
+    };
+    let (low, high) = (*low, *high);
+    let range = |from, to| crossover::span(SizeRange { from, to }, sweep::size);
+    let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
+        return format!("measured: no size; planned: {}", range(low, high));
+    };
+    let s = if figures.len() == 1 { "" } else { "s" };
+    let more = match (low < *from, high > *to) {
+        _ if figures.len() == planned.len() => String::new(),
+        (true, true) => format!(
+            "; planned from {} to {}",
+            sweep::size(low),
+            sweep::size(high)
+        ),
+        (true, false) => format!("; planned from {} on", sweep::size(low)),
+        (false, true) => format!("; planned up to {}", sweep::size(high)),
+        (false, false) => format!("; planned: {} sizes", planned.len()),
+    };
+    let sizes = figures.len();
+    format!("measured: {sizes} size{s}, {}{more}", range(*from, *to))
+}
+
+/// Which store takes the least space, and how much more the others take.
+fn space_row(analysis: &Analysis, smallest: &str, others: &[MoreSpace]) -> Option<Row> {
+    let allocated = |label: &str| {
+        let mut rows = analysis.space.iter();
+        let row: &SpaceRow = rows.find(|row| row.label == label)?;
+        Some(format_bytes(row.footprint.allocated_bytes))
+    };
+    let others: Vec<String> = others
+        .iter()
+        .filter_map(|other| more_space(other, &allocated(&other.label)?))
+        .collect();
+    Some(Row {
+        answer: format!("{smallest} takes the least: {}", allocated(smallest)?),
+        reason: others.join("; "),
+        ..Row::without_cell(
+            "space".to_owned(),
+            "Disk space, allocated".to_owned(),
+            Kind::Smallest,
+        )
+    })
+}
+
+/// `directory of files: 1.21 GB, +13% (published: +20%)`
+fn more_space(other: &MoreSpace, allocated: &str) -> Option<String> {
+    let published = other.published_ratio;
+    let published = published.map_or_else(String::new, |ratio| {
+        format!(" (published: {})", format::difference(ratio))
+    });
+    let more = format::difference(other.ratio);
+    other
+        .ratio
+        .is_finite()
+        .then(|| format!("{}: {allocated}, {more}{published}", other.label))
+}
+
+/// What was done that makes the answers worth believing, in a sentence.
+pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
+    // Not those whose size was measured again: no answer rests on them.
+    let counted = analysis.comparisons.iter();
+    let counted: Vec<&ComparisonOutcome> = counted
+        .filter(|comparison| !analysis.is_superseded(comparison))
+        .collect();
+    let cells = || counted.iter().flat_map(|comparison| &comparison.cells);
+    let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
+    let operations = sum(&mut cells().map(|cell| cell.operations));
+    let mut ratios = counted.iter().flat_map(|comparison| &comparison.contrasts);
+    if operations == 0 || ratios.all(|contrast| contrast.estimate.is_none()) {
+        return None;
+    }
+    let mut reasons = vec![format!("{} in random order", rounds(&counted))];
+    reasons.extend(noise_of_all(&counted));
+    let verified = cells().filter_map(|cell| cell.verification.as_ref());
+    let verified = sum(&mut verified.map(|found| found.values));
+    if verified > 0 {
+        let verified = format::count(verified);
+        reasons.push(format!("{verified} values were read back and compared"));
+    }
+    reasons.push(format!(
+        "{} operations were timed",
+        format::count(operations)
+    ));
+    reasons.extend(unreliable_sessions(&counted));
+    Some(format!("{}.", sentence_start(&reasons.join("; "))))
+}
+
+/// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the
+/// noisiest; every interval is widened by 1% to 3%`
+fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let (least, most) = noise::range_of_noise(comparisons)?;
+    let widened = noise::widening(comparisons)?;
+    let noise = if least == most {
+        most
+    } else {
+        format!("{least} in the quietest comparison and {most} in the noisiest")
+    };
+    Some(format!(
+        "measuring the same thing twice differed by up to {noise}{}; every interval is widened by \
+         {widened}",
+        noise::too_noisy(comparisons)
+    ))
+}
+
+/// How many sessions failed their own control, so that nothing is claimed of them.
+fn unreliable_sessions(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let unreliable = comparisons.iter().filter(|c| !c.reliable).count();
+    let (session, was) = match unreliable {
+        0 => return None,
+        1 => ("session", "was"),
+        _ => ("sessions", "were"),
+    };
+    Some(format!(
+        "{unreliable} {session} {was} too noisy, and nothing is claimed of what was measured there"
+    ))
+}
+
+/// `10 to 20 rounds`
+fn rounds(comparisons: &[&ComparisonOutcome]) -> String {
+    let ratios = comparisons.iter().flat_map(|c| &c.contrasts);
+    let counts: Vec<usize> = ratios
+        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
+        .collect();
+    wording::range_of_rounds(&counts)
+}

@@ -1,6 +1,6 @@
 //! The report of one run: what each kind of finding shows, and in which order.
 
-mod answers;
+pub(crate) mod answers;
 mod bars;
 mod charts;
 mod comparison;

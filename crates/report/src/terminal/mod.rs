@@ -18,7 +18,7 @@ use crate::facts::{environment, harness_cost, harness_cost_in_short};
 use crate::overview::{self, Kind};
 use crate::table::{label, overhead, published_in_short, relative};
 use crate::wording::Findings;
-use crate::{format, labels, parts, quantity, wording};
+use crate::{format, parts, quantity, wording};
 use canvas::{Canvas, Span, Tone, span};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use stowplan_model::{Role, format_bytes};
@@ -43,7 +43,6 @@ pub struct TerminalOptions {
 /// are shown only if everything is asked for.
 #[must_use]
 pub fn render(analysis: &Analysis, options: &TerminalOptions) -> String {
-    let analysis = &*labels::told_apart(analysis);
     let verbose = options.verbose;
     let mut canvas = open(analysis, options);
     let rows = overview::rows(analysis);
@@ -102,7 +101,6 @@ fn measured(canvas: &mut Canvas, analysis: &Analysis, has_heading: bool) {
 /// Only what the run comes to: title, verdicts, and what they rest on.
 #[must_use]
 pub fn brief(analysis: &Analysis, options: &TerminalOptions) -> String {
-    let analysis = &*labels::told_apart(analysis);
     let mut canvas = open(analysis, options);
     overview(&mut canvas, analysis, &overview::rows(analysis));
     for matrix in crate::matrix::matrices(analysis) {
@@ -231,12 +229,12 @@ fn choice(canvas: &mut Canvas, group: &overview::Group<'_>, all: usize) {
         .map_or(Tone::Plain, |r| kind_tone(r.kind));
     let title = format!("{} ({} of {all})", group.title, group.rows.len());
     canvas.hanging(&[span("•", tone)], 2, &title, Tone::Strong);
-    let figures = group.rows.iter().filter(|row| row.factor.is_some());
+    let figures = group.rows.iter().filter(|row| row.ratio.is_some());
     let indent = figures.map(|row| row.figure().width() + 4).max();
     for row in &group.rows {
         let figure = row.figure();
         let title = format!("{}{}", row.title, row.caveat);
-        match indent.filter(|_| row.factor.is_some() || figure.is_empty()) {
+        match indent.filter(|_| row.ratio.is_some() || figure.is_empty()) {
             Some(indent) => {
                 let prefix = [span(format!("  {figure}"), Tone::Faint)];
                 canvas.hanging(&prefix, indent, &title, Tone::Plain);
@@ -248,10 +246,10 @@ fn choice(canvas: &mut Canvas, group: &overview::Group<'_>, all: usize) {
 }
 
 fn kind_tone(kind: Kind) -> Tone {
-    match kind {
-        Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => Tone::Good,
-        Kind::Kept | Kind::Even => Tone::Plain,
-        Kind::AtRest | Kind::Open => Tone::Warning,
+    match overview::tone(kind) {
+        crate::document::Tone::Good => Tone::Good,
+        crate::document::Tone::Plain => Tone::Plain,
+        _ => Tone::Warning,
     }
 }
 

@@ -134,7 +134,7 @@ pub(crate) fn with_matrix() -> Analysis {
     let mut analysis = empty("Internal Versus External BLOBs in SQLite");
     analysis.matrices = vec![matrix(&columns)];
     analysis.comparisons = columns;
-    analysis
+    fixture::decided(analysis)
 }
 
 /// The run of the fixture with nothing measured.
@@ -282,7 +282,7 @@ pub(crate) fn with_sweeps(sweeps: Vec<SweepOutcome>) -> Analysis {
         .flat_map(|sweep| sweep.points.iter().map(|point| at_size(sweep, point)))
         .collect();
     analysis.sweeps = sweeps;
-    analysis
+    fixture::decided(analysis)
 }
 
 /// Two page sizes: one zone with the ups and downs of METHOD "Crossover", one without an order

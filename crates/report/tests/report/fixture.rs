@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
-    Verdict,
+    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate,
+    Recommendation, SpaceRow, TotalOutcome, Verdict,
 };
 use stowplan_model::{
     CacheState, Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability,
@@ -368,6 +368,10 @@ pub(crate) fn comparison(
     let control = estimate(control_ratio, 0.004);
     let reliable = (control_ratio - 1.0).abs() < 0.02;
     let time = |key: &str| drafts.iter().find(|d| d.key == key).unwrap();
+    let total = |key: &str| {
+        let mut cells = cells.iter();
+        cells.find(|cell| cell.cell.key == key).unwrap().total_ns
+    };
     let contrast = |key: &str, reference: &str| {
         let (cell, other) = (time(key), time(reference));
         let half_width = if key == "sql-each" { 0.06 } else { 0.012 };
@@ -381,6 +385,11 @@ pub(crate) fn comparison(
             } else {
                 Verdict::Unreliable
             },
+            total: total(key).zip(total(reference)).map(|(ours, theirs)| {
+                let estimate = self::estimate(ours / theirs, half_width);
+                let verdict = judge(&estimate);
+                TotalOutcome { estimate, verdict }
+            }),
             same_durability: id != "overwrites" || cell.claim == other.claim,
         }
     };
@@ -388,6 +397,10 @@ pub(crate) fn comparison(
     let is_compared = |draft: &&Draft| !matches!(draft.role, Role::Control | Role::Part);
     let compared = drafts.iter().skip(1).filter(is_compared);
     let to_baseline = compared.map(|draft| (draft.key, baseline));
+    let contrasts = to_baseline
+        .chain(extra.iter().copied())
+        .map(|(cell, reference)| contrast(cell, reference))
+        .collect();
     ComparisonOutcome {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -399,12 +412,10 @@ pub(crate) fn comparison(
         noise_floor: 1.01f64.ln(),
         reliable,
         delay_share: Some(0.013),
-        contrasts: to_baseline
-            .chain(extra.iter().copied())
-            .map(|(cell, reference)| contrast(cell, reference))
-            .collect(),
+        contrasts,
         cells,
         fastest: None,
+        recommendation: Recommendation::default(),
         not_applicable: BTreeMap::new(),
     }
 }
@@ -803,8 +814,9 @@ pub(crate) fn header() -> RunHeader {
 /// The whole run.
 pub(crate) fn analysis() -> Analysis {
     let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
-    Analysis {
+    decided(Analysis {
         run: header(),
+        answers: Vec::new(),
         charts: charts(&comparisons),
         bars: Vec::new(),
         lines: Vec::new(),
@@ -850,7 +862,29 @@ pub(crate) fn analysis() -> Analysis {
             outcome: RunOutcome::Complete,
             seconds: 187.4,
         }),
+    })
+}
+
+/// Gives the cells these times with the final flush, and the ratios to the baseline those that follow.
+pub(crate) fn set_totals(comparison: &mut ComparisonOutcome, totals: impl Fn(&str) -> Option<f64>) {
+    for cell in &mut comparison.cells {
+        cell.total_ns = totals(&cell.cell.key);
     }
+    let total = |id: &CellId| totals(id.0.rsplit('/').next().unwrap());
+    for contrast in &mut comparison.contrasts {
+        let both = total(&contrast.cell).zip(total(&contrast.reference));
+        contrast.total = both.map(|(ours, theirs)| {
+            let estimate = estimate(ours / theirs, 0.012);
+            let verdict = judge(&estimate);
+            TotalOutcome { estimate, verdict }
+        });
+    }
+}
+
+/// The analysis with what it recommends now that its findings are these.
+pub(crate) fn decided(mut analysis: Analysis) -> Analysis {
+    analysis.decide();
+    analysis
 }
 
 /// A result file like that of the run: its header and as many lines as blocks were timed.

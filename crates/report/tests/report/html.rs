@@ -191,13 +191,13 @@ fn the_answer_has_its_factor_and_its_interval_and_the_evidence_is_one_sentence()
     let page = page();
     let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
     let overview = overview.split("</section>").next().unwrap();
-    assert!(overview.contains("<b>4.11×</b><span>[4.03, 4.21]</span>"));
+    assert!(overview.contains("<b>4.11×</b><span>(4.03 to 4.21)</span>"));
     let evidence = overview.split("Why believe it?</b> ").nth(1).unwrap();
     let evidence = evidence.split(" <a ").next().unwrap();
     assert_eq!(
         evidence,
-        "20 rounds in random order; identical cells may differ by up to 1.5% in the quietest \
-         comparison and 5.7% in the noisiest; every interval is widened by 1%; 2,000,000 values were \
+        "20 rounds in random order; measuring the same thing twice differed by up to 1.5% in the \
+         quietest comparison and 5.7% in the noisiest; every interval is widened by 1%; 2,000,000 values were \
          read back and compared; 4,000,000 operations were timed; 1 session was too noisy, and nothing is claimed of what was measured there."
     );
 }
@@ -215,7 +215,7 @@ fn with_comparisons(count: usize) -> Analysis {
         })
         .collect();
     analysis.space.clear();
-    analysis
+    fixture::decided(analysis)
 }
 
 #[test]
@@ -233,13 +233,14 @@ fn few_comparisons_are_open_and_many_are_folded() {
 fn many_answers_are_put_together_by_what_they_choose() {
     let mut analysis = with_comparisons(30);
     analysis.comparisons[29].reliable = false;
+    analysis.decide();
     let page = render(&analysis, "");
     let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
     let overview = overview.split("</section>\n").next().unwrap();
     for text in [
         "<h3>Use “SQLite, sqlite3_blob_read(), memory-mapped” <small>29 of 30</small></h3>",
         "<h3>No verdict yet <small>1 of 30</small></h3>",
-        "<li><span class=\"figure\"><b>4.11×</b> <span>[4.03, 4.21]</span></span>\
+        "<li><span class=\"figure\"><b>4.11×</b> <span>(4.03 to 4.21)</span></span>\
          <span><a href=\"#finding-reads-28\">The comparison with number 28</a></span></li>",
     ] {
         assert!(overview.contains(text), "{text}: {overview}");
@@ -257,9 +258,9 @@ fn overwrites(class: Durability) -> Analysis {
         if ["dir", "wal"].contains(&cell.cell.key.as_str()) {
             cell.cell.capabilities.durability.class = class;
             cell.cell.capabilities.durability.atomic = true;
-            cell.total_ns = None;
         }
     }
+    fixture::set_totals(&mut first, |_| None);
     analysis.comparisons = (0..9)
         .map(|number| {
             let mut comparison = first.clone();
@@ -267,7 +268,7 @@ fn overwrites(class: Durability) -> Analysis {
             comparison
         })
         .collect();
-    analysis
+    fixture::decided(analysis)
 }
 
 #[test]
@@ -290,16 +291,20 @@ fn what_is_faster_only_until_the_data_must_rest_is_no_winner() {
         .durability;
     for cell in analysis.comparisons.iter_mut().flat_map(|c| &mut c.cells) {
         cell.cell.capabilities.durability = claim;
-        let is_faster = cell.cell.key == "off";
-        cell.total_ns = Some(if is_faster { 900_000.0 } else { 192_000.0 });
     }
+    for comparison in &mut analysis.comparisons {
+        fixture::set_totals(comparison, |key| {
+            Some(if key == "off" { 900_000.0 } else { 192_000.0 })
+        });
+    }
+    analysis.decide();
     let page = render(&analysis, "");
     let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
     let overview = overview.split("</section>\n").next().unwrap();
     for text in [
         "<section class=\"choice open\"><h3>“SQLite, no journal, synchronous=OFF” answers sooner, ",
         " is done sooner (D3 durable, atomic) <small>9 of 9</small>",
-        "; with bringing the data to rest 900 µs against 192 µs</span>",
+        "; including the final flush to disk 900 µs against 192 µs</span>",
     ] {
         assert!(overview.contains(text), "{text}: {overview}");
     }
@@ -320,6 +325,7 @@ fn what_the_figures_are_is_said_only_if_there_is_one() {
     for comparison in &mut analysis.comparisons {
         comparison.reliable = false;
     }
+    analysis.decide();
     assert!(!render(&analysis, "").contains("What to use is faster than"));
 }
 
@@ -336,10 +342,14 @@ fn a_baseline_that_stays_beside_unresolved_rivals_has_no_factor_and_is_not_calle
             };
         }
     }
+    analysis.decide();
     let page = render(&analysis, "");
     let overview = page.split("<section id=\"overview\">").nth(1).unwrap();
     let overview = overview.split("</section>\n").next().unwrap();
-    assert!(overview.contains("<h3>No reason to leave "), "{overview}");
+    assert!(
+        overview.contains("<h3>No reason yet to leave "),
+        "{overview}"
+    );
     assert!(overview.contains(": unresolved"), "{overview}");
     assert!(!overview.contains("<h3>Use "), "{overview}");
     assert!(!overview.contains("×</b>"), "no factor: {overview}");

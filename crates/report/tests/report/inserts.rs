@@ -9,7 +9,7 @@ use stowplan_model::{
     Role, WorkloadSpec,
 };
 use stowplan_report::terminal::{TerminalOptions, render};
-use stowplan_report::{html, markdown, wording};
+use stowplan_report::{html, markdown};
 
 const PLAIN: TerminalOptions = TerminalOptions {
     width: 80,
@@ -105,7 +105,7 @@ pub(crate) fn analysis() -> Analysis {
     analysis.space.clear();
     analysis.warnings.clear();
     analysis.failures.clear();
-    analysis
+    fixture::decided(analysis)
 }
 
 #[test]
@@ -189,29 +189,6 @@ fn a_cell_that_failed_has_no_total() {
     let page = html::render(&analysis, "");
     assert!(!page.contains("NaN"));
     assert!(!page.contains(">10,000</td><td class=\"number\">0"));
-}
-
-#[test]
-fn cells_without_a_label_of_their_own_are_told_apart_by_what_they_do() {
-    let mut analysis = analysis();
-    analysis.comparisons.truncate(1);
-    for cell in &mut analysis.comparisons[0].cells {
-        "sqlite".clone_into(&mut cell.cell.label);
-    }
-    analysis.comparisons[0].cells[3].cell.workload =
-        analysis.comparisons[0].cells[2].cell.workload.clone();
-    let findings = wording::findings(&analysis).remove(0);
-    let texts: Vec<&str> = findings.statements.iter().map(|s| &*s.text).collect();
-    let starts = [
-        "sqlite, one transaction per operation: 801 ns per insert, ",
-        "sqlite (disk-each): 3.65 ms per insert, ",
-    ];
-    for (text, start) in texts.iter().zip(starts) {
-        assert!(text.starts_with(start), "{text}");
-    }
-    let page = html::render(&analysis, "");
-    assert!(page.contains(">sqlite (control)</th>"));
-    assert!(page.contains(">sqlite (disk-each)</th>"));
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn the_overview_says_how_firm_each_answer_is_and_no_more() {
         for contrast in &mut comparison.contrasts {
             contrast.verdict = verdict;
         }
+        analysis.decide();
         let text = render(&analysis);
         let row = text.lines().find(|line| line.starts_with("| Reading"));
         let row = row.unwrap();
@@ -81,24 +82,23 @@ fn a_baseline_that_wins_is_ahead_of_the_next() {
     let comparison = &mut analysis.comparisons[0];
     comparison.fastest = Some(comparison.cells[0].cell.id.clone());
     comparison.contrasts[0].verdict = Verdict::Slower;
+    analysis.decide();
     let text = render(&analysis);
-    let expected = "fastest: **stay with separate files** | 1.01 times as fast as separate files \
-                    in a tree \\[";
+    let expected = "fastest: **stay with separate files** | 1.01 times as fast (0.992 to 1.04) as \
+                    separate files in a tree";
     assert!(text.contains(expected), "{text}");
 }
 
 #[test]
 fn a_drain_that_reverses_a_verdict_stands_beside_it() {
     let mut analysis = fixture::analysis();
-    for cell in &mut analysis.comparisons[1].cells {
-        if cell.cell.key == "off" {
-            cell.total_ns = Some(900_000.0);
-        }
-    }
+    let totals = |key: &str| Some(if key == "off" { 900_000.0 } else { 192_400.0 });
+    fixture::set_totals(&mut analysis.comparisons[1], totals);
+    analysis.decide();
     let text = render(&analysis);
-    let expected = "; with bringing the data to rest 900 µs against 192 µs";
+    let expected = "; including the final flush to disk 900 µs against 192 µs";
     assert!(text.contains(expected), "{text}");
-    let depends = "it depends on when the data must rest: “SQLite, no journal, synchronous=OFF” \
+    let depends = "it depends on when the data must be on disk: “SQLite, no journal, synchronous=OFF” \
                    answers sooner, “separate files, truncated and written” is done sooner";
     // In the overview and in the advice below.
     assert_eq!(text.matches(depends).count(), 2, "{text}");
@@ -113,9 +113,12 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
     let claim = comparison.cells[0].cell.capabilities.durability;
     for cell in &mut comparison.cells {
         cell.cell.capabilities.durability = claim;
-        let total = totals.iter().find(|(key, _)| *key == cell.cell.key);
-        cell.total_ns = total.map(|(_, total)| *total);
     }
+    fixture::set_totals(comparison, |key| {
+        let total = totals.iter().find(|(known, _)| *known == key);
+        total.map(|(_, total)| *total)
+    });
+    analysis.decide();
     let text = render(&analysis);
     let row = text.lines().find(|line| line.starts_with("| Overwriting"));
     row.unwrap().to_owned()
@@ -124,16 +127,16 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
 #[test]
 fn a_factor_that_shrinks_when_the_data_is_at_rest_has_the_other_beside_it() {
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 90_000.0)]);
-    let expected = "5.61 times as fast as “separate files, truncated and written” \\[5.49, 5.74\\]; \
-                    with bringing the data to rest 2.00× |";
+    let expected = "5.61 times as fast (5.49 to 5.74) as “separate files, truncated and written”; \
+                    including the final flush to disk 2.00× (1.96 to 2.04) |";
     assert!(row.contains(expected), "{row}");
     assert!(row.contains("**prefer “SQLite, no journal"), "{row}");
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 60_000.0)]);
-    let expected = "2.00×, and “SQLite, WAL, synchronous=NORMAL” is done sooner: 60.0 µs against \
+    let expected = "2.00× (1.96 to 2.04), and “SQLite, WAL, synchronous=NORMAL” is done sooner: 60.0 µs against \
                     96.0 µs |";
     assert!(row.contains(expected), "{row}");
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 34_000.0)]);
-    assert!(!row.contains("at rest"), "{row}");
+    assert!(!row.contains("flush"), "{row}");
 }
 
 #[test]
@@ -152,6 +155,7 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
     let cell = comparison.cells.iter_mut().find(|c| c.cell.id == id);
     let cell = &mut cell.unwrap().cell;
     (cell.workload.threads, cell.label) = (4, "four".to_owned());
+    analysis.decide();
     let text = render(&analysis);
     let row = text.lines().find(|line| line.starts_with("| Reading"));
     let row = row.unwrap();
@@ -162,6 +166,7 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
         .iter_mut()
         .find(|c| c.cell == id && c.reference == baseline);
     contrast.unwrap().estimate = Some(fixture::estimate(0.24, 0.05));
+    analysis.decide();
     assert!(!render(&analysis).contains("with more threads"));
 }
 

@@ -375,8 +375,9 @@ fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
 #[test]
 fn the_overview_says_what_holds_for_every_row() {
     let row = |analysis: &Analysis| {
+        let analysis = crate::fixture::decided(analysis.clone());
         let text = render(
-            analysis,
+            &analysis,
             &TerminalOptions {
                 width: 200,
                 ..PLAIN
@@ -443,6 +444,7 @@ fn promises_that_differ_stand_beside_the_ratios() {
     let unlike = |contrast: &mut ContrastOutcome| contrast.same_durability = false;
     column.contrasts.iter_mut().for_each(unlike);
     analysis.matrices[0].same_durability = false;
+    analysis.decide();
     let expected = "Different durability: inside: none; outside: none. The ratios compare";
     for text in [render(&analysis, &PLAIN), html::render(&analysis, "")] {
         assert!(text.contains(expected), "{text}");

@@ -61,10 +61,11 @@ fn many_comparisons_come_to_a_few_screens() {
         comparison.title = format!("One more, with number {number}");
         analysis.comparisons.push(comparison);
     }
+    analysis.decide();
     let text = render(&analysis, &PLAIN);
     insta::assert_snapshot!(text.lines().take(20).collect::<Vec<_>>().join("\n"));
     for number in 0..40 {
-        let title = format!("4.11× [4.03, 4.21]  One more, with number {number}\n");
+        let title = format!("4.11× (4.03 to 4.21)  One more, with number {number}\n");
         assert_eq!(text.matches(&title).count(), 1, "{title}");
     }
     assert!(text.contains("The numbers of the 44 comparisons are shown with --verbose."));

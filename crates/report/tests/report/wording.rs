@@ -17,12 +17,13 @@ fn faster_and_slower_are_worded_in_the_direction_above_one() {
     let reads = texts(0);
     assert_eq!(
         reads[1],
-        "SQLite, prepared SELECT: 4.10 µs per read, 2.10 times as fast as separate files (8.62 \
-         µs); interval 2.06 to 2.15, 20 rounds."
+        "SQLite, prepared SELECT: 4.10 µs per read, 2.10 times as fast (2.06 to 2.15) as separate \
+         files (8.62 µs), 20 rounds."
     );
     let overwrites = texts(1);
     assert!(
-        overwrites[0].contains("218 µs per overwrite, 1.25 times as long as separate files"),
+        overwrites[0]
+            .contains("218 µs per overwrite, 1.25 times as long (1.23 to 1.28) as separate files"),
         "{}",
         overwrites[0]
     );
@@ -60,6 +61,7 @@ fn an_unreliable_session_claims_nothing() {
 fn a_control_with_too_few_rounds_is_no_noisy_machine() {
     let mut analysis = fixture::analysis();
     analysis.comparisons[2].control = None;
+    analysis.decide();
     let findings = wording::findings(&analysis).swap_remove(2);
     assert_eq!(
         findings.advice,
@@ -88,6 +90,7 @@ fn the_fastest_is_named_only_if_the_analysis_found_one() {
     assert!(!findings[1].headline.contains("Fastest"));
     let mut undecided = analysis;
     undecided.comparisons[0].fastest = None;
+    undecided.decide();
     let findings = wording::findings(&undecided);
     assert!(
         findings[0]
@@ -103,6 +106,7 @@ fn a_baseline_that_wins_is_kept() {
     let mut analysis = fixture::analysis();
     let baseline = analysis.comparisons[0].cells[0].cell.id.clone();
     analysis.comparisons[0].fastest = Some(baseline);
+    analysis.decide();
     let findings = wording::findings(&analysis).swap_remove(0);
     assert!(
         findings.headline.starts_with("Fastest: separate files. "),
@@ -119,27 +123,97 @@ fn a_baseline_that_wins_is_kept() {
 #[test]
 fn every_verdict_without_a_winner_has_advice_that_claims_no_more() {
     let cases = [
-        (Verdict::Equivalent, "speed is no reason to leave"),
-        (Verdict::Slower, "speed is no reason to leave"),
-        (Verdict::SmallDifference, "speed is no reason to leave"),
-        (Verdict::Unresolved, "nothing was decided: measure again"),
-        (Verdict::NoData, "nothing was decided: measure again"),
+        (Verdict::Equivalent, 1.0, "speed is no reason to leave"),
+        (Verdict::Slower, 2.0, "speed is no reason to leave"),
+        (
+            Verdict::SmallDifference,
+            1.04,
+            "speed is no reason to leave",
+        ),
+        (
+            Verdict::Unresolved,
+            1.0,
+            "nothing was decided: measure again",
+        ),
+        (Verdict::NoData, 1.0, "nothing was decided: measure again"),
     ];
-    for (verdict, expected) in cases {
-        let mut analysis = fixture::analysis();
-        let comparison = &mut analysis.comparisons[0];
-        comparison.fastest = None;
-        for contrast in &mut comparison.contrasts {
-            contrast.verdict = verdict;
-        }
-        let findings = wording::findings(&analysis).swap_remove(0);
-        assert!(
-            findings.advice.contains(expected),
-            "{verdict:?}: {}",
-            findings.advice
-        );
-        assert!(!findings.headline.contains("Fastest"), "{verdict:?}");
+    for (verdict, ratio, expected) in cases {
+        let advice = advice_where_all_are((verdict, ratio));
+        assert!(advice.contains(expected), "{verdict:?}: {advice}");
     }
+}
+
+/// The advice were every ratio to be this one, with this verdict and an interval of 6% either way.
+fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.fastest = None;
+    for contrast in &mut comparison.contrasts {
+        contrast.verdict = verdict;
+        contrast.estimate = Some(fixture::estimate(ratio, 0.06));
+    }
+    analysis.decide();
+    let findings = wording::findings(&analysis).swap_remove(0);
+    assert!(!findings.headline.contains("Fastest"), "{verdict:?}");
+    findings.advice
+}
+
+#[test]
+fn speed_is_a_reason_that_is_not_ruled_out_while_an_interval_allows_a_gain_that_matters() {
+    let advice = advice_where_all_are((Verdict::SmallDifference, 0.96));
+    assert!(!advice.contains("no reason"), "{advice}");
+    assert!(
+        advice.contains(
+            "nothing measured so far is a reason to leave separate files; a gain of up to 12% by"
+        ) && advice.contains(" is not ruled out"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubles() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.fastest = None;
+    let control = comparison.control.as_mut().unwrap();
+    (control.estimate.low, control.estimate.high) = (0.9, 15.48);
+    for contrast in &mut comparison.contrasts {
+        contrast.verdict = Verdict::Unresolved;
+        contrast.estimate = Some(fixture::estimate(1.2, 0.9));
+    }
+    analysis.decide();
+    let text = stowplan_report::markdown::render(&analysis);
+    assert!(
+        text.contains("and 15.5× in the noisiest: too noisy to decide; every interval"),
+        "{text}"
+    );
+}
+
+#[test]
+fn too_few_rounds_are_said_with_how_many_there_are() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.fastest = None;
+    comparison.control = None;
+    for cell in &mut comparison.cells {
+        cell.rounds = 2;
+        cell.series.truncate(2);
+    }
+    for contrast in &mut comparison.contrasts {
+        (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
+    }
+    analysis.decide();
+    let findings = wording::findings(&analysis).swap_remove(0);
+    assert_eq!(
+        findings.headline,
+        "No verdict yet: too few rounds (2 of 10) to compare."
+    );
+    let text = stowplan_report::markdown::render(&analysis);
+    assert!(
+        text.contains("too few rounds (2 of 10) to compare |"),
+        "{text}"
+    );
+    assert!(!text.contains("unknown |"), "{text}");
 }
 
 #[test]
@@ -168,6 +242,7 @@ fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
             }
         }
     }
+    analysis.decide();
     let advice = wording::findings(&analysis).swap_remove(1).advice;
     let markdown = stowplan_report::markdown::render(&analysis);
     let row = markdown.lines().find(|l| l.starts_with("| Overwriting"));
@@ -190,7 +265,10 @@ fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still(
         row.contains("**prefer “SQLite, WAL, synchronous=NORMAL” to"),
         "{row}"
     );
-    assert!(row.contains("2.85 times as fast as"), "{row}");
+    assert!(
+        row.contains("2.85 times as fast (2.79 to 2.92) as"),
+        "{row}"
+    );
 }
 
 #[test]

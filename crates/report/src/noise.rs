@@ -1,0 +1,137 @@
+//! What identical cells showed, in words: by how much measuring the same thing twice differed, and
+//! what follows for the ratios.
+
+use crate::{format, wording};
+use stowplan_analysis::{ComparisonOutcome, Kind};
+
+/// By how much the larger exceeds the smaller.
+pub(crate) fn away_from_one(ratio: f64) -> f64 {
+    ratio.max(1.0 / ratio) - 1.0
+}
+
+/// `4.2%`, or of what more than doubles, `15×`.
+pub(crate) fn by_how_much(part: f64) -> String {
+    if part.is_finite() && part >= 1.0 {
+        format!("{}×", format::ratio(part + 1.0))
+    } else {
+        format::percent(part)
+    }
+}
+
+/// By how much identical cells may differ, as far as the interval of the control reaches; above 0.
+pub(crate) fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
+    let estimate = comparison.control.as_ref()?.estimate;
+    let ends = [estimate.low, estimate.high].map(away_from_one);
+    Some(ends[0].max(ends[1]))
+}
+
+/// The same in these comparisons, the quietest and the noisiest.
+pub(crate) fn range_of_noise(comparisons: &[&ComparisonOutcome]) -> Option<(String, String)> {
+    range(comparisons.iter().filter_map(|c| noise_of(c)))
+}
+
+/// By how much identical cells may differ in the noisiest of these comparisons: `up to 1.3%`.
+pub(crate) fn noise_at_most(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    range_of_noise(comparisons).map(|(_, most)| format!("up to {most}"))
+}
+
+/// By how much identical cells were found to differ in these comparisons: `0.2% to 1.3%`.
+pub(crate) fn noise(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    let controls = comparisons.iter().filter_map(|c| c.control.as_ref());
+    span(controls.map(|control| away_from_one(control.estimate.ratio)))
+}
+
+/// By how much the intervals of these comparisons are widened for noise: `1%`, `1% to 5%`.
+pub(crate) fn widening(comparisons: &[&ComparisonOutcome]) -> Option<String> {
+    // What was not measured is widened by nothing.
+    let measured = comparisons.iter().filter(|c| c.control.is_some());
+    let widened = measured.map(|c| c.noise_floor.exp() - 1.0);
+    span(widened)
+}
+
+/// `: too noisy to decide`, where the same thing took twice as long and nothing was decided.
+pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
+    let noisiest = comparisons
+        .iter()
+        .filter_map(|c| Some((c, noise_of(c)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    match noisiest {
+        Some((comparison, part)) if part >= 1.0 => match comparison.recommendation.kind {
+            Kind::Open => ": too noisy to decide",
+            _ => "",
+        },
+        _ => "",
+    }
+}
+
+/// `0.2%`, `0.2% to 1.3%`
+fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
+    let (least, most) = range(parts)?;
+    Some(if least == most {
+        most
+    } else {
+        format!("{least} to {most}")
+    })
+}
+
+/// The least and the most of these parts.
+fn range(parts: impl Iterator<Item = f64>) -> Option<(String, String)> {
+    let mut found: Vec<f64> = parts.collect();
+    found.sort_by(f64::total_cmp);
+    let (least, most) = (*found.first()?, *found.last()?);
+    Some((by_how_much(least), by_how_much(most)))
+}
+
+/// What the numbers of these comparisons rest on, in a line.
+pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> String {
+    let rounds = wording::range_of_rounds(rounds);
+    let noise = noise_at_most(comparisons).zip(widening(comparisons));
+    let noise = noise.map_or_else(String::new, |(noise, widened)| {
+        format!(
+            "; measuring the same thing twice differed by {noise}{}, and every interval is widened \
+             by {widened} for noise",
+            too_noisy(comparisons)
+        )
+    });
+    format!("Each ratio rests on {rounds}{noise}.")
+}
+
+/// What two identical cells of a comparison showed, and what follows for its ratios.
+pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
+    let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
+    let Some(control) = &comparison.control else {
+        return "Noise is unknown: the control has too few rounds.".to_owned();
+    };
+    let estimate = &control.estimate;
+    let differed = format!(
+        "Two identical cells differed by {} (interval {} to {})",
+        by_how_much(away_from_one(estimate.ratio)),
+        format::ratio(estimate.low),
+        format::ratio(estimate.high)
+    );
+    if comparison.reliable {
+        format!("{differed}; every interval is widened by {widened} for noise.")
+    } else {
+        format!("{differed}: too much for any claim from the ratios shown.")
+    }
+}
+
+/// The same for lines beside a table that shows intervals in brackets.
+pub(crate) fn in_short(comparison: &ComparisonOutcome) -> String {
+    let Some(control) = &comparison.control else {
+        return of_comparison(comparison);
+    };
+    let estimate = &control.estimate;
+    let consequence = if comparison.reliable {
+        let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
+        format!("intervals widened by {widened}")
+    } else {
+        "nothing is claimed".to_owned()
+    };
+    format!(
+        "Noise: control {} {}; {consequence}; {}.",
+        format::ratio(estimate.ratio),
+        format::interval(estimate.low, estimate.high),
+        wording::rounds_of(comparison)
+    )
+}
