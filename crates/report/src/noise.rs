@@ -2,7 +2,8 @@
 //! what follows for the ratios.
 
 use crate::{format, wording};
-use stowplan_analysis::{ComparisonOutcome, Kind};
+use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS};
+use stowplan_model::Role;
 
 /// By how much the larger exceeds the smaller.
 pub(crate) fn away_from_one(ratio: f64) -> f64 {
@@ -98,40 +99,45 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
 
 /// What two identical cells of a comparison showed, and what follows for its ratios.
 pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
+    let Some(control) = &comparison.control else {
+        return format!("Noise is unknown: {}.", too_few_rounds(comparison));
+    };
+    let estimate = &control.estimate;
     let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
-    let Some(control) = &comparison.control else {
-        return "Noise is unknown: the control has too few rounds.".to_owned();
-    };
-    let estimate = &control.estimate;
-    let differed = format!(
-        "Two identical cells differed by {} (interval {} to {})",
-        by_how_much(away_from_one(estimate.ratio)),
-        format::ratio(estimate.low),
-        format::ratio(estimate.high)
-    );
-    if comparison.reliable {
-        format!("{differed}; every interval is widened by {widened} for noise.")
-    } else {
-        format!("{differed}: too much for any claim from the ratios shown.")
-    }
-}
-
-/// The same for lines beside a table that shows intervals in brackets.
-pub(crate) fn in_short(comparison: &ComparisonOutcome) -> String {
-    let Some(control) = &comparison.control else {
-        return of_comparison(comparison);
-    };
-    let estimate = &control.estimate;
     let consequence = if comparison.reliable {
-        let widened = by_how_much(comparison.noise_floor.exp() - 1.0);
-        format!("intervals widened by {widened}")
+        format!("; every interval is widened by {widened} for noise")
     } else {
-        "nothing is claimed".to_owned()
+        format!(
+            ": too much for any claim from the ratios shown, whose intervals are widened by {widened}"
+        )
     };
     format!(
-        "Noise: control {} {}; {consequence}; {}.",
+        "Noise: measuring the same thing twice differed by {} (control {} {}){consequence}; {}.",
+        by_how_much(away_from_one(estimate.ratio)),
         format::ratio(estimate.ratio),
         format::interval(estimate.low, estimate.high),
         wording::rounds_of(comparison)
     )
+}
+
+fn too_few_rounds(comparison: &ComparisonOutcome) -> String {
+    let cells = comparison.cells.iter();
+    let controls = cells.filter(|cell| cell.cell.role == Role::Control);
+    let rounds = controls.map(|cell| cell.rounds).max();
+    match rounds.filter(|rounds| *rounds < MIN_ROUNDS) {
+        Some(rounds) => format!("too few rounds ({rounds} of {MIN_ROUNDS}) to compare"),
+        None => "the control has too few rounds".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_how_much;
+
+    #[test]
+    fn a_difference_that_doubles_is_a_factor() {
+        assert_eq!(by_how_much(0.013), "1.3%");
+        assert_eq!(by_how_much(0.5), "50%");
+        assert_eq!(by_how_much(14.2), "15.2×");
+    }
 }

@@ -1,6 +1,6 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-pub(crate) use crate::noise::in_short as noise_in_short;
+
 
 use crate::{advice, crossover, format, noise, quantity};
 use stowplan_analysis::{

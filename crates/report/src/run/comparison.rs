@@ -2,18 +2,17 @@
 
 mod by_operation;
 mod cells;
-mod noise;
 mod promises;
 mod settings;
 
-use super::{percentiles, totals};
+use super::{answers, percentiles, totals};
 use crate::document::{
-    Badge, Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Text, Tone, bullets, faint,
+    self,
+    Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Tone, bullets, faint,
     paragraph, plain, remark, strong,
 };
-use crate::overview::Kind;
 use crate::wording::{self, Statement};
-use crate::{format, overview, parts};
+use crate::{constituents, format, noise};
 use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
 use stowplan_model::Role;
 
@@ -39,7 +38,7 @@ pub(crate) fn section(analysis: &Analysis) -> Vec<Block> {
     if analysis.comparisons.is_empty() {
         return Vec::new();
     }
-    let singles = parts::singles(analysis);
+    let singles = constituents::singles(analysis);
     let open = singles.len() <= FEW;
     let mut blocks = vec![remark(HINT).only(Medium::Page)];
     blocks.extend(singles.iter().map(|c| fold(analysis, c, open)));
@@ -57,7 +56,7 @@ pub(crate) fn section(analysis: &Analysis) -> Vec<Block> {
 /// How to see the comparisons that a terminal leaves out unless everything is asked for; nothing if
 /// it leaves out none.
 pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
-    let singles = parts::singles(analysis);
+    let singles = constituents::singles(analysis);
     let all = analysis.comparisons.len();
     let text = match are_shown(analysis, &singles) {
         true if all == singles.len() => return None,
@@ -90,7 +89,7 @@ fn are_shown(analysis: &Analysis, singles: &[&ComparisonOutcome]) -> bool {
 
 /// The comparisons that matrices and sweeps are made of, and where they are if they are left out.
 fn of_parts(analysis: &Analysis) -> Vec<Block> {
-    let parts = parts::parts(analysis);
+    let parts = analysis.constituents();
     let comparisons = analysis.comparisons.iter();
     let folds: Vec<Block> = comparisons
         .filter(|comparison| parts.contains(&comparison.id))
@@ -113,9 +112,9 @@ fn of_parts(analysis: &Analysis) -> Vec<Block> {
 
 /// Everything about one comparison in one place.
 pub(crate) fn fold(analysis: &Analysis, comparison: &ComparisonOutcome, open: bool) -> Block {
-    let (badge, found) = in_a_line(analysis, comparison);
+    let (badge, found) = answers::in_a_line(analysis, comparison);
     let fold = Fold {
-        id: format!("finding-{}", comparison.id),
+        id: document::anchor("finding", &comparison.id),
         title: plain(&comparison.title),
         is_heading: true,
         badge: Some(badge),
@@ -124,18 +123,6 @@ pub(crate) fn fold(analysis: &Analysis, comparison: &ComparisonOutcome, open: bo
         blocks: blocks(analysis, comparison),
     };
     fold.into()
-}
-
-/// What was found, in a word and in a line.
-fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Badge, Text) {
-    let (kind, answer) = overview::in_a_line(analysis, comparison);
-    let tone = match kind {
-        Kind::Winner | Kind::Faster | Kind::Smallest | Kind::BySize => Tone::Good,
-        Kind::Kept | Kind::Even => Tone::Plain,
-        Kind::AtRest | Kind::Open => Tone::Warning,
-    };
-    let word = kind.name().to_owned();
-    (Badge { word, tone }, plain(answer))
 }
 
 fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
@@ -150,7 +137,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
-    blocks.push(remark(noise::of(comparison)));
+    blocks.push(remark(noise::of_comparison(comparison)));
     blocks.extend(parts_of(comparison));
     blocks.extend(totals::blocks(analysis, comparison));
     blocks.extend(by_operation::blocks(comparison));

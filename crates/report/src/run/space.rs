@@ -4,7 +4,7 @@ use crate::document::{
     Axis, Bar, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale,
     Section, Shape, Table, TableBuilder, number, paragraph, text_column,
 };
-use crate::{format, parts};
+use crate::{format, constituents};
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::format_bytes;
 
@@ -14,7 +14,7 @@ const CAPTION: &str =
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
 /// for. Nothing without any store.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
-    let (shown, of_parts) = parts::space(analysis);
+    let (shown, of_parts) = constituents::space(analysis);
     let mut blocks = blocks(analysis, &shown);
     if !of_parts.is_empty() {
         let title = format!(
