@@ -5,6 +5,8 @@ mod claims;
 mod cold;
 mod counts;
 mod pieces;
+#[cfg(test)]
+mod testing;
 mod time;
 
 use crate::document::{
@@ -157,25 +159,48 @@ fn label_of(analysis: &Analysis, cell: &CellId) -> String {
     analysis.label_of(cell).unwrap_or(&cell.0).to_owned()
 }
 
-/// The ladders of a comparison over one axis, from 0.
+/// The ladders of a comparison over one axis. A page has room for all of them side by side; text
+/// draws the first one, and the others if asked for.
 fn figure(analysis: &Analysis, comparison: &ComparisonOutcome, ladders: &[Ladder<'_>]) -> Block {
-    let titles: Vec<String> = ladders.iter().map(|l| l.outcome.title.clone()).collect();
-    let scale = Scale::linear(ladders.iter().map(Ladder::end).fold(0.0, f64::max));
-    let rows = Rows {
-        summary: format!("Time of one operation, taken apart: {}", titles.join("; ")),
-        axis: Axis::new("", scale, quantity::ticks(&scale), |tick| {
-            quantity::tick(Measure::Time, tick)
-        }),
+    let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
+    let scale = Scale::linear(end);
+    let drawn = |ladders: &[Ladder<'_>]| Block::from(rows(ladders, scale));
+    let mut blocks = vec![
+        paragraph(CAPTION).only(Medium::Page),
+        drawn(ladders).only(Medium::Page),
+    ];
+    if let [first, others @ ..] = ladders {
+        blocks.push(drawn(std::slice::from_ref(first)).only(Medium::Text));
+        if !others.is_empty() {
+            let titles = titles(others).join("; ");
+            let hint = remark(format!("Shown with --verbose: {titles}."));
+            blocks.push(hint.only(Medium::Terminal));
+            let others = drawn(others).only(Medium::Text);
+            blocks.push(others.at(Detail::Full));
+        }
+    }
+    blocks.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
+    Section::figure(format!("ladder-{}", comparison.id), "", blocks).into()
+}
+
+fn titles(ladders: &[Ladder<'_>]) -> Vec<String> {
+    let ladders = ladders.iter();
+    ladders.map(|l| l.outcome.title.clone()).collect()
+}
+
+fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
+    let tick = |tick| quantity::tick(Measure::Time, tick);
+    let taken_apart = titles(ladders).join("; ");
+    Rows {
+        summary: format!("Time of one operation, taken apart: {taken_apart}"),
+        axis: Axis::new("", scale, quantity::ticks(&scale), tick),
         groups: vec![RowGroup {
             rows: ladders.iter().map(Ladder::row).collect(),
             ..RowGroup::default()
         }],
         marks: Vec::new(),
         legend: Vec::new(),
-    };
-    let mut blocks = vec![paragraph(CAPTION).only(Medium::Page), rows.into()];
-    blocks.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
-    Section::figure(format!("ladder-{}", comparison.id), "", blocks).into()
+    }
 }
 
 /// A piece in the list of steps.
@@ -266,5 +291,22 @@ fn call(name: &str, often: f64) -> String {
         true if (whole - 1.0).abs() < ROUNDING => name.to_owned(),
         true => minus(&format!("{whole:.0} {name}")),
         false => minus(&format!("{} {name}", format::per_operation(often))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::ladder;
+    use super::*;
+
+    #[test]
+    fn that_steps_add_up_is_no_finding_but_that_they_do_not_is() {
+        let said = |remainder| notes(&ladder(&[2_000.0, 500.0], remainder), Some("files"));
+        let adds_up = |note: &String| note.contains("add up to files");
+        assert!(!said(5.0).iter().any(adds_up), "{:?}", said(5.0));
+        let left = said(300.0);
+        assert!(left[0].starts_with("The steps do not add up to files: a remainder of 300 ns"));
+        let alone = "What steps cost alone adds up to 2.50 µs [2.49, 2.51 µs]; 300 ns";
+        assert!(left[1].starts_with(alone), "{left:?}");
     }
 }

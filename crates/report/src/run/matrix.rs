@@ -308,3 +308,39 @@ pub(crate) fn claims_anything(outcome: &MatrixOutcome) -> bool {
         sizes.any(|size| rule.crossover.winner_at(*size).is_some())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_analysis::{RatioEstimate, Verdict};
+
+    #[test]
+    fn a_cell_has_a_colour_only_where_something_is_claimed() {
+        let sides = Sides {
+            above: INSIDE,
+            below: OUTSIDE,
+            zone: "5%",
+        };
+        let shade = |verdict| {
+            let estimate = RatioEstimate {
+                ratio: 1.5,
+                raw_low: 1.4,
+                raw_high: 1.6,
+                low: 1.4,
+                high: 1.6,
+                rounds: 20,
+            };
+            let cell = MatrixCell {
+                cell: CellId("column/row".to_owned()),
+                estimate: Some(estimate),
+                verdict,
+                published: None,
+                reliable: true,
+            };
+            ours(&cell, &sides).shade
+        };
+        assert_eq!(shade(Verdict::Slower), Some(2));
+        assert_eq!(shade(Verdict::Unresolved), None);
+        assert_eq!(shade(Verdict::Unreliable), None);
+    }
+}

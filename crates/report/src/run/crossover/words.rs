@@ -134,13 +134,6 @@ pub(crate) fn spans(sizes: &[u64], among: &[u64], unit: Unit) -> Option<String> 
     (!ranges.is_empty()).then(|| list(&ranges))
 }
 
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
-}
-
 /// What a sweep of two stores found, in a sentence or two. Names stand where they need no verb:
 /// some are plural.
 pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
@@ -154,7 +147,8 @@ pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
             };
             let won: Vec<String> = won.iter().map(of).collect();
             let open = order.open().map(|open| context.left_open(open));
-            let open = open.map_or_else(String::new, |open| format!(" {}.", capital(&open)));
+            let open =
+                open.map_or_else(String::new, |open| format!(" {}.", format::capital(&open)));
             format!("Faster {}.{open}", won.join("; "))
         }
         Order::OneSided {

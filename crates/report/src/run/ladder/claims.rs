@@ -39,9 +39,9 @@ fn found(outcome: &HypothesisOutcome) -> String {
     });
     format!(
         "{}; {}. {}.",
-        capital(&side(&outcome.larger, &whole)),
+        format::capital(&side(&outcome.larger, &whole)),
         side(&outcome.smaller, ""),
-        capital(&judgement(outcome))
+        format::capital(&judgement(outcome))
     )
 }
 
@@ -85,11 +85,4 @@ fn judgement(outcome: &HypothesisOutcome) -> String {
             }
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
 }

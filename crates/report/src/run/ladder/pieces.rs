@@ -257,3 +257,32 @@ fn calls_in_words(calls: &BTreeMap<String, f64>) -> String {
     let calls = calls.into_iter().map(|(name, often)| call(name, often));
     calls.collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::ladder::testing::ladder;
+
+    #[test]
+    fn each_piece_begins_where_the_one_below_ends_and_a_saving_takes_no_room() {
+        let outcome = ladder(&[2_000.0, -150.0, 500.0], 0.0);
+        let pieces = pieces(&outcome);
+        let begin: Vec<f64> = pieces.iter().map(|piece| piece.from).collect();
+        assert_eq!(begin, [0.0, 2_000.0, 2_000.0, 2_500.0]);
+        let saving = pieces[1].segment();
+        assert!(saving.to < saving.from);
+        assert_eq!(saving.value, "−150 ns");
+    }
+
+    #[test]
+    fn what_stands_beside_a_piece_is_what_its_own_primitives_take() {
+        let mut outcome = ladder(&[2_000.0, 300.0, 500.0], 0.0);
+        outcome.steps[1].isolated = None;
+        let pieces = pieces(&outcome);
+        let thin = thin(&outcome, &pieces);
+        let values: Vec<&str> = thin.iter().map(|piece| piece.value.as_str()).collect();
+        assert_eq!(values, ["2.00 µs", "", "500 ns", ""]);
+        assert_eq!((thin[1].from, thin[1].to), (2_000.0, 2_000.0));
+        assert_eq!(thin[2].from, 2_000.0);
+    }
+}
