@@ -39,8 +39,8 @@ pub struct LadderOutcome {
     pub whole: Option<Interval>,
     /// Base and steps added up.
     pub sum: Option<f64>,
-    /// The whole less that sum. Its interval is that of the whole, widened by the noise floor: if 0
-    /// is in it, the steps explain the whole.
+    /// The whole less that sum. Its interval is that of the whole, widened by the noise floor. That 0
+    /// is in it proves nothing: steps are differences of neighbours, which add up by themselves.
     pub remainder: Option<Interval>,
     /// The whole less what its steps cost by themselves; nothing where no step says what it should
     /// be made of.

@@ -109,6 +109,14 @@ fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A sentence from words that stood within one.
+pub(crate) fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

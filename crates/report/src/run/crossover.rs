@@ -1,1 +1,453 @@
-//! Sweeps over the size of values: where the winner changes.
+//! Sweeps: how two stores compare over the sizes of values. What was found in a sentence, ratio
+//! against size on logarithmic axes, and the zone in which nothing is claimed.
+
+mod order;
+#[cfg(test)]
+pub(crate) mod testing;
+mod words;
+
+pub(crate) use words::{Context, Unit, rules, runs, setting, settings, span, spans, unreliable};
+
+use super::ratios::{self, Figure, Ratio};
+use super::sign_words::{self, Sides};
+use crate::document::{
+    Area, AreaKind, Axis, Block, Content, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind,
+    Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, notice, paragraph, remark,
+    strong,
+};
+use crate::{format, parts, wording};
+use order::{Open, Order};
+use stowplan_analysis::{
+    Analysis, ComparisonOutcome, Crossover, SizeRange, SweepOutcome, SweepPoint, Verdict,
+};
+use stowplan_model::Role;
+
+/// Labels of more characters than this are not repeated in sentences.
+const LONG_LABEL: usize = 24;
+
+/// Every sweep, those of the same stores and workload together where they follow each other.
+pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
+    let alike = |x: &SweepOutcome, y: &SweepOutcome| {
+        (&x.sweep.a, &x.sweep.b, &x.workload) == (&y.sweep.a, &y.sweep.b, &y.workload)
+    };
+    let groups = analysis.sweeps.chunk_by(alike).enumerate();
+    groups
+        .map(|(index, sweeps)| group(analysis, index, sweeps))
+        .collect()
+}
+
+/// What the sweeps of a group share.
+struct Frame<'a> {
+    a: String,
+    b: String,
+    zone: String,
+    /// The equivalence zone around 1.
+    band: (f64, f64),
+    x: Axis,
+    y: Axis,
+    sweeps: &'a [SweepOutcome],
+}
+
+fn group(analysis: &Analysis, index: usize, sweeps: &[SweepOutcome]) -> Block {
+    let first = &sweeps[0];
+    let ((a, b), (long_a, long_b)) = (names(first), introduced(first));
+    let factor = 1.0 + analysis.run.equivalence;
+    let band = (1.0 / factor, factor);
+    let points: Vec<&SweepPoint> = sweeps.iter().flat_map(|sweep| &sweep.points).collect();
+    let caption = format!(
+        "Which is faster {}? Each number is the time of {b} over that of {a}: above 1, {a} faster.",
+        wording::task(&first.workload, "")
+    );
+    let frame = Frame {
+        x: size_axis(&points),
+        y: ratio_axis(&points, band, format!("time vs {a}, logarithmic")),
+        zone: wording::zone(analysis),
+        band,
+        sweeps,
+        a,
+        b,
+    };
+    let figures = sweeps.iter().map(|sweep| frame.figure(analysis, sweep));
+    let figures = Block::from(Content::Columns(figures.collect()));
+    let mut blocks = vec![paragraph(caption), figures.at(Detail::Brief)];
+    blocks.extend(frame.legends());
+    let title = format!("{long_a} or {long_b}, by size of the values");
+    let section = Section::figure(format!("sweeps-{}", index + 1), title, blocks);
+    Block::from(section).at(Detail::Brief)
+}
+
+impl Frame<'_> {
+    fn sides(&self) -> Sides<'_> {
+        Sides {
+            above: &self.a,
+            below: &self.b,
+            zone: &self.zone,
+        }
+    }
+
+    fn figure(&self, analysis: &Analysis, outcome: &SweepOutcome) -> Section {
+        let setting = outcome.sweep.setting.as_deref();
+        let heading = setting.map_or_else(String::new, |text| format!("With {}", settings(text)));
+        let (title, headline) = (title(outcome), headline(analysis, outcome));
+        let parts = parts::of_sweep(analysis, outcome);
+        let rounds = outcome.points.iter().filter_map(|point| point.estimate);
+        let rounds: Vec<usize> = rounds.map(|estimate| estimate.rounds).collect();
+        let mut blocks = vec![paragraph(strong(&headline)).at(Detail::Brief)];
+        let notes = notes(outcome, &parts).into_iter();
+        blocks.extend(notes.map(|note| notice(note).at(Detail::Brief)));
+        blocks.push(self.plane(outcome, format!("{title}: {headline}")).into());
+        blocks.push(remark(parts::evidence(&parts, &rounds)).at(Detail::Full));
+        let ratios = ratios_of(outcome);
+        blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
+        Section::figure(format!("sweep-{}", outcome.sweep.id), heading, blocks)
+    }
+
+    fn plane(&self, outcome: &SweepOutcome, summary: String) -> Plane {
+        let unclaimed = open_range(&outcome.finding).map(|range| Area {
+            kind: AreaKind::Unclaimed,
+            x: Some((bytes(range.from), bytes(range.to))),
+            y: None,
+        });
+        let band = Area {
+            kind: AreaKind::Band,
+            x: None,
+            y: Some(self.band),
+        };
+        let line = |kind, points| Line {
+            label: String::new(),
+            kind,
+            points,
+        };
+        let measured = outcome.points.iter().map(|point| self.point(point));
+        let mut lines = vec![line(LineKind::Only, measured.collect())];
+        if !outcome.roots.is_empty() {
+            let roots = outcome.roots.iter().map(|root| crossing(*root));
+            lines.push(line(LineKind::Points, roots.collect()));
+        }
+        let one = Mark {
+            at: 1.0,
+            kind: MarkKind::Reference,
+            sign: String::new(),
+        };
+        Plane {
+            summary,
+            x: self.x.clone(),
+            y: self.y.clone(),
+            ends: Some((format!("{} faster", self.a), format!("{} faster", self.b))),
+            panels: vec![Panel {
+                id: String::new(),
+                title: String::new(),
+                lines,
+            }],
+            areas: unclaimed.into_iter().chain([band]).collect(),
+            levels: vec![one],
+            legend: Vec::new(),
+            on_terminal: true,
+        }
+    }
+
+    fn point(&self, point: &SweepPoint) -> Point {
+        let sign = sign_words::sign(point.verdict, point.estimate.as_ref());
+        let (label, words) = (size(point.size), self.sides().words(sign));
+        let figure = point.estimate.as_ref().map(Figure::of);
+        let figures = figure.as_ref().map_or_else(String::new, |figure| {
+            format!("{}, {}: ", figure.ratio, figure.basis)
+        });
+        let spread = point.estimate.map(|e| format::interval(e.low, e.high));
+        Point {
+            x: bytes(point.size),
+            y: point.estimate.map(|e| e.ratio),
+            interval: point.estimate.map(|e| (e.low, e.high)),
+            shape: Some(PointShape::Sign(sign)),
+            tooltip: format!("{label}: {figures}{words}"),
+            label,
+            value: figure.map_or_else(|| "no data".to_owned(), |figure| figure.ratio),
+            spread: spread.unwrap_or_default(),
+        }
+    }
+
+    /// What the drawings of the group are made of, once for all of them.
+    fn legends(&self) -> [Block; 2] {
+        let points = self.sweeps.iter().flat_map(|sweep| &sweep.points);
+        let signs = points.map(|p| sign_words::sign(p.verdict, p.estimate.as_ref()));
+        let signs: Vec<Sign> = signs.collect();
+        let mut entries = self.sides().legend(&signs, key);
+        let (low, high) = (format::ratio(self.band.0), format::ratio(self.band.1));
+        let band = format!("{low} to {high}: too close to 1 to matter");
+        entries.push(LegendEntry::new(Key::Interval, "interval"));
+        entries.push(LegendEntry::new(Key::Band, band));
+        let mut sweeps = self.sweeps.iter();
+        if sweeps.any(|sweep| open_range(&sweep.finding).is_some()) {
+            let words = "no claim between these sizes";
+            entries.push(LegendEntry::new(Key::Unclaimed, words));
+        }
+        if self.sweeps.iter().any(|sweep| !sweep.roots.is_empty()) {
+            let words = "where the line between points crosses 1; nothing is claimed of it";
+            let key = Key::Point(PointShape::Crossing);
+            entries.push(LegendEntry::new(key, words));
+        }
+        let drawn = entries.iter().filter(|e| e.key != key(Sign::Nothing));
+        let drawn = Content::Legend(drawn.cloned().collect());
+        [
+            Block::from(drawn).only(Medium::Page),
+            Block::from(Content::Legend(entries)).only(Medium::Terminal),
+        ]
+    }
+}
+
+/// How a sign is drawn; what was not measured is not.
+fn key(sign: Sign) -> Key {
+    match sign {
+        Sign::Nothing => Key::Sign(sign),
+        _ => Key::Point(PointShape::Sign(sign)),
+    }
+}
+
+/// Where the line between points crosses 1; nothing is claimed of it.
+fn crossing(size: f64) -> Point {
+    Point {
+        x: size,
+        y: Some(1.0),
+        interval: None,
+        shape: Some(PointShape::Crossing),
+        label: String::new(),
+        value: String::new(),
+        spread: String::new(),
+        tooltip: "the line between points crosses 1 here; nothing is claimed of it".to_owned(),
+    }
+}
+
+/// The sizes, ends included, within which the finding leaves the order open.
+fn open_range(finding: &Crossover) -> Option<SizeRange> {
+    Order::of(finding).open().map(Open::range)
+}
+
+/// What tells the sweep from others, and what it compares: `A or B: pages of 4 KiB`.
+pub(crate) fn title(outcome: &SweepOutcome) -> String {
+    let (a, b) = introduced(outcome);
+    match &outcome.sweep.setting {
+        Some(setting) => format!("{a} or {b}: {}", settings(setting)),
+        None => format!("{a} or {b}, by size of the values"),
+    }
+}
+
+/// What the sweep found, in a sentence or two.
+pub(crate) fn headline(analysis: &Analysis, outcome: &SweepOutcome) -> String {
+    worded(analysis, outcome, words::sentence)
+}
+
+/// The same in a few words.
+pub(crate) fn in_short(analysis: &Analysis, outcome: &SweepOutcome) -> String {
+    worded(analysis, outcome, words::in_short)
+}
+
+fn worded(
+    analysis: &Analysis,
+    outcome: &SweepOutcome,
+    word: fn(&Crossover, &Context<'_>) -> String,
+) -> String {
+    let (a, b) = names(outcome);
+    let context = Context {
+        a: &a,
+        b: &b,
+        sizes: &sizes(outcome),
+        figures: &measured(outcome),
+        complete: is_complete(outcome),
+        same_durability: outcome.same_durability,
+        unit: size,
+        zone: &wording::zone(analysis),
+    };
+    word(&outcome.finding, &context)
+}
+
+/// A size with up to three significant digits, in the binary unit that fits: sizes that a sweep
+/// adds are round in no unit, and mixing units would hide their order.
+pub(crate) fn size(size: u64) -> String {
+    const UNITS: [(&str, f64); 3] = [
+        ("GiB", 1_073_741_824.0),
+        ("MiB", 1_048_576.0),
+        ("KiB", 1_024.0),
+    ];
+    let size = bytes(size);
+    let unit = UNITS.into_iter().find(|(_, unit)| size >= *unit);
+    let Some((name, unit)) = unit else {
+        return format!("{size} B");
+    };
+    let value = size / unit;
+    let decimals = if value < 9.995 {
+        2
+    } else {
+        usize::from(value < 99.95)
+    };
+    let digits = format!("{value:.decimals$}");
+    let digits = if decimals > 0 {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &digits
+    };
+    format!("{digits} {name}")
+}
+
+/// The sizes that were tried, rising.
+fn sizes(outcome: &SweepOutcome) -> Vec<u64> {
+    outcome.points.iter().map(|point| point.size).collect()
+}
+
+/// The sizes that have a figure, rising.
+pub(crate) fn measured(outcome: &SweepOutcome) -> Vec<u64> {
+    let points = outcome.points.iter();
+    let points = points.filter(|point| point.estimate.is_some());
+    points.map(|point| point.size).collect()
+}
+
+/// Whether every size that was planned was at least tried.
+pub(crate) fn is_complete(outcome: &SweepOutcome) -> bool {
+    outcome.points.len() == outcome.planned.len()
+}
+
+/// What sentences call the stores: `A` and `B` where a label is too long to be repeated. The title
+/// says which is which.
+fn names(outcome: &SweepOutcome) -> (String, String) {
+    let sweep = &outcome.sweep;
+    if has_long_labels(outcome) {
+        return ("A".to_owned(), "B".to_owned());
+    }
+    (wording::quoted(&sweep.a), wording::quoted(&sweep.b))
+}
+
+/// Both labels, each with what it is called if that is something else.
+fn introduced(outcome: &SweepOutcome) -> (String, String) {
+    let sweep = &outcome.sweep;
+    let (a, b) = (wording::quoted(&sweep.a), wording::quoted(&sweep.b));
+    if has_long_labels(outcome) {
+        return (format!("{a} (A)"), format!("{b} (B)"));
+    }
+    (a, b)
+}
+
+fn has_long_labels(outcome: &SweepOutcome) -> bool {
+    let labels = [&outcome.sweep.a, &outcome.sweep.b];
+    let mut labels = labels.iter();
+    labels.any(|label| label.chars().count() > LONG_LABEL)
+}
+
+fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
+    let points = outcome.points.iter();
+    points
+        .map(|point| Ratio {
+            setting: String::new(),
+            size: point.size,
+            estimate: point.estimate,
+            verdict: point.verdict,
+            published: None,
+        })
+        .collect()
+}
+
+fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
+    let tried = sizes(outcome);
+    let planned = outcome.planned.iter().copied();
+    let missing: Vec<u64> = planned.filter(|size| !tried.contains(size)).collect();
+    let points = outcome.points.iter();
+    let points = points.filter(|point| point.verdict == Verdict::Unreliable);
+    let unreliable: Vec<u64> = points.map(|point| point.size).collect();
+    let missing = spans(&missing, &outcome.planned, size);
+    let missing = missing.map(|sizes| format!("Planned and not measured: {sizes}."));
+    let unreliable = words::unreliable(&unreliable, &tried, size);
+    missing
+        .into_iter()
+        .chain(unreliable)
+        .chain(different_promises(outcome, parts))
+        .collect()
+}
+
+/// What the two stores promise for what is written, if that differs.
+fn different_promises(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Option<String> {
+    if outcome.same_durability {
+        return None;
+    }
+    let (a, b) = names(outcome);
+    let with_role = |role: Role| {
+        let mut cells = parts.first()?.cells.iter();
+        cells.find(|cell| cell.cell.role == role)
+    };
+    Some(wording::different_promises(
+        (&a, with_role(Role::Baseline)),
+        (&b, with_role(Role::Candidate)),
+    ))
+}
+
+fn size_axis(points: &[&SweepPoint]) -> Axis {
+    let sizes = || points.iter().map(|point| bytes(point.size));
+    let (low, high) = (
+        sizes().fold(f64::INFINITY, f64::min),
+        sizes().fold(0.0, f64::max),
+    );
+    let scale = Scale::logarithmic(low, high);
+    Axis::new("size of a value", scale, scale.size_ticks(), size_tick)
+}
+
+fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
+    let usable = |value: &f64| value.is_finite() && *value > 0.0;
+    let estimates = points.iter().filter_map(|point| point.estimate);
+    let ends: Vec<f64> = estimates
+        .flat_map(|e| [e.low, e.ratio, e.high])
+        .chain([band.0, band.1])
+        .filter(usable)
+        .collect();
+    let ends = || ends.iter().copied();
+    let scale = Scale::logarithmic(
+        ends().fold(f64::INFINITY, f64::min),
+        ends().fold(0.0, f64::max),
+    );
+    Axis::new(title, scale, scale.fine_ticks(), ratio_tick)
+}
+
+/// A tick of the axis of ratios, without digits that say nothing.
+fn ratio_tick(tick: f64) -> String {
+    let text = format!("{tick:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A tick of the axis of sizes; ticks are whole bytes.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a whole number"
+)]
+fn size_tick(tick: f64) -> String {
+    format::size(tick as u64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "drawn")]
+fn bytes(size: u64) -> f64 {
+    size as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_a_sweep_are_short_and_in_one_kind_of_unit() {
+        let shown = [
+            (512, "512 B"),
+            (1_024, "1 KiB"),
+            (2_432, "2.38 KiB"),
+            (2_880, "2.81 KiB"),
+            (10_000, "9.77 KiB"),
+            (10_240, "10 KiB"),
+            (19_456, "19 KiB"),
+            (23_600, "23 KiB"),
+            (102_400, "100 KiB"),
+            (128_000, "125 KiB"),
+            (1_000_000, "977 KiB"),
+            (1 << 20, "1 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (1 << 30, "1 GiB"),
+        ];
+        for (bytes, text) in shown {
+            assert_eq!(size(bytes), text);
+        }
+    }
+}

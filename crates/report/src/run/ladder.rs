@@ -1,1 +1,312 @@
-//! Costs taken apart: what a cell takes more than the one below it.
+//! Why cells take as long as they do: per comparison what became of claims, ladders over one axis,
+//! what explains cold reads, and what cells asked of the system.
+
+mod claims;
+mod cold;
+mod counts;
+mod pieces;
+#[cfg(test)]
+mod testing;
+mod time;
+
+use crate::document::{
+    Axis, Block, ChartRow, Detail, Fold, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
+    Section, Segment, Shape, bullets, faint, notice, paragraph, remark, strong,
+};
+use crate::{format, quantity, wording};
+use pieces::{Piece, pieces, thin};
+use stowplan_analysis::{
+    Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
+};
+use stowplan_model::{CellId, Measure};
+use time::{Time, minus};
+
+const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
+                       more than the one below it, in the same rounds. The thin bar is what the \
+                       same steps take alone. Hatched: what is left of the whole.";
+
+/// The section; nothing if nothing explains anything.
+pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
+    let comparisons = analysis.comparisons.iter();
+    let groups: Vec<Block> = comparisons
+        .filter_map(|comparison| group(analysis, comparison))
+        .collect();
+    let has_any = !groups.is_empty();
+    let section = Section::new("Why: costs taken apart", groups);
+    has_any.then(|| section.named("why").in_contents("Why").into())
+}
+
+fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
+    let of = |id: &String| *id == comparison.id;
+    let claims = analysis.hypotheses.iter();
+    let claims = claims::list(claims.filter(|claim| of(&claim.comparison)));
+    let ladders = analysis.ladders.iter();
+    let ladders: Vec<Ladder<'_>> = ladders
+        .filter(|ladder| of(&ladder.comparison))
+        .map(|outcome| Ladder::of(analysis, outcome))
+        .collect();
+    let claims_something = claims.is_some() || !ladders.is_empty();
+    let mut blocks: Vec<Block> = Vec::new();
+    if claims_something && !comparison.reliable {
+        let text = "Session unreliable: two identical cells differed, so nothing is claimed.";
+        blocks.push(notice(text));
+    }
+    blocks.extend(claims.map(Block::from));
+    if !ladders.is_empty() {
+        blocks.push(figure(analysis, comparison, &ladders));
+    }
+    let cold = analysis.cold.iter().find(|cold| of(&cold.comparison));
+    let cold = cold.and_then(|cold| bullets(cold::sentences(comparison, cold)));
+    blocks.extend(cold.map(|sentences| {
+        let title = "What a cold read takes from storage";
+        Block::from(Section::new(title, vec![sentences])).at(Detail::Full)
+    }));
+    let counts = counts::table(comparison).map(|table| {
+        let title =
+            "What each cell asked of the system, per operation, counted in a block of its own";
+        Block::from(Fold::new(title, vec![table.into()])).at(Detail::Full)
+    });
+    blocks.extend(counts);
+    let has_any = !blocks.is_empty();
+    let section = Section::new(&comparison.title, blocks);
+    has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
+}
+
+/// A ladder and what it is drawn as.
+struct Ladder<'a> {
+    outcome: &'a LadderOutcome,
+    /// The cell that is taken apart.
+    top: Option<String>,
+    whole: Option<Time>,
+    pieces: Vec<Piece<'a>>,
+    thin: Vec<Segment>,
+}
+
+impl<'a> Ladder<'a> {
+    fn of(analysis: &Analysis, outcome: &'a LadderOutcome) -> Self {
+        let pieces = pieces(outcome);
+        Self {
+            outcome,
+            top: outcome.top().map(|cell| label_of(analysis, cell)),
+            whole: outcome.whole.as_ref().map(Time::from),
+            thin: thin(outcome, &pieces),
+            pieces,
+        }
+    }
+
+    fn row(&self) -> ChartRow {
+        let title = &self.outcome.title;
+        let row = ChartRow {
+            label: title.clone(),
+            detail: String::new(),
+            shape: Shape::Nothing,
+            interval: None,
+            value: "no steps".to_owned(),
+            spread: String::new(),
+            number: None,
+            sign: None,
+            tooltip: format!("{title}: no steps."),
+        };
+        let (Some(top), Some(whole)) = (&self.top, &self.whole) else {
+            return row;
+        };
+        let said: Vec<String> = self.pieces.iter().map(Piece::tooltip).collect();
+        ChartRow {
+            shape: Shape::Segments {
+                pieces: self.pieces.iter().map(Piece::segment).collect(),
+                thin: self.thin.clone(),
+            },
+            interval: Some(whole.ends),
+            value: whole.text(),
+            spread: whole.spread(),
+            number: Some(whole.value),
+            tooltip: format!("{title}: {top}, {}. {}.", whole.whole(), said.join("; ")),
+            ..row
+        }
+    }
+
+    /// Where its drawing ends.
+    fn end(&self) -> f64 {
+        let pieces = self.pieces.iter().map(Piece::end);
+        let thin = self.thin.iter().map(|piece| piece.to);
+        let whole = self.whole.map(|whole| whole.ends.1);
+        pieces.chain(thin).chain(whole).fold(0.0, f64::max)
+    }
+
+    /// What the pieces are, from the left, and what there is to know of them.
+    fn explained(&self, analysis: &Analysis) -> Block {
+        let steps = List {
+            style: ListStyle::Steps,
+            items: self.pieces.iter().map(step).collect(),
+        };
+        let mut blocks = Vec::new();
+        if !self.pieces.is_empty() {
+            blocks.push(Block::from(steps).only(Medium::Page));
+        }
+        let notes = notes(self.outcome, self.top.as_deref());
+        blocks.extend(notes.into_iter().map(remark));
+        if !self.pieces.is_empty() {
+            let name = |cell: &CellId| label_of(analysis, cell);
+            let table = pieces::table(&self.outcome.title, &self.pieces, &name);
+            blocks.push(Fold::new("All figures", vec![table.into()]).into());
+        }
+        let section = Section::new(&self.outcome.title, blocks);
+        Block::from(section.named(format!("steps-{}", self.outcome.id))).at(Detail::Full)
+    }
+}
+
+fn label_of(analysis: &Analysis, cell: &CellId) -> String {
+    analysis.label_of(cell).unwrap_or(&cell.0).to_owned()
+}
+
+/// The ladders of a comparison over one axis. A page has room for all of them side by side; text
+/// draws the first one, and the others if asked for.
+fn figure(analysis: &Analysis, comparison: &ComparisonOutcome, ladders: &[Ladder<'_>]) -> Block {
+    let end = ladders.iter().map(Ladder::end).fold(0.0, f64::max);
+    let scale = Scale::linear(end);
+    let drawn = |ladders: &[Ladder<'_>]| Block::from(rows(ladders, scale));
+    let mut blocks = vec![
+        paragraph(CAPTION).only(Medium::Page),
+        drawn(ladders).only(Medium::Page),
+    ];
+    if let [first, others @ ..] = ladders {
+        blocks.push(drawn(std::slice::from_ref(first)).only(Medium::Text));
+        if !others.is_empty() {
+            let titles = titles(others).join("; ");
+            let hint = remark(format!("Shown with --verbose: {titles}."));
+            blocks.push(hint.only(Medium::Terminal));
+            let others = drawn(others).only(Medium::Text);
+            blocks.push(others.at(Detail::Full));
+        }
+    }
+    blocks.extend(ladders.iter().map(|ladder| ladder.explained(analysis)));
+    Section::figure(format!("ladder-{}", comparison.id), "", blocks).into()
+}
+
+fn titles(ladders: &[Ladder<'_>]) -> Vec<String> {
+    let ladders = ladders.iter();
+    ladders.map(|l| l.outcome.title.clone()).collect()
+}
+
+fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
+    let tick = |tick| quantity::tick(Measure::Time, tick);
+    let taken_apart = titles(ladders).join("; ");
+    Rows {
+        summary: format!("Time of one operation, taken apart: {taken_apart}"),
+        axis: Axis::new("", scale, quantity::ticks(&scale), tick),
+        groups: vec![RowGroup {
+            rows: ladders.iter().map(Ladder::row).collect(),
+            ..RowGroup::default()
+        }],
+        marks: Vec::new(),
+        legend: Vec::new(),
+    }
+}
+
+/// A piece in the list of steps.
+fn step(piece: &Piece<'_>) -> Item {
+    let alone = piece.isolated();
+    let alone = alone.map(|i| format!("alone {}", Time::from(&i.cost).text()));
+    let calls = Some(piece.calls()).filter(|calls| !calls.is_empty());
+    let calls = calls.map(|calls| format!("system calls: {calls}"));
+    let share = format!("{} of the whole", time::share(piece.share));
+    let more: Vec<String> = [share].into_iter().chain(alone).chain(calls).collect();
+    Item {
+        key: Some(Key::Fill(piece.fill)),
+        note: faint(more.join("; ")),
+        figure: strong(piece.time.text()).then(faint(format!(" {}", piece.time.spread()))),
+        ..Item::of(&piece.label)
+    }
+}
+
+/// What must be said about a ladder, a sentence each.
+fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
+    let missing = outcome.missing.iter().map(|rung| {
+        let (cell, step, why) = (&rung.cell, &rung.step, rung.why.trim_end_matches('.'));
+        format!("No rung “{cell}” ({step}): {why}.")
+    });
+    let mut notes: Vec<String> = missing.collect();
+    let Some(remainder) = &outcome.remainder else {
+        notes.push("Too few rungs were measured to tell any step.".to_owned());
+        return notes;
+    };
+    notes.extend(left_over(remainder, top));
+    notes.extend(outcome.isolated.as_ref().map(alone));
+    let differing = |wanted: Agreement| {
+        let steps = outcome.steps.iter();
+        let steps = steps.filter(|s| s.isolated.as_ref().is_some_and(|i| i.agreement == wanted));
+        let steps: Vec<String> = steps.map(|step| wording::list(&step.steps)).collect();
+        (!steps.is_empty()).then(|| steps.join("; "))
+    };
+    notes.extend(differing(Agreement::Less).map(|steps| {
+        format!(
+            "Cheaper within the operation than alone, because other steps warm caches: {steps}."
+        )
+    }));
+    notes.extend(
+        differing(Agreement::More)
+            .map(|steps| format!("Dearer within the operation than its parts alone: {steps}.")),
+    );
+    notes
+}
+
+/// That the steps do not add up. That they do says nothing: each is the difference of two
+/// neighbours, so their sum is the topmost one whatever they are of.
+fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
+    let adds_up = remainder.low <= 0.0 && remainder.high >= 0.0;
+    let top = top.map_or_else(|| "the topmost rung".to_owned(), wording::quoted);
+    let left = Time::from(remainder).whole();
+    (!adds_up).then(|| {
+        format!(
+            "The steps do not add up to {top}: a remainder of {left} is left, because the median of \
+             a sum is not the sum of medians."
+        )
+    })
+}
+
+/// How much of the whole the primitives explain, which were measured apart from it.
+fn alone(isolated: &IsolatedSum) -> String {
+    let sum = Time::from(&isolated.sum).whole();
+    let remainder = Time::from(&isolated.remainder);
+    if remainder.ends.1 < 0.0 {
+        let more = remainder.negated().whole();
+        return format!("What steps cost alone adds up to {sum}, {more} more than the whole.");
+    }
+    let without = match isolated.without.as_slice() {
+        [] => String::new(),
+        steps => format!(" No primitive stands for: {}.", steps.join("; ")),
+    };
+    let remainder = remainder.whole();
+    format!(
+        "What steps cost alone adds up to {sum}; {remainder} of the whole is not explained by \
+         it.{without}"
+    )
+}
+
+/// A call with how often it is made, unless that is once.
+fn call(name: &str, often: f64) -> String {
+    const ROUNDING: f64 = 0.005;
+    let whole = often.round();
+    match (often - whole).abs() < ROUNDING {
+        true if (whole - 1.0).abs() < ROUNDING => name.to_owned(),
+        true => minus(&format!("{whole:.0} {name}")),
+        false => minus(&format!("{} {name}", format::per_operation(often))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::ladder;
+    use super::*;
+
+    #[test]
+    fn that_steps_add_up_is_no_finding_but_that_they_do_not_is() {
+        let said = |remainder| notes(&ladder(&[2_000.0, 500.0], remainder), Some("files"));
+        let adds_up = |note: &String| note.contains("add up to files");
+        assert!(!said(5.0).iter().any(adds_up), "{:?}", said(5.0));
+        let left = said(300.0);
+        assert!(left[0].starts_with("The steps do not add up to files: a remainder of 300 ns"));
+        let alone = "What steps cost alone adds up to 2.50 µs [2.49, 2.51 µs]; 300 ns";
+        assert!(left[1].starts_with(alone), "{left:?}");
+    }
+}

@@ -1,1 +1,346 @@
-//! Matrices: ratios by a setting and the size of values.
+//! Matrices: whether values belong inside or outside the database, by their size and a setting.
+//! Heat maps of this machine and of what was published, and rules of thumb in sentences.
+
+use super::crossover::{self, Context};
+use super::ratios::{self, Figure, Ratio};
+use super::sign_words::{self, Sides};
+use crate::document::shade::shade;
+use crate::document::{
+    Align, Block, Cell, Column, Content, Detail, Key, LegendEntry, Medium, Row, Section, Sign,
+    Table, Text, bullets, faint, notice, paragraph, plain, remark,
+};
+use crate::{format, parts, wording};
+use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome, Side, SizeRange};
+use stowplan_model::{CellId, Operation};
+
+/// The sides of its ratios, which are times outside over times inside.
+const INSIDE: &str = "inside";
+const OUTSIDE: &str = "outside";
+
+/// Every matrix that has data.
+pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
+    let zone = wording::zone(analysis);
+    let sides = Sides {
+        above: INSIDE,
+        below: OUTSIDE,
+        zone: &zone,
+    };
+    let matrices = analysis.matrices.iter();
+    matrices
+        .map(|outcome| figure(analysis, outcome, &sides))
+        .collect()
+}
+
+fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
+    let parts = parts::of_matrix(analysis, outcome);
+    let mut blocks = vec![paragraph(caption(analysis, outcome))];
+    blocks.extend(notes(outcome, &parts).into_iter().map(notice));
+    blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
+    blocks.extend(legends(outcome, sides));
+    if outcome.published_label.is_some() {
+        let hint = remark("The published matrix is shown with --verbose.");
+        blocks.push(hint.only(Medium::Terminal));
+    }
+    let rules = bullets(rules(outcome, sides)).map(|rules| rules.at(Detail::Brief));
+    let rules = Section::new(
+        "Rules of thumb on this machine",
+        rules.into_iter().collect(),
+    );
+    blocks.push(Block::from(rules).at(Detail::Brief));
+    blocks.extend(outcome.note.as_ref().map(paragraph));
+    blocks.extend(evidence(outcome, &parts));
+    let ratios = ratios_of(outcome);
+    let title = &outcome.title;
+    blocks.push(ratios::folded(title, &ratios, sides, format::size));
+    let id = format!("matrix-{}", outcome.id);
+    Block::from(Section::figure(id, title, blocks)).at(Detail::Brief)
+}
+
+/// `Inside the database (SQLite) or outside (files)? Each number is …`
+fn caption(analysis: &Analysis, outcome: &MatrixOutcome) -> String {
+    let doing = match outcome.operation {
+        Operation::Read => "reading",
+        Operation::Overwrite => "overwriting",
+        Operation::Mix => "reading or overwriting",
+        Operation::Insert => "inserting",
+        Operation::Delete => "deleting",
+        Operation::Scan => "scanning from",
+        Operation::CreateTable => "making a table for",
+        Operation::DropTable => "dropping a table with",
+    };
+    let mut specs = analysis.run.plan.study.matrices.iter();
+    let spec = specs.find(|spec| spec.id == outcome.id);
+    let spread = match spec.map_or(0, |spec| spec.spread_percent) {
+        0 => String::new(),
+        percent => format!(" Sizes lie up to {percent}% from that of their column."),
+    };
+    format!(
+        "Inside the database ({}) or outside ({})? Each number is the time of {doing} a value \
+         outside over that inside: above 1, inside is faster.{spread}",
+        internal_label(outcome),
+        outcome.external_label
+    )
+}
+
+/// The internal store without the setting of the rows.
+fn internal_label(outcome: &MatrixOutcome) -> &str {
+    let first = outcome.row_labels.first().map_or("", String::as_str);
+    let setting = outcome.rows.first().map_or_else(String::new, |row| {
+        format!(", {} {row}", outcome.row_setting)
+    });
+    first.strip_suffix(&setting).unwrap_or(first)
+}
+
+/// The head of a row.
+fn row_head(outcome: &MatrixOutcome, value: u64) -> String {
+    let text = crossover::setting(&outcome.row_setting, &[&value.to_string()]);
+    match text.strip_prefix("pages of ") {
+        Some(size) => size.to_owned(),
+        None => value.to_string(),
+    }
+}
+
+/// This machine's ratios, and the published ones if there are any.
+fn heat_maps(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<Section> {
+    let map = |title: Text, detail: Detail, cell: &dyn Fn(&MatrixCell) -> Cell| {
+        let table = heat_map(outcome, &title.text(), cell);
+        Section::new(title, vec![Block::from(table).at(detail)])
+    };
+    let mut maps = vec![map(plain("This machine"), Detail::Normal, &|cell| {
+        ours(cell, sides)
+    })];
+    maps.extend(outcome.published_label.as_ref().map(|label| {
+        let title = plain("Published").then(faint(format!(": {label}")));
+        map(title, Detail::Full, &published)
+    }));
+    maps
+}
+
+fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> Cell) -> Table {
+    let column = |title: String| Column {
+        title,
+        help: String::new(),
+        unit: "",
+        align: Align::Right,
+        weight: Column::ESSENTIAL,
+    };
+    let rows = outcome.rows.iter().zip(&outcome.cells);
+    let rows = rows.map(|(value, cells)| {
+        let head = Cell::text(row_head(outcome, *value));
+        Row {
+            detail: Detail::default(),
+            cells: std::iter::once(head)
+                .chain(cells.iter().map(cell))
+                .collect(),
+        }
+    });
+    let head = outcome.row_setting.replace(['-', '_'], " ");
+    let sizes = outcome.columns.iter().map(|size| format::size(*size));
+    Table {
+        caption: format!("{}: {title}", outcome.title),
+        columns: std::iter::once(head).chain(sizes).map(column).collect(),
+        rows: rows.collect(),
+        is_heat_map: true,
+    }
+}
+
+fn sign_of(cell: &MatrixCell) -> Sign {
+    sign_words::sign(cell.verdict, cell.estimate.as_ref())
+}
+
+/// A ratio of this machine, coloured where a side or equivalence is claimed.
+fn ours(cell: &MatrixCell, sides: &Sides<'_>) -> Cell {
+    let sign = sign_of(cell);
+    let published = cell.published.map_or_else(String::new, |ratio| {
+        format!("; published {}", published_ratio(ratio))
+    });
+    let words = sides.words(sign);
+    let Some(estimate) = &cell.estimate else {
+        return Cell {
+            sign: Some(sign),
+            help: format!("{words}{published}"),
+            ..Cell::default()
+        };
+    };
+    let figure = Figure::of(estimate);
+    let is_claimed = sign.claims_a_side() || sign == Sign::Even;
+    Cell {
+        sign: Some(sign),
+        shade: shade(estimate.ratio).filter(|_| is_claimed),
+        help: format!("{words}; {}{published}", figure.basis),
+        ..Cell::number(estimate.ratio, figure.ratio)
+    }
+}
+
+/// A published ratio, of which no interval is known and thus no sign.
+fn published(cell: &MatrixCell) -> Cell {
+    let Some(ratio) = cell.published else {
+        return Cell {
+            help: "not published".to_owned(),
+            ..Cell::text(format::NOTHING)
+        };
+    };
+    Cell {
+        shade: shade(ratio),
+        help: "as published".to_owned(),
+        ..Cell::number(ratio, published_ratio(ratio))
+    }
+}
+
+/// A published ratio, digit for digit.
+fn published_ratio(ratio: f64) -> String {
+    format!("{ratio:.3}")
+}
+
+/// What signs say, and on the page what shades say.
+fn legends(outcome: &MatrixOutcome, sides: &Sides<'_>) -> [Block; 2] {
+    let signs: Vec<Sign> = outcome.cells.iter().flatten().map(sign_of).collect();
+    let shades = "below 1, outside is faster; above 1, inside is. Each shade begins at its number; \
+                  no colour: nothing is claimed.";
+    let shades = Content::Legend(vec![LegendEntry::new(Key::Shades, shades)]);
+    [
+        Content::Legend(sides.legend(&signs, Key::Sign)).into(),
+        Block::from(shades).only(Medium::Page),
+    ]
+}
+
+/// What the numbers rest on.
+fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2] {
+    let estimates = outcome.cells.iter().flatten().filter_map(|c| c.estimate);
+    let rounds: Vec<usize> = estimates.map(|estimate| estimate.rounds).collect();
+    let comparisons = wording::comparisons(parts.len());
+    let below = format!("Each column is a comparison of its own: {comparisons} below.");
+    [
+        remark(parts::evidence(parts, &rounds)),
+        remark(below).only(Medium::Page),
+    ]
+}
+
+fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {
+    let rows = outcome.rows.iter().zip(&outcome.cells);
+    rows.flat_map(|(value, cells)| {
+        let cells = outcome.columns.iter().zip(cells);
+        cells.map(|(size, cell)| Ratio {
+            setting: row_head(outcome, *value),
+            size: *size,
+            estimate: cell.estimate,
+            verdict: cell.verdict,
+            published: cell.published.map(published_ratio),
+        })
+    })
+    .collect()
+}
+
+/// A sentence per row: where to keep values of which size.
+fn rules(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<String> {
+    let has_figure = |size: &u64| {
+        let column = outcome.columns.iter().position(|column| column == size);
+        let mut rows = outcome.cells.iter();
+        rows.any(|row| column.is_some_and(|column| row[column].estimate.is_some()))
+    };
+    let measured = outcome.measured.iter().copied();
+    let figures: Vec<u64> = measured.filter(has_figure).collect();
+    let context = Context {
+        a: INSIDE,
+        b: OUTSIDE,
+        sizes: &outcome.measured,
+        figures: &figures,
+        unit: format::size,
+        same_durability: outcome.same_durability,
+        complete: outcome.measured.len() == outcome.columns.len(),
+        zone: sides.zone,
+    };
+    crossover::rules(&outcome.row_setting, &outcome.rules, &context)
+}
+
+/// What must be said about it, such as that nothing is claimed of a column.
+fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
+    let columns = outcome.columns.iter().enumerate();
+    let unreliable = columns.filter(|(column, _)| {
+        let mut rows = outcome.cells.iter();
+        rows.any(|row| !row[*column].reliable)
+    });
+    let unreliable: Vec<u64> = unreliable.map(|(_, size)| *size).collect();
+    let columns = outcome.columns.iter().copied();
+    let missing: Vec<u64> = columns
+        .filter(|column| !outcome.measured.contains(column))
+        .collect();
+    let missing = crossover::spans(&missing, &outcome.columns, format::size);
+    let missing = missing.map(|sizes| format!("Not measured: {sizes}."));
+    let unreliable = crossover::unreliable(&unreliable, &outcome.measured, format::size);
+    missing
+        .into_iter()
+        .chain(unreliable)
+        .chain(different_promises(outcome, parts))
+        .collect()
+}
+
+/// What inside and outside promise for what is written, if that differs.
+fn different_promises(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Option<String> {
+    let cells: Vec<&CellId> = outcome.cells.iter().flatten().map(|c| &c.cell).collect();
+    parts.iter().find_map(|part| {
+        let mut contrasts = part.contrasts.iter();
+        let contrast = contrasts.find(|c| !c.same_durability && cells.contains(&&c.cell))?;
+        Some(wording::different_promises(
+            (INSIDE, part.cell(&contrast.cell)),
+            (OUTSIDE, part.cell(&contrast.reference)),
+        ))
+    })
+}
+
+/// The sizes at which every row's rule claims the same side, as ranges: what holds whatever the
+/// setting.
+pub(crate) fn common(outcome: &MatrixOutcome, side: Side) -> Vec<SizeRange> {
+    let claimed = |size: &u64| {
+        let mut rules = outcome.rules.iter();
+        rules.all(|rule| rule.crossover.winner_at(*size) == Some(side))
+    };
+    let sizes = outcome.columns.iter().copied();
+    let sizes: Vec<u64> = sizes.filter(claimed).collect();
+    crossover::runs(&sizes, &outcome.measured)
+}
+
+/// Whether a row claims a side at any size.
+pub(crate) fn claims_anything(outcome: &MatrixOutcome) -> bool {
+    let mut rules = outcome.rules.iter();
+    rules.any(|rule| {
+        let mut sizes = outcome.columns.iter();
+        sizes.any(|size| rule.crossover.winner_at(*size).is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_analysis::{RatioEstimate, Verdict};
+
+    #[test]
+    fn a_cell_has_a_colour_only_where_something_is_claimed() {
+        let sides = Sides {
+            above: INSIDE,
+            below: OUTSIDE,
+            zone: "5%",
+        };
+        let shade = |verdict| {
+            let estimate = RatioEstimate {
+                ratio: 1.5,
+                raw_low: 1.4,
+                raw_high: 1.6,
+                low: 1.4,
+                high: 1.6,
+                rounds: 20,
+            };
+            let cell = MatrixCell {
+                cell: CellId("column/row".to_owned()),
+                estimate: Some(estimate),
+                verdict,
+                published: None,
+                reliable: true,
+            };
+            ours(&cell, &sides).shade
+        };
+        assert_eq!(shade(Verdict::Slower), Some(2));
+        assert_eq!(shade(Verdict::Unresolved), None);
+        assert_eq!(shade(Verdict::Unreliable), None);
+    }
+}

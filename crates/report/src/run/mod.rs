@@ -12,6 +12,8 @@ mod lines;
 mod matrix;
 mod method;
 mod percentiles;
+mod ratios;
+mod sign_words;
 mod space;
 mod totals;
 mod warnings;
