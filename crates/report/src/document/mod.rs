@@ -62,8 +62,10 @@ pub enum Medium {
     Every,
     /// On the page only: what is of no use without links or a drawing.
     Page,
-    /// On a terminal only: how to see more by another option.
+    /// On a terminal only.
     Terminal,
+    /// On a terminal that was not asked for everything: how to see more.
+    Hint,
     /// On a terminal and in Markdown.
     Text,
 }

@@ -22,10 +22,8 @@ const FEW: usize = 6;
 const SENTENCES: usize = 8;
 /// More ways in which work differs than this are too many for a look.
 const DIFFERENCES: usize = 4;
-/// More comparisons than this are too many to read one by one where there are charts.
-const MANY: usize = 8;
-/// More lines than this are too many as well.
-const LINES: usize = 100;
+/// Comparisons of more lines than this are too many for a terminal where there are charts.
+const LINES: usize = 70;
 /// Lines that a comparison takes beside its cells: heading, advice, titles, promises, noise.
 const LINES_BESIDE: usize = 8;
 
@@ -45,7 +43,7 @@ pub(crate) fn section(analysis: &Analysis) -> Vec<Block> {
     blocks.extend(of_parts(analysis));
     let section = Section::new("Each comparison", blocks);
     let section = section.named("comparisons").in_contents("Each comparison");
-    let detail = if are_shown(analysis, &singles) {
+    let detail = if are_shown(analysis) {
         Detail::Normal
     } else {
         Detail::Full
@@ -58,7 +56,7 @@ pub(crate) fn section(analysis: &Analysis) -> Vec<Block> {
 pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
     let singles = constituents::singles(analysis);
     let all = analysis.comparisons.len();
-    let text = match are_shown(analysis, &singles) {
+    let text = match are_shown(analysis) {
         true if all == singles.len() => return None,
         true => format!(
             "The {} that this is made of are shown with --verbose.",
@@ -70,21 +68,21 @@ pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
             wording::comparisons(all)
         ),
     };
-    Some(remark(text).only(Medium::Terminal))
+    Some(remark(text).only(Medium::Hint))
 }
 
-/// Whether the comparisons are few enough to be read one by one, or are all there is.
-fn are_shown(analysis: &Analysis, singles: &[&ComparisonOutcome]) -> bool {
-    let answers = analysis.matrices.len() + analysis.sweeps.len() + singles.len();
-    let cells = |comparison: &ComparisonOutcome| {
+/// Whether a terminal has room for the comparisons, or they are all there is.
+pub(crate) fn are_shown(analysis: &Analysis) -> bool {
+    let singles = constituents::singles(analysis);
+    let lines = |comparison: &ComparisonOutcome| {
         let cells = comparison.cells.iter();
         let shown = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
         shown.count() + LINES_BESIDE
     };
-    let lines: usize = singles.iter().map(|comparison| cells(comparison)).sum();
+    let lines: usize = singles.iter().map(|comparison| lines(comparison)).sum();
     let has_charts =
         !(analysis.charts.is_empty() && analysis.bars.is_empty() && analysis.lines.is_empty());
-    !singles.is_empty() && !(has_charts && (answers > MANY || lines > LINES))
+    !singles.is_empty() && (lines <= LINES || !has_charts)
 }
 
 /// The comparisons that matrices and sweeps are made of, and where they are if they are left out.

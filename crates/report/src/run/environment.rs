@@ -1,6 +1,6 @@
 //! The machine, the file system, the program and its engines.
 
-use crate::document::{Block, Detail, Fold, Section, bullets, facts, remark};
+use crate::document::{Block, Detail, Fold, Section, Text, bullets, facts, plain, remark};
 use crate::{facts as known, format};
 use stowplan_analysis::Analysis;
 use stowplan_model::{HarnessCost, format_bytes};
@@ -30,6 +30,31 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
     let section = Section::new("Environment", blocks);
     let section = section.named("environment").in_contents("Environment");
     Block::from(section).at(Detail::Full)
+}
+
+/// Where a run comes from: machine, system, file system, scale, time, and what it was published as.
+pub(crate) fn byline(analysis: &Analysis) -> Vec<Text> {
+    let run = &analysis.run;
+    let machine = &run.environment;
+    let cpu = machine.cpu.as_ref().unwrap_or(&machine.architecture);
+    let parts = [
+        machine.host.clone(),
+        format!("{cpu}, {} CPUs", machine.cpus),
+        machine.os.clone(),
+        machine.file_system.kind.clone(),
+        format!("scale {}", run.plan.scale),
+        run.started.clone(),
+    ];
+    let mut byline: Vec<Text> = parts.into_iter().map(plain).collect();
+    byline.extend(published(run.plan.study.source.as_deref()));
+    byline.retain(|text| !text.is_empty());
+    byline
+}
+
+/// Only an address that is visibly one becomes a link: study files are written by anyone.
+pub(crate) fn published(source: Option<&str>) -> Option<Text> {
+    let source = source.filter(|source| source.starts_with("https://"))?;
+    Some(plain("the published study").linked(source))
 }
 
 fn preparation(analysis: &Analysis) -> Option<Block> {

@@ -174,7 +174,7 @@ fn figure(analysis: &Analysis, comparison: &ComparisonOutcome, ladders: &[Ladder
         if !others.is_empty() {
             let titles = titles(others).join("; ");
             let hint = remark(format!("Shown with --verbose: {titles}."));
-            blocks.push(hint.only(Medium::Terminal));
+            blocks.push(hint.only(Medium::Hint));
             let others = drawn(others).only(Medium::Text);
             blocks.push(others.at(Detail::Full));
         }

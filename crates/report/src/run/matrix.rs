@@ -39,7 +39,7 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     blocks.extend(legends(outcome, sides));
     if outcome.published_label.is_some() {
         let hint = remark("The published matrix is shown with --verbose.");
-        blocks.push(hint.only(Medium::Terminal));
+        blocks.push(hint.only(Medium::Hint));
     }
     let rules = bullets(rules(outcome, sides)).map(|rules| rules.at(Detail::Brief));
     let rules = Section::new(

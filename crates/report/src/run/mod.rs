@@ -1,19 +1,121 @@
 //! The report of one run: what each kind of finding shows, and in which order.
+//!
+//! What belongs here: a module for each kind of finding, which makes its blocks, and which of them a
+//! terminal has room for. What does not: judging (that is `stowplan-analysis`), and drawing (that is
+//! [`crate::render`]).
 
 pub(crate) mod answers;
 mod bars;
 mod charts;
 mod comparison;
 mod crossover;
-mod environment;
+pub(crate) mod environment;
 mod growth_by_rows;
 mod ladder;
 mod lines;
 mod matrix;
-mod method;
+pub(crate) mod method;
 mod percentiles;
 mod ratios;
 mod sign_words;
 mod space;
 mod totals;
-mod warnings;
+pub(crate) mod warnings;
+
+use crate::document::{
+    Block, Content, Detail, Document, Medium, Section, paragraph, plain, remark,
+};
+use stowplan_analysis::Analysis;
+
+/// The report of a run; `raw_result` is the text of its `result.jsonl`, which the page carries.
+#[must_use]
+pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
+    let mut blocks = Vec::new();
+    blocks.extend(warnings::ending(analysis).map(|block| block.at(Detail::Brief)));
+    blocks.extend(warnings::notice(analysis));
+    blocks.extend(answers::section(analysis));
+    blocks.extend(figures(analysis));
+    blocks.extend(ladder::section(analysis));
+    blocks.extend(comparison::section(analysis));
+    blocks.extend(comparison::left_out(analysis));
+    blocks.extend(space::section(analysis));
+    blocks.extend(environment::harness_cost(analysis));
+    blocks.extend(warnings::section(analysis));
+    blocks.push(environment::section(analysis));
+    blocks.push(method::section(analysis));
+    blocks.push(raw(raw_result));
+    with_blocks(analysis, blocks)
+}
+
+/// Only what a run comes to: its answers, and that there is something to know before believing
+/// them. To be shown up to [`Detail::Brief`].
+#[must_use]
+pub fn brief(analysis: &Analysis) -> Document {
+    let mut whole = document(analysis, "");
+    let warnings = warnings::in_brief(analysis);
+    whole
+        .blocks
+        .extend(warnings.map(|block| block.at(Detail::Brief)));
+    whole
+}
+
+fn with_blocks(analysis: &Analysis, blocks: Vec<Block>) -> Document {
+    let study = &analysis.run.plan.study;
+    Document {
+        kind: "Stowplan report".to_owned(),
+        title: study.title.clone(),
+        question: plain(&study.question),
+        byline: environment::byline(analysis),
+        blocks,
+    }
+}
+
+/// Every drawing of the study, the one that answers its question first. A terminal has room for what
+/// matrices and sweeps found; else for one, if the comparisons are too many to be shown.
+fn figures(analysis: &Analysis) -> Option<Block> {
+    let by_size: Vec<Block> = matrix::figures(analysis)
+        .into_iter()
+        .chain(crossover::figures(analysis))
+        .collect();
+    let mut others: Vec<Block> = charts::figures(analysis)
+        .into_iter()
+        .chain(bars::figures(analysis))
+        .chain(lines::figures(analysis))
+        .chain(growth_by_rows::figure(analysis))
+        .collect();
+    let has_room = by_size.is_empty() && !comparison::are_shown(analysis);
+    let shown = usize::from(has_room);
+    for figure in others.iter_mut().skip(shown) {
+        figure.detail = figure.detail.max(Detail::Full);
+    }
+    let left_out = left_out(others.len().saturating_sub(shown));
+    let blocks: Vec<Block> = by_size.into_iter().chain(others).chain(left_out).collect();
+    let title = if blocks.len() == 1 { "Chart" } else { "Charts" };
+    let section = Section::new(title, blocks);
+    let section = section.named("charts").in_contents("Charts");
+    (!section.blocks.is_empty()).then(|| Block::from(section).at(Detail::Brief))
+}
+
+fn left_out(charts: usize) -> Option<Block> {
+    let (charts, is) = match charts {
+        0 => return None,
+        1 => ("The other chart".to_owned(), "is"),
+        _ => (format!("{charts} more charts"), "are"),
+    };
+    let text = format!("{charts} {is} drawn with --verbose, and on the page.");
+    Some(remark(text).only(Medium::Hint))
+}
+
+/// The record of the run, to be saved from the page.
+pub(crate) fn raw(raw_result: &str) -> Block {
+    let file = crate::document::File {
+        of: String::new(),
+        name: "result.jsonl".to_owned(),
+        content: raw_result.to_owned(),
+    };
+    let about = "Every block that was timed, enough to redo the analysis: stowplan report result.jsonl.";
+    let blocks = vec![paragraph(about), Content::Files(vec![file]).into()];
+    let section = Section::new("Raw result", blocks);
+    let section = section.named("raw").in_contents("Raw result");
+    Block::from(section).only(Medium::Page).at(Detail::All)
+}

@@ -279,7 +279,7 @@ fn finding(
     for difference in wording::work_differences(comparison) {
         canvas.paragraph(&difference, 0, Tone::Faint);
     }
-    canvas.paragraph(&wording::noise_in_short(comparison), 0, Tone::Faint);
+    canvas.paragraph(&crate::noise::of_comparison(comparison), 0, Tone::Faint);
 }
 
 fn verdict_tone(verdict: Verdict) -> Tone {

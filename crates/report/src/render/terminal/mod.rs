@@ -12,8 +12,8 @@ use crate::document::{
 use anstyle::Style;
 use canvas::{Canvas, FAINT, HEADING, Line, PLAIN, STRONG, style};
 
-/// Where its blocks may be meant to be shown.
-const MEDIA: [Medium; 3] = [Medium::Every, Medium::Terminal, Medium::Text];
+/// Where blocks may be meant to be shown; hints are for those who did not ask for everything.
+const MEDIA: [Medium; 4] = [Medium::Every, Medium::Terminal, Medium::Text, Medium::Hint];
 
 /// What the terminal can do and how much is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,11 @@ impl Writer {
     fn blocks(&mut self, blocks: &[Block], depth: usize) {
         let mut before: Option<&Content> = None;
         let detail = self.detail;
-        let shown = |block: &&Block| block.is_shown(detail, &MEDIA);
+        let media = match detail {
+            Detail::Brief | Detail::Normal => &MEDIA[..],
+            Detail::Full | Detail::All => &MEDIA[..3],
+        };
+        let shown = |block: &&Block| block.is_shown(detail, media);
         for block in blocks.iter().filter(shown) {
             let start = self.canvas.written();
             if before.is_some_and(|before| is_apart(before, &block.content)) {
