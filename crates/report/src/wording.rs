@@ -662,7 +662,7 @@ fn weaker_in_short(claim: DurabilityClaim, than: DurabilityClaim) -> String {
     }
 }
 
-/// `to read values of about 10.0 kB that are in the page cache in random order`
+/// `to read values of about 10 kB that are in the page cache in random order`
 fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     let datasets = &analysis.run.plan.datasets;
     let size = datasets.get(&cell.cell.dataset).map(|dataset| {
