@@ -184,7 +184,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "/data/run needs 3.00 GB but /data has 409 MB free; \
+            "/data/run needs 3 GB but /data has 409 MB free; \
              choose another place with --work or a smaller scale"
         );
     }

@@ -374,7 +374,7 @@ mod tests {
             (|m| m.cpus = 4, "the number of CPUs was 8 and is 4"),
             (
                 |m| m.memory_bytes = 8_000_000_000,
-                "the memory was 16.0 GB and is 8.00 GB",
+                "the memory was 16 GB and is 8 GB",
             ),
             (
                 |m| m.engines.clear(),

@@ -166,19 +166,22 @@ pub fn format_size(bytes: u64) -> String {
 }
 
 /// An amount that was found: three significant digits, powers of 1,000 (`1.02 GB`, `409 MB`,
-/// `812 B`). For sizes that were chosen see [`format_size`].
+/// `812 B`); a whole number of units is one (`10 kB`), as [`format_size`] has it for sizes that were
+/// chosen.
 #[must_use]
 pub fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mut value = bytes as f64;
     let mut unit = 0;
+    let mut divisor = 1;
     while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1000.0;
+        divisor *= 1000;
         unit += 1;
     }
     let decimals = match value {
-        _ if unit == 0 => 0,
+        _ if bytes.is_multiple_of(divisor) => 0,
         v if v < 9.995 => 2,
         v if v < 99.95 => 1,
         _ => 0,
@@ -238,6 +241,10 @@ mod tests {
         assert_eq!(format_bytes(1_024_512_000), "1.02 GB");
         assert_eq!(format_bytes(999_999), "1.00 MB");
         assert_eq!(format_bytes(409_000_000), "409 MB");
+        assert_eq!(format_bytes(9_999), "10.0 kB");
+        for bytes in [0, 999, 10_000, 5_000_000, 999_000_000_000] {
+            assert_eq!(format_bytes(bytes), format_size(bytes), "a whole number");
+        }
     }
 
     #[test]

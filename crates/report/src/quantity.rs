@@ -221,7 +221,7 @@ mod tests {
                 "123,000/s [99.0 to 200,000]",
             ),
             (Measure::Throughput, 999.9, None, "1,000/s"),
-            (Measure::PeakMemory, 5e6, None, "5.00 MB"),
+            (Measure::PeakMemory, 5e6, None, "5 MB"),
             (Measure::WriteAmplification, 3.21, None, "3.21"),
         ];
         for (measure, value, ends, expected) in cases {

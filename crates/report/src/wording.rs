@@ -216,7 +216,7 @@ pub(crate) fn quoted(label: &str) -> String {
     }
 }
 
-/// `to read values of about 10.0 kB that are in the page cache in random order`
+/// `to read values of about 10 kB that are in the page cache in random order`
 pub(crate) fn work(analysis: &Analysis, cell: &CellSummary) -> String {
     let datasets = &analysis.run.plan.datasets;
     let size = datasets.get(&cell.cell.dataset).map(|dataset| {

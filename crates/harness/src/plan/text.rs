@@ -228,7 +228,7 @@ mod tests {
             least_seconds: 449.0,
             most_seconds: 451.0,
         };
-        let text = "needs about 1.00 MB of disk and 7.5 min of time";
+        let text = "needs about 1 MB of disk and 7.5 min of time";
         assert_eq!(describe_needs(&needs), text);
         needs.most_seconds = 480.0;
         assert!(describe_needs(&needs).ends_with("7.5 min to 8.0 min of time"));

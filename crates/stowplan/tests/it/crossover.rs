@@ -155,7 +155,7 @@ fn data_that_a_cache_could_hold_is_warned_of() {
     assert!(few.contains("give more --bytes"), "{few}");
     assert!(few.contains("from 1 KiB to 256 KiB"), "{few}");
     let small = warning(&["--from", "100", "--to", "100kB"]);
-    assert!(small.contains("from 100 bytes to"), "{small}");
+    assert!(small.contains("from 100 B to"), "{small}");
     assert!(small.contains("give a larger --from"), "{small}");
     assert_eq!(warning(&["spin", "files", "--bytes", "4MB"]), "");
 }
