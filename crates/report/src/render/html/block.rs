@@ -195,7 +195,9 @@ impl Writer {
 
     fn fold(&mut self, fold: &Fold, place: Place) -> Markup {
         let id = self.id(&fold.id);
-        let is_boxed = fold.is_heading || !place.boxed && !has_headings(&fold.blocks);
+        // Directly in a section of the document it is a panel, unless it holds such itself.
+        let is_panel = place.level <= 3 && !place.boxed && !has_headings(&fold.blocks);
+        let is_boxed = fold.is_heading || is_panel;
         let class = match (fold.is_heading, is_boxed) {
             (true, _) => "comparison",
             (false, true) => "panel",
