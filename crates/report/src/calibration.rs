@@ -11,8 +11,8 @@ pub use old::{brief, html, markdown, text};
 pub use verdict::{advice, verdict};
 
 use crate::document::{
-    Block, Cell, Content, Detail, Document, File, Item, List, ListStyle, Look, Medium, Section,
-    Table, Tone, notice, paragraph, plain, remark, text_column, toned,
+    Block, Cell, Content, Detail, Document, File, Look, Medium, Section, Table, Tone, notice,
+    paragraph, remark, strong, text_column, toned,
 };
 use crate::{format, wording};
 use serde::Serialize;
@@ -32,12 +32,11 @@ pub fn document(
     more: Vec<Block>,
 ) -> Document {
     let study = &analysis.run.plan.study;
-    let place = place(analysis);
     let mut blocks = vec![outcome(calibration)];
     let advice = advice(calibration).into_iter();
     blocks.extend(advice.map(|advice| notice(advice).at(Detail::Brief)));
     blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Brief)));
-    blocks.push(remark(&place).only(Medium::Text));
+    blocks.push(remark(place(analysis)));
     blocks.push(all_figures(calibration));
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
     blocks.extend(more);
@@ -46,7 +45,7 @@ pub fn document(
         kind: "Stowplan calibration".to_owned(),
         title: study.title.clone(),
         question: study.question.clone().into(),
-        byline: vec![place.into()],
+        byline: Vec::new(),
         blocks,
     }
 }
@@ -58,7 +57,7 @@ fn outcome(calibration: &Calibration) -> Block {
         Standing::Unsure => Tone::Strong,
         Standing::Missed | Standing::Unknown => Tone::Bad,
     };
-    let text = paragraph(toned(verdict(calibration), tone)).at(Detail::Brief);
+    let text = paragraph(strong(verdict(calibration))).at(Detail::Brief);
     let panel = Section {
         look: Look::Panel,
         tone,
@@ -73,32 +72,14 @@ fn all_figures(calibration: &Calibration) -> Block {
     section.named("overview").in_contents("Figures").into()
 }
 
-/// Some figures of one kind: on the page in a table, elsewhere below each other, because what was
-/// found takes up to two lines.
+/// Some figures of one kind.
 fn section(figures: &Figures) -> Block {
-    let blocks = vec![
-        remark(figures.about).at(Detail::All),
-        Block::from(table(figures)).only(Medium::Page),
-        Block::from(list(figures)).only(Medium::Text),
-    ];
-    Section::new(&figures.title, blocks).into()
-}
-
-fn list(figures: &Figures) -> List {
-    let items = figures.rows.iter().map(|row| {
-        let item = Item {
-            title: plain(&row.name),
-            ..Item::of(row.sentence())
-        };
-        match row.standing {
-            Some(_) => item.with_badge(state(row.standing), tone(row.standing)),
-            None => item,
-        }
-    });
-    List {
-        style: ListStyle::Bullets,
-        items: items.collect(),
-    }
+    let blocks = vec![remark(figures.about).at(Detail::All), table(figures).into()];
+    let section = Section {
+        look: Look::Panel,
+        ..Section::new(&figures.title, blocks)
+    };
+    section.into()
 }
 
 fn table(figures: &Figures) -> Table {
@@ -110,18 +91,22 @@ fn table(figures: &Figures) -> Table {
     let columns = vec![
         text_column("figure", "what was measured", |row: &Row| {
             Cell::text(&row.name)
-        }),
+        })
+        .weighing(9),
         text_column(
             "state",
             "ok: within its limit with its whole interval; unsure: by estimate only",
             state,
-        ),
+        )
+        .weighing(8),
         text_column("found", "the estimate with its interval", |row: &Row| {
             Cell::text(&row.found)
-        }),
+        })
+        .weighing(10),
         text_column("limit", "what it may be", |row: &Row| {
             Cell::text(&row.limit)
-        }),
+        })
+        .weighing(7),
     ];
     Table::of(&figures.title, columns, &figures.rows)
 }

@@ -20,8 +20,8 @@ pub use sentences::other_machine;
 pub use terminal::{brief, render};
 
 use crate::document::{
-    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, Tone, bullets, notice,
-    paragraph, toned,
+    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, bullets, notice,
+    paragraph, strong,
 };
 use stowplan_analysis::{
     Analysis,
@@ -83,7 +83,8 @@ fn against(base: &Source<'_>, new: &Source<'_>) -> String {
 
 /// Everything about one NEW.
 fn about(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<Block> {
-    let mut blocks = vec![headline(changes)];
+    let verdict = strong(sentences::headline(changes));
+    let mut blocks = vec![paragraph(verdict).at(Detail::Brief)];
     let reservations = sentences::reservations(base, new, changes).into_iter();
     blocks.extend(reservations.map(|text| notice(text).at(Detail::Brief)));
     blocks.extend(changed(changes));
@@ -96,15 +97,6 @@ fn about(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<Block> {
     blocks.extend(method::surroundings(changes));
     blocks.extend(method::fold(base, new, changes));
     blocks
-}
-
-/// What it comes to.
-fn headline(changes: &Changes) -> Block {
-    let tone = match changes.regressions().next() {
-        Some(_) => Tone::Bad,
-        None => Tone::Strong,
-    };
-    paragraph(toned(sentences::headline(changes), tone)).at(Detail::Brief)
 }
 
 /// A sentence for each cell that changed, and beyond a few only by how much; nothing if none did.

@@ -54,10 +54,13 @@ impl<'a> Fleet<'a> {
     #[must_use]
     pub fn document(&self, raw: &[&str]) -> Document {
         let mut blocks: Vec<Block> = notes::notices(self).collect();
+        blocks.extend(self.published());
         blocks.push(findings::section(self));
         blocks.extend(answers::section(self));
         blocks.extend(charts::section(self));
         blocks.push(machines::section(self));
+        let more = "With --verbose, and on the page, every chart and every ratio is shown.";
+        blocks.push(remark(more).only(Medium::Terminal));
         blocks.extend(ratios::section(self));
         blocks.push(method());
         blocks.push(self.raw_results(raw));
@@ -95,6 +98,13 @@ impl<'a> Fleet<'a> {
         let source = self.outcome.source.as_ref();
         parts.extend(source.map(|source| plain("the published study").linked(source)));
         parts
+    }
+
+    /// Where the published study stands; the page has that in its byline.
+    fn published(&self) -> Option<Block> {
+        let source = self.outcome.source.as_ref()?;
+        let text = plain("Published: ").then(plain(source).linked(source));
+        Some(paragraph(text).only(Medium::Text).at(Detail::Full))
     }
 
     fn raw_results(&self, raw: &[&str]) -> Block {

@@ -150,11 +150,7 @@ fn text(compared: &Compared<'_>, options: &CompareOptions) -> Result<String, Cli
     })
 }
 
-fn conclusion(
-    compared: &Compared<'_>,
-    question: &Question,
-    quiet: bool,
-) -> Result<Exit, CliError> {
+fn conclusion(compared: &Compared<'_>, question: &Question, quiet: bool) -> Result<Exit, CliError> {
     let regressed = |changes: &Changes| changes.regressions().next().is_some();
     if compared.news.iter().any(|(_, changes)| regressed(changes)) {
         return Ok(Exit::Failed);

@@ -17,9 +17,10 @@ pub(super) fn section(calibration: &Calibration, zone: f64) -> Option<Block> {
     let series = std::iter::once(identical).chain(different);
     let series = series.filter(|(_, _, intervals)| !intervals.is_empty());
     let figures: Vec<Block> = series
-        .map(|(title, truth, intervals)| {
+        .enumerate()
+        .map(|(index, (title, truth, intervals))| {
             let plane = plane(title, truth, intervals, zone);
-            Section::figure("", title, vec![plane.into()]).into()
+            Section::figure(format!("sessions-{index}"), title, vec![plane.into()]).into()
         })
         .collect();
     if figures.is_empty() {

@@ -2,25 +2,28 @@
 
 use super::{Fleet, machines};
 use crate::document::{
-    Axis, Bar, Block, ChartRow, Detail, Fill, Key, LegendEntry, Mark, MarkKind, Medium, RowGroup,
-    Rows, Scale, Section, Shape, Sign, faint, legend, notice, paragraph, remark,
+    Axis, Bar, Block, ChartRow, Detail, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows,
+    Scale, Section, Shape, Sign, faint, legend, notice, paragraph,
 };
 use crate::{format, wording};
 use stowplan_analysis::{BarOn, ChartAcross, ChartGroup, Machine, PublishedRatio, Verdict};
 
-/// A figure per chart that has a bar of some machine; nothing without charts.
+/// A figure per chart that has a bar of some machine, the first one also for those who do not ask for
+/// more; nothing without charts.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let charts: Vec<&ChartAcross> = fleet.outcome.charts.iter().filter(has_bars).collect();
     if charts.is_empty() {
         return None;
     }
-    let mut blocks: Vec<Block> = charts.iter().map(|chart| figure(fleet, chart)).collect();
-    let has_more = |chart: &&ChartAcross| chart.groups.iter().filter(|g| is_drawn(g)).count() > 1;
-    if charts.iter().any(has_more) {
-        let more = "The other cells of each chart are drawn with --verbose, and on the page.";
-        blocks.push(remark(more).only(Medium::Terminal));
-    }
-    let section = Section::new("Charts", blocks).named("charts");
+    let figures = charts.iter().enumerate().map(|(index, chart)| {
+        let detail = if index == 0 {
+            Detail::Normal
+        } else {
+            Detail::Full
+        };
+        figure(fleet, chart).at(detail)
+    });
+    let section = Section::new("Charts", figures.collect()).named("charts");
     Some(section.in_contents("Charts").into())
 }
 

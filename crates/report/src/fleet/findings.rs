@@ -19,7 +19,9 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Block {
         style: ListStyle::Answers,
         items: findings.iter().map(|found| found.answer(fleet)).collect(),
     };
-    blocks.push(Block::from(answers).only(Medium::Page));
+    if !findings.is_empty() {
+        blocks.push(Block::from(answers).only(Medium::Page));
+    }
     blocks.extend(findings.iter().map(|found| {
         let section = Section::new(&found.title, found.statements());
         let section = Block::from(section).only(Medium::Text);

@@ -15,7 +15,7 @@ pub(super) fn name(id: &str) -> String {
     format!("finding-{id}")
 }
 
-/// A fold per comparison; those that matrices and sweeps are made of behind the others, in a fold of
+/// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the others, in a fold of
 /// their own.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let comparisons = &fleet.outcome.comparisons;
@@ -33,7 +33,8 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
         blocks.push(Block::from(parts).at(Detail::All));
     }
     let section = Section::new("Each comparison", blocks).named("comparisons");
-    Some(section.in_contents("Each comparison").into())
+    let section = section.in_contents("Each comparison");
+    Some(Block::from(section).at(Detail::Full))
 }
 
 /// What was found, which text has said already, and every ratio.
@@ -46,7 +47,7 @@ fn fold(fleet: &Fleet<'_>, comparison: &ComparisonAcross, findings: &[Findings])
         "Time of each cell over that of {}, with its interval; of the baseline, time per operation.",
         comparison.baseline_label
     );
-    blocks.push(paragraph(what).at(Detail::Full));
+    blocks.push(paragraph(what));
     blocks.push(Block::from(by_machine(fleet, comparison)).only(Medium::Page));
     blocks.push(Block::from(below_each_other(fleet, comparison)).only(Medium::Text));
     let fold = Fold {
