@@ -20,6 +20,8 @@ mod markdown;
 mod matrix;
 mod measured;
 mod measured_run;
+mod render;
+mod sample_document;
 mod sweep;
 mod terminal;
 mod why;

@@ -1,1 +1,188 @@
-//! A document as text for a terminal.
+//! A document for a terminal: text that wraps, tables that keep what is essential, and charts drawn
+//! with characters.
+
+mod canvas;
+mod chart;
+mod list;
+mod table;
+
+use crate::document::{
+    Block, Content, Detail, Document, Fold, Medium, Section, Text, Tone, plain, toned,
+};
+use anstyle::Style;
+use canvas::{Canvas, FAINT, HEADING, Line, PLAIN, STRONG, style};
+
+/// Where its blocks may be meant to be shown.
+const MEDIA: [Medium; 3] = [Medium::Every, Medium::Terminal, Medium::Text];
+
+/// What the terminal can do and how much is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalOptions {
+    /// Columns, of which 40 to 120 are used.
+    pub width: usize,
+    /// Whether to colour with ANSI sequences.
+    pub colour: bool,
+    /// Whether to draw with Unicode characters; otherwise everything is ASCII.
+    pub unicode: bool,
+    /// Which blocks are wanted.
+    pub detail: Detail,
+}
+
+/// The document as text. No line is wider than the terminal, and nothing is cut to make it so.
+#[must_use]
+pub fn render(document: &Document, options: &TerminalOptions) -> String {
+    let width = options.width.clamp(40, 120);
+    let mut writer = Writer {
+        canvas: Canvas::new(width, options.colour, options.unicode),
+        detail: options.detail,
+    };
+    writer.paragraph(&plain(&document.title), 0, STRONG);
+    if options.detail >= Detail::Full {
+        let byline = document.byline.iter();
+        let byline: Vec<Line> = byline.map(|text| writer.canvas.text(text, FAINT)).collect();
+        writer.canvas.flow(byline);
+    }
+    writer.blocks(&document.blocks, 0);
+    writer.canvas.finish()
+}
+
+/// The report as far as it is written.
+struct Writer {
+    canvas: Canvas,
+    detail: Detail,
+}
+
+impl Writer {
+    fn blocks(&mut self, blocks: &[Block], depth: usize) {
+        let mut before: Option<&Content> = None;
+        let detail = self.detail;
+        let shown = |block: &&Block| block.is_shown(detail, &MEDIA);
+        for block in blocks.iter().filter(shown) {
+            let start = self.canvas.written();
+            if before.is_some_and(|before| is_apart(before, &block.content)) {
+                self.canvas.blank();
+            }
+            let body = self.canvas.written();
+            self.content(&block.content, depth);
+            if self.canvas.written() > body {
+                before = Some(&block.content);
+            } else {
+                self.canvas.back_to(start);
+            }
+        }
+    }
+
+    fn content(&mut self, content: &Content, depth: usize) {
+        match content {
+            Content::Section(section) => self.section(section, depth),
+            Content::Fold(fold) => self.fold(fold, depth),
+            Content::Columns(sections) => {
+                for section in sections {
+                    self.section(section, depth);
+                }
+            }
+            Content::Paragraph(text) => self.paragraph(text, 0, PLAIN),
+            Content::Notice(text) => self.paragraph(text, 0, style(Tone::Warning)),
+            Content::List(found) => list::draw(&mut self.canvas, found, self.detail),
+            Content::Facts(facts) => facts.iter().for_each(|(name, value)| {
+                let text = plain(format!("{name}: ")).then(value.clone());
+                self.hanging(Line::default(), &text);
+            }),
+            Content::Table(found) => table::draw(&mut self.canvas, found, self.detail),
+            Content::Rows(rows) => chart::rows(&mut self.canvas, rows),
+            Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
+            Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
+            Content::Verbatim(text) => self.verbatim(text),
+            // A terminal cannot carry files.
+            Content::Files(_) => {}
+        }
+    }
+
+    /// The blocks below their heading, which is not shown without any.
+    fn section(&mut self, section: &Section, depth: usize) {
+        let start = self.canvas.written();
+        self.heading(&section.title, section.tone, depth);
+        let body = self.canvas.written();
+        self.blocks(&section.blocks, depth + 1);
+        if self.canvas.written() == body {
+            self.canvas.back_to(start);
+        }
+    }
+
+    /// What is folded elsewhere stands open here; of what is not shown, a line says what was found.
+    fn fold(&mut self, fold: &Fold, depth: usize) {
+        let tone = fold.badge.as_ref().map_or(Tone::Plain, |badge| badge.tone);
+        let start = self.canvas.written();
+        match fold.is_heading {
+            true => self.heading(&fold.title, tone, depth),
+            false => self.paragraph(&fold.title, 0, STRONG),
+        }
+        let body = self.canvas.written();
+        self.blocks(&fold.blocks, depth + 1);
+        if self.canvas.written() > body {
+            return;
+        }
+        self.canvas.back_to(start);
+        if !fold.found.is_empty() {
+            let bullet = self.canvas.ink("•", style(tone));
+            let text = fold
+                .title
+                .clone()
+                .then(plain(": "))
+                .then(fold.found.clone());
+            self.hanging(bullet, &text);
+        }
+    }
+
+    fn heading(&mut self, title: &Text, tone: Tone, depth: usize) {
+        if title.is_empty() {
+            return;
+        }
+        self.canvas.blank();
+        let base = if depth == 0 { HEADING } else { STRONG };
+        let title = match tone {
+            Tone::Plain => title.clone(),
+            tone => toned(title.text(), tone),
+        };
+        self.paragraph(&title, 0, base);
+    }
+
+    fn paragraph(&mut self, text: &Text, indent: usize, base: Style) {
+        let text = self.canvas.text(text, base);
+        self.canvas.paragraph(&text, indent);
+    }
+
+    fn hanging(&mut self, prefix: Line, text: &Text) {
+        let text = self.canvas.text(text, PLAIN);
+        self.canvas.hanging(prefix, 2, &text);
+    }
+
+    /// Lines keep their spaces as long as they fit.
+    fn verbatim(&mut self, text: &str) {
+        for line in text.lines() {
+            let line = self.canvas.ink(line, PLAIN);
+            let indented = Line::spaces(2).then(line.clone());
+            if indented.width() > self.canvas.width {
+                self.canvas.paragraph(&line, 2);
+            } else {
+                self.canvas.line(&indented);
+            }
+        }
+    }
+}
+
+/// Whether an empty line parts two neighbours: after a section, and between drawings.
+fn is_apart(before: &Content, after: &Content) -> bool {
+    let is_drawn = |content: &Content| {
+        matches!(
+            content,
+            Content::Table(_) | Content::Rows(_) | Content::Plane(_)
+        )
+    };
+    let ends = |content: &Content| match content {
+        Content::Section(_) | Content::Columns(_) => true,
+        Content::Fold(fold) => fold.is_heading,
+        _ => false,
+    };
+    ends(before) && !ends(after) || is_drawn(before) && is_drawn(after)
+}

@@ -1,0 +1,331 @@
+//! Lines of styled text that never exceed a width. Whatever is drawn passes through
+//! [`Canvas::ink`], so that nothing steers the terminal and nothing but ASCII reaches one without
+//! Unicode.
+
+use crate::document::{Sign, Text, Tone};
+use crate::steers;
+use anstyle::{AnsiColor, Style};
+use unicode_width::UnicodeWidthChar as _;
+
+/// Without a style.
+pub(super) const PLAIN: Style = Style::new();
+/// What matters most.
+pub(super) const STRONG: Style = Style::new().bold();
+/// What may be skipped.
+pub(super) const FAINT: Style = Style::new().dimmed();
+/// The headings of the document itself.
+pub(super) const HEADING: Style = Style::new().bold().underline();
+
+/// What a tone looks like where there is colour.
+pub(super) fn style(tone: Tone) -> Style {
+    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
+    match tone {
+        Tone::Plain => PLAIN,
+        Tone::Strong => STRONG,
+        Tone::Faint => FAINT,
+        Tone::Good => colour(AnsiColor::Green),
+        Tone::Bad => colour(AnsiColor::Red),
+        Tone::Warning | Tone::Published => colour(AnsiColor::Yellow),
+        Tone::Ours => colour(AnsiColor::Blue),
+    }
+}
+
+/// One colour for each side; nothing is claimed of what is faint.
+pub(super) fn sign_style(sign: Sign) -> Style {
+    style(match sign {
+        Sign::Above | Sign::JustAbove => Tone::Ours,
+        Sign::Below | Sign::JustBelow => Tone::Published,
+        Sign::Even => Tone::Plain,
+        Sign::Open | Sign::Unreliable | Sign::Nothing => Tone::Faint,
+    })
+}
+
+/// A styled text, as the terminal can draw it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Line(Vec<(char, Style)>);
+
+impl Line {
+    pub(super) fn spaces(count: usize) -> Self {
+        Self(vec![(' ', PLAIN); count])
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.0.iter().map(|(c, _)| c.width().unwrap_or(0)).sum()
+    }
+
+    #[must_use]
+    pub(super) fn then(mut self, more: Self) -> Self {
+        self.0.extend(more.0);
+        self
+    }
+
+    /// This, `between`, and that; nothing between if one of them is empty.
+    #[must_use]
+    pub(super) fn joined(self, between: Self, more: Self) -> Self {
+        match self.is_empty() || more.is_empty() {
+            true => self.then(more),
+            false => self.then(between).then(more),
+        }
+    }
+
+    /// With spaces up to `width`, on the left if it is to stand right.
+    #[must_use]
+    pub(super) fn pad(self, width: usize, right: bool) -> Self {
+        let missing = Self::spaces(width.saturating_sub(self.width()));
+        match right {
+            true => missing.then(self),
+            false => self.then(missing),
+        }
+    }
+
+    /// In lines of at most `width`, broken at spaces, and within a word only if it is wider than a
+    /// line.
+    pub(super) fn wrap(&self, width: usize) -> Vec<Self> {
+        // The widest characters take three columns.
+        let width = width.max(3);
+        let mut lines = Vec::new();
+        let (mut line, mut used) = (Self::default(), 0);
+        let words = self.0.split(|(c, _)| *c == ' ');
+        for word in words.filter(|word| !word.is_empty()) {
+            let wide = |(c, _): &(char, Style)| c.width().unwrap_or(0);
+            if used > 0 && used + 1 + word.iter().map(wide).sum::<usize>() > width {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            if used > 0 {
+                line.0.push((' ', word[0].1));
+                used += 1;
+            }
+            for ink in word {
+                if used + wide(ink) > width {
+                    lines.push(std::mem::take(&mut line));
+                    used = 0;
+                }
+                line.0.push(*ink);
+                used += wide(ink);
+            }
+        }
+        lines.push(line);
+        lines
+    }
+}
+
+/// The report as far as it is written.
+pub(super) struct Canvas {
+    text: String,
+    pub(super) width: usize,
+    unicode: bool,
+    colour: bool,
+}
+
+impl Canvas {
+    pub(super) fn new(width: usize, colour: bool, unicode: bool) -> Self {
+        Self {
+            text: String::new(),
+            width,
+            unicode,
+            colour,
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+
+    /// How much is written, to see whether there is more later, and to go back to.
+    pub(super) fn written(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn back_to(&mut self, written: usize) {
+        self.text.truncate(written);
+    }
+
+    /// A text in a style.
+    pub(super) fn ink(&self, text: &str, style: Style) -> Line {
+        self.drawn(text.chars().map(|c| (c, style)))
+    }
+
+    /// A text whose plain pieces have the style `base`, and whose others have its effects.
+    pub(super) fn text(&self, text: &Text, base: Style) -> Line {
+        let spans = text.0.iter().flat_map(|span| {
+            let style = match span.tone {
+                Tone::Plain => base,
+                tone => style(tone) | base.get_effects(),
+            };
+            span.text.chars().map(move |c| (c, style))
+        });
+        self.drawn(spans)
+    }
+
+    /// Characters as this terminal can draw them. Those which would steer it, which a label from a
+    /// study file could contain, do not reach it; without Unicode, nothing but ASCII does.
+    pub(super) fn drawn(&self, inks: impl IntoIterator<Item = (char, Style)>) -> Line {
+        let mut line = Line::default();
+        for (character, style) in inks {
+            match character {
+                ' '..='~' => line.0.push((character, style)),
+                '\n' | '\t' => line.0.push((' ', style)),
+                // It may widen the character before it, after that has been measured.
+                '\u{fe0f}' => {}
+                c if !self.unicode => line.0.extend(ascii(c).chars().map(|c| (c, style))),
+                c if steers(c) => line.0.push(('\u{fffd}', style)),
+                c => line.0.push((c, style)),
+            }
+        }
+        line
+    }
+
+    /// One line, which is to be no wider than the canvas.
+    pub(super) fn line(&mut self, line: &Line) {
+        let end = line.0.iter().rposition(|(c, _)| *c != ' ');
+        let mut current = PLAIN;
+        for (character, style) in line.0.iter().take(end.map_or(0, |end| end + 1)) {
+            self.switch(&mut current, *style);
+            self.text.push(*character);
+        }
+        self.switch(&mut current, PLAIN);
+        self.text.push('\n');
+    }
+
+    fn switch(&mut self, current: &mut Style, to: Style) {
+        if self.colour && *current != to {
+            self.text.push_str(&format!("{current:#}{to}"));
+            *current = to;
+        }
+    }
+
+    /// An empty line, unless there is one, or nothing that it would part.
+    pub(super) fn blank(&mut self) {
+        if !(self.text.is_empty() || self.text.ends_with("\n\n")) {
+            self.text.push('\n');
+        }
+    }
+
+    /// A text over as many lines as it needs, each indented.
+    pub(super) fn paragraph(&mut self, text: &Line, indent: usize) {
+        self.hanging(Line::default(), indent, text);
+    }
+
+    /// `prefix`, then the text; its further lines are indented by `indent`. A prefix that is longer
+    /// stands above.
+    pub(super) fn hanging(&mut self, mut prefix: Line, indent: usize, text: &Line) {
+        if prefix.is_empty() && text.is_empty() {
+            return;
+        }
+        if prefix.width() >= indent && !prefix.is_empty() {
+            prefix.wrap(self.width).iter().for_each(|l| self.line(l));
+            prefix = Line::default();
+        }
+        for part in text.wrap(self.width.saturating_sub(indent)) {
+            let start = std::mem::take(&mut prefix);
+            self.line(&start.pad(indent, false).then(part));
+        }
+    }
+
+    /// Texts beside each other, in as many lines as they need.
+    pub(super) fn flow(&mut self, items: impl IntoIterator<Item = Line>) {
+        const GAP: usize = 3;
+        let mut line = Line::default();
+        for item in items {
+            if !line.is_empty() && line.width() + GAP + item.width() > self.width {
+                self.line(&std::mem::take(&mut line));
+            }
+            if item.width() > self.width {
+                self.paragraph(&item, 0);
+            } else {
+                line = line.joined(Line::spaces(GAP), item);
+            }
+        }
+        if !line.is_empty() {
+            self.line(&line);
+        }
+    }
+}
+
+/// What stands for a character on a terminal without Unicode. What a label brings along, and none
+/// of our own texts does, is only told to be there.
+fn ascii(character: char) -> &'static str {
+    match character {
+        '\u{a0}' | '\u{202f}' | '\u{2009}' => " ",
+        'µ' | 'μ' => "u",
+        '×' | '✗' => "x",
+        '±' => "+-",
+        '–' | '—' | '‑' | '─' | '━' | '−' | '▼' => "-",
+        '█' => "#",
+        '▒' => "=",
+        '░' => "%",
+        '│' => "|",
+        '┊' => ":",
+        '├' => "[",
+        '┤' => "]",
+        '•' => "*",
+        '●' | '○' => "o",
+        '▲' => "+",
+        '△' => ">",
+        '▽' => "<",
+        '≈' => "~",
+        '·' => ".",
+        '…' => "...",
+        '“' | '”' => "\"",
+        '‘' | '’' => "'",
+        '→' => "->",
+        '←' => "<-",
+        '≤' => "<=",
+        '≥' => ">=",
+        '≠' => "!=",
+        '§' => "section ",
+        '✓' => "v",
+        '²' => "^2",
+        '³' => "^3",
+        '°' => "deg",
+        _ => "?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, width: usize) -> Vec<Line> {
+        Canvas::new(80, false, true).ink(text, PLAIN).wrap(width)
+    }
+
+    fn lines(texts: &[&str]) -> Vec<Line> {
+        let canvas = Canvas::new(80, false, true);
+        texts.iter().map(|text| canvas.ink(text, PLAIN)).collect()
+    }
+
+    #[test]
+    fn words_wrap_and_longer_words_break() {
+        assert_eq!(wrapped("a bb ccc", 4), lines(&["a bb", "ccc"]));
+        assert_eq!(wrapped("abcdefgh", 3), lines(&["abc", "def", "gh"]));
+        assert_eq!(wrapped("", 3), lines(&[""]));
+        assert_eq!(wrapped("漢字漢字", 5), lines(&["漢字", "漢字"]));
+    }
+
+    #[test]
+    fn a_control_character_does_not_reach_the_terminal() {
+        let mut canvas = Canvas::new(40, false, true);
+        canvas.line(&canvas.ink("a\u{1b}[31mb\u{9b}2J", PLAIN));
+        assert_eq!(canvas.finish(), "a\u{fffd}[31mb\u{fffd}2J\n");
+    }
+
+    #[test]
+    fn every_colour_ends_before_its_line_does() {
+        let mut canvas = Canvas::new(40, true, true);
+        canvas.line(&canvas.ink("a", STRONG).then(canvas.ink("b", FAINT)));
+        assert_eq!(canvas.finish(), "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
+    }
+
+    #[test]
+    fn units_and_signs_have_ascii_forms() {
+        let mut canvas = Canvas::new(40, false, false);
+        canvas.line(&canvas.ink("“a” ± 2 µs → 3×… é", PLAIN));
+        assert_eq!(canvas.finish(), "\"a\" +- 2 us -> 3x... ?\n");
+    }
+}
