@@ -14,6 +14,7 @@ mod export;
 mod fixture;
 mod hostile;
 mod html;
+mod html_blocks;
 mod inserts;
 mod machines;
 mod markdown;

@@ -1,0 +1,313 @@
+//! Blocks, and how they lie within each other.
+
+use super::element::{badge, heading, id, paragraph, text, tone_class};
+use super::{files, is_shown, key, list, plane, rows, table};
+use crate::document::{Block, Content, Fold, Look, Rows, Section, Text};
+use maud::{Markup, PreEscaped, html};
+use std::collections::HashSet;
+
+/// Names that the page itself needs.
+const TAKEN: [&str; 5] = ["main", "tip", "download", "raw-result", rows::HATCHING];
+
+/// From so many figures on, a section lists those that are not seen at once.
+const MANY: usize = 3;
+
+/// Where blocks lie.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The level of the next heading.
+    pub(super) level: u8,
+    /// Whether something around them has a border already.
+    pub(super) boxed: bool,
+}
+
+impl Place {
+    fn below(self, has_heading: bool) -> Self {
+        Self {
+            level: self.level + u8::from(has_heading),
+            ..self
+        }
+    }
+
+    fn in_box(self) -> Self {
+        Self {
+            boxed: true,
+            ..self
+        }
+    }
+}
+
+/// The page as far as it is written.
+#[derive(Default)]
+pub(super) struct Writer {
+    ids: HashSet<String>,
+    hatched: bool,
+}
+
+impl Writer {
+    /// Whether something is drawn with [`rows::hatching`].
+    pub(super) fn is_hatched(&self) -> bool {
+        self.hatched
+    }
+
+    /// The blocks that the page shows.
+    pub(super) fn blocks(&mut self, blocks: &[Block], place: Place) -> Markup {
+        let figures: Vec<&Section> = blocks.iter().filter_map(figure).collect();
+        let mut page = String::new();
+        let mut is_first = true;
+        for block in blocks.iter().filter(|block| is_shown(block)) {
+            page.push_str(&self.content(&block.content, place).0);
+            if is_first && figures.len() >= MANY && figure(block).is_some() {
+                page.push_str(&jump(&figures[1..]).0);
+                is_first = false;
+            }
+        }
+        PreEscaped(page)
+    }
+
+    fn content(&mut self, content: &Content, place: Place) -> Markup {
+        match content {
+            Content::Section(section) => self.section(section, place),
+            Content::Fold(fold) => self.fold(fold, place),
+            Content::Columns(sections) => self.columns(sections, place),
+            Content::Paragraph(text) if text.is_empty() => html! {},
+            Content::Paragraph(text) => paragraph(text),
+            Content::Notice(notice) => html! { p.notice { (text(notice)) } "\n" },
+            Content::List(found) => list::list(found),
+            Content::Facts(facts) => fact_list(facts),
+            Content::Table(found) => table::table(found),
+            Content::Rows(found) => self.rows(found, place),
+            Content::Plane(found) => plane::plane(found, place.level, |name| self.id(name)),
+            Content::Legend(entries) => key::legend(entries),
+            Content::Verbatim(text) => html! { pre { (text) } "\n" },
+            Content::Files(found) => files::files(found),
+        }
+    }
+
+    /// A name that no other element has; nothing for none.
+    fn id(&mut self, name: &str) -> Option<String> {
+        if name.is_empty() {
+            return None;
+        }
+        let name = id(name);
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        names.find(|name| !TAKEN.contains(&name.as_str()) && self.ids.insert(name.clone()))
+    }
+
+    fn section(&mut self, section: &Section, place: Place) -> Markup {
+        match section.look {
+            Look::Plain => self.plain(section, place, None),
+            Look::Figure => self.figure(section, place),
+            Look::Panel => self.panel(section, place),
+        }
+    }
+
+    /// A section of the text; nothing without content.
+    fn plain(&mut self, section: &Section, place: Place, class: Option<&str>) -> Markup {
+        let id = self.id(&section.id);
+        let inner = self.inner(section, place);
+        if inner.0.is_empty() {
+            return inner;
+        }
+        html! {
+            section id=[id] class=[class] { (title(section, place)) (inner) } "\n"
+        }
+    }
+
+    fn panel(&mut self, section: &Section, place: Place) -> Markup {
+        let id = self.id(&section.id);
+        let inner = self.inner(section, place.in_box());
+        html! {
+            article id=[id] class={ "panel " (tone_class(section.tone)) } {
+                (title(section, place)) (inner)
+            } "\n"
+        }
+    }
+
+    fn inner(&mut self, section: &Section, place: Place) -> Markup {
+        self.blocks(&section.blocks, place.below(!section.title.is_empty()))
+    }
+
+    /// A figure with a border of its own, unless something around it has one.
+    fn figure(&mut self, section: &Section, place: Place) -> Markup {
+        let id = self.id(&section.id);
+        let class = if place.boxed { "inner" } else { "chart" };
+        let (caption, drawn) = parted(section, <[Block]>::is_empty);
+        let below = place.in_box().below(!section.title.is_empty());
+        html! {
+            figure id=[id] class=(class) data-axis=[axis(section)] {
+                (self.caption(section, caption, place))
+                (self.blocks(drawn, below))
+            } "\n"
+        }
+    }
+
+    /// One of several figures side by side: captions, drawings and what follows stand in a line each.
+    fn small_figure(&mut self, section: &Section, place: Place) -> Markup {
+        let id = self.id(&section.id);
+        let (caption, drawn) = parted(section, |_| true);
+        let (drawing, rest) = drawn.split_at(drawn.len().min(1));
+        let below = place.in_box().below(!section.title.is_empty());
+        html! {
+            figure.sweep id=[id] data-axis=[axis(section)] {
+                (self.caption(section, caption, place))
+                div { (self.blocks(drawing, below)) }
+                div { (self.blocks(rest, below)) }
+            }
+        }
+    }
+
+    fn caption(&mut self, section: &Section, blocks: &[Block], place: Place) -> Markup {
+        html! {
+            figcaption { (title(section, place)) (self.blocks(blocks, place)) }
+        }
+    }
+
+    fn columns(&mut self, sections: &[Section], place: Place) -> Markup {
+        let all = |look| sections.iter().all(|section| section.look == look);
+        if all(Look::Panel) {
+            return html! {
+                div.choices { @for section in sections { (self.choice(section, place)) } } "\n"
+            };
+        }
+        if all(Look::Figure) {
+            return html! {
+                div.sweeps { @for section in sections { (self.small_figure(section, place)) } } "\n"
+            };
+        }
+        html! {
+            div.maps {
+                @for section in sections { (self.plain(section, place, Some("map"))) }
+            } "\n"
+        }
+    }
+
+    fn choice(&mut self, section: &Section, place: Place) -> Markup {
+        let id = self.id(&section.id);
+        let inner = self.inner(section, place.in_box());
+        html! {
+            section id=[id] class={ "choice " (tone_class(section.tone)) } {
+                (title(section, place)) (inner)
+            }
+        }
+    }
+
+    fn fold(&mut self, fold: &Fold, place: Place) -> Markup {
+        let id = self.id(&fold.id);
+        let is_boxed = fold.is_heading || !place.boxed && !has_headings(&fold.blocks);
+        let class = match (fold.is_heading, is_boxed) {
+            (true, _) => "comparison",
+            (false, true) => "panel",
+            (false, false) => "folded",
+        };
+        let below = Place {
+            boxed: place.boxed || is_boxed,
+            ..place.below(fold.is_heading)
+        };
+        let inner = self.blocks(&fold.blocks, below);
+        let summary = summary(fold, place);
+        if inner.0.is_empty() {
+            return html! { div id=[id] class=(class) { (summary) } "\n" };
+        }
+        html! {
+            details id=[id] class=(class) open[fold.open] {
+                summary { (summary) }
+                (inner)
+            } "\n"
+        }
+    }
+
+    fn rows(&mut self, found: &Rows, place: Place) -> Markup {
+        self.hatched |= rows::is_hatched(found);
+        rows::rows(found, place.level)
+    }
+}
+
+/// What a fold shows while it is closed.
+fn summary(fold: &Fold, place: Place) -> Markup {
+    let title = text(&fold.title);
+    html! {
+        @if fold.is_heading { (heading(place.level, &title)) } @else { (title) }
+        @if let Some(word) = &fold.badge { " " (badge(word)) }
+        @if !fold.found.is_empty() { " " span.found { (text(&fold.found)) } }
+    }
+}
+
+fn title(section: &Section, place: Place) -> Markup {
+    html! {
+        @if !section.title.is_empty() { (heading(place.level, &text(&section.title))) }
+    }
+}
+
+/// The figure that a block is.
+fn figure(block: &Block) -> Option<&Section> {
+    match &block.content {
+        Content::Section(section) if section.look == Look::Figure && is_shown(block) => {
+            Some(section)
+        }
+        _ => None,
+    }
+}
+
+/// Links to figures.
+fn jump(figures: &[&Section]) -> Markup {
+    let figures = figures.iter();
+    let linked = figures.filter(|figure| !figure.id.is_empty() && !figure.title.is_empty());
+    html! {
+        p.hint { "More charts:" }
+        ul.jump {
+            @for figure in linked {
+                li { a href={ "#" (id(&figure.id)) } { (figure.title.text()) } }
+            }
+        }
+    }
+}
+
+/// The caption of a figure, which is its first paragraphs, as many as `may` allows by those before,
+/// with its first notices; then what is drawn.
+fn parted(section: &Section, may: impl Fn(&[Block]) -> bool) -> (&[Block], &[Block]) {
+    let mut end = 0;
+    for (index, block) in section.blocks.iter().enumerate() {
+        match block.content {
+            Content::Paragraph(_) if may(&section.blocks[..index]) => end = index + 1,
+            Content::Notice(_) => end = index + 1,
+            _ if is_shown(block) => break,
+            _ => {}
+        }
+    }
+    section.blocks.split_at(end)
+}
+
+/// What the axis of a figure is.
+fn axis(section: &Section) -> Option<&'static str> {
+    section
+        .blocks
+        .iter()
+        .find_map(|block| match &block.content {
+            Content::Rows(rows) if is_shown(block) => Some(rows::axis_kind(rows)),
+            _ => None,
+        })
+}
+
+/// Whether there are folds with headings, which have borders of their own.
+fn has_headings(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| match &block.content {
+        Content::Fold(fold) => fold.is_heading,
+        Content::Section(section) => section.look != Look::Plain || has_headings(&section.blocks),
+        _ => false,
+    })
+}
+
+fn fact_list(facts: &[(String, Text)]) -> Markup {
+    if facts.is_empty() {
+        return html! {};
+    }
+    html! {
+        dl.facts {
+            @for (name, value) in facts {
+                div { dt { (name) } dd { (text(value)) } }
+            }
+        } "\n"
+    }
+}
