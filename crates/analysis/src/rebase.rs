@@ -224,7 +224,7 @@ fn warning(baseline: &str, replaced: &BTreeSet<String>, kept: &[String]) -> Warn
         ),
     };
     Warning {
-        kind: WarningKind::Other,
+        kind: WarningKind::ChosenBaseline,
         message: format!(
             "The baseline was chosen after the run: {baseline} instead of {}{kept}. Rounds ended \
              when the ratios to the planned baseline were decided, so one of these may be \

@@ -313,6 +313,8 @@ pub enum WarningKind {
     NoResidencyCheck,
     /// A store synced fewer times than its class needs.
     TooFewSyncs,
+    /// The baseline is not the planned one: it was chosen after the run.
+    ChosenBaseline,
     /// A block was repeated because its covariates were wrong (R9).
     Repeated,
     /// Something else, or a kind that a later version knows.

@@ -2,17 +2,38 @@
 //!
 //! Verdicts come from [`stowplan_analysis::compare`]; here they are worded and set in tables.
 
+mod csv;
 mod json;
 mod markdown;
+mod method;
+mod obstacles;
+mod resources;
+mod sentences;
+mod tables;
 mod terminal;
 mod wording;
 
+pub use csv::{CSV_START, render as csv};
 pub use json::{SCHEMA_VERSION, render as json};
 pub use markdown::render as markdown;
+pub use sentences::other_machine;
 pub use terminal::{brief, render};
-pub use wording::other_machine;
 
-use stowplan_analysis::{Analysis, compare::Changes};
+use crate::document::{
+    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, bullets, notice,
+    paragraph, strong,
+};
+use stowplan_analysis::{
+    Analysis,
+    compare::{CellChange, Changes},
+};
+
+/// Stands at the top of the Markdown form, so that whoever posts it can find the comment again and
+/// replace it.
+pub const MARK: &str = "<!-- stowplan compare -->";
+
+/// So many changes are told in a sentence before the rest is only named.
+const FEW: usize = 8;
 
 /// A result, and what the user calls it.
 #[derive(Debug, Clone, Copy)]
@@ -30,4 +51,94 @@ pub struct Compared<'a> {
     pub base: Source<'a>,
     /// The others, as typed; at least one.
     pub news: Vec<(Source<'a>, Changes)>,
+}
+
+/// The report: for each NEW the verdict, what changed, the cells in a table, and the rest folded.
+#[must_use]
+pub fn document(compared: &Compared<'_>) -> Document {
+    let base = &compared.base;
+    let (title, blocks) = match compared.news.as_slice() {
+        [(new, changes)] => (against(base, new), about(base, new, changes)),
+        several => {
+            let sections = several.iter().map(|(new, changes)| {
+                let section = Section::new(against(base, new), about(base, new, changes));
+                Block::from(section.in_contents(new.name)).at(Detail::Brief)
+            });
+            let title = format!("{} results against {}", several.len(), base.name);
+            (title, sections.collect())
+        }
+    };
+    Document {
+        kind: "Stowplan compare".to_owned(),
+        title,
+        question: Text::default(),
+        byline: Vec::new(),
+        blocks,
+    }
+}
+
+fn against(base: &Source<'_>, new: &Source<'_>) -> String {
+    format!("{} against {}", new.name, base.name)
+}
+
+/// Everything about one NEW.
+fn about(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<Block> {
+    let verdict = strong(sentences::headline(changes));
+    let mut blocks = vec![paragraph(verdict).at(Detail::Brief)];
+    let reservations = sentences::reservations(base, new, changes).into_iter();
+    blocks.extend(reservations.map(|text| notice(text).at(Detail::Brief)));
+    blocks.extend(changed(changes));
+    blocks.extend(tables::decisive(changes));
+    blocks.extend(tables::undecisive(changes));
+    blocks.extend(resources::all_fold(changes));
+    blocks.extend(obstacles::fold(changes));
+    blocks.extend(other_settings(changes));
+    blocks.extend(resources::told_fold(changes));
+    blocks.extend(method::surroundings(changes));
+    blocks.extend(method::fold(base, new, changes));
+    blocks
+}
+
+/// A sentence for each cell that changed, and beyond a few only by how much; nothing if none did.
+fn changed(changes: &Changes) -> Vec<Block> {
+    let decides = changes.decides;
+    let cells = changes.cells.iter();
+    let changed: Vec<&CellChange> = cells
+        .filter(|cell| sentences::has_changed(cell, decides))
+        .collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let (few, more) = changed.split_at(changed.len().min(FEW));
+    let items = few.iter().map(|cell| {
+        let verdict = sentences::verdict(cell, decides);
+        Item::of(sentences::statement(cell, decides))
+            .with_badge(verdict, tables::tone(cell, decides))
+    });
+    let list = List {
+        style: ListStyle::Bullets,
+        items: items.collect(),
+    };
+    let mut blocks = vec![Block::from(list).at(Detail::Brief)];
+    let more: Vec<String> = more
+        .iter()
+        .filter_map(|cell| {
+            let (change, _) = cell.decisive(decides)?;
+            Some(format!(
+                "{} {}",
+                sentences::name(cell),
+                sentences::percent(&change)
+            ))
+        })
+        .collect();
+    if !more.is_empty() {
+        let text = format!("{} more changed: {}.", more.len(), more.join(", "));
+        blocks.push(paragraph(text).at(Detail::Brief));
+    }
+    blocks
+}
+
+fn other_settings(changes: &Changes) -> Option<Block> {
+    let list = bullets(sentences::other_settings(changes))?;
+    Some(Fold::new("Other settings", vec![list]).into())
 }

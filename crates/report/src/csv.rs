@@ -218,19 +218,19 @@ fn shown<T: ToString>(value: Option<T>) -> String {
 }
 
 /// A number as short as reads back exactly; nothing for what is no number.
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     shown(value.filter(|value| value.is_finite()))
 }
 
 /// The name that the JSON report uses for a word, so that both can be joined.
-fn word(value: &impl serde::Serialize) -> String {
+pub(crate) fn word(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
     }
 }
 
-fn row(fields: impl IntoIterator<Item = String>) -> String {
+pub(crate) fn row(fields: impl IntoIterator<Item = String>) -> String {
     let fields = fields.into_iter().map(|field| quoted(&field));
     let mut line = fields.collect::<Vec<_>>().join(",");
     line.push('\n');

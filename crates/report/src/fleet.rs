@@ -1,1 +1,190 @@
-//! Several results of one study, from several machines.
+//! Several results of one study, from several machines: on how many of them each finding holds,
+//! what the machines are, and the study's charts with a bar per machine.
+//!
+//! Everything is counted or set side by side by [`stowplan_analysis::machines`]; no ratio here is
+//! of more than one machine, and where a range of ratios is given it says so.
+
+mod answers;
+mod charts;
+mod export;
+mod findings;
+mod machines;
+mod notes;
+mod ratios;
+
+use crate::document::{
+    Block, Content, Detail, Document, File, Medium, Section, Text, paragraph, plain, remark,
+};
+use crate::{labels, wording};
+use std::borrow::Cow;
+use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
+
+/// Several results of one study, ready to be written.
+#[derive(Debug)]
+pub struct Fleet<'a> {
+    outcome: MachinesOutcome,
+    analyses: Vec<Cow<'a, Analysis>>,
+}
+
+impl<'a> Fleet<'a> {
+    /// Sets the results side by side.
+    ///
+    /// # Errors
+    /// They are not several results of one study at one scale.
+    pub fn of(analyses: &[&'a Analysis]) -> Result<Self, MachinesError> {
+        let analyses: Vec<_> = analyses.iter().map(|a| labels::told_apart(a)).collect();
+        let outcome =
+            stowplan_analysis::machines(&analyses.iter().map(|a| &**a).collect::<Vec<_>>())?;
+        Ok(Self { outcome, analyses })
+    }
+
+    /// The name of the study, for the names of files.
+    #[must_use]
+    pub fn study(&self) -> &str {
+        &self.outcome.study
+    }
+
+    /// The scale at which all were run, for the names of files.
+    #[must_use]
+    pub fn scale(&self) -> &str {
+        &self.outcome.scale
+    }
+
+    /// The report. `raw` are the texts of the results, in the order given; the page carries them.
+    #[must_use]
+    pub fn document(&self, raw: &[&str]) -> Document {
+        let mut blocks: Vec<Block> = notes::notices(self).collect();
+        blocks.extend(self.published());
+        blocks.push(findings::section(self));
+        blocks.extend(answers::section(self));
+        blocks.extend(charts::section(self));
+        blocks.push(machines::section(self));
+        let more = "With --verbose, and on the page, every chart and every ratio is shown.";
+        blocks.push(remark(more).only(Medium::Terminal));
+        blocks.extend(ratios::section(self));
+        blocks.push(method());
+        blocks.push(self.raw_results(raw));
+        Document {
+            kind: format!("Stowplan report of {}", self.count()),
+            title: self.outcome.title.clone(),
+            question: self.outcome.question.clone().into(),
+            byline: self.byline(),
+            blocks,
+        }
+    }
+
+    /// A row per cell and machine: the columns of the CSV of one result, and `machine`.
+    #[must_use]
+    pub fn csv(&self) -> String {
+        export::csv(self)
+    }
+
+    /// What was set side by side, as one JSON document.
+    ///
+    /// # Errors
+    /// None that is known: every key is a text.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        export::json(self)
+    }
+
+    fn machines(&self) -> &[Machine] {
+        &self.outcome.machines
+    }
+
+    fn byline(&self) -> Vec<Text> {
+        let machines = self.machines().iter();
+        let mut parts: Vec<Text> = machines.map(|machine| plain(&machine.label)).collect();
+        parts.push(format!("scale {}", self.outcome.scale).into());
+        let source = self.outcome.source.as_ref();
+        parts.extend(source.map(|source| plain("the published study").linked(source)));
+        parts
+    }
+
+    /// Where the published study stands; the page has that in its byline.
+    fn published(&self) -> Option<Block> {
+        let source = self.outcome.source.as_ref()?;
+        let text = plain("Published: ").then(plain(source).linked(source));
+        Some(paragraph(text).only(Medium::Text).at(Detail::Full))
+    }
+
+    fn raw_results(&self, raw: &[&str]) -> Block {
+        let files = self.machines().iter().zip(raw).map(|(machine, text)| File {
+            of: machine.label.clone(),
+            name: format!("{}-result.jsonl", machine.label),
+            content: (*text).to_owned(),
+        });
+        let what = "Every block that was timed on each machine: unpack them with gunzip and give \
+                    them to stowplan report.";
+        let blocks = vec![paragraph(what), Content::Files(files.collect()).into()];
+        let section = Section::new("Raw results", blocks);
+        let section = section.named("raw").in_contents("Raw results");
+        Block::from(section).only(Medium::Page)
+    }
+
+    /// How results are counted: as machines, if no two are of the same one.
+    fn noun(&self) -> &'static str {
+        if self.outcome.distinct == self.machines().len() {
+            "machine"
+        } else {
+            "result"
+        }
+    }
+
+    /// `4 machines`, `3 results of 2 machines`
+    fn count(&self) -> String {
+        let (results, distinct) = (self.machines().len(), self.outcome.distinct);
+        let s = if distinct == 1 { "" } else { "s" };
+        if results == distinct {
+            return format!("{results} machines");
+        }
+        format!("{results} results of {distinct} machine{s}")
+    }
+
+    /// `on all 4 machines`, `on 3 of 4 machines`, `only on host-a`
+    fn on(&self, places: &[usize]) -> String {
+        let all = self.machines().len();
+        let noun = self.noun();
+        match places.len() {
+            count if count == all && all == 2 => format!("on both {noun}s"),
+            count if count == all => format!("on all {all} {noun}s"),
+            1 => format!("only on {}", self.names(places)),
+            count => format!("on {count} of {all} {noun}s"),
+        }
+    }
+
+    /// `on host-a and host-b`, or how many they are.
+    fn on_names(&self, places: &[usize]) -> String {
+        const NAMED: usize = 3;
+        if places.len() > NAMED || places.len() == self.machines().len() {
+            return self.on(places);
+        }
+        format!("on {}", self.names(places))
+    }
+
+    fn names(&self, places: &[usize]) -> String {
+        let machines = places
+            .iter()
+            .filter_map(|place| self.machines().get(*place));
+        let labels: Vec<String> = machines.map(|machine| machine.label.clone()).collect();
+        wording::list(&labels)
+    }
+}
+
+fn method() -> Block {
+    let text = "Each ratio is one machine's: time of a cell over the time of the baseline in the \
+                same rounds, with the interval and the verdict of that machine's own analysis, \
+                widened by that machine's own noise. Nothing is averaged or pooled over machines. \
+                Where several machines agree, the range given is from the least to the most of \
+                their own estimates. Times per operation are not comparable between machines as \
+                ratios are; they stand here for orientation.";
+    let section = Section::new("Method", vec![remark(text)]);
+    Block::from(section.named("method").in_contents("Method")).at(Detail::All)
+}
+
+/// The text with a capital letter first.
+fn sentence_start(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(characters).collect()
+    })
+}

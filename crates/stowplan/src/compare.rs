@@ -124,7 +124,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
         compared.news.push((Source { name, analysis }, changes));
     }
     print(&text(&compared, options)?);
-    conclusion(&compared, &question)
+    conclusion(&compared, &question, options.print.quiet)
 }
 
 fn question(options: &CompareOptions) -> Question {
@@ -150,15 +150,15 @@ fn text(compared: &Compared<'_>, options: &CompareOptions) -> Result<String, Cli
     })
 }
 
-fn conclusion(compared: &Compared<'_>, question: &Question) -> Result<Exit, CliError> {
+fn conclusion(compared: &Compared<'_>, question: &Question, quiet: bool) -> Result<Exit, CliError> {
     let regressed = |changes: &Changes| changes.regressions().next().is_some();
     if compared.news.iter().any(|(_, changes)| regressed(changes)) {
         return Ok(Exit::Failed);
     }
     let mut news = compared.news.iter();
     let unchecked = news.find_map(|(new, changes)| {
-        unchecked(compared.base.name, new.name, changes)
-            .or_else(|| not_compared_as_asked(new.name, changes, &question.cells))
+        unchecked(compared.base.name, new.name, changes, quiet)
+            .or_else(|| not_compared_as_asked(new.name, changes, &question.cells, quiet))
     });
     match unchecked {
         None => Ok(Exit::Done),
@@ -167,11 +167,11 @@ fn conclusion(compared: &Compared<'_>, question: &Question) -> Result<Exit, CliE
 }
 
 /// Why nothing of NEW was checked, if so.
-fn unchecked(base: &str, new: &str, changes: &Changes) -> Option<String> {
+fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<String> {
     if changes.cells.is_empty() {
+        let where_why = unless_listed(quiet, "; without --quiet, the reasons are listed");
         return Some(format!(
-            "no cell of {new} can be compared with one of {base}, so nothing was checked; without \
-             --quiet, the reasons are listed"
+            "no cell of {new} can be compared with one of {base}, so nothing was checked{where_why}"
         ));
     }
     let mut cells = changes.cells.iter();
@@ -193,6 +193,7 @@ fn not_compared_as_asked(
     new: &str,
     changes: &Changes,
     asked: &[(CellId, CellId)],
+    quiet: bool,
 ) -> Option<String> {
     let compared = |(a, b): &(CellId, CellId)| {
         let mut cells = changes.cells.iter();
@@ -201,9 +202,16 @@ fn not_compared_as_asked(
             || (a == b && floors.any(|floor| floor.cell == *a))
     };
     let (a, b) = asked.iter().find(|pair| !compared(pair))?;
+    let where_why = unless_listed(quiet, "; without --quiet, the reason is listed");
     Some(format!(
-        "--cells {a}={b}: the two cannot be compared in {new}; without --quiet, the reason is listed"
+        "--cells {a}={b}: the two cannot be compared in {new}{where_why}"
     ))
+}
+
+/// How to be told the reasons, to those who asked for nothing but verdicts; the others read them
+/// already.
+fn unless_listed(quiet: bool, how: &'static str) -> &'static str {
+    if quiet { how } else { "" }
 }
 
 #[cfg(test)]

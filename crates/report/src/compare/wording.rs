@@ -95,8 +95,7 @@ pub(super) fn headline(changes: &Changes) -> String {
 
 /// What makes it another machine, the first few items: `host vm → 3f2a9c, CPUs usable 2 → 8 and 1
 /// more`. Empty on the same machine.
-#[must_use]
-pub fn other_machine(changes: &Changes) -> String {
+fn other_machine(changes: &Changes) -> String {
     let identifying = changes.environment.iter();
     let identifying = identifying.filter(|change| change.another_machine);
     let all: Vec<String> = identifying

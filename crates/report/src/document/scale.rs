@@ -43,6 +43,20 @@ impl Scale {
         }
     }
 
+    /// A logarithmic axis from 1 / `factor` to `factor`, which is above 1.
+    pub fn around_one(factor: f64) -> Self {
+        let factor = if factor.is_finite() && factor > 1.0 {
+            factor
+        } else {
+            2.0
+        };
+        Self {
+            low: 1.0 / factor,
+            high: factor,
+            logarithmic: true,
+        }
+    }
+
     /// An axis from 0, with some air at its end.
     pub fn linear(high: f64) -> Self {
         let usable = high.is_finite() && high > 0.0;

@@ -2,7 +2,8 @@
 
 use super::element::escape;
 use super::{SCRIPT, STYLE, TEMPLATE, embed, fill, notices, table};
-use crate::calibration::{Row, Section, advice, place, sections, state, verdict};
+use crate::calibration::figures::{Figures as Section, Row, sections, state};
+use crate::calibration::{advice, place, verdict};
 use crate::table::{Column, Entry, Table};
 use crate::wording;
 use stowplan_analysis::calibration::{Calibration, Standing};

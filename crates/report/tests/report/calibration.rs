@@ -1,13 +1,15 @@
 //! What a calibration is told as. The figures are invented; those that are off say what to do.
 
 use crate::fixture;
+use crate::said::{in_text, on_page};
 use stowplan_analysis::calibration::{
     Calibration, ClockFinding, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries,
     KnownCost, KnownCosts, Proportion, SeriesPart, Silent, Standing, WarmFinding,
 };
 use stowplan_analysis::{Interval, Verdict};
 use stowplan_model::CellId;
-use stowplan_report::calibration::{advice, brief, html, json, markdown, text, verdict};
+use stowplan_report::calibration::{advice, brief, document, html, json, markdown, text, verdict};
+use stowplan_report::document::{Block, Content, Detail, Document, paragraph};
 use stowplan_report::terminal::TerminalOptions;
 
 const PLAIN: TerminalOptions = TerminalOptions {
@@ -290,4 +292,67 @@ fn the_page_has_a_state_for_each_figure_and_a_stroke_for_each_session() {
         2 * (80 + 3 * 20)
     );
     assert!(!page.contains("<script>alert"), "labels stay text");
+}
+
+fn report(found: &Calibration) -> Document {
+    document(found, &fixture::analysis(), "{}", Vec::new())
+}
+
+#[test]
+fn the_document_says_what_the_text_did() {
+    insta::assert_snapshot!(in_text(&report(&found()), Detail::Full));
+}
+
+#[test]
+fn what_is_off_is_said_in_brief_with_what_to_do_about_it() {
+    let expected: String = std::iter::once(verdict(&off()))
+        .chain(advice(&off()).into_iter().map(str::to_owned))
+        .map(|line| line + "\n")
+        .collect();
+    let text = in_text(&report(&off()), Detail::Brief);
+    assert_eq!(text.trim_start(), expected);
+}
+
+#[test]
+fn each_session_is_a_point_of_its_series_and_what_is_true_lies_on_the_plane() {
+    fn planes(blocks: &[Block]) -> Vec<&stowplan_report::document::Plane> {
+        let planes = blocks.iter().flat_map(|block| match &block.content {
+            Content::Section(section) => planes(&section.blocks),
+            Content::Plane(plane) => vec![plane],
+            _ => Vec::new(),
+        });
+        planes.collect()
+    }
+    let document = report(&found());
+    let drawn = planes(&document.blocks);
+    let points: Vec<usize> = drawn
+        .iter()
+        .map(|plane| plane.panels[0].lines[0].points.len())
+        .collect();
+    assert_eq!(points, [80, 20, 20, 20]);
+    for plane in drawn {
+        let inside = |ratio: f64| (0.001..0.999).contains(&plane.y.scale.position(ratio));
+        assert!(inside(plane.levels[0].at), "{}", plane.summary);
+        let points = &plane.panels[0].lines[0].points;
+        let mut ends = points.iter().filter_map(|point| point.interval);
+        assert!(ends.all(|(low, high)| inside(low) && inside(high)));
+    }
+}
+
+#[test]
+fn what_else_there_is_to_know_of_the_run_stands_before_its_raw_result() {
+    let more = vec![paragraph("Something else.")];
+    let document = document(&found(), &fixture::analysis(), "{}", more);
+    let page = on_page(&document);
+    let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what}: {page}"));
+    assert!(place("Sessions") < place("Something else."));
+    assert!(place("Something else.") < place("result.jsonl"));
+}
+
+#[test]
+fn json_holds_no_character_that_steers() {
+    let mut off = off();
+    off.identical.parts[0].label = "SQLite\u{202e}".to_owned();
+    let text = json(&off, &fixture::analysis()).unwrap();
+    assert!(text.contains("SQLite\\u202e"), "{text}");
 }

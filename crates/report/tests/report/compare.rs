@@ -1,10 +1,14 @@
 //! What `stowplan compare` prints of two invented runs.
 
 use crate::fixture;
+use crate::said::{in_text, on_page};
 use stowplan_analysis::compare::{Decides, Question, compare};
 use stowplan_analysis::{Analysis, CellSummary};
 use stowplan_model::{CacheState, Value};
-use stowplan_report::compare::{Compared, Source, brief, json, markdown, render};
+use stowplan_report::compare::{
+    CSV_START, Compared, Source, brief, csv, document, json, markdown, render,
+};
+use stowplan_report::document::Detail;
 use stowplan_report::terminal::TerminalOptions;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -257,4 +261,116 @@ fn other_settings_are_told_of_cells_that_did_not_change_too() {
             "{text}"
         );
     }
+}
+
+/// What the document says up to a level of detail.
+fn said(new: &Analysis, question: &Question, detail: Detail) -> String {
+    printed(new, question, |compared| {
+        in_text(&document(compared), detail)
+    })
+}
+
+#[test]
+fn the_verdict_is_first_and_what_was_compared_last() {
+    insta::assert_snapshot!(said(&new(), &Question::default(), Detail::All));
+}
+
+#[test]
+fn by_ratio_the_document_is_of_ratios() {
+    let question = Question {
+        threshold: Some(0.1),
+        by: Some(Decides::Ratio),
+        cells: Vec::new(),
+    };
+    insta::assert_snapshot!(said(&new(), &question, Detail::Normal));
+}
+
+#[test]
+fn only_the_verdict_and_what_qualifies_it_are_said_in_brief() {
+    let mut new = new();
+    new.end = None;
+    let text = said(&new, &Question::default(), Detail::Brief);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "4 of 11 cells regressed; 1 faster, 6 unchanged.");
+    assert!(lines[1].starts_with("NEW: The run was cut off"), "{text}");
+    assert_eq!(lines[2], "4 cells were not compared.");
+    assert!(
+        lines[3..].iter().all(|line| line.starts_with("• ")),
+        "{text}"
+    );
+}
+
+#[test]
+fn factors_have_one_direction() {
+    let text = said(&new(), &Question::default(), Detail::Brief);
+    let faster = "6.99 µs per operation, 0.800 times as long as before (8.74 µs), interval 0.780 to \
+                  0.818. Also better relative to the baseline: 0.800× what it was.";
+    assert!(text.contains(faster), "{text}");
+    let slower = "interval 2.44 to 2.56. Also 2.50× worse relative to the baseline.";
+    assert!(text.contains(slower), "{text}");
+}
+
+#[test]
+fn many_changes_are_told_by_name_and_all_stand_in_the_table() {
+    let mut new = base();
+    new.run.started = "2026-03-03T03:03:03Z".to_owned();
+    let measured = cells(&mut new).filter(|cell| cell.time_ns.is_some());
+    let ids: Vec<String> = measured.map(|cell| cell.cell.id.0.clone()).collect();
+    // The floors stay: they tell what the machine did.
+    let floors = ["reads/pread", "reads/mmap"];
+    for id in ids.iter().filter(|id| !floors.contains(&id.as_str())) {
+        slow(&mut new, id, 1.5);
+    }
+    let text = said(
+        &new,
+        &Question {
+            threshold: Some(0.1),
+            ..Question::default()
+        },
+        Detail::Brief,
+    );
+    assert_eq!(
+        text.lines().filter(|line| line.starts_with("• ")).count(),
+        8,
+        "{text}"
+    );
+    assert!(text.contains(" more changed: "), "{text}");
+}
+
+#[test]
+fn several_results_have_a_section_each() {
+    let (base, one, other) = (base(), new(), new());
+    let source = |name, analysis| Source { name, analysis };
+    let against = |new| compare(&base, new, &Question::default()).unwrap();
+    let compared = Compared {
+        base: source("before", &base),
+        news: vec![
+            (source("one", &one), against(&one)),
+            (source("other", &other), against(&other)),
+        ],
+    };
+    let document = document(&compared);
+    assert_eq!(document.title, "2 results against before");
+    let page = on_page(&document);
+    assert!(
+        page.contains("one against before\n4 of 11 cells regressed"),
+        "{page}"
+    );
+    assert!(
+        page.contains("other against before\n4 of 11 cells regressed"),
+        "{page}"
+    );
+}
+
+#[test]
+fn csv_has_a_row_per_cell_that_was_compared() {
+    let text = printed(&new(), &Question::default(), csv);
+    assert!(text.starts_with(CSV_START), "{text}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 11);
+    let first =
+        "results/before,results/after,reads/blob,reads/blob,\"SQLite, sqlite3_blob_read()\",";
+    assert!(lines[1].starts_with(first), "{text}");
+    assert!(lines[1].contains(",time,true,3620,"), "{text}");
+    assert!(lines[1].contains(",slower,"), "{text}");
 }

@@ -1,0 +1,186 @@
+//! What a calibration comes to, and what to do about what is off.
+
+use super::numbers::{fine_percent, significant};
+use crate::format::time;
+use stowplan_analysis::calibration::{Calibration, KnownCost, Silent, Standing, Subject};
+
+/// The worst of how its subjects stand.
+pub(super) fn worst(calibration: &Calibration) -> Standing {
+    let standings = calibration.standings();
+    standings.into_values().max().unwrap_or(Standing::Unknown)
+}
+
+/// In which of the subjects figures stand so.
+fn subjects(calibration: &Calibration, wanted: Standing) -> Vec<&'static str> {
+    let standings = calibration.standings().into_iter();
+    standings
+        .filter(|(_, standing)| *standing == wanted)
+        .map(|(subject, _)| name(subject))
+        .collect()
+}
+
+fn name(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Harness => "the harness's own cost",
+        Subject::Known => "known costs",
+        Subject::Busy => "known costs beside busy processes",
+        Subject::Identical => "identical cells",
+        Subject::Different => "known differences",
+        Subject::Cold => "cold blocks",
+        Subject::Warm => "warm blocks",
+    }
+}
+
+/// The verdict, in a sentence or two.
+#[must_use]
+pub fn verdict(calibration: &Calibration) -> String {
+    let [unsure, missed, unknown] = [Standing::Unsure, Standing::Missed, Standing::Unknown]
+        .map(|standing| subjects(calibration, standing));
+    let mut text = if calibration.passed {
+        let figures = figures(calibration);
+        // What no interval shows is not said without a word of doubt.
+        let start = match unsure.is_empty() {
+            true => "This machine measures truly",
+            false => "By estimate, this machine measures truly",
+        };
+        format!("{start}: {}.", figures.join(", "))
+    } else {
+        let mut wrong = Vec::new();
+        if !missed.is_empty() {
+            wrong.push(format!("{} missed", are(&missed)));
+        }
+        if !unknown.is_empty() {
+            wrong.push(format!("{} not shown", are(&unknown)));
+        }
+        format!("Not calibrated: {}.", wrong.join("; "))
+    };
+    if !unsure.is_empty() {
+        let s = if unsure.len() == 1 { "" } else { "s" };
+        text.push_str(&format!(
+            " Within the limit{s} by estimate, but not with the whole interval: {}.",
+            unsure.join(", ")
+        ));
+    }
+    text
+}
+
+fn are(subjects: &[&'static str]) -> String {
+    subjects.join(", ") + " are"
+}
+
+/// What makes a machine measure truly, in figures.
+fn figures(calibration: &Calibration) -> Vec<String> {
+    let mut figures = Vec::new();
+    let largest = |costs: &[KnownCost]| {
+        let errors = costs.iter().filter_map(relative_error);
+        errors.map(f64::abs).reduce(f64::max)
+    };
+    let shortest = calibration.known.costs.first();
+    if let Some(error) = shortest.and_then(KnownCost::error_ns) {
+        figures.push(format!(
+            "{} found to {} ns",
+            shortest.map_or_else(String::new, |cost| time(cost.known_ns)),
+            significant(error.estimate.abs())
+        ));
+    }
+    let longer = calibration.known.costs.get(1..).and_then(largest);
+    if let Some(error) = longer {
+        figures.push(format!("longer times to {}", fine_percent(error)));
+    }
+    let busy = calibration.busy.as_ref();
+    if let Some(error) = busy.and_then(|busy| largest(&busy.costs)) {
+        figures.push(format!("beside busy processes to {}", fine_percent(error)));
+    }
+    let claims = calibration.identical.claims;
+    if let Some(share) = claims.share {
+        figures.push(format!(
+            "{} of {} identical pairs called different (at most {}{})",
+            claims.count,
+            claims.of,
+            fine_percent(share.high),
+            unusable("; ", &calibration.identical.silent)
+        ));
+    }
+    figures
+}
+
+/// What to do about what is off, in sentences.
+#[must_use]
+pub fn advice(calibration: &Calibration) -> Vec<&'static str> {
+    let standings = calibration.standings().into_iter();
+    let mut advice: Vec<&str> = standings
+        .filter(|(_, standing)| !standing.passes())
+        .map(|(subject, standing)| mend(subject, standing))
+        .collect();
+    advice.dedup();
+    if advice.is_empty() && worst(calibration) == Standing::Unsure {
+        advice.push(
+            "Stop other work and run it again, or give it more --sessions, for narrower intervals.",
+        );
+    }
+    advice
+}
+
+fn mend(subject: Subject, standing: Standing) -> &'static str {
+    match (subject, standing) {
+        (Subject::Cold, Standing::Unknown) => {
+            "Cold could not be produced or proved there: have the data on a disk (--work DIR), or \
+             measure warm only."
+        }
+        (Subject::Busy, Standing::Missed) => {
+            "Beside other work this machine adds time that no correction sees: measure on it only \
+             while it is quiet."
+        }
+        (Subject::Identical | Subject::Different, Standing::Unknown) => {
+            "Too many sessions say nothing, for their control failed or they were not measured: \
+             stop other work, and run it again without --budget."
+        }
+        (_, Standing::Unknown) => {
+            "Too little was measured to say: run it again, without --budget and with more --sessions."
+        }
+        (Subject::Harness, _) => {
+            "The harness costs more than it may: use a build with optimisation, and see what a \
+             reading of the clock takes ('stowplan doctor' knows slow clocks)."
+        }
+        (Subject::Known, _) => {
+            "Known costs are not recovered: stop other work, have the CPU run at one frequency \
+             ('stowplan doctor'), and distrust absolute times until they are."
+        }
+        (Subject::Identical, _) => {
+            "Differences are claimed between identical cells: stop other work, and believe only \
+             what a second run repeats ('stowplan compare')."
+        }
+        (Subject::Different, _) => {
+            "Intervals miss known differences: stop other work, and take a ratio for rougher than \
+             its interval says."
+        }
+        (Subject::Cold, _) => {
+            "Files stayed in the page cache though they were evicted, or blocks read nothing: do \
+             not use cold figures of this machine."
+        }
+        (Subject::Warm, _) => {
+            "Warm blocks read from storage: something empties the page cache; free memory, and see \
+             'stowplan doctor'."
+        }
+        (Subject::Busy, _) => "",
+    }
+}
+
+fn relative_error(cost: &KnownCost) -> Option<f64> {
+    Some(cost.error_ns()?.estimate / cost.known_ns)
+}
+
+/// `, 3 unreliable, 2 lost`, after what separates it from what was said; nothing where every session
+/// says something.
+pub(super) fn unusable(separator: &str, sessions: &Silent) -> String {
+    let counts = [(sessions.unreliable, "unreliable"), (sessions.lost, "lost")];
+    let texts: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    match texts.is_empty() {
+        true => String::new(),
+        false => format!("{separator}{}", texts.join(", ")),
+    }
+}

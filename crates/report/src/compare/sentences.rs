@@ -1,0 +1,292 @@
+//! Changes in sentences: plain, exact, and never more than the analysis found. All factors and
+//! percentages have one direction, NEW over BASE: above 1 and with a plus NEW is slower.
+
+use super::Source;
+use crate::{format, wording};
+use std::cmp::Ordering;
+use stowplan_analysis::Interval;
+use stowplan_analysis::compare::{CellChange, Change, ChangeVerdict, Changes, Decides, Difference};
+use stowplan_model::Role;
+
+/// So many facts about another machine are told in a sentence.
+const FEW_FACTS: usize = 3;
+
+/// `5 cells`
+fn cells(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} cell{s}")
+}
+
+/// What it comes to, in a sentence.
+pub(super) fn headline(changes: &Changes) -> String {
+    let all = changes.cells.len();
+    if all == 0 {
+        return "Nothing could be compared.".to_owned();
+    }
+    let regressed = changes.regressions().count();
+    let more_than = changes.threshold.map_or_else(String::new, |threshold| {
+        format!(" by more than {}", format::percent(threshold))
+    });
+    let first = match (changes.decides, regressed) {
+        (Decides::Nothing, _) => format!(
+            "Different machines ({}): of {}, none is called a regression",
+            other_machine(changes),
+            cells(all)
+        ),
+        (_, 0) => format!("No regression{more_than} in {}", cells(all)),
+        (_, some) => format!("{some} of {} regressed{more_than}", cells(all)),
+    };
+    let rest: Vec<String> = [
+        (Count::Slower, "slower"),
+        (Count::Of(ChangeVerdict::Faster), "faster"),
+        (Count::Of(ChangeVerdict::Small), "with a small change"),
+        (Count::Of(ChangeVerdict::Unresolved), "unresolved"),
+        (
+            Count::Of(ChangeVerdict::WithinThreshold),
+            "within the threshold",
+        ),
+        (Count::Of(ChangeVerdict::NoChange), "unchanged"),
+        (Count::Unjudged, "without a ratio to a baseline"),
+    ]
+    .into_iter()
+    .filter_map(|(what, words)| {
+        let number = changes
+            .cells
+            .iter()
+            .filter(|cell| what.holds(cell, changes));
+        let number = number.count();
+        (number > 0).then(|| format!("{number} {words}"))
+    })
+    .collect();
+    let rest = if rest.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", rest.join(", "))
+    };
+    format!("{first}{rest}.")
+}
+
+/// What makes it another machine, the first few items: `host vm → 3f2a9c, CPUs usable 2 → 8 and 1
+/// more`. Empty on the same machine.
+#[must_use]
+pub fn other_machine(changes: &Changes) -> String {
+    let identifying = changes.environment.iter();
+    let identifying = identifying.filter(|change| change.another_machine);
+    let all: Vec<String> = identifying
+        .map(|change| difference(&change.difference))
+        .collect();
+    match all.get(FEW_FACTS..) {
+        None | Some([]) => all.join(", "),
+        Some(rest) => format!("{} and {} more", all[..FEW_FACTS].join(", "), rest.len()),
+    }
+}
+
+/// What to know beside the headline: that a run ended early, and that cells were left out.
+pub(super) fn reservations(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<String> {
+    let sides = [("BASE", base), ("NEW", new)];
+    let endings = sides.into_iter().filter_map(|(side, source)| {
+        let ending = wording::ending(source.analysis)?;
+        Some(format!("{side}: {ending}"))
+    });
+    endings.chain(left_out(changes)).collect()
+}
+
+/// Cells that a headline counts.
+#[derive(Clone, Copy)]
+enum Count {
+    /// Slower, and no regression.
+    Slower,
+    Of(ChangeVerdict),
+    Unjudged,
+}
+
+impl Count {
+    fn holds(self, cell: &CellChange, changes: &Changes) -> bool {
+        let verdict = cell.decisive(changes.decides).map(|(_, verdict)| verdict);
+        match self {
+            Self::Slower => verdict == Some(ChangeVerdict::Slower) && !cell.regression,
+            Self::Of(wanted) => verdict == Some(wanted),
+            Self::Unjudged => verdict.is_none(),
+        }
+    }
+}
+
+/// The verdict on a cell in one or two words, for tables.
+pub(super) fn verdict(cell: &CellChange, decides: Decides) -> &'static str {
+    match cell.decisive(decides) {
+        _ if cell.regression => "regression",
+        Some((_, verdict)) => plain_verdict(verdict),
+        None if cell.role == Role::Baseline => "baseline",
+        None => "not judged",
+    }
+}
+
+/// A verdict by which nothing regresses.
+pub(super) fn plain_verdict(verdict: ChangeVerdict) -> &'static str {
+    match verdict {
+        ChangeVerdict::Slower => "slower",
+        ChangeVerdict::Faster => "faster",
+        ChangeVerdict::Small => "small diff.",
+        ChangeVerdict::Unresolved => "unresolved",
+        ChangeVerdict::WithinThreshold => "within threshold",
+        ChangeVerdict::NoChange => "no change",
+    }
+}
+
+/// That cells were left out, in short; nothing if none was.
+pub(super) fn left_out(changes: &Changes) -> Option<String> {
+    match changes.not_compared.len() {
+        0 => None,
+        1 => Some("1 cell was not compared.".to_owned()),
+        some => Some(format!("{some} cells were not compared.")),
+    }
+}
+
+pub(super) fn time(time: Option<Interval>) -> String {
+    time.map_or_else(
+        || format::NOTHING.to_owned(),
+        |time| format::time(time.estimate),
+    )
+}
+
+/// Its name in both, `read/sql` or `read/sql → read/blob`.
+pub(super) fn name(cell: &CellChange) -> String {
+    if cell.base == cell.new {
+        return cell.base.to_string();
+    }
+    format!("{} → {}", cell.base, cell.new)
+}
+
+/// A change as a percentage: `+51%`.
+pub(super) fn percent(change: &Change) -> String {
+    format::difference(change.ratio)
+}
+
+/// `[+47%, +55%]`
+pub(super) fn interval(change: &Change) -> String {
+    let (low, high) = (change.low, change.high);
+    format!(
+        "[{}, {}]",
+        format::difference(low),
+        format::difference(high)
+    )
+}
+
+/// Whether a cell changed, as far as that can be said, so that a sentence is due.
+pub(super) fn has_changed(cell: &CellChange, decides: Decides) -> bool {
+    let verdict = cell.decisive(decides).map(|(_, verdict)| verdict);
+    cell.regression
+        || matches!(
+            verdict,
+            Some(ChangeVerdict::Slower | ChangeVerdict::Faster | ChangeVerdict::Small)
+        )
+}
+
+/// What changed in one cell, in a sentence or two.
+pub(super) fn statement(cell: &CellChange, decides: Decides) -> String {
+    let (was, is) = (time(cell.base_time_ns), time(cell.new_time_ns));
+    let name = name(cell);
+    let label = wording::quoted(&cell.label);
+    let found = match (decides, cell.ratio) {
+        (Decides::Ratio, Some(ratio)) => {
+            let (factor, interval) = (format::ratio(ratio.ratio), ends(&ratio));
+            format!(
+                "its ratio to the baseline is {factor} times what it was, {interval}; time per \
+                 operation {was} → {is}"
+            )
+        }
+        _ => {
+            let (factor, interval) = (format::ratio(cell.time.ratio), ends(&cell.time));
+            format!("{is} per operation, {factor} times as long as before ({was}), {interval}")
+        }
+    };
+    let beside = beside(cell, decides);
+    let differences = if cell.differences.is_empty() {
+        String::new()
+    } else {
+        format!(" Settings differ: {}.", differences(&cell.differences))
+    };
+    format!("{name} ({label}): {found}.{beside}{differences}")
+}
+
+/// `interval 1.47 to 1.55`
+fn ends(change: &Change) -> String {
+    let (low, high) = (format::ratio(change.low), format::ratio(change.high));
+    format!("interval {low} to {high}")
+}
+
+/// What the ratio to the baseline says, where the time decides.
+fn beside(cell: &CellChange, decides: Decides) -> String {
+    let Some((ratio, verdict)) = cell.ratio.zip(cell.ratio_verdict) else {
+        return String::new();
+    };
+    if decides == Decides::Ratio {
+        return String::new();
+    }
+    let factor = format::ratio(ratio.ratio);
+    let shown = format!("{factor}, {}", ends(&ratio));
+    let alike = verdict == cell.time_verdict && side(&ratio) == side(&cell.time);
+    match verdict {
+        _ if alike && ratio.ratio < 1.0 => {
+            format!(" Also better relative to the baseline: {factor}× what it was.")
+        }
+        _ if alike => format!(" Also {factor}× worse relative to the baseline."),
+        ChangeVerdict::NoChange | ChangeVerdict::WithinThreshold | ChangeVerdict::Unresolved => {
+            format!(
+                " Its ratio to the baseline does not show that ({shown}): the cause may be something \
+                 that both share, such as the machine."
+            )
+        }
+        _ => format!(" Its ratio to the baseline changed by the factor {shown}."),
+    }
+}
+
+/// In what cells differ of which no sentence tells, because they are not shown to have changed.
+pub(super) fn other_settings(changes: &Changes) -> Vec<String> {
+    let cells = changes.cells.iter();
+    let untold =
+        cells.filter(|cell| !cell.differences.is_empty() && !has_changed(cell, changes.decides));
+    untold
+        .map(|cell| format!("{}: {}", name(cell), differences(&cell.differences)))
+        .collect()
+}
+
+/// On which side of 1 the whole interval lies; nothing if it contains 1. A verdict does not tell: a
+/// small change has no direction.
+fn side(change: &Change) -> Option<Ordering> {
+    if change.low > 1.0 {
+        Some(Ordering::Greater)
+    } else if change.high < 1.0 {
+        Some(Ordering::Less)
+    } else {
+        None
+    }
+}
+
+/// `page_size 4096 → 8192, journal delete → wal`
+pub(super) fn differences(all: &[Difference]) -> String {
+    let texts = all.iter().map(difference);
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// `page_size 4096 → 8192`
+pub(super) fn difference(difference: &Difference) -> String {
+    let value = |value: &Option<String>| match value {
+        Some(text) => grouped(text),
+        None => "none".to_owned(),
+    };
+    format!(
+        "{} {} → {}",
+        difference.what,
+        value(&difference.base),
+        value(&difference.new)
+    )
+}
+
+/// A large number with its thousands grouped; any other text as it is.
+fn grouped(text: &str) -> String {
+    match text.parse::<u64>() {
+        Ok(number) if number >= 10_000 => format::count(number),
+        _ => text.to_owned(),
+    }
+}

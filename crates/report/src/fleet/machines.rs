@@ -1,0 +1,130 @@
+//! The machines.
+
+use super::Fleet;
+use crate::document::{
+    Block, Cell, Detail, Medium, Section, Table, TableBuilder, facts, text_column,
+};
+use stowplan_analysis::Machine;
+use stowplan_model::{Environment, format_bytes};
+
+/// A fact of the table: its title, how important it is, and how its field is made.
+type Fact = (&'static str, u8, fn(&Machine) -> String);
+
+const FACTS: [Fact; 8] = [
+    ("CPU", 5, |machine| processor(&machine.environment)),
+    ("memory", 3, |machine| {
+        format_bytes(machine.environment.memory_bytes)
+    }),
+    ("system", 2, |machine| system(&machine.environment)),
+    ("file system", 4, |machine| {
+        machine.environment.file_system.kind.clone()
+    }),
+    ("device", 3, |machine| device(&machine.environment)),
+    ("stowplan", 2, |machine| tool(&machine.environment)),
+    ("run began", 1, |machine| machine.started.clone()),
+    ("warnings", 4, warnings),
+];
+
+/// A table of all; on a terminal, where so many columns do not fit, also a list of each for those
+/// who ask.
+pub(super) fn section(fleet: &Fleet<'_>) -> Block {
+    let machines = fleet.machines();
+    let mut columns: Vec<TableBuilder<'_, Machine>> = vec![
+        text_column("machine", "", |machine: &Machine| {
+            Cell::text(&machine.label)
+        })
+        .weighing(9),
+    ];
+    columns.extend(FACTS.map(|(title, weight, make)| {
+        text_column(title, "", move |machine| Cell::text(make(machine))).weighing(weight)
+    }));
+    let mut blocks = vec![Table::of("Machines", columns, machines).into()];
+    blocks.extend(machines.iter().map(|machine| {
+        let all = FACTS.map(|(title, _, make)| (title, make(machine)));
+        let section = Section::new(&machine.label, vec![facts(all)]);
+        let section = Block::from(section).only(Medium::Terminal);
+        section.at(Detail::Full)
+    }));
+    let section = Section::new("Machines", blocks).named("machines");
+    section.in_contents("Machines").into()
+}
+
+/// What a machine is, in short, for the bars: `AMD EPYC 9B14, 2 CPUs, Debian 12, ext4`.
+pub(super) fn in_short(machine: &Machine) -> String {
+    let environment = &machine.environment;
+    joined(&[
+        &processor(environment),
+        &environment.os,
+        &environment.file_system.kind,
+    ])
+}
+
+/// The parts that are known, separated by commas.
+fn joined(parts: &[&str]) -> String {
+    let known: Vec<&str> = parts
+        .iter()
+        .copied()
+        .filter(|part| !part.is_empty())
+        .collect();
+    known.join(", ")
+}
+
+/// `AMD EPYC 9B14, 2 CPUs`
+fn processor(environment: &Environment) -> String {
+    let name = environment.cpu.as_ref();
+    let name = name.unwrap_or(&environment.architecture);
+    let s = if environment.cpus == 1 { "" } else { "s" };
+    format!("{}, {} CPU{s}", short_name(name), environment.cpus)
+}
+
+/// The name of a processor without what says nothing.
+fn short_name(name: &str) -> String {
+    let plain = ["(R)", "(r)", "(TM)", "(tm)", "(C)"]
+        .iter()
+        .fold(name.to_owned(), |name, mark| name.replace(mark, ""));
+    let words = plain.split_whitespace();
+    let words: Vec<&str> = words
+        .filter(|word| !["CPU", "Processor"].contains(word))
+        .collect();
+    words.join(" ")
+}
+
+fn system(environment: &Environment) -> String {
+    joined(&[&environment.os, &environment.kernel])
+}
+
+fn device(environment: &Environment) -> String {
+    let Some(device) = &environment.device else {
+        return String::new();
+    };
+    // A virtual disk often says that it spins.
+    let is_virtual = device.name.starts_with("vd") || device.name.starts_with("xvd");
+    let kind = match device.rotational {
+        _ if is_virtual => "virtual disk",
+        Some(true) => "spinning disk",
+        _ => "",
+    };
+    let model = device.model.as_deref().unwrap_or_default();
+    joined(&[&device.name, model, kind])
+}
+
+fn tool(environment: &Environment) -> String {
+    let version = &environment.tool_version;
+    environment.tool_commit.as_deref().map_or_else(
+        || version.clone(),
+        |commit| {
+            let short: String = commit.chars().take(10).collect();
+            format!("{version} ({short})")
+        },
+    )
+}
+
+/// How many warnings its own report has, and how many cells failed.
+fn warnings(machine: &Machine) -> String {
+    let s = if machine.failures == 1 { "" } else { "s" };
+    match (machine.warnings, machine.failures) {
+        (0, 0) => String::new(),
+        (warnings, 0) => warnings.to_string(),
+        (warnings, failures) => format!("{warnings}, {failures} failed cell{s}"),
+    }
+}

@@ -1,0 +1,91 @@
+//! What qualifies everything: runs that were cut short, zones that differ, baselines chosen
+//! afterwards, cells left out.
+
+use super::Fleet;
+use crate::document::{Block, Detail, notice};
+use crate::{format, wording};
+use std::collections::BTreeMap;
+use stowplan_model::{CellId, WarningKind};
+
+pub(super) fn notices(fleet: &Fleet<'_>) -> impl Iterator<Item = Block> {
+    let notes = endings(fleet)
+        .chain(zones(fleet))
+        .chain(chosen_baselines(fleet))
+        .chain(left_out(fleet));
+    notes.map(|note| notice(note).at(Detail::Brief))
+}
+
+fn endings(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
+    let results = fleet.machines().iter().zip(&fleet.analyses);
+    results.filter_map(|(machine, analysis)| {
+        wording::ending(analysis).map(|end| format!("{}: {end}", machine.label))
+    })
+}
+
+/// That verdicts are by different zones, if they are.
+fn zones(fleet: &Fleet<'_>) -> Option<String> {
+    let machines = fleet.machines();
+    let first = machines.first()?.equivalence.to_bits();
+    let alike = machines.iter().all(|m| m.equivalence.to_bits() == first);
+    let zones = machines.iter();
+    let zones = zones.map(|m| format!("{} on {}", format::percent(m.equivalence), m.label));
+    (!alike).then(|| {
+        format!(
+            "Verdicts are by different equivalence zones: {}.",
+            wording::list(&zones.collect::<Vec<_>>())
+        )
+    })
+}
+
+/// That the baseline is not the planned one: what that means, once, and where.
+fn chosen_baselines(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
+    let mut notes: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, analysis) in fleet.analyses.iter().enumerate() {
+        let mut warnings = analysis.warnings.iter();
+        let Some(warning) = warnings.find(|w| w.kind == WarningKind::ChosenBaseline) else {
+            continue;
+        };
+        let message = warning.message.as_str();
+        match notes.iter_mut().find(|(known, _)| *known == message) {
+            Some((_, places)) => places.push(place),
+            None => notes.push((message, vec![place])),
+        }
+    }
+    let all = fleet.machines().len();
+    notes.into_iter().map(move |(message, places)| {
+        if places.len() == all {
+            format!("{message}.")
+        } else {
+            format!("{}: {message}.", fleet.names(&places))
+        }
+    })
+}
+
+/// What was not the same on every machine, a sentence per machine and kind of difference.
+fn left_out(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
+    /// So many cells are named.
+    const NAMED: usize = 4;
+    let mut groups: BTreeMap<(usize, &str), Vec<&CellId>> = BTreeMap::new();
+    for found in &fleet.outcome.differences {
+        let group = groups.entry((found.machine, found.what)).or_default();
+        group.push(&found.cell);
+    }
+    groups.into_iter().filter_map(|((place, what), cells)| {
+        let label = &fleet.machines().get(place)?.label;
+        let named = cells.iter().take(NAMED);
+        let mut names: Vec<String> = named.map(|id| id.0.clone()).collect();
+        if cells.len() > names.len() {
+            names.push(format!("{} more", cells.len() - names.len()));
+        }
+        let are = match what {
+            "settings" => "settings are not those",
+            "store" => "store is not that",
+            "workload" => "workload is not that",
+            _ => "dataset is not that",
+        };
+        Some(format!(
+            "Left out on {label}, where the {are} of the first result: {}.",
+            wording::list(&names)
+        ))
+    })
+}

@@ -1,0 +1,314 @@
+//! Several results of one study.
+
+use crate::fixture;
+use crate::said::{in_text, on_page};
+use stowplan_analysis::{Analysis, MachinesError, Verdict};
+use stowplan_model::CellId;
+use stowplan_report::document::{Block, Content, Detail, Document, Rows};
+use stowplan_report::fleet::Fleet;
+
+/// The invented run, as another machine would have made it.
+fn on(host: &str, cpu: &str, cpus: u32, file_system: &str, day: &str) -> Analysis {
+    let mut analysis = fixture::analysis();
+    analysis.run.started = format!("{day}T10:00:00Z");
+    let machine = &mut analysis.run.environment;
+    machine.host = host.to_owned();
+    machine.cpu = Some(cpu.to_owned());
+    machine.cpus = cpus;
+    machine.file_system.kind = file_system.to_owned();
+    analysis
+}
+
+/// Makes a cell slower or faster than it was, by a factor.
+fn scaled(mut analysis: Analysis, cell: &str, factor: f64) -> Analysis {
+    let id = CellId(cell.to_owned());
+    for comparison in analysis.comparisons.iter_mut().filter(|c| c.reliable) {
+        let contrasts = comparison.contrasts.iter_mut();
+        for contrast in contrasts.filter(|contrast| contrast.cell == id) {
+            if let Some(estimate) = &mut contrast.estimate {
+                estimate.ratio *= factor;
+                estimate.low *= factor;
+                estimate.high *= factor;
+                contrast.verdict = fixture::judge(estimate);
+            }
+        }
+    }
+    for chart in &mut analysis.charts {
+        for bar in chart
+            .bars
+            .iter_mut()
+            .filter(|bar| bar.cell.0 == "reads/dir")
+        {
+            if let Some(estimate) = &mut bar.estimate {
+                estimate.ratio /= factor;
+                estimate.low /= factor;
+                estimate.high /= factor;
+                bar.verdict = fixture::judge(estimate);
+            }
+        }
+    }
+    analysis
+}
+
+/// Four results: of two machines, of which one has two file systems, and of a slow one whose second
+/// comparison was too noisy.
+fn fleet() -> Vec<Analysis> {
+    let epyc = on("lab-3", "AMD EPYC 9R14", 2, "ext4", "2026-11-20");
+    let core = "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz";
+    let attic = scaled(on("attic", core, 8, "ext4", "2026-11-20"), "reads/sql", 1.4);
+    let attic_xfs = scaled(on("attic", core, 8, "xfs", "2026-11-20"), "reads/sql", 2.1);
+    let mut nas = scaled(
+        on("nas", "ARMv8", 4, "btrfs", "2026-11-21"),
+        "reads/sql",
+        3.0,
+    );
+    nas.end = None;
+    nas.comparisons[0].fastest = None;
+    let noisy = &mut nas.comparisons[1];
+    noisy.reliable = false;
+    for contrast in &mut noisy.contrasts {
+        contrast.verdict = Verdict::Unreliable;
+    }
+    for chart in &mut nas.charts[3..] {
+        for bar in &mut chart.bars {
+            bar.verdict = Verdict::Unreliable;
+        }
+    }
+    vec![epyc, attic, attic_xfs, nas]
+}
+
+fn fleet_of(analyses: &[Analysis]) -> Fleet<'_> {
+    Fleet::of(&analyses.iter().collect::<Vec<_>>()).unwrap()
+}
+
+fn document(analyses: &[Analysis]) -> Document {
+    let raw = vec!["{}"; analyses.len()];
+    fleet_of(analyses).document(&raw)
+}
+
+/// What a terminal says of it where only the outcome is wanted.
+fn said(analyses: &[Analysis]) -> String {
+    in_text(&document(analyses), Detail::Brief)
+}
+
+fn two() -> Vec<Analysis> {
+    fleet().into_iter().take(2).collect()
+}
+
+#[test]
+fn first_it_is_said_on_how_many_machines_each_finding_holds() {
+    insta::assert_snapshot!(in_text(&document(&fleet()), Detail::Full));
+}
+
+#[test]
+fn factors_have_the_direction_of_the_tables() {
+    let text = said(&fleet());
+    assert!(
+        text.contains(
+            "On 2 of 4 results “SQLite, prepared SELECT” is faster than separate files (0.476 to \
+             0.666 times as long); slower on nas (1.43 times as long); equivalent on attic (xfs)."
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn in_brief_there_are_sentences_only() {
+    fn is_sentence(block: &Block) -> bool {
+        match &block.content {
+            Content::Section(section) => in_brief(&section.blocks).all(is_sentence),
+            content => matches!(
+                content,
+                Content::Paragraph(_) | Content::Notice(_) | Content::List(_)
+            ),
+        }
+    }
+    fn in_brief(blocks: &[Block]) -> impl Iterator<Item = &Block> {
+        blocks.iter().filter(|block| block.detail == Detail::Brief)
+    }
+    assert!(in_brief(&document(&fleet()).blocks).all(is_sentence));
+    let text = said(&fleet());
+    assert!(!text.contains("Two identical cells"), "{text}");
+}
+
+#[test]
+fn only_the_first_cell_of_the_first_chart_is_drawn_unless_all_is_asked_for() {
+    let document = document(&fleet());
+    let normal = in_text(&document, Detail::Normal);
+    assert!(normal.contains("separate files / SQLite, prepared SELECT"));
+    assert!(normal.contains("With --verbose, "));
+    for title in [
+        "separate files in a tree / SQLite, prepared SELECT",
+        "separate files / SQLite, sqlite3_blob_read()",
+    ] {
+        assert!(in_text(&document, Detail::Full).contains(title));
+        assert!(!normal.contains(title));
+        assert!(on_page(&document).contains(title));
+    }
+}
+
+#[test]
+fn a_bar_is_drawn_for_each_machine_and_cell_and_for_each_published_figure() {
+    fn all(blocks: &[Block]) -> Vec<&Rows> {
+        let rows = blocks.iter().flat_map(|block| match &block.content {
+            Content::Section(section) => all(&section.blocks),
+            Content::Rows(rows) => vec![rows],
+            _ => Vec::new(),
+        });
+        rows.collect()
+    }
+    let fleet = fleet();
+    let document = document(&fleet);
+    let drawn = all(&document.blocks);
+    let drawn = drawn.iter().flat_map(|rows| &rows.groups);
+    let drawn: usize = drawn.map(|group| group.rows.len()).sum();
+    let charts = fleet_of(&fleet).json().unwrap();
+    let charts: serde_json::Value = serde_json::from_str(&charts).unwrap();
+    let mut bars = 0;
+    for chart in charts["charts"].as_array().unwrap() {
+        bars += chart["published"].as_array().unwrap().len();
+        bars += chart["groups"].as_array().unwrap().len() * fleet.len();
+    }
+    assert_eq!(drawn, bars);
+}
+
+#[test]
+fn the_page_carries_the_result_of_each_machine() {
+    let document = document(&fleet());
+    let Some(Content::Section(raw)) = document.blocks.last().map(|block| &block.content) else {
+        panic!("the raw results come last");
+    };
+    let files = raw.blocks.iter().find_map(|block| match &block.content {
+        Content::Files(files) => Some(files),
+        _ => None,
+    });
+    let of: Vec<&str> = files.unwrap().iter().map(|file| file.of.as_str()).collect();
+    assert_eq!(of, ["lab-3", "attic (ext4)", "attic (xfs)", "nas"]);
+}
+
+#[test]
+fn csv_has_the_rows_of_every_machine_and_says_which() {
+    let fleet = fleet();
+    let text = fleet_of(&fleet).csv();
+    let single = stowplan_report::csv::render(&fleet[0]);
+    assert!(text.starts_with(stowplan_report::csv::START));
+    let rows = single.lines().count() - 1;
+    assert_eq!(text.lines().count(), 1 + 4 * rows);
+    assert!(text.lines().next().unwrap().ends_with(",machine"));
+    assert!(text.lines().last().unwrap().ends_with(",nas"));
+}
+
+#[test]
+fn json_is_one_document_with_what_was_set_side_by_side() {
+    let fleet = fleet();
+    let text = fleet_of(&fleet).json().unwrap();
+    assert!(text.starts_with(stowplan_report::json::START));
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["document"], "machines");
+    assert_eq!(document["distinct"], 3);
+    assert_eq!(document["machines"][2]["label"], "attic (xfs)");
+    let on = &document["comparisons"][0]["cells"][1]["on"];
+    assert_eq!(on.as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn different_zones_are_named() {
+    let mut fleet = fleet();
+    fleet[1].run.equivalence = 0.1;
+    let text = said(&fleet);
+    assert!(text.contains("different equivalence zones"), "{text}");
+}
+
+#[test]
+fn two_scales_are_not_one_study() {
+    let mut fleet = fleet();
+    fleet[3].run.plan.scale = "quick".to_owned();
+    let all: Vec<&Analysis> = fleet.iter().collect();
+    let refused = Fleet::of(&all).map(|_| ()).unwrap_err();
+    assert!(matches!(refused, MachinesError::SeveralStudies(studies) if studies.len() == 2));
+}
+
+#[test]
+fn what_was_left_out_on_a_machine_counts_nowhere() {
+    assert!(said(&two()).contains("Disk space, allocated\n•   | On both machines:"));
+    let mut other = two();
+    for dataset in other[1].run.plan.datasets.values_mut() {
+        dataset.seed += 1;
+    }
+    let text = said(&other);
+    assert!(!text.contains("On both machines"), "{text}");
+    assert!(
+        text.contains("attic: left out, because not the same was measured there"),
+        "{text}"
+    );
+    let noise = |analyses: &[Analysis]| {
+        let text = in_text(&document(analyses), Detail::Normal);
+        let lines = text.lines().filter(|line| line.contains("identical cells"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let control = |analysis: &mut Analysis| {
+        for comparison in &mut analysis.comparisons {
+            if let Some(control) = &mut comparison.control {
+                control.estimate.ratio = 1.5;
+                control.estimate.high = 1.6;
+            }
+        }
+    };
+    let quiet = noise(&other);
+    control(&mut other[1]);
+    assert_eq!(noise(&other), quiet, "of what was left out");
+    control(&mut other[0]);
+    assert_ne!(noise(&other), quiet);
+}
+
+#[test]
+fn beating_all_is_not_counted_where_a_rival_was_left_out() {
+    let mut two = two();
+    assert!(said(&two).contains("on both machines."), "{}", said(&two));
+    let winner = two[1].comparisons[0].fastest.clone().unwrap();
+    let cells = two[1].comparisons[0].cells.iter_mut();
+    for summary in cells.filter(|summary| summary.cell.id == winner) {
+        summary.cell.workload.threads = 7;
+    }
+    let text = said(&two);
+    let headline = text.split("Beats each of the others: ").nth(1).unwrap();
+    assert!(
+        headline
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with("only on lab-3; not the same rivals on attic."),
+        "{text}"
+    );
+    assert!(
+        text.contains("Left out on attic, where the workload is not that of the first result"),
+        "{text}"
+    );
+}
+
+#[test]
+fn bars_to_another_reference_are_left_out_and_named() {
+    let mut two = two();
+    two[1].run.plan.study.charts[0].reference = "another".to_owned();
+    let note = "Left out on attic, where the ratios of this chart are not to";
+    assert_eq!(on_page(&document(&two)).matches(note).count(), 1);
+    let text = in_text(&document(&two), Detail::Full);
+    assert_eq!(text.matches(note).count(), 1, "{text}");
+}
+
+#[test]
+fn a_baseline_chosen_after_the_run_is_said_once_whatever_its_words() {
+    let mut two = two();
+    let mut chosen = |message: &str| {
+        for analysis in &mut two {
+            analysis.warnings.push(stowplan_model::Warning {
+                kind: stowplan_model::WarningKind::ChosenBaseline,
+                message: message.to_owned(),
+                advice: String::new(),
+            });
+        }
+    };
+    chosen("Another baseline was asked for: sql instead of dir");
+    let once = "Another baseline was asked for: sql instead of dir.\n";
+    assert_eq!(said(&two).matches(once).count(), 1, "{}", said(&two));
+}

@@ -1,0 +1,121 @@
+//! What a document says, whatever draws it.
+
+use stowplan_report::document::{
+    Block, Cell, Content, Detail, Document, List, Medium, Plane, Rows, Table,
+};
+
+/// Every text of the blocks that a form shows, a line each: up to this level of detail, and meant
+/// for these media.
+pub(crate) fn said(document: &Document, detail: Detail, media: &[Medium]) -> String {
+    let mut lines = Lines {
+        detail,
+        media,
+        text: String::new(),
+    };
+    lines.blocks(&document.blocks);
+    lines.text
+}
+
+/// What a terminal says.
+pub(crate) fn in_text(document: &Document, detail: Detail) -> String {
+    let media = [Medium::Every, Medium::Terminal, Medium::Text];
+    said(document, detail, &media)
+}
+
+/// What the page says.
+pub(crate) fn on_page(document: &Document) -> String {
+    said(document, Detail::All, &[Medium::Every, Medium::Page])
+}
+
+struct Lines<'a> {
+    detail: Detail,
+    media: &'a [Medium],
+    text: String,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    fn blocks(&mut self, blocks: &[Block]) {
+        for block in blocks {
+            if block.is_shown(self.detail, self.media) {
+                self.content(&block.content);
+            }
+        }
+    }
+
+    fn content(&mut self, content: &Content) {
+        match content {
+            Content::Section(section) => {
+                self.line(&section.title.text());
+                self.blocks(&section.blocks);
+            }
+            Content::Fold(fold) => {
+                self.line(&fold.title.text());
+                self.blocks(&fold.blocks);
+            }
+            Content::Columns(sections) => sections.iter().for_each(|s| self.blocks(&s.blocks)),
+            Content::Paragraph(text) | Content::Notice(text) => self.line(&text.text()),
+            Content::List(list) => self.list(list),
+            Content::Facts(facts) => {
+                for (name, value) in facts {
+                    self.line(&format!("{name}: {}", value.text()));
+                }
+            }
+            Content::Table(table) => self.table(table),
+            Content::Rows(rows) => self.rows(rows),
+            Content::Plane(plane) => self.plane(plane),
+            Content::Legend(entries) => entries.iter().for_each(|entry| self.line(&entry.text)),
+            Content::Verbatim(text) => self.line(text),
+            Content::Files(files) => files.iter().for_each(|file| self.line(&file.name)),
+        }
+    }
+
+    fn list(&mut self, list: &List) {
+        for item in &list.items {
+            let word = item.badge.as_ref().map_or("", |badge| &badge.word);
+            let texts = [&item.title, &item.text, &item.note, &item.figure];
+            let texts = texts.map(|text| text.text()).join(" | ");
+            self.line(&format!("• {word} {texts}"));
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        let heads: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+        self.line(&heads.join(" | "));
+        let detail = self.detail;
+        for row in table.rows.iter().filter(|row| row.detail <= detail) {
+            assert_eq!(row.cells.len(), table.columns.len(), "{}", table.caption);
+            let cells: Vec<String> = row.cells.iter().map(cell).collect();
+            self.line(&cells.join(" | "));
+        }
+    }
+
+    fn rows(&mut self, rows: &Rows) {
+        for group in &rows.groups {
+            self.line(&group.title);
+            for row in &group.rows {
+                self.line(&format!("{} | {} {}", row.label, row.value, row.spread));
+            }
+        }
+        rows.legend.iter().for_each(|entry| self.line(&entry.text));
+    }
+
+    fn plane(&mut self, plane: &Plane) {
+        for line in plane.panels.iter().flat_map(|panel| &panel.lines) {
+            for point in &line.points {
+                self.line(&format!(
+                    "{} | {} {}",
+                    point.label, point.value, point.spread
+                ));
+            }
+        }
+    }
+}
+
+fn cell(cell: &Cell) -> String {
+    cell.text.text()
+}
