@@ -5,7 +5,7 @@ mod text;
 mod uses;
 mod why;
 
-pub use text::describe;
+pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
 use crate::random::scatter_all;
@@ -318,13 +318,14 @@ fn expand(
     let baseline = cells.remove(position);
     if let Some(cell) = cells.iter().find(|cell| !same_question(cell, &baseline)) {
         return Err(HarnessError::invalid(format!(
-            "comparison '{}': cell '{}' does {} and the baseline '{}' {}, which says \
-             nothing about either; give it a comparison of its own",
+            "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
+             comparison: put this cell into its own [[comparison]]",
             spec.id,
             cell.key,
             describe_work(&cell.workload),
             baseline.key,
             describe_work(&baseline.workload),
+            what_differs(&cell.workload, &baseline.workload),
         )));
     }
     let control = Cell {
@@ -394,6 +395,15 @@ fn describe_work(workload: &Workload) -> String {
         workload.order,
         scans.unwrap_or_default()
     )
+}
+
+/// What cannot share a comparison: `cold and warm`.
+fn what_differs(a: &Workload, b: &Workload) -> String {
+    if a.cache == b.cache {
+        "different kinds of work".to_owned()
+    } else {
+        format!("{} and {}", a.cache, b.cache)
+    }
 }
 
 /// `read 90, overwrite 10`.

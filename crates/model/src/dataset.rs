@@ -1,5 +1,6 @@
 //! Datasets: keys and values, the same bytes for every store.
 
+use crate::size::size_or_text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,30 +32,37 @@ pub enum SizeDistribution {
     /// All of one size.
     Fixed {
         /// Size of each value, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         bytes: u64,
     },
     /// Each size from `min` to `max` equally likely.
     Uniform {
         /// Smallest size, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         min: u64,
         /// Largest size, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         max: u64,
     },
     /// Logarithm of the size normally distributed, cut at `max`.
     LogNormal {
         /// Median size, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         median: u64,
         /// Standard deviation of the natural logarithm of the size.
         sigma: f64,
         /// Sizes are cut to this, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         max: u64,
     },
     /// kvtest's rule, `size + random() % (variance + 1)` with a signed random number: `size`
     /// itself is twice as likely as any other size from `size - variance` to `size + variance`.
     Kvtest {
         /// The middle size, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         size: u64,
         /// The largest deviation, in bytes.
+        #[serde(deserialize_with = "size_or_text")]
         variance: u64,
     },
 }

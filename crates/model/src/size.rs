@@ -3,6 +3,9 @@
 //! `10k` is 10,000 and `10KiB` is 10,240, always; kvtest's looser reading (where `k` can be
 //! either) is not offered. Hexadecimal (`0x2800`) takes no suffix.
 
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
 use thiserror::Error;
 
 /// Why a size or a count could not be read.
@@ -43,6 +46,45 @@ pub fn parse_size(text: &str) -> Result<u64, ParseSizeError> {
 /// As [`parse_size`]; byte units are unknown suffixes here.
 pub fn parse_count(text: &str) -> Result<u64, ParseSizeError> {
     parse_with(text, count_factor, COUNT_SUFFIXES)
+}
+
+/// For fields of study files that are sizes: a whole number of bytes, or text as [`parse_size`] reads
+/// it. Results hold numbers only.
+pub(crate) fn size_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    struct Size;
+
+    impl Visitor<'_> for Size {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a size: a whole number of bytes, 0 or more, or text such as \"10k\"")
+        }
+
+        fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<u64, E> {
+            Ok(bytes)
+        }
+
+        fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<u64, E> {
+            u64::try_from(bytes).map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<u64, E> {
+            parse_size(text).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_any(Size)
+}
+
+/// As [`size_or_text`], for lists of them.
+pub(crate) fn sizes_or_texts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<u64>, D::Error> {
+    #[derive(Deserialize)]
+    struct Size(#[serde(deserialize_with = "size_or_text")] u64);
+
+    let sizes = Vec::<Size>::deserialize(deserializer)?;
+    Ok(sizes.into_iter().map(|size| size.0).collect())
 }
 
 fn size_factor(suffix: &str) -> Option<u64> {

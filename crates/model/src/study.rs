@@ -12,7 +12,8 @@ use fault::Fault;
 pub use ladder::{DifferenceSpec, HypothesisSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
-use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, suggestion};
+use crate::size::size_or_text;
+use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, parse_size, suggestion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -31,7 +32,7 @@ pub struct Study {
     #[serde(default)]
     pub source: Option<String>,
     /// Memory that each store may use for caching, in bytes, unless its spec says otherwise.
-    #[serde(default = "default_memory_budget")]
+    #[serde(default = "default_memory_budget", deserialize_with = "size_or_text")]
     pub memory_budget: u64,
     /// Datasets by name, at the seed's scale.
     #[serde(default)]
@@ -434,13 +435,37 @@ fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
 
 fn parse_error_at(message: &str, offset: usize, text: &str, file: &str) -> StudyError {
     let (line, column) = line_and_column(text, offset);
-    let message = message.trim().replace('\n', "; ");
+    let message = in_words(
+        &message.trim().replace('\n', "; "),
+        &text[offset.min(text.len())..],
+    );
     StudyError::Parse {
         file: file.to_owned(),
         line,
         column,
         suggestion: suggestion_for(&message),
         message,
+    }
+}
+
+/// What the parser says, for people who do not program in its language. `at` is the text from the
+/// mistake on.
+fn in_words(message: &str, at: &str) -> String {
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let value = at.split(|c| !word(c)).next().unwrap_or_default();
+    if message.starts_with("string values must be quoted") && parse_size(value).is_ok() {
+        return format!(
+            "'{value}' is no number; a size with a unit stands in quotes (\"{value}\"), other numbers \
+             are written out"
+        );
+    }
+    let types = ["u64", "u32", "u16", "u8", "usize"];
+    match message.rsplit_once("expected ") {
+        Some((said, wanted)) if types.contains(&wanted) => {
+            format!("{said}expected a whole number, 0 or more")
+        }
+        Some((said, "f64" | "f32")) => format!("{said}expected a number"),
+        _ => message.to_owned(),
     }
 }
 
@@ -495,6 +520,53 @@ sql = { store = "sqlite" }
             study.comparisons[0].cells["dir"].store.to_string(),
             "files:layout=dir"
         );
+    }
+
+    #[test]
+    fn a_size_is_a_number_of_bytes_or_text_with_a_unit() {
+        for (written, bytes) in [
+            ("2_048", 2_048),
+            ("\"5k\"", 5_000),
+            ("\"1.5 MiB\"", 1_572_864),
+        ] {
+            let text = STUDY.replace("max = 2", &format!("max = {written}"));
+            let text = format!("memory_budget = {written}\n{text}");
+            let study = Study::parse(&text, "t.toml").unwrap();
+            assert_eq!(study.datasets["blobs"].size.largest(), bytes, "{written}");
+            assert_eq!(study.memory_budget, bytes, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_refused_in_words() {
+        for (right, wrong, told) in [
+            (
+                "max = 2",
+                "max = 5k",
+                "'5k' is no number; a size with a unit stands in quotes (\"5k\")",
+            ),
+            (
+                "max = 2",
+                "max = \"5 potatoes\"",
+                "unknown suffix 'potatoes'",
+            ),
+            ("max = 2", "max = -1", "0 or more"),
+            (
+                "count = 10",
+                "count = \"many\"",
+                "expected a whole number, 0 or more",
+            ),
+            (
+                "count = 10",
+                "count = -1",
+                "expected a whole number, 0 or more",
+            ),
+        ] {
+            let text = STUDY.replace(right, wrong);
+            let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+            assert!(message.contains(told), "{wrong}: {message}");
+            assert!(!message.contains("u64"), "{message}");
+        }
     }
 
     #[test]

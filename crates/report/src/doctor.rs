@@ -1,21 +1,17 @@
-//! What `stowplan doctor` prints: a verdict, then what was looked at, group by group.
+//! What `stowplan doctor` says: a verdict, then what was looked at, group by group.
 
-use crate::terminal::TerminalOptions;
-use crate::terminal::canvas::{Canvas, Span, Tone, span};
+use crate::document::{
+    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, Tone, facts, faint, plain,
+    remark, strong,
+};
 use serde::Serialize;
 use stowplan_model::{Check, CheckGroup, CheckState, Checkup};
 
 /// The version of the JSON document; a change that old readers would misread raises it.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Columns of the state and of the name, each with the space behind it.
-const STATE: usize = 9;
-const NAME: usize = 18;
-/// Columns in front of a remark, with the word that it begins with.
-const REMARK: usize = STATE + 6;
-
 #[derive(Serialize)]
-struct Document<'a> {
+struct Json<'a> {
     tool: &'static str,
     document: &'static str,
     schema: u32,
@@ -31,7 +27,7 @@ struct Document<'a> {
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
-    let document = Document {
+    let document = Json {
         tool: "stowplan",
         document: "checkup",
         schema: SCHEMA_VERSION,
@@ -44,44 +40,119 @@ pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
-/// Only the verdict, as text.
+/// The verdict is its title: that alone is shown where only the outcome is wanted. Reasons stand
+/// where there is something to mend; the others follow at the end for those who want everything.
 #[must_use]
-pub fn brief(checkup: &Checkup, options: &TerminalOptions) -> String {
-    let mut canvas = open(options);
-    head(&mut canvas, checkup);
-    canvas.finish()
-}
-
-/// Everything as text; reasons only where there is something to mend, unless all is asked for.
-#[must_use]
-pub fn text(checkup: &Checkup, options: &TerminalOptions) -> String {
-    let mut canvas = open(options);
-    head(&mut canvas, checkup);
+pub fn document(checkup: &Checkup) -> Document {
     let place = format!(
         "In {} on {}, judged for {}.",
         checkup.directory, checkup.environment.host, checkup.asked
     );
-    canvas.paragraph(&place, 0, Tone::Faint);
+    let mut blocks = vec![remark(place)];
     for group in CheckGroup::ALL {
         let checks = checkup.checks.iter().filter(|check| check.group == group);
-        let checks: Vec<&Check> = checks.collect();
-        draw_group(&mut canvas, group, &checks, options.verbose);
+        blocks.extend(section(group, &checks.collect::<Vec<_>>()));
     }
-    canvas.finish()
+    blocks.extend(other_reasons(checkup));
+    Document {
+        kind: "Stowplan doctor".to_owned(),
+        title: verdict(checkup),
+        question: Text::default(),
+        byline: Vec::new(),
+        blocks,
+    }
 }
 
-fn open(options: &TerminalOptions) -> Canvas {
-    Canvas::new(options.width.max(40), options.colour, options.unicode)
+fn section(group: CheckGroup, checks: &[&Check]) -> Option<Block> {
+    let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| is_told(c));
+    let mut blocks = Vec::new();
+    if !told.is_empty() {
+        blocks.push(Block::from(List {
+            style: ListStyle::Bullets,
+            items: told.into_iter().map(item).collect(),
+        }));
+    }
+    if !untold.is_empty() {
+        let names: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
+        blocks.push(remark(format!("not available here: {}", names.join(", "))));
+    }
+    (!blocks.is_empty()).then(|| Section::new(group_title(group), blocks).into())
 }
 
-fn head(canvas: &mut Canvas, checkup: &Checkup) {
-    let warnings = checkup.in_state(CheckState::Warning).next().is_some();
-    let tone = match (checkup.is_fit(), warnings) {
-        (true, false) => Tone::Good,
-        (true, true) => Tone::Strong,
-        (false, _) => Tone::Bad,
+fn group_title(group: CheckGroup) -> &'static str {
+    match group {
+        CheckGroup::Processor => "Processor",
+        CheckGroup::OtherWork => "Other work",
+        CheckGroup::Memory => "Memory",
+        CheckGroup::Disk => "Disk",
+        CheckGroup::Features => "What can be used",
+    }
+}
+
+/// That a feature is missing is a finding; that a fact is not told is none.
+fn is_told(check: &Check) -> bool {
+    check.group == CheckGroup::Features || check.state != CheckState::Unavailable
+}
+
+fn item(check: &Check) -> Item {
+    let (word, tone) = badge(check);
+    let wrong = is_wrong(check);
+    let missing = check.group == CheckGroup::Features && check.state == CheckState::Unavailable;
+    let mend = check.mend.as_ref().filter(|_| wrong || missing);
+    let mut note = Text::default();
+    if let Some(mend) = mend {
+        let text = if wrong { strong(mend) } else { plain(mend) };
+        note = note.then(faint("Mend: ")).then(text);
+    }
+    if wrong {
+        let gap = if note.is_empty() { "" } else { " " };
+        note = note.then(faint(format!("{gap}Why: {}", check.why)));
+    }
+    Item {
+        title: plain(&check.name),
+        note,
+        ..Item::of(&check.found).with_badge(word, tone)
+    }
+}
+
+fn badge(check: &Check) -> (&'static str, Tone) {
+    match (check.state, check.group) {
+        (CheckState::Ok, CheckGroup::Features) => ("yes", Tone::Good),
+        (CheckState::Unavailable, CheckGroup::Features) => ("no", Tone::Faint),
+        (CheckState::Ok, _) => ("ok", Tone::Good),
+        (CheckState::Warning, _) => ("warning", Tone::Warning),
+        (CheckState::Problem, _) => ("problem", Tone::Bad),
+        (CheckState::Unavailable, _) => ("unknown", Tone::Faint),
+    }
+}
+
+fn is_wrong(check: &Check) -> bool {
+    matches!(check.state, CheckState::Warning | CheckState::Problem)
+}
+
+/// Why everything else was looked at, and what could be done about it.
+fn other_reasons(checkup: &Checkup) -> Option<Block> {
+    let others = checkup.checks.iter().filter(|check| !is_wrong(check));
+    let reasons: Vec<(&String, Text)> = others.map(|check| (&check.name, reason(check))).collect();
+    if reasons.is_empty() {
+        return None;
+    }
+    let fold = Fold {
+        is_heading: true,
+        ..Fold::new("Why the others are looked at", vec![facts(reasons)])
     };
-    canvas.paragraph(&verdict(checkup), 0, tone);
+    Some(Block::from(fold).at(Detail::Full))
+}
+
+fn reason(check: &Check) -> Text {
+    let told = match is_told(check) {
+        true => Text::default(),
+        false => plain(format!("unknown: {}. ", check.found.trim_end_matches('.'))),
+    };
+    let missing = check.state == CheckState::Unavailable && check.group == CheckGroup::Features;
+    let mend = check.mend.as_ref().filter(|_| !missing);
+    let mend = mend.map_or_else(Text::default, |mend| plain(format!(" {mend}")));
+    told.then(plain(&check.why)).then(mend)
 }
 
 /// One sentence, or two.
@@ -111,66 +182,10 @@ fn verdict(checkup: &Checkup) -> String {
     }
 }
 
-fn draw_group(canvas: &mut Canvas, group: CheckGroup, checks: &[&Check], verbose: bool) {
-    if checks.is_empty() {
-        return;
-    }
-    let title = match group {
-        CheckGroup::Processor => "Processor",
-        CheckGroup::OtherWork => "Other work",
-        CheckGroup::Memory => "Memory",
-        CheckGroup::Disk => "Disk",
-        CheckGroup::Features => "What can be used",
-    };
-    canvas.heading(title);
-    // That a feature is missing is a finding; that a fact is not told is none.
-    let told = |check: &&&Check| {
-        verbose || group == CheckGroup::Features || check.state != CheckState::Unavailable
-    };
-    let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| told(c));
-    for check in told {
-        draw(canvas, check, verbose);
-    }
-    if !untold.is_empty() {
-        let names: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
-        let text = format!("not available here: {}", names.join(", "));
-        canvas.paragraph(&text, STATE, Tone::Faint);
-    }
-}
-
-fn draw(canvas: &mut Canvas, check: &Check, verbose: bool) {
-    let (state, tone) = match (check.state, check.group) {
-        (CheckState::Ok, CheckGroup::Features) => ("yes", Tone::Good),
-        (CheckState::Unavailable, CheckGroup::Features) => ("no", Tone::Faint),
-        (CheckState::Ok, _) => ("ok", Tone::Good),
-        (CheckState::Warning, _) => ("warning", Tone::Warning),
-        (CheckState::Problem, _) => ("problem", Tone::Bad),
-        (CheckState::Unavailable, _) => ("unknown", Tone::Faint),
-    };
-    let prefix = [
-        span(format!("{state:<STATE$}"), tone),
-        span(format!("{:<NAME$}", check.name), Tone::Plain),
-    ];
-    canvas.hanging(&prefix, STATE + NAME, &check.found, Tone::Plain);
-    let wrong = matches!(check.state, CheckState::Warning | CheckState::Problem);
-    let missing = check.group == CheckGroup::Features && check.state == CheckState::Unavailable;
-    if let Some(mend) = check.mend.as_ref().filter(|_| wrong || missing || verbose) {
-        let tone = if wrong { Tone::Strong } else { Tone::Plain };
-        canvas.hanging(&remark("mend"), REMARK, mend, tone);
-    }
-    if wrong || verbose {
-        canvas.hanging(&remark("why"), REMARK, &check.why, Tone::Faint);
-    }
-}
-
-/// The head of a line below a check.
-fn remark(word: &str) -> [Span; 1] {
-    [span(format!("{:STATE$}{word}: ", ""), Tone::Faint)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::terminal::{TerminalOptions, render};
     use stowplan_model::Environment;
 
     fn check(
@@ -242,75 +257,41 @@ mod tests {
         }
     }
 
-    fn options() -> TerminalOptions {
-        TerminalOptions {
-            width: 80,
+    fn text(checkup: &Checkup, detail: Detail, width: usize) -> String {
+        let options = TerminalOptions {
+            width,
             colour: false,
-            unicode: true,
-            verbose: false,
-        }
+            unicode: width > 60,
+            detail,
+        };
+        render(&document(checkup), &options)
     }
 
     #[test]
     fn the_verdict_comes_first_and_reasons_stand_where_something_is_to_be_mended() {
-        insta::assert_snapshot!(text(&checkup(), &options()), @r#"
-        Not fit for measuring: file system. Besides, one warning: page-out.
-        In /dev/shm on vm, judged for study fasterthanfs.
-
-        Processor
-        ok       CPUs              2
-        ok       clock             tsc, 24 ns to read
-                 not available here: governor, turbo
-
-        Memory
-        warning  page-out          DAMON evicts pages that are idle for a while
-                 mend: For the run: echo off | sudo tee
-                       /sys/kernel/mm/damon/admin/kdamonds/0/state.
-                 why:  What the page-out does to a measurement was measured once, and it
-                       takes more than one line to say.
-
-        Disk
-        problem  file system       tmpfs on /dev/shm
-                 mend: Give a directory on a disk.
-                 why:  What the file system does to a measurement was measured once, and
-                       it takes more than one line to say.
-
-        What can be used
-        yes      cachestat         yes
-        no       strace            not found
-                 mend: apt install strace, or your system's way.
-        "#);
+        insta::assert_snapshot!(text(&checkup(), Detail::Normal, 80), @"");
     }
 
     #[test]
     fn verbose_gives_a_reason_for_everything_and_names_what_is_unknown() {
-        let everything = text(
-            &checkup(),
-            &TerminalOptions {
-                verbose: true,
-                ..options()
-            },
-        );
+        let everything = text(&checkup(), Detail::All, 120);
         assert_eq!(
             everything.matches("measured once").count(),
             checkup().checks.len()
         );
-        assert!(everything.contains("\nunknown  governor"), "{everything}");
+        let unknown = "governor: unknown: not told here. What the governor does";
+        assert!(everything.contains(unknown), "{everything}");
+        let mend = "it takes more than one line to say. Nothing.";
+        assert!(everything.contains(mend), "{everything}");
+        let normal = text(&checkup(), Detail::Normal, 120);
+        assert!(everything.contains(&normal), "{everything}");
     }
 
     #[test]
-    fn every_width_is_kept_and_without_unicode_all_is_ascii() {
-        let mut checkup = checkup();
-        checkup.checks[0].found = "0.2 µs × 3".to_owned();
+    fn every_width_is_kept() {
         for width in [40, 60, 80, 100] {
-            let options = TerminalOptions {
-                width,
-                unicode: false,
-                verbose: true,
-                ..options()
-            };
-            let text = text(&checkup, &options);
-            assert!(text.is_ascii(), "{text}");
+            let text = text(&checkup(), Detail::All, width);
+            assert!(text.is_ascii() || width > 60, "{text}");
             assert!(
                 text.lines().all(|line| line.chars().count() <= width),
                 "{text}"
@@ -323,7 +304,7 @@ mod tests {
         let mut checkup = checkup();
         let all = "Not fit for measuring: file system. Besides, one warning: page-out.";
         assert_eq!(verdict(&checkup), all);
-        assert_eq!(brief(&checkup, &options()), format!("{all}\n"));
+        assert_eq!(text(&checkup, Detail::Brief, 80), format!("{all}\n"));
         checkup
             .checks
             .retain(|check| check.state != CheckState::Problem);
@@ -335,6 +316,27 @@ mod tests {
             .checks
             .retain(|check| check.state != CheckState::Warning);
         assert!(verdict(&checkup).starts_with("Fit for measuring: nothing"));
+    }
+
+    #[test]
+    fn every_form_says_the_same_of_what_is_to_be_mended() {
+        let document = document(&checkup());
+        for form in [
+            crate::render::html::render(&document),
+            crate::render::markdown::render(&document),
+        ] {
+            for said in [
+                "Not fit for measuring: file system.",
+                "judged for study fasterthanfs",
+                "DAMON evicts pages that are idle for a while",
+                "Give a directory on a disk.",
+                "What the page-out does to a measurement was measured once",
+                "What the governor does to a measurement was measured once",
+                "apt install strace",
+            ] {
+                assert!(form.contains(said), "no '{said}' in {form}");
+            }
+        }
     }
 
     #[test]

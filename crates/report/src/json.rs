@@ -33,3 +33,28 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
     text.push('\n');
     Ok(text)
 }
+
+/// Something else that was found as one JSON document, indented, ended by a newline, which begins as
+/// all of ours do.
+pub(crate) fn of(
+    name: &'static str,
+    content: &impl Serialize,
+) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Named<'a, T> {
+        tool: &'static str,
+        document: &'static str,
+        schema: u32,
+        #[serde(flatten)]
+        content: &'a T,
+    }
+    let document = Named {
+        tool: "stowplan",
+        document: name,
+        schema: SCHEMA_VERSION,
+        content,
+    };
+    let mut text = crate::steering::pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}

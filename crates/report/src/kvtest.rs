@@ -1,17 +1,11 @@
-//! What `stowplan run` prints: kvtest's lines, and below them what kvtest does not say.
+//! What `stowplan run` says: kvtest's lines, and below them what kvtest does not say.
 
+use crate::document::{Block, Content, Detail, Document, Text, facts, notice, remark};
 use crate::format::{count, time};
-use crate::terminal::canvas::wrap;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use stowplan_analysis::{LatencySummary, MIN_ROUNDS, Metric, Repeated};
 use stowplan_model::{Cell, Environment, IoCounters, Measurement, Settings, Warning, format_bytes};
-
-/// Columns of the text.
-const WIDTH: usize = 80;
-/// Columns of the names of our rows.
-const INDENT: usize = 13;
 
 /// Operations below which there is no p99.9.
 const FAR_PERCENTILE_OPERATIONS: u64 = 1_000;
@@ -104,16 +98,39 @@ pub struct Counted {
     pub io: Option<IoCounters>,
 }
 
-impl Run {
-    /// Only kvtest's lines, and its statistics where they were asked for.
-    #[must_use]
-    pub fn brief(&self) -> String {
-        self.headline() + &self.statistics()
+/// kvtest's lines and statistics as kvtest has them, which alone are shown where only the outcome is
+/// wanted; between them what kvtest does not say.
+#[must_use]
+pub fn document(run: &Run) -> Document {
+    let verbatim = |text: String| Block::from(Content::Verbatim(text)).at(Detail::Brief);
+    let mut blocks = vec![verbatim(run.headline()), facts(run.facts())];
+    blocks.extend(run.counters.as_ref().map(Counted::describe).map(verbatim));
+    let warnings = run.warnings.iter();
+    blocks
+        .extend(warnings.map(|warning| notice(format!("{} {}", warning.message, warning.advice))));
+    blocks.extend(run.notes.iter().map(remark));
+    Document {
+        kind: "Stowplan run".to_owned(),
+        title: run.place.clone(),
+        question: Text::default(),
+        byline: Vec::new(),
+        blocks,
     }
+}
 
-    fn statistics(&self) -> String {
-        let describe = |counted: &Counted| format!("\n{}", counted.describe());
-        self.counters.as_ref().map(describe).unwrap_or_default()
+impl Run {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let latency = self.summary.latency.as_ref();
+        let percentiles = latency.map(|latency| self.percentiles(latency));
+        vec![
+            ("Per BLOB", self.location()),
+            ("Time", self.metric()),
+            ("Percentiles", percentiles.unwrap_or_default()),
+            ("Around it", self.around.describe(self.writes())),
+            ("Visited", self.survey.describe(self.summary.operations)),
+            ("Promise", self.promise()),
+            ("Store", self.cell.store.to_string()),
+        ]
     }
 
     fn headline(&self) -> String {
@@ -145,29 +162,6 @@ impl Run {
             self.summary.bytes / each * 1e3
         ));
         out
-    }
-
-    /// kvtest's lines and ours.
-    #[must_use]
-    pub fn render(&self) -> String {
-        let mut out = self.headline();
-        out.push('\n');
-        let mut row = |mut name: &str, text: &str| {
-            for line in wrap(text, WIDTH - INDENT) {
-                let _ = writeln!(out, "{name:<INDENT$}{line}");
-                name = "";
-            }
-        };
-        row("Per BLOB", &self.location());
-        row("Time", &self.metric());
-        if let Some(latency) = &self.summary.latency {
-            row("Percentiles", &self.percentiles(latency));
-        }
-        row("Around it", &self.around.describe(self.writes()));
-        row("Visited", &self.survey.describe(self.summary.operations));
-        row("Promise", &self.promise());
-        row("Store", &self.cell.store.to_string());
-        out + &self.statistics()
     }
 
     fn writes(&self) -> bool {
@@ -235,9 +229,10 @@ impl Run {
         points.join(", ") + without
     }
 
+    /// What a write survives; reads need no promise.
     fn promise(&self) -> String {
         if !self.writes() {
-            return "none is needed to read".to_owned();
+            return String::new();
         }
         let can = &self.cell.capabilities;
         if !can.transactions {
@@ -342,5 +337,5 @@ const IO: [(&str, IoCounter); 6] = [
 /// # Errors
 /// A figure that is no number; there is none in what is measured.
 pub fn json(run: &Run) -> Result<String, serde_json::Error> {
-    crate::steering::pretty(run)
+    crate::json::of("run", run)
 }

@@ -1,12 +1,14 @@
-//! What `stowplan stat` prints: kvtest's lines, and below them what kvtest does not say.
+//! What `stowplan stat` says: kvtest's lines, and below them what kvtest does not say.
 
+use crate::document::{
+    Axis, Bar, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section,
+    Shape, Text, facts, notice,
+};
 use crate::format::{count, percent};
 use serde::Serialize;
 use std::fmt::Write as _;
 use stowplan_model::{Footprint, format_bytes};
 
-/// Columns of the text.
-const WIDTH: usize = 80;
 /// Columns of the names, as kvtest has them.
 const NAME: usize = 20;
 /// The most rows of a histogram with steps of one size.
@@ -186,12 +188,28 @@ fn power_below(size: u64) -> u64 {
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(stat: &Stat) -> Result<String, serde_json::Error> {
-    crate::steering::pretty(stat)
+    crate::json::of("stat", stat)
 }
 
-/// As text of 80 columns: kvtest's lines as kvtest has them, then ours.
+/// kvtest's lines as kvtest has them, then ours.
 #[must_use]
-pub fn text(stat: &Stat, unicode: bool) -> String {
+pub fn document(stat: &Stat) -> Document {
+    let mut blocks = vec![
+        Block::from(Content::Verbatim(kvtest_lines(stat))).at(Detail::Brief),
+        facts(ours(stat)),
+    ];
+    blocks.extend(sizes_figure(&stat.histogram));
+    blocks.extend(stat.fault.as_deref().map(notice));
+    Document {
+        kind: "Stowplan stat".to_owned(),
+        title: stat.place.clone(),
+        question: Text::default(),
+        byline: Vec::new(),
+        blocks,
+    }
+}
+
+fn kvtest_lines(stat: &Stat) -> String {
     let mut text = String::new();
     if let Some(values) = &stat.values {
         kvtest_values(&mut text, values);
@@ -199,21 +217,87 @@ pub fn text(stat: &Stat, unicode: bool) -> String {
     if let Some(pages) = &stat.pages {
         kvtest_pages(&mut text, pages);
     }
-    text.push('\n');
-    if let Some(pages) = &stat.pages {
-        line(
-            &mut text,
-            "Journal-mode:",
-            &format!("{:>8}", pages.journal_mode),
-        );
-        page_use(&mut text, pages);
-    }
-    footprint(&mut text, stat);
-    if let Some(values) = &stat.values {
-        keys(&mut text, values);
-    }
-    histogram(&mut text, &stat.histogram, unicode);
     text
+}
+
+fn ours(stat: &Stat) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if let Some(pages) = &stat.pages {
+        fact("Journal mode", pages.journal_mode.clone());
+        for sort in &pages.used {
+            fact(&format!("Pages, {}", sort.sort), page_use(sort));
+        }
+    }
+    let bytes = |bytes| format!("{} ({})", count(bytes), format_bytes(bytes));
+    fact("Bytes in files", bytes(stat.footprint.apparent_bytes));
+    fact("Allocated bytes", bytes(stat.footprint.allocated_bytes));
+    fact("Consists of", consists_of(&stat.footprint));
+    if let Some(values) = stat.values.as_ref().filter(|values| values.count > 0) {
+        let (missing, last) = (count(values.missing), count(values.max_key));
+        fact("Missing keys", format!("{missing} of 1 to {last}"));
+        fact("Empty values", count(values.empty));
+    }
+    facts
+}
+
+/// How many pages of a sort there are, and how full they are.
+fn page_use(sort: &PageSort) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+    let full = sort.used_bytes as f64 / sort.bytes.max(1) as f64;
+    format!("{}, {} full", count(sort.pages), percent(full))
+}
+
+fn consists_of(footprint: &Footprint) -> String {
+    let noun = |number: u64, one: &str, many: &str| {
+        format!("{} {}", count(number), if number == 1 { one } else { many })
+    };
+    let files = noun(footprint.files, "file", "files");
+    if footprint.directories == 0 {
+        return files;
+    }
+    let directories = noun(footprint.directories, "directory", "directories");
+    format!("{files}, {directories}")
+}
+
+/// A bar per row of the histogram.
+#[expect(clippy::cast_precision_loss, reason = "lengths of bars")]
+fn sizes_figure(rows: &[Bin]) -> Option<Block> {
+    let most = rows.iter().map(|row| row.values).max()?;
+    let scale = Scale::linear(most as f64);
+    let ticks = scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0);
+    let chart = Rows {
+        summary: "How many values have which size".to_owned(),
+        axis: Axis::new("values", scale, ticks.collect(), |at| format!("{at:.0}")),
+        groups: vec![RowGroup {
+            rows: rows.iter().map(bar).collect(),
+            ..RowGroup::default()
+        }],
+        marks: Vec::new(),
+        legend: Vec::new(),
+    };
+    let title = "Value sizes in bytes, and how many values have them";
+    Some(Section::figure("sizes", title, vec![chart.into()]).into())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the length of a bar")]
+fn bar(row: &Bin) -> ChartRow {
+    let label = sizes(*row);
+    let value = count(row.values);
+    ChartRow {
+        tooltip: format!("{label} bytes: {value} values"),
+        label,
+        detail: String::new(),
+        shape: Shape::Bar(Bar {
+            value: row.values as f64,
+            fill: Fill::Ours,
+        }),
+        interval: None,
+        value,
+        spread: String::new(),
+        number: Some(row.values as f64),
+        sign: None,
+    }
 }
 
 fn line(text: &mut String, name: &str, value: &str) {
@@ -240,70 +324,6 @@ fn kvtest_pages(text: &mut String, pages: &Pages) {
     }
 }
 
-/// Which pages there are, and how full they are.
-fn page_use(text: &mut String, pages: &Pages) {
-    for sort in &pages.used {
-        let name = format!("Pages, {}:", sort.sort);
-        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-        let full = sort.used_bytes as f64 / sort.bytes.max(1) as f64;
-        let rest = format!("{:8}  {} full", sort.pages, percent(full));
-        line(text, &name, &rest);
-    }
-}
-
-fn footprint(text: &mut String, stat: &Stat) {
-    let footprint = &stat.footprint;
-    let noun = |number: u64, one: &str, many: &str| {
-        format!("{} {}", count(number), if number == 1 { one } else { many })
-    };
-    let mut holds = noun(footprint.files, "file", "files");
-    if footprint.directories > 0 {
-        let directories = noun(footprint.directories, "directory", "directories");
-        holds = format!("{holds}, {directories}");
-    }
-    let bytes = |bytes| format!("{} ({})", count(bytes), format_bytes(bytes));
-    line(text, "Bytes in files:", &bytes(footprint.apparent_bytes));
-    line(text, "Allocated bytes:", &bytes(footprint.allocated_bytes));
-    line(text, "Consists of:", &holds);
-}
-
-fn keys(text: &mut String, values: &Values) {
-    if values.count > 0 {
-        let of = format!(
-            "{} of 1 to {}",
-            count(values.missing),
-            count(values.max_key)
-        );
-        line(text, "Missing keys:", &of);
-        line(text, "Empty values:", &count(values.empty));
-    }
-}
-
-/// A row per bin: its sizes, a bar, and its count.
-fn histogram(text: &mut String, rows: &[Bin], unicode: bool) {
-    if rows.is_empty() {
-        return;
-    }
-    let sizes: Vec<String> = rows.iter().map(|row| sizes(*row)).collect();
-    let counts: Vec<String> = rows.iter().map(|row| count(row.values)).collect();
-    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
-    let (left, right) = (widest(&sizes), widest(&counts));
-    let room = WIDTH.saturating_sub(left + right + 4).max(10);
-    let most = rows.iter().map(|row| row.values).max().unwrap_or(0);
-    let _ = writeln!(
-        text,
-        "\nValue sizes in bytes, and how many values have them:"
-    );
-    for ((row, size), number) in rows.iter().zip(&sizes).zip(&counts) {
-        let bar = bar(row.values, most, room, unicode);
-        let _ = writeln!(text, "{size:>left$}  {number:>right$}  {bar}");
-    }
-    while text.ends_with([' ', '\n']) {
-        text.pop();
-    }
-    text.push('\n');
-}
-
 fn sizes(row: Bin) -> String {
     if row.from == row.to {
         count(row.from)
@@ -312,23 +332,11 @@ fn sizes(row: Bin) -> String {
     }
 }
 
-/// A bar of at most `room` columns; whatever is not nothing is seen.
-fn bar(values: u64, most: u64, room: usize, unicode: bool) -> String {
-    let parts = if unicode { 8 } else { 1 };
-    let full = u128::from(values) * (room as u128 * parts) / u128::from(most.max(1));
-    let length = full.max(u128::from(values > 0));
-    let whole = usize::try_from(length / parts).unwrap_or(room);
-    if !unicode {
-        return "#".repeat(whole);
-    }
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let end = usize::try_from(length % parts).unwrap_or(0);
-    format!("{}{}", "█".repeat(whole), rest[end])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::{html, terminal};
+    use terminal::TerminalOptions;
 
     fn filled(sizes: &[u64]) -> (Values, Vec<Bin>) {
         let mut values = Values::default();
@@ -415,7 +423,19 @@ mod tests {
             histogram: rows,
             fault: None,
         };
-        let text = text(&stat, true);
+        let untitled = Document {
+            title: String::new(),
+            ..document(&stat)
+        };
+        let text = |unicode| {
+            let options = TerminalOptions {
+                width: 80,
+                colour: false,
+                unicode,
+                detail: Detail::Normal,
+            };
+            terminal::render(&untitled, &options)
+        };
         let kvtest = "\
 Number of entries:         5
 Average value size:     9800
@@ -425,17 +445,19 @@ Page-size:              4096
 Page-count:               17
 Freelist-count:            2
 Integrity-check:    ok
+
 ";
-        assert!(text.starts_with(kvtest), "{text}");
-        assert!(
-            text.contains("Pages, leaf:               3  73% full"),
-            "{text}"
-        );
-        assert!(
-            text.lines().all(|line| line.chars().count() <= WIDTH),
-            "{text}"
-        );
-        let ascii = super::text(&stat, false);
+        let drawn = text(true);
+        assert!(drawn.starts_with(kvtest), "{drawn}");
+        assert!(drawn.contains("Pages, leaf: 3, 73% full"), "{drawn}");
+        let fits = |line: &str| line.chars().count() <= 80;
+        assert!(drawn.lines().all(fits), "{drawn}");
+        let ascii = text(false);
         assert!(ascii.is_ascii() && ascii.contains("####"), "{ascii}");
+        let page = html::render(&document(&stat));
+        assert!(
+            page.contains("<h1>x.db</h1>") && page.contains("8,000 to 8,499 bytes: 1 values"),
+            "{page}"
+        );
     }
 }

@@ -125,6 +125,7 @@ impl CalibrateOptions {
             keep: false,
             profile: false,
             dry_run: false,
+            format: None,
             print: PrintOptions {
                 json,
                 quiet,

@@ -1,6 +1,7 @@
 //! What can be typed. Validating here needs nothing but the text itself.
 
 use crate::examples;
+use crate::form::Format;
 use crate::values::{duration, percent};
 use anstream::ColorChoice;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,6 +9,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_model::{CacheState, Durability};
+use stowplan_report::document::Detail;
 
 /// Measures, on your own machine, where data should live: in SQLite (and with which settings),
 /// in plain files, or in another store.
@@ -175,8 +177,18 @@ pub(crate) struct MeasureOptions {
     #[arg(long)]
     pub(crate) profile: bool,
     /// Say what would be measured, and what that needs, and stop.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) dry_run: bool,
+    /// Write what was found in this format to stdout, and nothing else; the page and the summary are
+    /// in the directory of the result all the same.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        conflicts_with = "json",
+        help_heading = "Printing"
+    )]
+    pub(crate) format: Option<Format>,
     /// How to print.
     #[command(flatten)]
     pub(crate) print: PrintOptions,
@@ -195,6 +207,24 @@ pub(crate) struct PrintOptions {
     /// Print every column and setting.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+impl MeasureOptions {
+    /// In which format what was found is printed; nothing is text.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format.or(self.print.json.then_some(Format::Json))
+    }
+}
+
+impl PrintOptions {
+    /// How much of a document is shown on a terminal.
+    pub(crate) fn detail(&self) -> Detail {
+        match (self.quiet, self.verbose) {
+            (true, _) => Detail::Brief,
+            (_, true) => Detail::All,
+            _ => Detail::Normal,
+        }
+    }
 }
 
 /// When to use colour.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::{Question, Spot};
-use stowplan_harness::plan::{PlanOptions, needs};
+use stowplan_harness::plan::{PlanOptions, duration, needs};
 use stowplan_harness::runner::{Resumption, Steer};
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
@@ -269,12 +269,12 @@ fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError
 fn what_follows(plan: &Plan) -> String {
     let needs = needs(plan, false);
     let number = PASSES as usize * ADDED * plan.sweeps.len();
-    let share = number as f64 / plan.comparisons.len().max(1) as f64 / 60.0;
+    let share = number as f64 / plan.comparisons.len().max(1) as f64;
     format!(
         "then up to about {number} comparisons follow, where the order changes or a size gave no \
-         figure: about {:.1} to {:.1} min more, and no more disk unless --keep is given\n",
-        needs.least_seconds * share,
-        needs.most_seconds * share
+         figure: about {} to {} more, and no more disk unless --keep is given\n",
+        duration(needs.least_seconds * share),
+        duration(needs.most_seconds * share)
     )
 }
 

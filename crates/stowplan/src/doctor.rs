@@ -2,14 +2,14 @@
 
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::screen::print;
-use crate::{screen, studies};
+use crate::form::FormOptions;
+use crate::studies;
 use clap::Args;
 use std::path::PathBuf;
 use stowplan_harness::environment::doctor::{Asked, check_up};
 use stowplan_harness::plan::{PlanOptions, needs, plan};
-use stowplan_model::{Checkup, Plan, Study};
-use stowplan_report::doctor::{brief, json, text};
+use stowplan_model::{Plan, Study};
+use stowplan_report::doctor::{document, json};
 
 /// Options of `doctor`.
 #[derive(Debug, Args)]
@@ -25,6 +25,9 @@ pub(crate) struct DoctorOptions {
     /// Judge for this scale of it [default: seed].
     #[arg(long, value_name = "SCALE")]
     scale: Option<String>,
+    /// In which form.
+    #[command(flatten)]
+    form: FormOptions,
     /// How to print.
     #[command(flatten)]
     print: PrintOptions,
@@ -32,22 +35,15 @@ pub(crate) struct DoctorOptions {
 
 /// Looks at the machine and says what it found; a failure if that speaks against measuring.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
+    let form = options.form.asked(options.print.json)?;
     let checkup = check_up(&options.directory, &asked(options)?)?;
-    show(&checkup, &options.print)?;
+    form.write(&document(&checkup), options.print.detail(), || {
+        json(&checkup)
+    })?;
     Ok(match checkup.is_fit() {
         true => Exit::Done,
         false => Exit::Failed,
     })
-}
-
-fn show(checkup: &Checkup, options: &PrintOptions) -> Result<(), CliError> {
-    let screen = screen::options(options.verbose);
-    print(&match (options.json, options.quiet) {
-        (true, _) => json(checkup).map_err(|error| CliError::Usage(error.to_string()))?,
-        (false, true) => brief(checkup, &screen),
-        (false, false) => text(checkup, &screen),
-    });
-    Ok(())
 }
 
 /// What the study asks for at this scale, and at the one that needs the least disk.

@@ -8,6 +8,7 @@ mod doctor;
 mod engines;
 mod error;
 mod examples;
+mod form;
 mod kvtest;
 mod listing;
 mod manual;

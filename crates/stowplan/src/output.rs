@@ -127,6 +127,16 @@ pub(crate) fn write_report(path: &Path, text: &str) -> Result<Written, CliError>
     write_whole(path, text, is_report)
 }
 
+/// Whether a report can be written there, as far as that can be told before: nothing has the name,
+/// or a report.
+pub(crate) fn report_may_stand(path: &Path) -> Result<Written, CliError> {
+    let directory = directory_of(path);
+    if !directory.is_dir() {
+        return Err(CliError::io("write", path)(ErrorKind::NotFound.into()));
+    }
+    standing(path, is_report).map(|(written, _)| written)
+}
+
 /// Writes a file whole: to a temporary of its own beside it, then renamed, so that other names of
 /// the same file keep what they have. A file that is there is replaced only if `ours` knows it by
 /// its first bytes; links and whatever else is no plain file never are.
@@ -135,24 +145,16 @@ pub(crate) fn write_whole(
     text: &str,
     ours: fn(&[u8]) -> bool,
 ) -> Result<Written, CliError> {
-    // The kind only: the text names the temporary, which means nothing to anyone.
-    let refused = |error: io::Error| CliError::io("write", path)(error.kind().into());
-    let exists = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() && begins(path, ours)? => true,
-        Ok(_) => return Ok(Written::NotOurs),
-        Err(error) if error.kind() == ErrorKind::NotFound => false,
-        Err(error) => return Err(refused(error)),
-    };
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
+    let refused = |error| refused(path, &error);
+    let (Written::Yes, exists) = standing(path, ours)? else {
+        return Ok(Written::NotOurs);
     };
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY.0)
         .suffix(TEMPORARY.1)
         // As any new file: what the umask leaves of it.
         .permissions(fs::Permissions::from_mode(0o666))
-        .tempfile_in(directory)
+        .tempfile_in(directory_of(path))
         .map_err(refused)?;
     temporary.write_all(text.as_bytes()).map_err(refused)?;
     let persisted = if exists {
@@ -164,6 +166,28 @@ pub(crate) fn write_whole(
         Ok(_) => Ok(Written::Yes),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
         Err(error) => Err(refused(error.error)),
+    }
+}
+
+/// Whether a file may be written under a name, and whether one stands there.
+fn standing(path: &Path, ours: fn(&[u8]) -> bool) -> Result<(Written, bool), CliError> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() && begins(path, ours)? => Ok((Written::Yes, true)),
+        Ok(_) => Ok((Written::NotOurs, true)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((Written::Yes, false)),
+        Err(error) => Err(refused(path, &error)),
+    }
+}
+
+/// The kind only: the text names the temporary, which means nothing to anyone.
+fn refused(path: &Path, error: &io::Error) -> CliError {
+    CliError::io("write", path)(error.kind().into())
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }
 

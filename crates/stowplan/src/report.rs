@@ -2,8 +2,9 @@
 //! from several machines, side by side.
 
 use crate::calibrate;
-use crate::cli::PrintOptions;
+use crate::cli::{MeasureOptions, PrintOptions};
 use crate::error::{CliError, Exit};
+use crate::form::{Form, Format, as_text, replace};
 use crate::output::{Written, write_report};
 use crate::screen;
 use crate::screen::{note, print, warn};
@@ -51,65 +52,6 @@ pub(crate) struct ReportOptions {
     /// How to print.
     #[command(flatten)]
     pub(crate) print: PrintOptions,
-}
-
-/// What a report can be written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// One self-contained page, to a file.
-    Html,
-    /// Markdown.
-    #[value(alias = "markdown")]
-    Md,
-    /// A row per cell.
-    Csv,
-    /// The whole analysis as one document.
-    Json,
-    /// Bencher Metric Format: times and ratios with their bounds.
-    Bmf,
-    /// What github-action-benchmark reads as customSmallerIsBetter.
-    GithubActionBenchmark,
-}
-
-impl Format {
-    /// The format that a file's name asks for.
-    fn of(path: &Path) -> Result<Self, CliError> {
-        let ending = path.extension().unwrap_or_default().to_string_lossy();
-        match ending.to_lowercase().as_str() {
-            "html" | "htm" => Ok(Self::Html),
-            "md" | "markdown" => Ok(Self::Md),
-            "csv" => Ok(Self::Csv),
-            "json" => Ok(Self::Json),
-            _ => Err(CliError::Usage(format!(
-                "--output {}: its name does not say which format; end it in .html, .md, .csv or \
-                 .json, or add --format",
-                path.display()
-            ))),
-        }
-    }
-
-    /// That a file's name does not say another format. The formats of dashboards are JSON; an
-    /// ending that says nothing is nobody's.
-    fn fits(self, path: &Path) -> Result<(), CliError> {
-        let data = match self {
-            Self::Bmf | Self::GithubActionBenchmark => Self::Json,
-            other => other,
-        };
-        match Self::of(path) {
-            Ok(said) if said != data => Err(CliError::Usage(format!(
-                "--output {} says {}, but {} is asked for; drop one of them",
-                path.display(),
-                said.name(),
-                self.name()
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    fn name(self) -> String {
-        let value = self.to_possible_value();
-        value.map_or_else(String::new, |value| value.get_name().to_owned())
-    }
 }
 
 /// A result as it was read.
@@ -255,24 +197,21 @@ fn with_baseline(mut loaded: Loaded, baseline: Option<&String>) -> Result<Loaded
 
 /// Renders a result again, or several together.
 pub(crate) fn report(options: &ReportOptions) -> Result<Exit, CliError> {
-    let format = match (options.format, &options.output) {
-        (Some(format), _) => Some(format),
-        (None, _) if options.print.json => Some(Format::Json),
-        (None, Some(path)) => Some(Format::of(path)?),
-        (None, None) => None,
-    };
-    if let (Some(format), Some(path)) = (format, &options.output) {
-        format.fits(path)?;
-    }
+    let json = options.print.json.then_some(Format::Json);
+    let form = Form::asked(
+        options.format.or(json),
+        options.output.as_deref(),
+        Format::value_variants(),
+    )?;
     match options.results.as_slice() {
-        [one] => single(one, options, format),
-        several => together(several, options, format),
+        [one] => single(one, options, form),
+        several => together(several, options, form),
     }
 }
 
-fn single(path: &Path, options: &ReportOptions, format: Option<Format>) -> Result<Exit, CliError> {
+fn single(path: &Path, options: &ReportOptions, form: Form<'_>) -> Result<Exit, CliError> {
     let loaded = with_baseline(load(path)?, options.baseline.as_ref())?;
-    let Some(format) = format else {
+    let Some(format) = form.format else {
         if options.baseline.is_none() && calibrate::of(&loaded)?.is_some() {
             calibrate::present(&loaded, &options.print)?;
         } else if options.baseline.is_none() {
@@ -285,40 +224,43 @@ fn single(path: &Path, options: &ReportOptions, format: Option<Format>) -> Resul
         }
         return Ok(Exit::Done);
     };
+    let text = rendered(&loaded, format)?;
+    if form.file().is_some() || format != Format::Html {
+        form.deliver(&text)?;
+        return Ok(Exit::Done);
+    }
+    let page = loaded.path.with_file_name("report.html");
+    if options.baseline.is_some() {
+        return Err(CliError::Usage(format!(
+            "{} keeps the planned baseline; name another page with --output FILE.html",
+            page.display()
+        )));
+    }
+    replace(&page, &text, Some(format))?;
+    say_where(&page);
+    Ok(Exit::Done)
+}
+
+/// A result in a format.
+fn rendered(loaded: &Loaded, format: Format) -> Result<String, CliError> {
     let analysis = &loaded.analysis;
-    let text = match format {
+    Ok(match format {
         Format::Html => html::render(analysis, &loaded.raw),
         Format::Md => markdown::render(analysis),
         Format::Csv => csv::render(analysis),
         Format::Json => as_text(json::render(analysis))?,
         Format::Bmf => as_text(bmf::render(analysis))?,
         Format::GithubActionBenchmark => as_text(github_action::render(analysis))?,
-    };
-    match &options.output {
-        Some(path) => deliver(path, &text, format)?,
-        None if format == Format::Html => {
-            let page = loaded.path.with_file_name("report.html");
-            if options.baseline.is_some() {
-                return Err(CliError::Usage(format!(
-                    "{} keeps the planned baseline; name another page with --output FILE.html",
-                    page.display()
-                )));
-            }
-            deliver(&page, &text, format)?;
-            print(&format!("The report: {}\n", page.display()));
-        }
-        None => print(&text),
-    }
-    Ok(Exit::Done)
+    })
+}
+
+fn say_where(page: &Path) {
+    print(&format!("The report: {}\n", page.display()));
 }
 
 /// Several results of one study. One that cannot be read is left out, and the exit code says so.
-fn together(
-    paths: &[PathBuf],
-    options: &ReportOptions,
-    format: Option<Format>,
-) -> Result<Exit, CliError> {
-    if let Some(format @ (Format::Bmf | Format::GithubActionBenchmark)) = format {
+fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Result<Exit, CliError> {
+    if let Some(format @ (Format::Bmf | Format::GithubActionBenchmark)) = form.format {
         return Err(CliError::Usage(format!(
             "--format {} is of one result: to its reader every machine is a series of its own; \
              call it once for each of the {} results",
@@ -347,7 +289,7 @@ fn together(
     }
     let analyses: Vec<&Analysis> = loaded.iter().map(|loaded| &loaded.analysis).collect();
     let report = Report::of(&analyses).map_err(|error| not_together(&error, &loaded))?;
-    write_together(&report, &loaded, options, format)?;
+    write_together(&report, &loaded, options, form)?;
     Ok(if left_out > 0 {
         Exit::Failed
     } else {
@@ -359,31 +301,15 @@ fn write_together(
     report: &Report<'_>,
     loaded: &[Loaded],
     options: &ReportOptions,
-    format: Option<Format>,
+    form: Form<'_>,
 ) -> Result<(), CliError> {
     let page = || {
         let raw: Vec<&str> = loaded.iter().map(|loaded| loaded.raw.as_str()).collect();
         report.html(&raw)
     };
-    let text = match format {
+    let text = match form.format {
         None => {
-            let screen = screen::options(options.print.verbose);
-            print(&if options.print.quiet {
-                report.brief(&screen)
-            } else {
-                report.terminal(&screen)
-            });
-            if options.baseline.is_some() {
-                note("no page is written of this baseline; --output FILE.html writes one");
-                return Ok(());
-            }
-            match page_of_machines(report) {
-                Ok(path) if keep(&path, &page()) => {
-                    print(&format!("\nThe report: {}\n", path.display()));
-                }
-                Ok(_) => {}
-                Err(error) => warn(&format!("{error}; the report is printed only")),
-            }
+            print_together(report, options, page);
             return Ok(());
         }
         Some(Format::Md) => report.markdown(),
@@ -391,23 +317,40 @@ fn write_together(
         Some(Format::Json) => as_text(report.json())?,
         Some(Format::Html | Format::Bmf | Format::GithubActionBenchmark) => page(),
     };
-    let format = format.unwrap_or(Format::Html);
-    match &options.output {
-        Some(path) => deliver(path, &text, format)?,
-        None if format == Format::Html => {
-            let path = page_of_machines(report)?;
-            if options.baseline.is_some() {
-                return Err(CliError::Usage(format!(
-                    "{} is for the planned baseline; name another page with --output FILE.html",
-                    path.display()
-                )));
-            }
-            deliver(&path, &text, format)?;
-            print(&format!("The report: {}\n", path.display()));
-        }
-        None => print(&text),
+    if form.file().is_some() || form.format != Some(Format::Html) {
+        return form.deliver(&text);
     }
+    let path = page_of_machines(report)?;
+    if options.baseline.is_some() {
+        return Err(CliError::Usage(format!(
+            "{} is for the planned baseline; name another page with --output FILE.html",
+            path.display()
+        )));
+    }
+    replace(&path, &text, form.format)?;
+    say_where(&path);
     Ok(())
+}
+
+/// On the terminal, with a page of the machines that belongs to none of them.
+fn print_together(report: &Report<'_>, options: &ReportOptions, page: impl Fn() -> String) {
+    let screen = screen::options(options.print.verbose);
+    print(&if options.print.quiet {
+        report.brief(&screen)
+    } else {
+        report.terminal(&screen)
+    });
+    if options.baseline.is_some() {
+        note("no page is written of this baseline; --output FILE.html writes one");
+        return;
+    }
+    match page_of_machines(report) {
+        Ok(path) if keep(&path, &page()) => {
+            print(&format!("\nThe report: {}\n", path.display()));
+        }
+        Ok(_) => {}
+        Err(error) => warn(&format!("{error}; the report is printed only")),
+    }
 }
 
 /// Where the page of several results is written unless told: it belongs to none of them. What a
@@ -460,72 +403,54 @@ fn not_together(error: &MachinesError, loaded: &[Loaded]) -> CliError {
 
 /// Analyses a result, prints it and writes the files beside it. Those that cannot be written are
 /// a warning: what was asked for has been printed by then.
-pub(crate) fn show(result: &Path, options: &PrintOptions) -> Result<Analysis, CliError> {
+pub(crate) fn show(result: &Path, options: &MeasureOptions) -> Result<Analysis, CliError> {
     let loaded = load(result)?;
-    present(&loaded, options);
+    match options.format() {
+        None => present(&loaded, &options.print),
+        Some(format) => {
+            if format != Format::Html {
+                print(&rendered(&loaded, format)?);
+            }
+            if let Some(page) = keep_files(&loaded)
+                && format == Format::Html
+            {
+                say_where(&page);
+            }
+        }
+    }
     Ok(loaded.analysis)
 }
 
 fn present(loaded: &Loaded, options: &PrintOptions) {
+    print_text(&loaded.analysis, options);
+    if let Some(page) = keep_files(loaded) {
+        print(&format!("\nThe report: {}\n", page.display()));
+    }
+}
+
+/// Writes the files beside a result, and says where the page is if it could be written.
+fn keep_files(loaded: &Loaded) -> Option<PathBuf> {
     let Loaded {
         path,
         raw,
         analysis,
         ..
     } = loaded;
-    print_text(analysis, options);
     let page = path.with_file_name("report.html");
     keep(
         &path.with_file_name("summary.md"),
         &markdown::render(analysis),
     );
-    let written = keep(&page, &html::render(analysis, raw));
-    if written && !options.json {
-        print(&format!("\nThe report: {}\n", page.display()));
-    }
+    keep(&page, &html::render(analysis, raw)).then_some(page)
 }
 
 fn print_text(analysis: &Analysis, options: &PrintOptions) {
-    if options.json {
-        // It cannot fail: every key is a text.
-        print(&json::render(analysis).unwrap_or_default());
-        return;
-    }
     let screen = screen::options(options.verbose);
     print(&if options.quiet {
         terminal::brief(analysis, &screen)
     } else {
         terminal::render(analysis, &screen)
     });
-}
-
-fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<String, CliError> {
-    text.map_err(|error| CliError::Usage(error.to_string()))
-}
-
-/// Writes what was asked for to the file that was named.
-fn deliver(path: &Path, text: &str, format: Format) -> Result<(), CliError> {
-    if path.is_dir() {
-        return Err(CliError::Usage(format!(
-            "--output {} is a directory; name a file in it",
-            path.display()
-        )));
-    }
-    match write_report(path, text)? {
-        Written::Yes => Ok(()),
-        Written::NotOurs if matches!(format, Format::Bmf | Format::GithubActionBenchmark) => {
-            Err(CliError::Usage(format!(
-                "{} exists, and nothing in a file of the format {} tells who wrote it; remove it \
-                 first, or redirect stdout to it",
-                path.display(),
-                format.name()
-            )))
-        }
-        Written::NotOurs => Err(CliError::Usage(format!(
-            "{} exists, and stowplan did not write it; choose another name, or move it away",
-            path.display()
-        ))),
-    }
 }
 
 /// Writes a report beside the result; warns and returns false if that is not possible.

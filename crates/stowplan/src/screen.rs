@@ -4,6 +4,8 @@ use anstyle::{AnsiColor, Style};
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal;
 use stowplan_report::steers;
 use stowplan_report::terminal::TerminalOptions;
 
@@ -15,21 +17,41 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Style of the word `note:`.
 pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// How to render for stdout: its width (80 columns where it is no terminal, at most 100), colour
-/// by the global choice, and Unicode where the locale has it.
+/// How to render for stdout: as wide as it is, colour by the global choice, and Unicode where the
+/// locale has it.
 pub(crate) fn options(verbose: bool) -> TerminalOptions {
-    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    let width = if stdout().is_terminal() {
-        columns.unwrap_or(80)
-    } else {
-        80
-    };
     TerminalOptions {
-        width: width.clamp(40, 100),
-        colour: anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never,
+        width: width(),
+        colour: colour(),
         unicode: unicode(),
         verbose,
     }
+}
+
+/// How to render a document for stdout, up to a level of detail.
+pub(crate) fn terminal(detail: Detail) -> terminal::TerminalOptions {
+    terminal::TerminalOptions {
+        width: width(),
+        colour: colour(),
+        unicode: unicode(),
+        detail,
+    }
+}
+
+/// Columns of a page on stdout.
+pub(crate) fn width() -> usize {
+    let columns = terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0);
+    page_width(columns.filter(|_| stdout().is_terminal()))
+}
+
+/// Columns of a page on a terminal with so many; 80 where there is none. Nothing is narrower than
+/// what the shortest tables need, and nobody reads longer lines than the widest.
+fn page_width(columns: Option<u16>) -> usize {
+    usize::from(columns.unwrap_or(80)).clamp(40, 120)
+}
+
+fn colour() -> bool {
+    anstream::AutoStream::choice(&stdout()) != anstream::ColorChoice::Never
 }
 
 /// Whether the locale encodes text in UTF-8: the first of these variables that is set decides.
@@ -184,8 +206,8 @@ pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
     if !stderr().is_terminal() {
         return format!("{style}{word}:{reset} {}", one_line(text));
     }
-    let columns = terminal_size::terminal_size_of(stderr()).map_or(80, |(width, _)| width.0);
-    let width = usize::from(columns).clamp(40, 100);
+    let columns = terminal_size::terminal_size_of(stderr()).map(|(width, _)| width.0);
+    let width = page_width(columns);
     let lines = wrap(&format!("{word}: {text}"), width - 2).join("\n  ");
     let rest = lines.strip_prefix(word).unwrap_or(&lines);
     format!("{style}{word}{reset}{rest}")
@@ -209,6 +231,12 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_as_wide_as_the_terminal_within_bounds() {
+        let widths = [None, Some(10), Some(60), Some(100), Some(300)].map(page_width);
+        assert_eq!(widths, [80, 40, 60, 100, 120]);
+    }
 
     #[test]
     fn a_name_cannot_steer_the_terminal() {

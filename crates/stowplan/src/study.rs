@@ -34,11 +34,14 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         return resume(directory, &options.measure);
     }
     let Some(name) = &options.study else {
-        if options.measure.print.json {
-            return Err(CliError::Usage(
-                "--json: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
-                    .to_owned(),
-            ));
+        if let Some(format) = options.measure.format() {
+            let asked = match options.measure.format {
+                Some(_) => format!("--format {}", format.name()),
+                None => "--json".to_owned(),
+            };
+            return Err(CliError::Usage(format!(
+                "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
+            )));
         }
         return listing::studies();
     };
@@ -54,7 +57,7 @@ pub(crate) fn carry_out<S: Steer>(
     steer: impl FnOnce(&Path) -> S,
 ) -> Result<Exit, CliError> {
     if options.dry_run {
-        let width = screen::options(false).width;
+        let width = screen::width();
         print(&screen::drawable(&plan::describe(
             plan,
             options.keep,
@@ -131,12 +134,12 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         if !options.print.quiet {
             note("this run is complete; there is nothing to go on with, and this is its result");
         }
-        show(&output.result(), &options.print)?;
+        show(&output.result(), options)?;
         return Ok(Exit::Done);
     }
     let remaining = resumption.remaining();
     if options.dry_run {
-        let width = screen::options(false).width;
+        let width = screen::width();
         print(&screen::drawable(&plan::describe(
             &remaining,
             options.keep,
@@ -244,7 +247,7 @@ fn say_where_it_stands(resumption: &Resumption, remaining: &Plan, options: &Meas
 
 /// Shows what a run found, and how to go on where something is left to measure.
 fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit, CliError> {
-    let analysis = show(&output.result(), &options.print)?;
+    let analysis = show(&output.result(), options)?;
     if !options.print.quiet {
         if options.profile {
             say_flame_graphs(output.directory());

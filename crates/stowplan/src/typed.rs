@@ -23,7 +23,7 @@ pub(crate) fn wrong(error: &clap::Error, root: &Command, verb: Option<&Command>)
             format!("'{whose}' has no option '{argument}'{near} '{whose} --help' lists them")
         }
         ErrorKind::UnknownArgument => {
-            format!("'{argument}' is one thing too many; '{whose} --help' says what there can be")
+            format!("unexpected argument '{argument}'; '{whose} --help' says what there can be")
         }
         ErrorKind::InvalidValue => invalid_value(&context, &argument, &whose),
         ErrorKind::ValueValidation => format!(

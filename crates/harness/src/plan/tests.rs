@@ -597,7 +597,7 @@ fn the_description_names_datasets_cells_roles_promises_reasons_and_needs() {
         "dataset blobs: 1000 values, 10000 bytes each, random, seed 1\n",
         "\nread: Warm reads (at most 40 rounds)\n",
         "\nwrite: Overwrites (at most 5 rounds)\n",
-        "  all cells: one transaction\n",
+        "  all cells: no transactions (one batch)\n",
         "  all cells: one transaction per operation\n",
         "  dir (baseline)   files:layout=dir\n",
         "  dir (control)    files:layout=dir\n",
@@ -625,6 +625,6 @@ fn cells_that_answer_another_question_than_the_baseline_are_refused() {
         let message = plan(study(&text), &PlanOptions::default())
             .unwrap_err()
             .to_string();
-        assert!(message.contains("a comparison of its own"), "{message}");
+        assert!(message.contains("its own [[comparison]]"), "{message}");
     }
 }

@@ -1,7 +1,7 @@
 //! A plan in words.
 
 use super::{Needs, ROOT_ONLY, left_to_root, needs, operation_seconds, proportions};
-use stowplan_model::{Cell, Comparison, Plan, Role, format_bytes};
+use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
 /// allow; `keep` as for [`needs`].
@@ -116,7 +116,7 @@ fn parts(cell: &Cell) -> [Option<String>; 6] {
     let workload = &cell.workload;
     let sample = workload.operations.zip(workload.sample_of);
     [
-        Some(workload.per_transaction.to_string()),
+        Some(transactions(cell)),
         workload
             .mix
             .map(|mix| format!("mix of {}", proportions(&mix))),
@@ -130,15 +130,25 @@ fn parts(cell: &Cell) -> [Option<String>; 6] {
     ]
 }
 
+/// How many operations share a transaction; what has none does them one after the other.
+fn transactions(cell: &Cell) -> String {
+    let per = cell.workload.per_transaction;
+    match per {
+        _ if cell.capabilities.transactions => per.to_string(),
+        PerTransaction::All => "no transactions (one batch)".to_owned(),
+        PerTransaction::Operations(_) => "no transactions".to_owned(),
+    }
+}
+
 /// What all operations of a sample would take, before anybody waits for them.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
 fn time_of_all(cell: &Cell, all: u64) -> String {
     let seconds = all as f64 * operation_seconds(cell);
-    format!("all would take about {}", minutes(seconds))
+    format!("all would take about {}", duration(seconds))
 }
 
 fn describe_needs(needs: &Needs) -> String {
-    let (least, most) = (minutes(needs.least_seconds), minutes(needs.most_seconds));
+    let (least, most) = (duration(needs.least_seconds), duration(needs.most_seconds));
     let disk = format_bytes(needs.disk_bytes);
     if least == most {
         format!("needs about {disk} of disk and {most} of time")
@@ -147,11 +157,19 @@ fn describe_needs(needs: &Needs) -> String {
     }
 }
 
-fn minutes(seconds: f64) -> String {
-    if seconds < 90.0 {
-        format!("{seconds:.0} s")
-    } else {
-        format!("{:.1} min", seconds / 60.0)
+/// An estimate of a time, in the unit in which people think of one so long.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    const MINUTE: f64 = 60.0;
+    const HOUR: f64 = 60.0 * MINUTE;
+    const DAY: f64 = 24.0 * HOUR;
+    const YEAR: f64 = 365.25 * DAY;
+    match seconds {
+        s if s < 1.5 * MINUTE => format!("{s:.0} s"),
+        s if s < 1.5 * HOUR => format!("{:.1} min", s / MINUTE),
+        s if s < 2.0 * DAY => format!("{:.1} h", s / HOUR),
+        s if s < 2.0 * YEAR => format!("{:.0} days", s / DAY),
+        s => format!("{:.0} years", s / YEAR),
     }
 }
 
@@ -216,9 +234,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_above_a_minute_and_a_half_are_told_in_minutes() {
-        assert_eq!(minutes(89.4), "89 s");
-        assert_eq!(minutes(90.0), "1.5 min");
+    fn times_are_told_in_the_unit_in_which_they_are_short() {
+        assert_eq!(duration(89.4), "89 s");
+        assert_eq!(duration(90.0), "1.5 min");
+        assert_eq!(duration(5_399.0), "90.0 min");
+        assert_eq!(duration(5_400.0), "1.5 h");
+        assert_eq!(duration(40.0 * 86_400.0), "40 days");
+        assert_eq!(duration(11_000_000.4 * 60.0), "21 years");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod check;
 
 use super::{CellSpec, ComparisonSpec, Study};
+use crate::size::{size_or_text, sizes_or_texts};
 use crate::{CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +24,10 @@ pub struct MatrixSpec {
     #[serde(default)]
     pub workload: WorkloadSpec,
     /// Columns: sizes of the values, bytes, rising.
+    #[serde(deserialize_with = "sizes_or_texts")]
     pub sizes: Vec<u64>,
     /// Bytes of values in the dataset of each column; the number of values follows.
+    #[serde(deserialize_with = "size_or_text")]
     pub bytes: u64,
     /// How far a value's size may lie from its column's, percent: each size within that is equally
     /// likely. 0 unless given: all of one size.

@@ -13,3 +13,18 @@ pub(crate) use options::with_double_dashes;
 pub(crate) use options::{ExportOptions, InitOptions, MAPPING, RunOptions, StatOptions};
 pub(crate) use run::run;
 pub(crate) use stat::stat;
+
+use crate::form::Form;
+use stowplan_report::document::Document;
+
+/// On a terminal kvtest's lines stand first, without a title, so that what reads kvtest's output
+/// reads ours.
+fn under_kvtests_lines(document: Document, form: &Form<'_>) -> Document {
+    if !form.is_terminal() {
+        return document;
+    }
+    Document {
+        title: String::new(),
+        ..document
+    }
+}

@@ -2,6 +2,7 @@
 //! meaning, and ours beside them.
 
 use crate::cli::CacheStateArgument;
+use crate::form::FormOptions;
 use crate::values::{Cache, blob_size, cache, count, duration, page_size, size};
 use clap::Args;
 use std::ffi::OsString;
@@ -51,6 +52,9 @@ pub(crate) struct StatOptions {
     /// Print one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub(crate) form: FormOptions,
 }
 
 /// Options of `export`.
@@ -161,6 +165,9 @@ pub(crate) struct RunOptions {
     /// Print kvtest's lines only, and no progress.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub(crate) form: FormOptions,
 }
 
 /// kvtest takes its options with one dash or two; clap knows two. Only behind kvtest's verbs, and

@@ -1,7 +1,8 @@
 //! `stowplan run`: what to measure, measured, and said.
 
-use super::RunOptions;
+use super::{RunOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
+use crate::form::Form;
 use crate::progress::Steps;
 use crate::screen;
 use crate::values::Cache;
@@ -17,7 +18,8 @@ use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
 };
-use stowplan_report::kvtest::{Around, Counted, Run, Survey, json};
+use stowplan_report::document::Detail;
+use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
 use stowplan_stores::inspect::{self, Database, Held};
 use stowplan_stores::registry;
 use tempfile::TempDir;
@@ -36,6 +38,7 @@ const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
 /// Times reading or overwriting the blobs of a database or of a directory.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
+    let form = options.form.asked(options.json)?;
     let place = behind_link(&options.place)?;
     recover_before(&place, options)?;
     let subject = Subject::examine(place)?;
@@ -60,7 +63,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
         Ok(report) => report,
         Err(error) => return broken_off(error, at_rest),
     };
-    show(&report, options)?;
+    show(&report, options, &form)?;
     at_rest?;
     Ok(match () {
         () if report.interrupted => Exit::Interrupted,
@@ -661,24 +664,19 @@ fn ignored(subject: &Subject, options: &RunOptions) -> Vec<&'static str> {
         .collect()
 }
 
-fn show(report: &Run, options: &RunOptions) -> Result<(), CliError> {
-    for warning in &report.warnings {
-        screen::warn(&format!("{} {}", warning.message, warning.advice));
+fn show(report: &Run, options: &RunOptions, form: &Form<'_>) -> Result<(), CliError> {
+    let detail = match options.quiet {
+        true => Detail::Brief,
+        false => Detail::Normal,
+    };
+    // Where people read the document on this terminal, it is enough that they stand there.
+    if options.quiet || !form.is_terminal() {
+        for warning in &report.warnings {
+            screen::warn(&format!("{} {}", warning.message, warning.advice));
+        }
     }
-    if options.json {
-        let text = json(report).map_err(|error| CliError::Usage(error.to_string()))?;
-        screen::print(&text);
-        return Ok(());
-    }
-    if options.quiet {
-        screen::print(&screen::drawable(&report.brief()));
-        return Ok(());
-    }
-    screen::print(&screen::drawable(&report.render()));
-    for note in &report.notes {
-        screen::note(note);
-    }
-    Ok(())
+    let document = under_kvtests_lines(document(report), form);
+    form.write(&document, detail, || json(report))
 }
 
 #[cfg(test)]

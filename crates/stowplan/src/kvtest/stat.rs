@@ -1,9 +1,11 @@
 //! `stowplan stat`.
 
-use super::StatOptions;
+use super::{StatOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
+use crate::form::Form;
 use crate::screen;
 use stowplan_harness::HarnessError;
+use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
 use stowplan_stores::inspect::{self, Database, Held, PageUse};
 
@@ -12,12 +14,14 @@ const FAULTS_SHOWN: u32 = 10;
 
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
+    let form = options.form.asked(options.json)?;
     let held = inspect::recognise(&options.place).map_err(HarnessError::from)?;
     if options.vacuum {
-        vacuum(options, held)?;
+        vacuum(options, held, &form)?;
     }
     let stat = examine(options, held)?;
-    show(&stat, options)?;
+    let document = under_kvtests_lines(stat::document(&stat), &form);
+    form.write(&document, Detail::Normal, || stat::json(&stat))?;
     let sound = stat
         .pages
         .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));
@@ -28,8 +32,8 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     }
 }
 
-/// As kvtest says it; the document of `--json` stands alone.
-fn vacuum(options: &StatOptions, held: Held) -> Result<(), CliError> {
+/// As kvtest says it; every other form stands alone.
+fn vacuum(options: &StatOptions, held: Held, form: &Form<'_>) -> Result<(), CliError> {
     if held != Held::Database {
         return Err(CliError::Usage(format!(
             "{} is a directory; only a database can be vacuumed, so leave --vacuum out",
@@ -39,7 +43,7 @@ fn vacuum(options: &StatOptions, held: Held) -> Result<(), CliError> {
     Database::open(&options.place)
         .and_then(|mut database| database.vacuum())
         .map_err(|error| CliError::Work(Box::new(error.into())))?;
-    if !options.json {
+    if form.is_terminal() {
         screen::print("Vacuuming....       done");
     }
     Ok(())
@@ -111,14 +115,4 @@ fn sorts(page_use: &PageUse) -> Vec<PageSort> {
         used_bytes: pages.used_bytes,
     })
     .collect()
-}
-
-fn show(stat: &Stat, options: &StatOptions) -> Result<(), CliError> {
-    if options.json {
-        let text = stat::json(stat).map_err(|error| CliError::Usage(error.to_string()))?;
-        screen::print(&text);
-    } else {
-        screen::print(&stat::text(stat, screen::options(false).unicode));
-    }
-    Ok(())
 }

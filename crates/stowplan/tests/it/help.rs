@@ -125,7 +125,7 @@ fn a_slip_is_answered_in_one_line_with_what_was_meant_and_where_to_look() {
         ),
         (
             "study small.toml other.toml",
-            "'other.toml' is one thing too many",
+            "unexpected argument 'other.toml'; 'stowplan study --help'",
         ),
         ("crossover sqlit", "did you mean 'sqlite'?"),
         ("crossover sqlite:jornal=wal", "did you mean 'journal'?"),

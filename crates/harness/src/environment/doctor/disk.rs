@@ -236,8 +236,7 @@ fn describe(device: &Device, encrypted: bool) -> String {
     let name = device.name.as_str();
     let known = |prefix: &str| name.starts_with(prefix);
     let sort = match device.rotational {
-        _ if known("vd") => "virtio disk",
-        _ if known("xvd") => "Xen disk",
+        _ if is_virtual(device) => "virtual disk",
         _ if known("nvme") => "NVMe",
         _ if known("loop") => "file as a device",
         _ if known("mmcblk") => "memory card",
@@ -343,10 +342,12 @@ fn sync(known: &Known<'_>, facts: &Facts, others_work: bool) -> Check {
 /// A spinning disk takes milliseconds. A virtual one often says that it spins.
 fn spins(known: &Known<'_>) -> bool {
     let device = known.environment.device.as_ref();
-    device.is_some_and(|device| {
-        let is_virtual = device.name.starts_with("vd") || device.name.starts_with("xvd");
-        device.rotational == Some(true) && !is_virtual
-    })
+    device.is_some_and(|device| device.rotational == Some(true) && !is_virtual(device))
+}
+
+/// Whether a host lends it: by virtio, or by Xen.
+fn is_virtual(device: &Device) -> bool {
+    device.name.starts_with("vd") || device.name.starts_with("xvd")
 }
 
 /// Nanoseconds as milliseconds with two significant digits or more.
@@ -411,7 +412,7 @@ mod tests {
         // A virtual disk often says that it spins.
         assert_eq!(
             describe(&device("vda", Some(true)), false),
-            "vda: virtio disk"
+            "vda: virtual disk"
         );
         assert_eq!(
             describe(&device("sda", Some(true)), false),

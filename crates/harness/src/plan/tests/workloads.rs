@@ -125,7 +125,7 @@ fn cells_share_the_steps_of_a_comparison_and_may_differ_in_threads_and_transacti
         "scan_rows = 5",
     ] {
         let error = with(other).unwrap_err().to_string();
-        assert!(error.contains("a comparison of its own"), "{error}");
+        assert!(error.contains("its own [[comparison]]"), "{error}");
         assert!(
             error.contains("a warm mix of read 9, scan 1, zipfian"),
             "{error}"

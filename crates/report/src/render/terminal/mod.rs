@@ -96,7 +96,7 @@ impl Writer {
             Content::Rows(rows) => chart::rows(&mut self.canvas, rows),
             Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
             Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
-            Content::Verbatim(text) => self.verbatim(text),
+            Content::Verbatim(text) => self.verbatim(text, if depth == 0 { 0 } else { 2 }),
             // A terminal cannot carry files.
             Content::Files(_) => {}
         }
@@ -162,12 +162,12 @@ impl Writer {
     }
 
     /// Lines keep their spaces as long as they fit.
-    fn verbatim(&mut self, text: &str) {
+    fn verbatim(&mut self, text: &str, indent: usize) {
         for line in text.lines() {
             let line = self.canvas.ink(line, PLAIN);
-            let indented = Line::spaces(2).then(line.clone());
+            let indented = Line::spaces(indent).then(line.clone());
             if indented.width() > self.canvas.width {
-                self.canvas.paragraph(&line, 2);
+                self.canvas.paragraph(&line, indent);
             } else {
                 self.canvas.line(&indented);
             }
@@ -175,7 +175,8 @@ impl Writer {
     }
 }
 
-/// Whether an empty line parts two neighbours: after a section, and between drawings.
+/// Whether an empty line parts two neighbours: after a section, between drawings, and where text as it
+/// is adjoins facts or other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
     let is_drawn = |content: &Content| {
         matches!(
@@ -183,10 +184,17 @@ fn is_apart(before: &Content, after: &Content) -> bool {
             Content::Table(_) | Content::Rows(_) | Content::Plane(_)
         )
     };
+    let is_verbatim = |content: &Content| matches!(content, Content::Verbatim(_));
+    let is_facts = |content: &Content| matches!(content, Content::Facts(_));
+    let meet = match (is_verbatim(before), is_verbatim(after)) {
+        (true, other) => other || is_facts(after),
+        (false, true) => is_facts(before),
+        (false, false) => false,
+    };
     let ends = |content: &Content| match content {
         Content::Section(_) | Content::Columns(_) => true,
         Content::Fold(fold) => fold.is_heading,
         _ => false,
     };
-    ends(before) && !ends(after) || is_drawn(before) && is_drawn(after)
+    meet || ends(before) && !ends(after) || is_drawn(before) && is_drawn(after)
 }

@@ -1,0 +1,305 @@
+//! The forms in which something is written, and where: a document for the terminal, as a page or as
+//! Markdown, and what programs read.
+
+use crate::error::CliError;
+use crate::output::{Written, report_may_stand, write_report};
+use crate::screen;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+use stowplan_report::document::{Detail, Document};
+use stowplan_report::render::{html, markdown, terminal};
+
+/// What something can be written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One self-contained page.
+    Html,
+    /// Markdown.
+    #[value(alias = "markdown")]
+    Md,
+    /// A row per cell.
+    Csv,
+    /// Everything as one document.
+    Json,
+    /// Bencher Metric Format: times and ratios with their bounds.
+    Bmf,
+    /// What github-action-benchmark reads as customSmallerIsBetter.
+    GithubActionBenchmark,
+}
+
+/// What files' names ask for by their endings.
+const BY_ENDING: [Format; 4] = [Format::Html, Format::Md, Format::Csv, Format::Json];
+/// What a document is written as, with the JSON beside it.
+const OF_DOCUMENTS: [Format; 3] = [Format::Html, Format::Md, Format::Json];
+
+/// Options of verbs that find one document.
+#[derive(Debug, Args)]
+pub(crate) struct FormOptions {
+    /// Write this format to stdout, or to --output, and nothing else.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = of_documents(),
+        conflicts_with = "json",
+        help_heading = "Printing"
+    )]
+    format: Option<Format>,
+    /// Write to this file; without --format, its ending says which format.
+    #[arg(long, short, value_name = "FILE", help_heading = "Printing")]
+    output: Option<PathBuf>,
+}
+
+fn of_documents() -> impl TypedValueParser<Value = Format> {
+    let values = OF_DOCUMENTS.iter().filter_map(Format::to_possible_value);
+    PossibleValuesParser::new(values).try_map(|name| Format::from_str(&name, false))
+}
+
+impl FormOptions {
+    /// What is asked for; `json` is short for one format.
+    pub(crate) fn asked(&self, json: bool) -> Result<Form<'_>, CliError> {
+        let format = self.format.or(json.then_some(Format::Json));
+        Form::asked(format, self.output.as_deref(), &OF_DOCUMENTS)
+    }
+}
+
+impl Format {
+    /// The format that a file's name asks for.
+    fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?.to_string_lossy().to_lowercase();
+        match ending.as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "md" | "markdown" => Some(Self::Md),
+            "csv" => Some(Self::Csv),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    /// That a file's name does not say another format. The formats of dashboards are JSON; an
+    /// ending that says nothing is nobody's.
+    fn fits(self, path: &Path) -> Result<(), CliError> {
+        let data = match self {
+            Self::Bmf | Self::GithubActionBenchmark => Self::Json,
+            other => other,
+        };
+        match Self::of(path) {
+            Some(said) if said != data => Err(CliError::Usage(format!(
+                "--output {} says {}, but {} is asked for; drop one of them",
+                path.display(),
+                said.name(),
+                self.name()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// A form, and where it goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Form<'a> {
+    /// Nothing is text for the terminal.
+    pub(crate) format: Option<Format>,
+    /// Nothing is stdout.
+    output: Option<&'a Path>,
+}
+
+impl<'a> Form<'a> {
+    /// The form that is asked for, one of `known`; without a format, the file's name says which.
+    ///
+    /// # Errors
+    /// The name says another format than is asked for, none, or one that there is not; or nothing can
+    /// be written there, which is told before anyone waits for it.
+    pub(crate) fn asked(
+        format: Option<Format>,
+        output: Option<&'a Path>,
+        known: &[Format],
+    ) -> Result<Self, CliError> {
+        let format = match (format, output) {
+            (Some(format), Some(path)) => {
+                format.fits(path)?;
+                Some(format)
+            }
+            (None, Some(path)) => {
+                let said = Format::of(path).filter(|said| known.contains(said));
+                Some(said.ok_or_else(|| unclear(path, known))?)
+            }
+            (format, None) => format,
+        };
+        if let Some(path) = output {
+            refuse_others(path, report_may_stand, format)?;
+        }
+        Ok(Self { format, output })
+    }
+
+    /// Whether it is text for the terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.format.is_none()
+    }
+
+    /// The file that is named, if one is.
+    pub(crate) fn file(&self) -> Option<&'a Path> {
+        self.output
+    }
+
+    /// Writes a document, on the terminal up to this level of detail.
+    ///
+    /// # Errors
+    /// The file cannot be written, or is not ours.
+    pub(crate) fn write<E: std::fmt::Display>(
+        &self,
+        document: &Document,
+        detail: Detail,
+        json: impl FnOnce() -> Result<String, E>,
+    ) -> Result<(), CliError> {
+        let text = match self.format {
+            None => terminal::render(document, &screen::terminal(detail)),
+            Some(Format::Html) => html::render(document),
+            Some(Format::Md) => markdown::render(document),
+            Some(Format::Json) => as_text(json())?,
+            Some(other) => {
+                return Err(CliError::Usage(format!(
+                    "there is no {} of this; there are {}",
+                    other.name(),
+                    list(&OF_DOCUMENTS.map(Format::name), "and")
+                )));
+            }
+        };
+        self.deliver(&text)
+    }
+
+    /// Prints what was asked for, or writes it to the file that was named.
+    ///
+    /// # Errors
+    /// The file cannot be written, or is not ours.
+    pub(crate) fn deliver(&self, text: &str) -> Result<(), CliError> {
+        match self.output {
+            Some(path) => replace(path, text, self.format),
+            None => {
+                screen::print(text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Writes a report to a file that was named.
+///
+/// # Errors
+/// It cannot be written, or something that stowplan did not write has its name.
+pub(crate) fn replace(path: &Path, text: &str, format: Option<Format>) -> Result<(), CliError> {
+    refuse_others(path, |path| write_report(path, text), format)
+}
+
+/// What has the name and is not ours is an error.
+fn refuse_others(
+    path: &Path,
+    written: impl FnOnce(&Path) -> Result<Written, CliError>,
+    format: Option<Format>,
+) -> Result<(), CliError> {
+    if path.is_dir() {
+        return Err(CliError::Usage(format!(
+            "--output {} is a directory; name a file in it",
+            path.display()
+        )));
+    }
+    match (written(path)?, format) {
+        (Written::Yes, _) => Ok(()),
+        (Written::NotOurs, Some(format @ (Format::Bmf | Format::GithubActionBenchmark))) => {
+            Err(CliError::Usage(format!(
+                "{} exists, and nothing in a file of the format {} tells who wrote it; remove it \
+                 first, or redirect stdout to it",
+                path.display(),
+                format.name()
+            )))
+        }
+        (Written::NotOurs, _) => Err(CliError::Usage(format!(
+            "{} exists, and stowplan did not write it; choose another name, or move it away",
+            path.display()
+        ))),
+    }
+}
+
+/// A document of JSON as text.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub(crate) fn as_text(text: Result<String, impl std::fmt::Display>) -> Result<String, CliError> {
+    text.map_err(|error| CliError::Usage(error.to_string()))
+}
+
+fn unclear(path: &Path, known: &[Format]) -> CliError {
+    let endings = BY_ENDING
+        .into_iter()
+        .filter(|format| known.contains(format));
+    let endings: Vec<String> = endings
+        .map(|format| format!(".{}", format.name()))
+        .collect();
+    let endings = list(&endings, "or");
+    let path_shown = path.display();
+    CliError::Usage(match Format::of(path) {
+        None => format!(
+            "--output {path_shown}: its name does not say which format; end it in {endings}, or \
+             add --format"
+        ),
+        Some(other) => format!(
+            "--output {path_shown}: there is no {} of this; end it in {endings}",
+            other.name()
+        ),
+    })
+}
+
+/// `a, b or c`
+fn list(words: &[String], last: &str) -> String {
+    match words.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((end, others)) => format!("{} {last} {end}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_says_its_format_in_any_case() {
+        for (name, format) in [
+            ("a.html", Some(Format::Html)),
+            ("a.HTM", Some(Format::Html)),
+            ("a.b.markdown", Some(Format::Md)),
+            ("a.csv", Some(Format::Csv)),
+            (".json", None),
+            ("json", None),
+            ("a.txt", None),
+        ] {
+            assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
+        let asked = |format, name: &str| {
+            let form = Form::asked(format, Some(Path::new(name)), &OF_DOCUMENTS);
+            form.map(|form| form.format)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(asked(None, "a.md"), Ok(Some(Format::Md)));
+        assert_eq!(asked(Some(Format::Md), "a.txt"), Ok(Some(Format::Md)));
+        let told = asked(None, "a.csv").unwrap_err();
+        assert!(
+            told.ends_with("no csv of this; end it in .html, .md or .json"),
+            "{told}"
+        );
+        let told = asked(None, "a").unwrap_err();
+        assert!(told.contains("does not say which format"), "{told}");
+        let told = asked(Some(Format::Json), "a.md").unwrap_err();
+        assert!(told.contains("says md, but json is asked for"), "{told}");
+    }
+}
