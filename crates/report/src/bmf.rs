@@ -38,7 +38,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
             Some((name, measures(comparison, cell)?))
         })
         .collect();
-    let mut text = crate::steering::pretty(&benchmarks)?;
+    let mut text = crate::sanitise::pretty(&benchmarks)?;
     text.push('\n');
     Ok(text)
 }

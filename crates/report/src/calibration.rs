@@ -166,7 +166,7 @@ pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, se
         tool_version: &run.environment.tool_version,
         calibration,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -35,7 +35,7 @@ pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
         verdict: verdict(checkup),
         checkup,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

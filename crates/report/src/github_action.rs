@@ -25,7 +25,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
     let entries: Vec<Entry> = measured
         .filter_map(|(comparison, cell)| entry(analysis, comparison, cell))
         .collect();
-    let mut text = crate::steering::pretty(&entries)?;
+    let mut text = crate::sanitise::pretty(&entries)?;
     text.push('\n');
     Ok(text)
 }

@@ -29,7 +29,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
         schema: SCHEMA_VERSION,
         analysis,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }
@@ -54,7 +54,7 @@ pub(crate) fn of(
         schema: SCHEMA_VERSION,
         content,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -5,14 +5,11 @@
 //! what it can do (width, colour and Unicode are parameters).
 
 mod advice;
-mod bars;
 pub mod bmf;
 pub mod calibration;
 mod cells;
-mod chart;
 pub mod compare;
 mod constituents;
-mod crossover;
 pub mod csv;
 pub mod doctor;
 pub mod document;
@@ -20,33 +17,18 @@ mod facts;
 pub mod fleet;
 mod format;
 pub mod github_action;
-mod growth;
-pub mod html;
 pub mod json;
 pub mod kvtest;
-mod ladder;
-mod lines;
-pub mod machines;
-pub mod markdown;
-mod matrix;
-mod method;
 mod noise;
-mod overview;
-mod parts;
 mod quantity;
 pub mod render;
 pub mod run;
 pub mod stat;
-mod steering;
-mod sweep;
-mod table;
-mod tail;
-pub mod terminal;
-mod total;
+mod sanitise;
 pub mod wording;
 
 pub use format::{count, time};
-pub use steering::steers;
+pub use sanitise::steers;
 
 /// Stands at the top of the Markdown and HTML reports: by it a report is told from a file that
 /// someone else wrote.

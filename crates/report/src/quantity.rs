@@ -2,7 +2,7 @@
 
 use crate::document::{Cell, Scale};
 use crate::format;
-use crate::table::Entry;
+
 use stowplan_analysis::Quantity;
 use stowplan_model::{DurabilityClaim, Measure};
 

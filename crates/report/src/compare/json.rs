@@ -64,7 +64,7 @@ pub fn render(compared: &Compared<'_>) -> std::result::Result<String, serde_json
         base: run(&compared.base),
         results,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

@@ -56,6 +56,7 @@ impl Scale {
             low: 1.0 / factor,
             high: factor,
             logarithmic: true,
+            origin: 1.0,
         }
     }
 

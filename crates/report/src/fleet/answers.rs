@@ -2,7 +2,7 @@
 
 use super::{Fleet, sentence_start};
 use crate::document::{Block, Detail, Look, Section, bullets, plain, strong};
-use crate::{overview, parts};
+use crate::run::answers;
 use std::collections::BTreeSet;
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::CellId;
@@ -81,7 +81,7 @@ fn of_one(analysis: &Analysis) -> Vec<(Subject, String, String)> {
         .zip(rows.by_ref())
         .map(|(subject, row)| (subject, row.title, row.answer))
         .collect();
-    let space = rows.nth(parts::singles(analysis).len());
+    let space = rows.nth(constituents::singles(analysis).len());
     found.extend(space.map(|row| (Subject::Space, row.title, row.answer)));
     found
 }
@@ -114,12 +114,12 @@ fn cells_of<'a>(analysis: &'a Analysis, subject: &Subject) -> BTreeSet<&'a CellI
         Subject::Matrix(id) => {
             let mut matrices = analysis.matrices.iter();
             let matrix = matrices.find(|matrix| matrix.id == *id);
-            matrix.map(|matrix| parts::of_matrix(analysis, matrix))
+            matrix.map(|matrix| constituents::of_matrix(analysis, matrix))
         }
         Subject::Sweep(id) => {
             let mut sweeps = analysis.sweeps.iter();
             let sweep = sweeps.find(|outcome| outcome.sweep.id == *id);
-            sweep.map(|outcome| parts::of_sweep(analysis, outcome))
+            sweep.map(|outcome| constituents::of_sweep(analysis, outcome))
         }
     };
     let comparisons = comparisons.unwrap_or_default().into_iter();

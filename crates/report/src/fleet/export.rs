@@ -21,7 +21,7 @@ pub(super) fn json(fleet: &Fleet<'_>) -> Result<String, serde_json::Error> {
         schema: crate::json::SCHEMA_VERSION,
         outcome: &fleet.outcome,
     };
-    let mut text = crate::steering::pretty(&document)?;
+    let mut text = crate::sanitise::pretty(&document)?;
     text.push('\n');
     Ok(text)
 }

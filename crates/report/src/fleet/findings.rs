@@ -5,7 +5,7 @@ use crate::document::{
     Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, faint, paragraph, plain,
     remark, strong,
 };
-use crate::{format, parts, wording};
+use crate::{constituents, format, noise, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, Verdict};
 use stowplan_model::{CellId, DurabilityClaim, Role};
 
@@ -357,7 +357,7 @@ fn noise(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> String {
     let counted = counted.filter(|(_, reliable)| reliable.is_some());
     let outcomes = counted.flat_map(|(analysis, _)| &analysis.comparisons);
     let outcomes: Vec<_> = outcomes.filter(|o| o.id == comparison.id).collect();
-    let differed = parts::noise(&outcomes).map_or_else(
+    let differed = noise::noise(&outcomes).map_or_else(
         || "Noise is unknown: no control has rounds enough".to_owned(),
         |noise| format!("Two identical cells differed by {noise}"),
     );

@@ -6,7 +6,8 @@ use crate::document::{
     paragraph, plain, remark, strong,
 };
 use crate::wording::{self, quoted};
-use crate::{advice, constituents, crossover, format, noise, quantity, sweep};
+use super::{crossover, matrix};
+use crate::{advice, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, CellSummary, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace,
     RatioEstimate, SizeRange, SpaceRow, SweepOutcome,

@@ -15,7 +15,7 @@ use crate::document::{
     Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, notice, paragraph, remark,
     strong,
 };
-use crate::{format, parts, wording};
+use crate::{constituents, format, noise, wording};
 use order::{Open, Order};
 use stowplan_analysis::{
     Analysis, ComparisonOutcome, Crossover, SizeRange, SweepOutcome, SweepPoint, Verdict,
@@ -89,14 +89,14 @@ impl Frame<'_> {
         let setting = outcome.sweep.setting.as_deref();
         let heading = setting.map_or_else(String::new, |text| format!("With {}", settings(text)));
         let (title, headline) = (title(outcome), headline(analysis, outcome));
-        let parts = parts::of_sweep(analysis, outcome);
+        let parts = constituents::of_sweep(analysis, outcome);
         let rounds = outcome.points.iter().filter_map(|point| point.estimate);
         let rounds: Vec<usize> = rounds.map(|estimate| estimate.rounds).collect();
         let mut blocks = vec![paragraph(strong(&headline)).at(Detail::Brief)];
         let notes = notes(outcome, &parts).into_iter();
         blocks.extend(notes.map(|note| notice(note).at(Detail::Brief)));
         blocks.push(self.plane(outcome, format!("{title}: {headline}")).into());
-        blocks.push(remark(parts::evidence(&parts, &rounds)).at(Detail::Full));
+        blocks.push(remark(noise::evidence(&parts, &rounds)).at(Detail::Full));
         let ratios = ratios_of(outcome);
         blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
         Section::figure(format!("sweep-{}", outcome.sweep.id), heading, blocks)

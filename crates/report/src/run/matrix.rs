@@ -9,7 +9,7 @@ use crate::document::{
     Align, Block, Cell, Column, Content, Detail, Key, LegendEntry, Medium, Row, Section, Sign,
     Table, Text, bullets, faint, notice, paragraph, plain, remark,
 };
-use crate::{format, parts, wording};
+use crate::{constituents, format, noise, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome, Side, SizeRange};
 use stowplan_model::{CellId, Operation};
 
@@ -32,7 +32,7 @@ pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
 }
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
-    let parts = parts::of_matrix(analysis, outcome);
+    let parts = constituents::of_matrix(analysis, outcome);
     let mut blocks = vec![paragraph(caption(analysis, outcome))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
@@ -211,7 +211,7 @@ fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2]
     let comparisons = wording::comparisons(parts.len());
     let below = format!("Each column is a comparison of its own: {comparisons} below.");
     [
-        remark(parts::evidence(parts, &rounds)),
+        remark(noise::evidence(parts, &rounds)),
         remark(below).only(Medium::Page),
     ]
 }

@@ -2,7 +2,7 @@
 
 use super::call;
 use crate::document::{Cell, Table, TableBuilder, number, text_column};
-use crate::{format, table};
+use crate::{cells, format};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, CountSummary, DevicePerOperation};
 use stowplan_model::{CallCounter, Role};
 
@@ -56,7 +56,7 @@ fn calls<'a>() -> Columns<'a> {
     };
     vec![
         text_column("cell", "what was counted", |row: &Row<'_>| {
-            Cell::text(table::label(row.0))
+            Cell::text(cells::label(row.0))
         }),
         count("calls/op", "system calls of one operation", 9, |counts| {
             Some(counts.calls.as_ref()?.total)
