@@ -843,10 +843,9 @@ fn device(environment: &Environment) -> String {
     let Some(device) = &environment.device else {
         return String::new();
     };
-    let kind = match device.rotational {
-        Some(true) => Some("spinning disk"),
-        _ => None,
-    };
+    let kind = environment
+        .device_kind()
+        .filter(|_| device.rotational == Some(true));
     let parts = [Some(device.name.as_str()), device.model.as_deref(), kind];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     parts.join(", ")
