@@ -309,19 +309,16 @@ fn each_once(analyses: &[&Analysis]) -> Result<(), MachinesError> {
 
 fn list(analyses: &[&Analysis]) -> Vec<Machine> {
     let labels = labels(analyses);
-    let mut known: Vec<(&str, Option<&str>, u32)> = Vec::new();
+    let mut known: Vec<&Environment> = Vec::new();
     let with_labels = analyses.iter().zip(labels);
     with_labels
         .map(|(analysis, label)| {
             let environment = &analysis.run.environment;
-            let identity = (
-                environment.host.as_str(),
-                environment.cpu.as_deref(),
-                environment.cpus,
-            );
-            let machine = known.iter().position(|other| *other == identity);
+            let machine = known
+                .iter()
+                .position(|other| other.is_same_machine(environment));
             let machine = machine.unwrap_or_else(|| {
-                known.push(identity);
+                known.push(environment);
                 known.len() - 1
             });
             Machine {

@@ -1,6 +1,10 @@
 //! The machine and the system on which a run took place, and what about them spoils a
 //! measurement.
 
+mod facts;
+
+pub use facts::{Fact, FactOf};
+
 use crate::format_bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -170,11 +174,11 @@ fn first_word(text: &str) -> &str {
 struct Changes(Vec<Change>);
 
 impl Changes {
-    fn decisive(&mut self, what: &str, before: &impl Fact, now: &impl Fact) {
+    fn decisive(&mut self, what: &str, before: &impl InWords, now: &impl InWords) {
         self.note(what, before.in_words(), now.in_words(), true);
     }
 
-    fn slight(&mut self, what: &str, before: &impl Fact, now: &impl Fact) {
+    fn slight(&mut self, what: &str, before: &impl InWords, now: &impl InWords) {
         self.note(what, before.in_words(), now.in_words(), false);
     }
 
@@ -191,11 +195,11 @@ impl Changes {
 }
 
 /// A fact about a machine, for people.
-trait Fact {
+trait InWords {
     fn in_words(&self) -> String;
 }
 
-impl Fact for String {
+impl InWords for String {
     fn in_words(&self) -> String {
         match self.is_empty() {
             true => "unknown".to_owned(),
@@ -204,19 +208,19 @@ impl Fact for String {
     }
 }
 
-impl Fact for bool {
+impl InWords for bool {
     fn in_words(&self) -> String {
         (if *self { "on" } else { "off" }).to_owned()
     }
 }
 
-impl Fact for u32 {
+impl InWords for u32 {
     fn in_words(&self) -> String {
         self.to_string()
     }
 }
 
-impl Fact for u64 {
+impl InWords for u64 {
     fn in_words(&self) -> String {
         self.to_string()
     }
@@ -224,15 +228,16 @@ impl Fact for u64 {
 
 struct Bytes(u64);
 
-impl Fact for Bytes {
+impl InWords for Bytes {
     fn in_words(&self) -> String {
         format_bytes(self.0)
     }
 }
 
-impl<T: Fact> Fact for Option<T> {
+impl<T: InWords> InWords for Option<T> {
     fn in_words(&self) -> String {
-        self.as_ref().map_or("unknown".to_owned(), Fact::in_words)
+        self.as_ref()
+            .map_or("unknown".to_owned(), InWords::in_words)
     }
 }
 

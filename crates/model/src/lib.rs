@@ -31,7 +31,9 @@ pub use cell::{Cell, CellId, Comparison, Contrast, Extension, Plan, Role, Sweep}
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
-pub use environment::{Change, Device, Environment, FileSystem, Warning, WarningKind};
+pub use environment::{
+    Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
+};
 pub use measurement::{
     BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, Residency, SyncCalls,
     SystemCalls, Verification, WallBreakdown,

@@ -2,12 +2,10 @@
 
 pub(crate) mod figures;
 mod numbers;
-mod old;
 mod sessions;
 mod verdict;
 
 use figures::{Figures, Row, sections, state};
-pub use old::{brief, html, markdown, text};
 pub use verdict::{advice, verdict};
 
 use crate::document::{

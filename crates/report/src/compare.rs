@@ -4,20 +4,15 @@
 
 mod csv;
 mod json;
-mod markdown;
 mod method;
 mod obstacles;
 mod resources;
 mod sentences;
 mod tables;
-mod terminal;
-mod wording;
 
 pub use csv::{CSV_START, render as csv};
 pub use json::{SCHEMA_VERSION, render as json};
-pub use markdown::render as markdown;
 pub use sentences::other_machine;
-pub use terminal::{brief, render};
 
 use crate::document::{
     Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, bullets, notice,

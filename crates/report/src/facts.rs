@@ -2,22 +2,34 @@
 
 use crate::{format, wording};
 use stowplan_analysis::Analysis;
-use stowplan_model::{HarnessCost, format_bytes};
+use stowplan_model::{FactOf, HarnessCost, format_bytes};
 
 /// Names and values, for lists of facts.
-pub(crate) type Facts = Vec<(&'static str, String)>;
+pub(crate) type Facts = Vec<(String, String)>;
 
 /// The run and the machine it ran on. Unknown facts are left out.
 pub(crate) fn environment(analysis: &Analysis) -> Facts {
-    let mut facts = run_facts(analysis);
-    facts.extend(machine_facts(analysis));
-    facts.extend(storage_facts(analysis));
-    facts.extend(program_facts(analysis));
-    facts.retain(|(_, value)| !value.is_empty());
-    facts
+    let facts = analysis.run.environment.facts();
+    let (engines, facts): (Vec<_>, Vec<_>) = facts
+        .into_iter()
+        .partition(|fact| fact.of == FactOf::Engine);
+    let engines = engines
+        .into_iter()
+        .filter_map(|engine| Some(format!("{} {}", engine.name, engine.value?)));
+    let engines = engines.collect::<Vec<_>>().join("; ");
+    let run = run_facts(analysis).into_iter();
+    run.map(|(name, value)| (name.to_owned(), value))
+        .chain(
+            facts
+                .into_iter()
+                .filter_map(|fact| Some((fact.name, fact.value?))),
+        )
+        .chain([("engines".to_owned(), engines)])
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
 }
 
-fn run_facts(analysis: &Analysis) -> Facts {
+fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let run = &analysis.run;
     let duration = analysis.end.as_ref();
     let datasets: Vec<String> = run
@@ -54,132 +66,6 @@ fn run_facts(analysis: &Analysis) -> Facts {
             "memory budget per store",
             format_bytes(run.plan.study.memory_budget),
         ),
-    ]
-}
-
-fn machine_facts(analysis: &Analysis) -> Facts {
-    let machine = &analysis.run.environment;
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let on_battery = match machine.on_battery {
-        Some(true) => "battery",
-        Some(false) => "mains",
-        None => "",
-    };
-    vec![
-        ("host", machine.host.clone()),
-        ("system", machine.os.clone()),
-        ("kernel", machine.kernel.clone()),
-        ("architecture", machine.architecture.clone()),
-        ("CPU", text(&machine.cpu)),
-        ("CPUs usable", machine.cpus.to_string()),
-        (
-            "last-level cache",
-            machine
-                .last_level_cache_bytes
-                .map_or_else(String::new, format_bytes),
-        ),
-        ("governor", text(&machine.governor)),
-        ("virtualisation", text(&machine.virtualisation)),
-        (
-            "memory",
-            format!(
-                "{} ({} available at the start)",
-                format_bytes(machine.memory_bytes),
-                format_bytes(machine.memory_available_bytes)
-            ),
-        ),
-        (
-            "load average",
-            machine
-                .load_average
-                .map_or_else(String::new, |load| format!("{load:.2}")),
-        ),
-        ("power", on_battery.to_owned()),
-        ("clock source", text(&machine.clock_source)),
-        (
-            "run-queue delay",
-            if machine.run_queue_delay {
-                "readable"
-            } else {
-                "not readable"
-            }
-            .to_owned(),
-        ),
-        (
-            "residency check",
-            machine
-                .residency_check
-                .clone()
-                .unwrap_or_else(|| "none".to_owned()),
-        ),
-    ]
-}
-
-fn storage_facts(analysis: &Analysis) -> Facts {
-    let system = &analysis.run.environment.file_system;
-    let mut facts = vec![(
-        "file system",
-        format!(
-            "{} at {} ({}), blocks of {} bytes, {} free",
-            system.kind,
-            system.mount_point,
-            system.options,
-            system.block_bytes,
-            format_bytes(system.free_bytes)
-        ),
-    )];
-    if let Some(device) = &analysis.run.environment.device {
-        let kind = match device.rotational {
-            Some(true) => Some("spinning disk".to_owned()),
-            Some(false) => Some("not rotational".to_owned()),
-            None => None,
-        };
-        let parts = [
-            Some(device.name.clone()),
-            device.model.clone(),
-            kind,
-            device.scheduler.as_ref().map(|s| format!("scheduler {s}")),
-            device
-                .read_ahead_kib
-                .map(|kib| format!("read-ahead {kib} KiB")),
-            device
-                .write_cache
-                .as_ref()
-                .map(|c| format!("write cache: {c}")),
-        ];
-        facts.push((
-            "device",
-            parts.into_iter().flatten().collect::<Vec<_>>().join(", "),
-        ));
-    }
-    facts
-}
-
-fn program_facts(analysis: &Analysis) -> Facts {
-    let machine = &analysis.run.environment;
-    let commit = machine
-        .tool_commit
-        .as_ref()
-        .map(|commit| format!(" ({commit})"))
-        .unwrap_or_default();
-    let optimised = if machine.optimised {
-        ""
-    } else {
-        ", not optimised"
-    };
-    let engines: Vec<String> = machine
-        .engines
-        .iter()
-        .map(|(name, version)| format!("{name} {version}"))
-        .collect();
-    let compiler = machine.compiler.clone().unwrap_or_default();
-    vec![
-        (
-            "stowplan",
-            format!("{}{commit}{optimised}", machine.tool_version),
-        ),
-        ("compiler", compiler),
-        ("engines", engines.join("; ")),
     ]
 }
 

@@ -15,15 +15,14 @@ mod ratios;
 use crate::document::{
     Block, Content, Detail, Document, File, Medium, Section, Text, paragraph, plain, remark,
 };
-use crate::{labels, wording};
-use std::borrow::Cow;
+use crate::wording;
 use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
 
 /// Several results of one study, ready to be written.
 #[derive(Debug)]
 pub struct Fleet<'a> {
     outcome: MachinesOutcome,
-    analyses: Vec<Cow<'a, Analysis>>,
+    analyses: Vec<&'a Analysis>,
 }
 
 impl<'a> Fleet<'a> {
@@ -32,10 +31,10 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// They are not several results of one study at one scale.
     pub fn of(analyses: &[&'a Analysis]) -> Result<Self, MachinesError> {
-        let analyses: Vec<_> = analyses.iter().map(|a| labels::told_apart(a)).collect();
-        let outcome =
-            stowplan_analysis::machines(&analyses.iter().map(|a| &**a).collect::<Vec<_>>())?;
-        Ok(Self { outcome, analyses })
+        Ok(Self {
+            outcome: stowplan_analysis::machines(analyses)?,
+            analyses: analyses.to_vec(),
+        })
     }
 
     /// The name of the study, for the names of files.

@@ -90,14 +90,6 @@ pub(crate) fn spread(measure: Measure, quantity: &Quantity) -> String {
     }
 }
 
-/// The same as a field of a table.
-pub(crate) fn spread_entry(measure: Measure, quantity: Option<Quantity>) -> Entry {
-    let Some((quantity, ends)) = quantity.and_then(|q| Some((q, q.ends?))) else {
-        return Entry::default();
-    };
-    Entry::number(ends.1 - ends.0, spread(measure, &quantity))
-}
-
 /// The same as a cell of a table, sorted by how far the ends lie apart.
 pub(crate) fn spread_cell(measure: Measure, quantity: Option<Quantity>) -> Cell {
     let Some((quantity, (low, high))) = quantity.and_then(|q| Some((q, q.ends?))) else {

@@ -2,7 +2,7 @@
 
 
 
-use crate::{advice, crossover, format, noise, quantity};
+use crate::{advice, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, Metric,
     PromiseDifference, RatioEstimate, Verdict, WorkDifference, work_differences as differences,
@@ -495,22 +495,6 @@ pub(crate) fn different_promises(
         "Different durability{promises}. The ratios compare stores that do not keep written data \
          alike."
     )
-}
-
-/// That nothing is claimed at these sizes, if there are any; `measured` are all sizes.
-pub(crate) fn unreliable_sizes(
-    sizes: &[u64],
-    measured: &[u64],
-    unit: crossover::Unit,
-) -> Option<String> {
-    let ranges = crossover::runs(sizes, measured).into_iter();
-    let ranges: Vec<String> = ranges.map(|range| crossover::span(range, unit)).collect();
-    (!ranges.is_empty()).then(|| {
-        format!(
-            "Session unreliable at {}: nothing is claimed there.",
-            list(&ranges)
-        )
-    })
 }
 
 /// Where cells do not do quite the same as the baseline, a sentence for each way.

@@ -2,7 +2,7 @@
 
 use super::Difference;
 use serde::Serialize;
-use stowplan_model::{Device, Environment, FileSystem, format_bytes};
+use stowplan_model::{Environment, Fact, FactOf};
 
 /// One fact about the surroundings that is not the same in both results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -10,78 +10,36 @@ pub struct EnvironmentChange {
     /// What, and how it reads in each.
     #[serde(flatten)]
     pub difference: Difference,
-    /// Whether it makes NEW's machine another one than BASE's.
+    /// Whether it makes NEW's machine another one than BASE's, or the place there: its kernel, file
+    /// system or device.
     pub another_machine: bool,
 }
 
-/// A fact by its name, as text; nothing where it is not known.
-struct Fact {
-    what: String,
-    value: Option<String>,
-    /// Whether machines that differ in it are not the same.
-    identifies: bool,
+/// The facts of one environment. Figures that change by the minute (load, free memory, free space)
+/// are none of them; what an engine was built with is a fact of its own.
+fn facts(environment: &Environment) -> Vec<Fact> {
+    let facts = environment.facts().into_iter();
+    facts
+        .filter(|fact| fact.of != FactOf::Moment)
+        .flat_map(|fact| match fact.of {
+            FactOf::Engine => engine(&fact),
+            _ => vec![fact],
+        })
+        .collect()
 }
 
-/// Facts of one environment, each name once. Figures that change by the minute (load, free memory,
-/// free space) are none of them.
-fn facts(environment: &Environment) -> Vec<Fact> {
-    let Environment {
-        host,
-        os,
-        kernel,
-        architecture,
-        cpu,
-        cpus,
-        last_level_cache_bytes,
-        governor,
-        virtualisation,
-        memory_bytes,
-        memory_available_bytes: _,
-        load_average: _,
-        on_battery,
-        clock_source,
-        run_queue_delay,
-        residency_check,
-        file_system,
-        device,
-        engines,
-        tool_version,
-        tool_commit,
-        compiler,
-        optimised,
-    } = environment;
-    let mut facts = vec![
-        identity("host", known(host)),
-        identity("kernel", known(kernel)),
-        identity("architecture", known(architecture)),
-        identity("CPU", cpu.clone()),
-        identity("CPUs usable", Some(cpus.to_string())),
-        fact("last-level cache", last_level_cache_bytes.map(format_bytes)),
-        fact("memory", Some(gibibytes(*memory_bytes))),
-        fact("system", known(os)),
-        fact("governor", governor.clone()),
-        fact("virtualisation", virtualisation.clone()),
-        fact("power", on_battery.map(power)),
-        fact("clock source", clock_source.clone()),
-        fact("run-queue delay", Some(readable(*run_queue_delay))),
-        fact("residency check", residency_check.clone()),
-    ];
-    facts.extend(storage(file_system, device.as_ref()));
-    facts.extend([
-        fact("stowplan", known(tool_version)),
-        fact("commit of stowplan", tool_commit.clone()),
-        fact("compiler", compiler.clone()),
-        fact("built with optimisation", Some(yes(*optimised))),
-    ]);
-    for (name, version) in engines {
-        let (version, options) = version_and_options(version);
-        facts.push(fact(name, Some(version.to_owned())));
-        facts.push(fact(
-            &format!("{OPTIONS_OF}{name}"),
-            options.map(str::to_owned),
-        ));
-    }
-    facts
+fn engine(fact: &Fact) -> Vec<Fact> {
+    let text = fact.value.as_deref().unwrap_or_default();
+    let (version, options) = version_and_options(text);
+    let with = |name: String, value: Option<&str>| Fact {
+        name,
+        value: value.map(str::to_owned),
+        of: FactOf::Engine,
+    };
+    vec![
+        with(fact.name.clone(), Some(version)),
+        with(format!("{OPTIONS_OF}{}", fact.name), options),
+    ]
 }
 
 /// What the fact about an engine's build options is called, before its name.
@@ -95,97 +53,21 @@ fn version_and_options(text: &str) -> (&str, Option<&str>) {
     parts.map_or((text, None), |(version, options)| (version, Some(options)))
 }
 
-fn storage(system: &FileSystem, device: Option<&Device>) -> Vec<Fact> {
-    let FileSystem {
-        kind,
-        mount_point,
-        options,
-        block_bytes,
-        free_bytes: _,
-    } = system;
-    let mut facts = vec![
-        identity("file system", known(kind)),
-        fact("mounted at", known(mount_point)),
-        fact("mount options", known(options)),
-        fact(
-            "blocks of the file system",
-            Some(format_bytes(*block_bytes)),
-        ),
-    ];
-    let Some(device) = device else {
-        return facts;
-    };
-    let Device {
-        name,
-        model,
-        rotational,
-        scheduler,
-        read_ahead_kib,
-        write_cache,
-    } = device;
-    facts.extend([
-        identity("device", known(name)),
-        identity("model of the device", model.clone()),
-        fact("spinning disk", rotational.map(yes)),
-        fact("I/O scheduler", scheduler.clone()),
-        fact("read-ahead", read_ahead_kib.map(|kib| format!("{kib} KiB"))),
-        fact("write cache", write_cache.clone()),
-    ]);
-    facts
-}
-
-fn identity(what: &str, value: Option<String>) -> Fact {
-    Fact {
-        what: what.to_owned(),
-        value,
-        identifies: true,
-    }
-}
-
-fn fact(what: &str, value: Option<String>) -> Fact {
-    Fact {
-        identifies: false,
-        ..identity(what, value)
-    }
-}
-
-fn known(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-fn yes(flag: bool) -> String {
-    if flag { "yes" } else { "no" }.to_owned()
-}
-
-fn readable(flag: bool) -> String {
-    if flag { "readable" } else { "not readable" }.to_owned()
-}
-
-fn power(on_battery: bool) -> String {
-    if on_battery { "battery" } else { "mains" }.to_owned()
-}
-
-/// Memory to a tenth of a GiB: what the kernel keeps for itself varies from boot to boot.
-#[expect(clippy::cast_precision_loss, reason = "a tenth is shown")]
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
-}
-
 /// Everything that is not the same, in the order in which it is told; what only one of them has
 /// (an engine, a device) as well.
 pub(super) fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentChange> {
     let (base, new) = (facts(base), facts(new));
     let value_in = |facts: &[Fact], what: &str| {
         let mut facts = facts.iter();
-        facts.find(|fact| fact.what == what)?.value.clone()
+        facts.find(|fact| fact.name == what)?.value.clone()
     };
     let only_in_new = new
         .iter()
-        .filter(|fact| !base.iter().any(|known| known.what == fact.what));
+        .filter(|fact| !base.iter().any(|known| known.name == fact.name));
     let all = base.iter().chain(only_in_new);
     all.filter_map(|fact| {
-        let (was, is) = (value_in(&base, &fact.what), value_in(&new, &fact.what));
-        let (was, is) = match fact.what.strip_prefix(OPTIONS_OF) {
+        let (was, is) = (value_in(&base, &fact.name), value_in(&new, &fact.name));
+        let (was, is) = match fact.name.strip_prefix(OPTIONS_OF) {
             Some(engine) => {
                 // How an engine was built that the other one does not have is no change.
                 value_in(&base, engine).and(value_in(&new, engine))?;
@@ -194,8 +76,8 @@ pub(super) fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentC
             None => (was, is),
         };
         (was != is).then(|| EnvironmentChange {
-            difference: Difference::of(&fact.what, was, is),
-            another_machine: fact.identifies,
+            difference: Difference::of(&fact.name, was, is),
+            another_machine: matches!(fact.of, FactOf::Machine | FactOf::Place),
         })
     })
     .collect()

@@ -2,6 +2,7 @@
 
 use super::{Fleet, sentence_start};
 use crate::document::{Block, Detail, Look, Section, bullets, plain, strong};
+use crate::constituents;
 use crate::run::answers;
 use std::collections::BTreeSet;
 use stowplan_analysis::{Analysis, SpaceRow};
@@ -71,7 +72,7 @@ fn collected(fleet: &Fleet<'_>) -> Vec<Answers> {
 
 /// What one machine answers: title and answer of each matrix and sweep, then of disk space.
 fn of_one(analysis: &Analysis) -> Vec<(Subject, String, String)> {
-    let mut rows = overview::rows(analysis).into_iter();
+    let mut rows = answers::rows(analysis).into_iter();
     let matrices = analysis.matrices.iter();
     let matrices = matrices.map(|matrix| Subject::Matrix(matrix.id.clone()));
     let sweeps = analysis.sweeps.iter();

@@ -418,7 +418,7 @@ fn matrix_answer(
 }
 
 fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome, kind: Kind) -> Row {
-    let found = sweep::in_short(analysis, outcome);
+    let found = crossover::in_short(analysis, outcome);
     Row {
         answer: if outcome.same_durability {
             found
@@ -429,7 +429,7 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome, kind: Kind) -> Row {
         noise: noise::noise_at_most(&constituents::of_sweep(analysis, outcome)),
         ..Row::without_cell(
             format!("sweep-{}", outcome.sweep.id),
-            sweep::title(outcome),
+            crossover::title(outcome),
             kind,
         )
     }
@@ -446,13 +446,13 @@ fn unlike(same_durability: bool) -> &'static str {
 
 /// `measured: 3 sizes, 1 KiB to 4 KiB; planned up to 1 MiB`: a size without a figure is planned.
 fn measured(outcome: &SweepOutcome) -> String {
-    let figures = sweep::figures(outcome);
+    let figures = crossover::measured(outcome);
     let planned = &outcome.planned;
     let (Some(low), Some(high)) = (planned.first(), planned.last()) else {
         return String::new();
     };
     let (low, high) = (*low, *high);
-    let range = |from, to| crossover::span(SizeRange { from, to }, sweep::size);
+    let range = |from, to| crossover::span(SizeRange { from, to }, crossover::size);
     let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
         return format!("measured: no size; planned: {}", range(low, high));
     };
@@ -461,11 +461,11 @@ fn measured(outcome: &SweepOutcome) -> String {
         _ if figures.len() == planned.len() => String::new(),
         (true, true) => format!(
             "; planned from {} to {}",
-            sweep::size(low),
-            sweep::size(high)
+            crossover::size(low),
+            crossover::size(high)
         ),
-        (true, false) => format!("; planned from {} on", sweep::size(low)),
-        (false, true) => format!("; planned up to {}", sweep::size(high)),
+        (true, false) => format!("; planned from {} on", crossover::size(low)),
+        (false, true) => format!("; planned up to {}", crossover::size(high)),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
     let sizes = figures.len();

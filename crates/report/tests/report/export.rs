@@ -148,3 +148,62 @@ fn the_github_action_gets_a_list_where_smaller_is_better() {
         assert_eq!(fields, ["extra", "name", "range", "unit", "value"]);
     }
 }
+
+/// The rows of a table, each by the names of its columns.
+fn by_name(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    let mut lines = text.lines().map(fields);
+    let names = lines.next().unwrap();
+    lines
+        .map(|row| names.iter().cloned().zip(row).collect())
+        .collect()
+}
+
+#[test]
+fn csv_says_what_to_choose_beside_the_cell_and_json_why() {
+    let analysis = fixture::analysis();
+    let rows = by_name(&csv::render(&analysis));
+    let of = |comparison: &str, cell: &str| {
+        let mut rows = rows.iter();
+        rows.find(|row| row["comparison"] == comparison && row["cell"] == cell)
+            .unwrap()
+    };
+    assert_eq!(of("reads", "mmap-blob")["recommendation"], "use");
+    assert_eq!(of("reads", "dir")["recommendation"], "");
+    assert_eq!(of("overwrites", "off")["recommendation"], "prefer");
+    assert_eq!(of("overwrites", "wal")["alternative"], "more-must-survive");
+    assert_eq!(of("cold-reads", "dir")["recommendation"], "open");
+    assert_eq!(of("reads", "sql-each")["other_work"], "transactions");
+    let total = &of("overwrites", "off");
+    let ratio: f64 = total["total_ratio_to_baseline"].parse().unwrap();
+    assert!((ratio - 61_100.0 / 192_400.0).abs() < 1e-9, "{ratio}");
+    assert_eq!(total["total_verdict"], "faster");
+    assert_eq!(of("reads", "sql")["total_verdict"], "", "reads have none");
+
+    let document: serde_json::Value =
+        serde_json::from_str(&json::render(&analysis).unwrap()).unwrap();
+    let advice = &document["comparisons"][1]["recommendation"];
+    assert_eq!(advice["kind"], "prefer");
+    assert_eq!(advice["choice"], "overwrites/off");
+    assert_eq!(advice["over"]["cell"], "overwrites/dir");
+    assert!(advice["over"]["ratio"]["high"].as_f64().unwrap() < 1.0);
+    assert_eq!(advice["flush"]["verdict"], "faster");
+    assert_eq!(advice["alternatives"][0]["when"], "more-must-survive");
+    let answers = document["answers"].as_array().unwrap();
+    assert_eq!(answers.len(), 5, "four comparisons, and disk space");
+    assert_eq!(answers[0]["of"], "comparison");
+    assert_eq!(answers[4]["kind"], "smallest");
+}
+
+#[test]
+fn csv_has_the_percentiles_of_each_operation_of_a_mix() {
+    let mut analysis = fixture::analysis();
+    let cell = &mut analysis.comparisons[0].cells[3];
+    let latency = cell.latency.clone().unwrap();
+    cell.latencies
+        .insert(stowplan_model::Action::Insert, latency);
+    let rows = by_name(&csv::render(&analysis));
+    assert_eq!(rows[3]["insert_p50_ns"], rows[3]["p50_ns"]);
+    assert_eq!(rows[3]["insert_max_ns"], rows[3]["max_ns"]);
+    assert_eq!(rows[3]["insert_count"], "200000");
+    assert_eq!(rows[3]["read_p50_ns"], "");
+}

@@ -94,7 +94,8 @@ fn adds_ratios_settings_and_environment_when_verbose() {
     };
     let text = render(&fixture::analysis(), &options);
     assert!(text.contains("Effective settings"), "{text}");
-    assert!(text.contains("file system: ext4 at /data"), "{text}");
+    assert!(text.contains("file system: ext4\n"), "{text}");
+    assert!(text.contains("mounted at: /data\n"), "{text}");
     assert!(text.contains("7.03 times as fast"), "{text}");
 }
 
