@@ -500,6 +500,7 @@ fn why() -> Block {
     let scale = Scale::linear(11.0);
     let thin = vec![
         segment(0.0, 2.0, Fill::Step(0)),
+        segment(2.0, 2.0, Fill::Step(1)),
         segment(2.0, 7.0, Fill::Remainder),
     ];
     let rows = Rows {
@@ -787,7 +788,7 @@ fn every_row_and_every_piece_has_its_value() {
     assert_eq!(numbers, ["1", "1.74", "1.22", "0.547", "2.5", "5"]);
     let page = render(&with(vec![why()]));
     let pieces = values(&page, "data-value").len();
-    assert_eq!(pieces, 5 + 2 + 5);
+    assert_eq!(pieces, 5 + 2 + 5, "what has no length is not drawn");
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 /// Names that the page itself needs.
 const TAKEN: [&str; 5] = ["main", "tip", "download", "raw-result", rows::HATCHING];
 
-/// From so many figures on, a section lists those that are not seen at once.
-const MANY: usize = 3;
+/// So many figures that are not seen at once are listed behind the first.
+const MANY: usize = 2;
 
 /// Where blocks lie.
 #[derive(Debug, Clone, Copy)]
@@ -52,14 +52,13 @@ impl Writer {
 
     /// The blocks that the page shows.
     pub(super) fn blocks(&mut self, blocks: &[Block], place: Place) -> Markup {
-        let figures: Vec<&Section> = blocks.iter().filter_map(figure).collect();
+        let mut more: Vec<&Section> = blocks.iter().filter_map(figure).skip(1).collect();
+        more.retain(|figure| !figure.id.is_empty() && !figure.title.is_empty());
         let mut page = String::new();
-        let mut is_first = true;
         for block in blocks.iter().filter(|block| is_shown(block)) {
             page.push_str(&self.content(&block.content, place).0);
-            if is_first && figures.len() >= MANY && figure(block).is_some() {
-                page.push_str(&jump(&figures[1..]).0);
-                is_first = false;
+            if more.len() >= MANY && figure(block).is_some() {
+                page.push_str(&jump(&std::mem::take(&mut more)).0);
             }
         }
         PreEscaped(page)
@@ -254,12 +253,10 @@ fn figure(block: &Block) -> Option<&Section> {
 
 /// Links to figures.
 fn jump(figures: &[&Section]) -> Markup {
-    let figures = figures.iter();
-    let linked = figures.filter(|figure| !figure.id.is_empty() && !figure.title.is_empty());
     html! {
         p.hint { "More charts:" }
         ul.jump {
-            @for figure in linked {
+            @for figure in figures {
                 li { a href={ "#" (id(&figure.id)) } { (figure.title.text()) } }
             }
         }

@@ -37,8 +37,8 @@ fn answer(item: &Item) -> Markup {
                 @if let Some(word) = &item.badge { (badge(word)) " " }
                 @if item.text.0.iter().any(is_strong) { (said) } @else { b { (said) } }
             }
-            p.reason { (text(&item.note)) }
-            p.factor { (figure(&item.figure)) }
+            @if !item.note.is_empty() { p.reason { (text(&item.note)) } }
+            @if !item.figure.is_empty() { p.factor { (figure(&item.figure)) } }
         }
     }
 }

@@ -171,12 +171,18 @@ fn whisker((low, high): (f64, f64), middle: f64, scale: &Scale) -> Markup {
 
 fn segments(pieces: &[Segment], lane: Lane, thin: &[Segment], scale: &Scale) -> Markup {
     html! {
-        @for found in pieces { (piece(found, lane, scale)) }
-        @for found in thin { (piece(found, THIN, scale)) }
+        @for found in pieces.iter().filter(has_length) { (piece(found, lane, scale)) }
+        @for found in thin.iter().filter(has_length) { (piece(found, THIN, scale)) }
     }
 }
 
-/// A piece that saves something has no length: a mark says where.
+/// At what has no length nobody can point.
+#[expect(clippy::float_cmp, reason = "the same value")]
+fn has_length(piece: &&Segment) -> bool {
+    piece.from != piece.to
+}
+
+/// A piece that saves something is not drawn as one: a mark says where.
 fn piece(piece: &Segment, (top, height): Lane, scale: &Scale) -> Markup {
     let (from, to) = (scale.position(piece.from), scale.position(piece.to));
     html! {
