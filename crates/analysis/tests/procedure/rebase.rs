@@ -6,7 +6,9 @@ use crate::support::{
 use stowplan_analysis::{
     Analysis, ContrastOutcome, RebaseError, Verdict, analyse, rebase, undecided,
 };
-use stowplan_model::{Comparison, Extension, Measurement, Record, Role, StoreSpec, Sweep};
+use stowplan_model::{
+    Comparison, Extension, Measurement, Record, Role, StoreSpec, Sweep, WarningKind,
+};
 
 /// As plans make it: the control has the key of the baseline that it is a copy of.
 fn planned(candidates: &[&str]) -> Comparison {
@@ -104,6 +106,7 @@ fn roles_are_exchanged_and_the_baseline_stands_first() {
         ]
     );
     assert_eq!(after.comparisons[0].fastest, Some(id("fast")));
+    assert_eq!(after.warnings[0].kind, WarningKind::ChosenBaseline);
     let warning = &after.warnings[0].message;
     assert!(warning.contains("c/fast instead of base"), "{warning}");
 }

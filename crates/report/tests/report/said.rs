@@ -1,7 +1,7 @@
 //! What a document says, whatever draws it.
 
 use stowplan_report::document::{
-    Block, Cell, Content, Detail, Document, List, Medium, Plane, Rows, Table,
+    Block, Cell, Content, Detail, Document, List, Medium, Plane, Rows, Table, Text,
 };
 
 /// Every text of the blocks that a form shows, a line each: up to this level of detail, and meant
@@ -78,7 +78,7 @@ impl Lines<'_> {
         for item in &list.items {
             let word = item.badge.as_ref().map_or("", |badge| &badge.word);
             let texts = [&item.title, &item.text, &item.note, &item.figure];
-            let texts = texts.map(|text| text.text()).join(" | ");
+            let texts = texts.map(Text::text).join(" | ");
             self.line(&format!("• {word} {texts}"));
         }
     }
