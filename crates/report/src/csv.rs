@@ -255,7 +255,7 @@ impl Row<'_> {
 #[must_use]
 pub fn render(analysis: &Analysis) -> String {
     let mut text = row(header());
-    text.extend(rows(analysis).map(line));
+    text.extend(rows(analysis).map(row));
     text
 }
 

@@ -98,12 +98,10 @@ fn device(environment: &Environment) -> String {
         return String::new();
     };
     // A virtual disk often says that it spins.
-    let is_virtual = device.name.starts_with("vd") || device.name.starts_with("xvd");
-    let kind = match device.rotational {
-        _ if is_virtual => "virtual disk",
-        Some(true) => "spinning disk",
-        _ => "",
-    };
+    let kind = environment
+        .device_kind()
+        .filter(|_| device.rotational == Some(true))
+        .unwrap_or_default();
     let model = device.model.as_deref().unwrap_or_default();
     joined(&[&device.name, model, kind])
 }

@@ -22,7 +22,7 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
             cost.blocks,
             format::count(cost.operations)
         );
-        ("harness cost", text)
+        ("harness cost".to_owned(), text)
     }));
     let fold = Fold::new(SUMMARY, vec![facts(list)]);
     let mut blocks = vec![fold.into()];
