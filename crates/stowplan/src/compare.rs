@@ -2,22 +2,24 @@
 
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
+use crate::form::{FormOptions, Format};
 use crate::report::{Loaded, load};
-use crate::screen;
-use crate::screen::print;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use stowplan_analysis::compare::{Changes, Decides, Question, same_run};
 use stowplan_model::CellId;
-use stowplan_report::compare::{Compared, Source, brief, json, markdown, other_machine, render};
+use stowplan_report::compare::{Compared, MARK, Source, csv, document, json, other_machine};
+use stowplan_report::render;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   stowplan compare before after       did anything get slower? exit 1 if so
   stowplan compare before after --threshold 5%
                                       by more than 5%
-  stowplan compare before after --markdown > comment.md
-                                      a table for a pull request
+  stowplan compare before after --format md > comment.md
+                                      a comment for a pull request
+  stowplan compare before after --output changes.html
+                                      a page; .md, .csv and .json as well
   stowplan compare laptop server --by ratio
                                       other machines: did ratios change?
   stowplan compare result result --cells read/sql=read/blob
@@ -45,9 +47,12 @@ pub(crate) struct CompareOptions {
     /// Compare this cell of BASE with that one of NEW; may be repeated. Others go by their names.
     #[arg(long, value_name = "A=B", value_parser = pair)]
     cells: Vec<(CellId, CellId)>,
-    /// Print Markdown: a heading, the verdict, a table, and details folded.
-    #[arg(long, conflicts_with_all = ["json", "quiet", "verbose"])]
+    /// Short for '--format md'.
+    #[arg(long, conflicts_with_all = ["json", "quiet", "verbose", "format"])]
     markdown: bool,
+    /// In which form.
+    #[command(flatten)]
+    form: FormOptions<true>,
     /// How to print.
     #[command(flatten)]
     print: PrintOptions,
@@ -91,6 +96,10 @@ fn pair(text: &str) -> Result<(CellId, CellId), String> {
 /// A result that cannot be read or is given twice, a cell that does not exist, a pair asked for that
 /// cannot be compared, or nothing that could be judged: a check that checked nothing must not pass.
 pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
+    let markdown = options.markdown.then_some(Format::Md);
+    let form = options
+        .form
+        .asked(markdown.or(Format::json(options.print.json)))?;
     let base = load(&options.base)?;
     let news: Vec<Loaded> = options
         .new
@@ -123,7 +132,15 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
             .map_err(|error| CliError::Usage(format!("--cells: {error}")))?;
         compared.news.push((Source { name, analysis }, changes));
     }
-    print(&text(&compared, options)?);
+    let document = document(&compared);
+    if form.format == Some(Format::Md) {
+        form.deliver(&format!("{MARK}\n{}", render::markdown::render(&document)))?;
+        return conclusion(&compared, &question, options.print.quiet);
+    }
+    form.write(&document, options.print.detail(), |format| match format {
+        Format::Csv => Ok(csv(&compared)),
+        _ => json(&compared),
+    })?;
     conclusion(&compared, &question, options.print.quiet)
 }
 
@@ -136,18 +153,6 @@ fn question(options: &CompareOptions) -> Question {
         }),
         cells: options.cells.clone(),
     }
-}
-
-fn text(compared: &Compared<'_>, options: &CompareOptions) -> Result<String, CliError> {
-    let screen = screen::options(options.print.verbose);
-    Ok(match () {
-        () if options.print.json => {
-            json(compared).map_err(|error| CliError::Usage(error.to_string()))?
-        }
-        () if options.markdown => markdown(compared),
-        () if options.print.quiet => brief(compared, &screen),
-        () => render(compared, &screen),
-    })
 }
 
 fn conclusion(compared: &Compared<'_>, question: &Question, quiet: bool) -> Result<Exit, CliError> {

@@ -2,7 +2,7 @@
 
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
-use crate::form::FormOptions;
+use crate::form::{FormOptions, Format};
 use crate::studies;
 use clap::Args;
 use std::path::PathBuf;
@@ -35,9 +35,9 @@ pub(crate) struct DoctorOptions {
 
 /// Looks at the machine and says what it found; a failure if that speaks against measuring.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(options.print.json)?;
+    let form = options.form.asked(Format::json(options.print.json))?;
     let checkup = check_up(&options.directory, &asked(options)?)?;
-    form.write(&document(&checkup), options.print.detail(), || {
+    form.write(&document(&checkup), options.print.detail(), |_| {
         json(&checkup)
     })?;
     Ok(match checkup.is_fit() {

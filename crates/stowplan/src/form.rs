@@ -30,17 +30,23 @@ pub(crate) enum Format {
 
 /// What files' names ask for by their endings.
 const BY_ENDING: [Format; 4] = [Format::Html, Format::Md, Format::Csv, Format::Json];
-/// What a document is written as, with the JSON beside it.
-const OF_DOCUMENTS: [Format; 3] = [Format::Html, Format::Md, Format::Json];
+/// What is found as a document, as which it is written; with a table beside it, as CSV too.
+const fn formats(with_table: bool) -> &'static [Format] {
+    if with_table {
+        &BY_ENDING
+    } else {
+        &[Format::Html, Format::Md, Format::Json]
+    }
+}
 
-/// Options of verbs that find one document.
+/// Options of verbs that find one document, and perhaps a table of it for programs.
 #[derive(Debug, Args)]
-pub(crate) struct FormOptions {
+pub(crate) struct FormOptions<const WITH_TABLE: bool = false> {
     /// Write this format to stdout, or to --output, and nothing else.
     #[arg(
         long,
         value_name = "FORMAT",
-        value_parser = of_documents(),
+        value_parser = names_of(formats(WITH_TABLE)),
         conflicts_with = "json",
         help_heading = "Printing"
     )]
@@ -50,16 +56,16 @@ pub(crate) struct FormOptions {
     output: Option<PathBuf>,
 }
 
-fn of_documents() -> impl TypedValueParser<Value = Format> {
-    let values = OF_DOCUMENTS.iter().filter_map(Format::to_possible_value);
+fn names_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
+    let values = formats.iter().filter_map(Format::to_possible_value);
     PossibleValuesParser::new(values).try_map(|name| Format::from_str(&name, false))
 }
 
-impl FormOptions {
-    /// What is asked for; `json` is short for one format.
-    pub(crate) fn asked(&self, json: bool) -> Result<Form<'_>, CliError> {
-        let format = self.format.or(json.then_some(Format::Json));
-        Form::asked(format, self.output.as_deref(), &OF_DOCUMENTS)
+impl<const WITH_TABLE: bool> FormOptions<WITH_TABLE> {
+    /// What is asked for; another option may be short for a format.
+    pub(crate) fn asked(&self, short: Option<Format>) -> Result<Form<'_>, CliError> {
+        let known = formats(WITH_TABLE);
+        Form::asked(self.format.or(short), self.output.as_deref(), known)
     }
 }
 
@@ -92,6 +98,11 @@ impl Format {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// That one, where `--json` is given.
+    pub(crate) fn json(given: bool) -> Option<Self> {
+        given.then_some(Self::Json)
     }
 
     /// As it is typed.
@@ -148,7 +159,8 @@ impl<'a> Form<'a> {
         self.output
     }
 
-    /// Writes a document, on the terminal up to this level of detail.
+    /// Writes a document, on the terminal up to this level of detail; `data` is what it is in a format
+    /// for programs.
     ///
     /// # Errors
     /// The file cannot be written, or is not ours.
@@ -156,20 +168,13 @@ impl<'a> Form<'a> {
         &self,
         document: &Document,
         detail: Detail,
-        json: impl FnOnce() -> Result<String, E>,
+        data: impl FnOnce(Format) -> Result<String, E>,
     ) -> Result<(), CliError> {
         let text = match self.format {
             None => terminal::render(document, &screen::terminal(detail)),
             Some(Format::Html) => html::render(document),
             Some(Format::Md) => markdown::render(document),
-            Some(Format::Json) => as_text(json())?,
-            Some(other) => {
-                return Err(CliError::Usage(format!(
-                    "there is no {} of this; there are {}",
-                    other.name(),
-                    list(&OF_DOCUMENTS.map(Format::name), "and")
-                )));
-            }
+            Some(format) => as_text(data(format))?,
         };
         self.deliver(&text)
     }
@@ -286,7 +291,7 @@ mod tests {
     #[test]
     fn a_format_that_there_is_not_is_refused_with_those_that_there_are() {
         let asked = |format, name: &str| {
-            let form = Form::asked(format, Some(Path::new(name)), &OF_DOCUMENTS);
+            let form = Form::asked(format, Some(Path::new(name)), formats(false));
             form.map(|form| form.format)
                 .map_err(|error| error.to_string())
         };

@@ -4,7 +4,7 @@
 use crate::cli::PrintOptions;
 use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, stderr, stdout};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_analysis::RatioEstimate;
@@ -15,12 +15,18 @@ pub(crate) struct Progress {
     line: ProgressBar,
     heading: String,
     quiet: bool,
+    /// Whether warnings stand in the report that follows on the same terminal: there they are read,
+    /// and once is enough.
+    defers_warnings: bool,
+    /// So many were put off until then.
+    deferred: usize,
     /// Whether each comparison is announced on a line that stays.
     announces: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(options: &PrintOptions) -> Self {
+    /// `reported`: whether a report in words follows on stdout.
+    pub(crate) fn new(options: &PrintOptions, reported: bool) -> Self {
         let quiet = options.quiet;
         let terminal = stderr().is_terminal();
         let line = if quiet || !terminal {
@@ -36,6 +42,8 @@ impl Progress {
             line,
             heading: String::new(),
             quiet,
+            defers_warnings: reported && terminal && stdout().is_terminal(),
+            deferred: 0,
             announces: options.verbose && !terminal,
         }
     }
@@ -57,6 +65,7 @@ impl Progress {
 impl Observer for Progress {
     fn event(&mut self, event: Event<'_>) {
         match event {
+            Event::Warning(_) if self.defers_warnings => self.deferred += 1,
             Event::Warning(warning) => {
                 self.say(
                     screen::WARNING,
@@ -100,14 +109,29 @@ impl Observer for Progress {
                 eta_seconds,
             } => {
                 let parts = [
-                    format!("{} {}/{until}", self.heading, round + 1),
-                    format!("about {} left", duration(eta_seconds)),
-                    undecided(open_contrasts, widest),
-                    format!("{} {}", cell.key, so_far(nanoseconds, ratio.as_ref())),
+                    Some(format!("{} {}/{until}", self.heading, round + 1)),
+                    Some(format!("about {} left", duration(eta_seconds))),
+                    warned(self.deferred),
+                    Some(undecided(open_contrasts, widest)),
+                    Some(format!(
+                        "{} {}",
+                        cell.key,
+                        so_far(nanoseconds, ratio.as_ref())
+                    )),
                 ];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
                 self.line.set_message(parts.join("  "));
             }
         }
+    }
+}
+
+/// That the report will warn; nothing if it need not.
+fn warned(number: usize) -> Option<String> {
+    match number {
+        0 => None,
+        1 => Some("1 warning".to_owned()),
+        many => Some(format!("{many} warnings")),
     }
 }
 
@@ -244,6 +268,27 @@ mod tests {
     fn what_is_left_is_told_in_few_digits() {
         let told = [0.4, 89.0, 150.0, 5_350.0, 7_800.0].map(duration);
         assert_eq!(told, ["0 s", "89 s", "3 min", "89 min", "2 h 10 min"]);
+    }
+
+    #[test]
+    fn a_warning_that_the_report_will_tell_is_only_counted_until_then() {
+        let warning = stowplan_model::Warning {
+            kind: stowplan_model::WarningKind::Other,
+            message: "It is noisy.".to_owned(),
+            advice: "Wait.".to_owned(),
+        };
+        let quiet = PrintOptions {
+            json: false,
+            quiet: true,
+            verbose: false,
+        };
+        let mut progress = Progress::new(&quiet, true);
+        progress.defers_warnings = true;
+        assert_eq!(warned(progress.deferred), None);
+        for told in ["1 warning", "2 warnings"] {
+            progress.event(Event::Warning(&warning));
+            assert_eq!(warned(progress.deferred).as_deref(), Some(told));
+        }
     }
 
     #[test]

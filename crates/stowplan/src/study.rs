@@ -377,7 +377,7 @@ fn measure(
     run: &RunOptions,
     go: impl FnOnce(&mut Progress) -> Result<RunEnd, HarnessError>,
 ) -> Result<RunEnd, CliError> {
-    let mut progress = Progress::new(&options.print);
+    let mut progress = Progress::new(&options.print, options.format().is_none());
     let ended = go(&mut progress);
     progress.finish();
     // How the run ended matters more than what stays behind.

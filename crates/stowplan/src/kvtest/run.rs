@@ -2,7 +2,7 @@
 
 use super::{RunOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
-use crate::form::Form;
+use crate::form::{Form, Format};
 use crate::progress::Steps;
 use crate::screen;
 use crate::values::Cache;
@@ -38,7 +38,7 @@ const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
 /// Times reading or overwriting the blobs of a database or of a directory.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(options.json)?;
+    let form = options.form.asked(Format::json(options.json))?;
     let place = behind_link(&options.place)?;
     recover_before(&place, options)?;
     let subject = Subject::examine(place)?;
@@ -676,7 +676,7 @@ fn show(report: &Run, options: &RunOptions, form: &Form<'_>) -> Result<(), CliEr
         }
     }
     let document = under_kvtests_lines(document(report), form);
-    form.write(&document, detail, || json(report))
+    form.write(&document, detail, |_| json(report))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{StatOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
-use crate::form::Form;
+use crate::form::{Form, Format};
 use crate::screen;
 use stowplan_harness::HarnessError;
 use stowplan_report::document::Detail;
@@ -14,14 +14,14 @@ const FAULTS_SHOWN: u32 = 10;
 
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
-    let form = options.form.asked(options.json)?;
+    let form = options.form.asked(Format::json(options.json))?;
     let held = inspect::recognise(&options.place).map_err(HarnessError::from)?;
     if options.vacuum {
         vacuum(options, held, &form)?;
     }
     let stat = examine(options, held)?;
     let document = under_kvtests_lines(stat::document(&stat), &form);
-    form.write(&document, Detail::Normal, || stat::json(&stat))?;
+    form.write(&document, Detail::Normal, |_| stat::json(&stat))?;
     let sound = stat
         .pages
         .is_none_or(|pages| pages.integrity.iter().all(|line| line == "ok"));

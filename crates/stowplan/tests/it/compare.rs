@@ -133,6 +133,32 @@ fn another_run_with_the_same_times_shows_no_change() {
 }
 
 #[test]
+fn changes_are_written_in_every_form_and_only_our_own_files_are_replaced() {
+    let bench = bench(&slowed("write/wal", 150));
+    let says = "1 of 4 cells regressed; 3 unchanged.";
+    for name in ["a.html", "a.md"] {
+        for _ in 0..2 {
+            let written = compare(&bench, &format!("--output {name}"));
+            assert_eq!(written.exits(1).stdout(), "");
+        }
+        let text = std::fs::read_to_string(bench.path(name)).unwrap();
+        assert!(text.contains(says), "{text}");
+    }
+    let markdown = compare(&bench, "--format md");
+    assert_eq!(compare(&bench, "--markdown").stdout(), markdown.stdout());
+    assert!(markdown.stdout().starts_with("<!-- stowplan compare -->\n"));
+    let rows = compare(&bench, "--format csv").stdout();
+    assert_eq!(rows.lines().count(), 5, "{rows}");
+    for name in ["a.csv", "a.json"] {
+        for _ in 0..2 {
+            compare(&bench, &format!("--output {name}")).exits(1);
+        }
+    }
+    bench.write("a.csv", "mine");
+    compare(&bench, "--output a.csv").refuses("stowplan did not write it");
+}
+
+#[test]
 fn a_cell_that_takes_half_as_long_again_is_a_regression_and_comes_first() {
     let bench = bench(&slowed("write/wal", 150));
     let found = compare(&bench, "");

@@ -115,11 +115,7 @@ fn a_directory_is_read_over_all_its_keys_and_options_of_databases_are_ignored() 
     let run = bench.run(&["run", "d", "--blob-api", "--jmode", "wal", "--rounds", "1"]);
     run.exits(0).prints("--count 1000 --max-id 1200 --asc");
     assert!(!run.stdout().contains("SQLite"), "{}", run.stdout());
-    let stderr = run.stderr();
-    assert!(
-        stderr.contains("means nothing for files: --blob-api, --jmode."),
-        "{stderr}"
-    );
+    run.prints("means nothing for files: --blob-api, --jmode.");
     bench
         .run(&["run", "d", "--as-kvtest", "--rounds", "1"])
         .exits(0)
@@ -293,12 +289,9 @@ fn sizes_beyond_32_bits_are_accepted_whole() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let run = bench.run(&["run", "x.db", "--mmap", "4GiB", "--rounds", "1"]);
-    run.exits(0).prints("--mmap 4294967296");
-    assert!(
-        run.stderr().contains("which is its limit"),
-        "{}",
-        run.stderr()
-    );
+    run.exits(0)
+        .prints("--mmap 4294967296")
+        .prints("which is its limit");
 }
 
 #[test]
@@ -560,7 +553,7 @@ fn ctrl_c_keeps_the_rounds_before_it_and_leaves_nothing() {
         stdout.contains("Microseconds per BLOB read"),
         "{stdout}{stderr}"
     );
-    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert!(stdout.contains("It was interrupted"), "{stdout}{stderr}");
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
 }
 

@@ -17,6 +17,7 @@ mod documents;
 mod ending;
 mod faults;
 mod fleet;
+mod forms;
 mod help;
 mod hostile;
 mod input;
