@@ -12,11 +12,6 @@ pub(crate) fn singles(analysis: &Analysis) -> Vec<&ComparisonOutcome> {
         .collect()
 }
 
-/// How many comparisons of the run are constituents of something.
-pub(crate) fn count(analysis: &Analysis) -> usize {
-    analysis.comparisons.len() - singles(analysis).len()
-}
-
 /// What stores take on disk: those that a comparison of its own uses or that the study asks for,
 /// then those that only constituents use.
 pub(crate) fn space(analysis: &Analysis) -> (Vec<&SpaceRow>, Vec<&SpaceRow>) {

@@ -2,7 +2,7 @@
 
 use crate::{format, wording};
 use stowplan_analysis::Analysis;
-use stowplan_model::{FactOf, HarnessCost, format_bytes};
+use stowplan_model::{FactOf, format_bytes};
 
 /// Names and values, for lists of facts.
 pub(crate) type Facts = Vec<(String, String)>;
@@ -67,49 +67,4 @@ fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
             format_bytes(run.plan.study.memory_budget),
         ),
     ]
-}
-
-/// What the harness may cost per operation of a ratio block, in nanoseconds.
-const RATIO_BUDGET_NS: f64 = 15.0;
-
-/// The same of a latency block, which reads the clock once per operation.
-const LATENCY_BUDGET_NS: f64 = 50.0;
-
-/// What the harness costs, in a sentence.
-pub(crate) fn harness_cost(analysis: &Analysis) -> Option<String> {
-    let cost = analysis.harness_cost?;
-    Some(format!(
-        "The harness itself costs {} per operation in ratio blocks and {} in latency blocks \
-         (measured with a store that does nothing, {} blocks of {} operations each){}.",
-        format::time(cost.ratio_ns),
-        format::time(cost.latency_ns),
-        cost.blocks,
-        format::count(cost.operations),
-        above_budget(&cost)
-    ))
-}
-
-/// The same in a few words.
-pub(crate) fn harness_cost_in_short(analysis: &Analysis) -> Option<String> {
-    let cost = analysis.harness_cost?;
-    Some(format!(
-        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{}.",
-        format::time(cost.ratio_ns),
-        format::time(cost.latency_ns),
-        above_budget(&cost)
-    ))
-}
-
-/// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.
-fn above_budget(cost: &HarnessCost) -> String {
-    let budgets = match (
-        cost.ratio_ns > RATIO_BUDGET_NS,
-        cost.latency_ns > LATENCY_BUDGET_NS,
-    ) {
-        (false, false) => return String::new(),
-        (true, false) => format!("{RATIO_BUDGET_NS} ns in ratio blocks"),
-        (false, true) => format!("{LATENCY_BUDGET_NS} ns in latency blocks"),
-        (true, true) => format!("{RATIO_BUDGET_NS} and {LATENCY_BUDGET_NS} ns"),
-    };
-    format!(", above the budget of {budgets}: short operations are overstated")
 }

@@ -23,8 +23,8 @@ mod noise;
 mod quantity;
 pub mod render;
 pub mod run;
-pub mod stat;
 mod sanitise;
+pub mod stat;
 pub mod wording;
 
 pub use format::{count, time};

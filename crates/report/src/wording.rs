@@ -1,7 +1,5 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-
-
 use crate::{advice, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, Metric,
@@ -122,33 +120,6 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 pub fn warning(warning: &Warning) -> String {
     let stopped = |text: &str| format!("{}.", text.trim_end_matches('.'));
     format!("{} {}", stopped(&warning.message), stopped(&warning.advice))
-}
-
-/// `3 warnings: The disk was busy. …; without --quiet they are listed`: that there is something to
-/// know before believing the answers.
-pub(crate) fn warnings_in_brief(analysis: &Analysis) -> Option<String> {
-    let counted = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        _ => Some(format!("{count} {what}s")),
-    };
-    let (warnings, failures) = (&analysis.warnings, &analysis.failures);
-    let counts = [
-        counted(warnings.len(), "warning"),
-        counted(failures.len(), "failed cell"),
-    ];
-    let counts: Vec<String> = counts.into_iter().flatten().collect();
-    let first = match (warnings.first(), failures.first()) {
-        (Some(warning), _) => warning.message.clone(),
-        (None, failure) => format!("{}: {}", failure?.cell, failure?.message),
-    };
-    let first = first.split(". ").next()?.trim_end_matches('.');
-    let all = if warnings.len() + failures.len() == 1 {
-        "without --quiet it is shown"
-    } else {
-        "without --quiet they are listed"
-    };
-    Some(format!("{}: {first}; {all}.", list(&counts)))
 }
 
 /// Which time the ratios of a comparison are of.
@@ -454,12 +425,6 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
         .map(claim);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
-}
-
-/// What the cells of a comparison promise for what they write: see [`promises_of`].
-pub(crate) fn promises(comparison: &ComparisonOutcome) -> Option<String> {
-    let cells = comparison.cells.iter();
-    promises_of(cells.filter(|cell| !matches!(cell.cell.role, Role::Control | Role::Part)))
 }
 
 /// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: what an

@@ -19,6 +19,8 @@ use stowplan_harness::runner::Steer;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Extension, Plan, RunOutcome};
 use stowplan_report::calibration as report;
+use stowplan_report::render::{html, markdown, terminal};
+use stowplan_report::run;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -206,20 +208,17 @@ pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibra
         )));
     };
     let analysis = &loaded.analysis;
-    let screen = screen::options(options.verbose);
-    print(&match (options.json, options.quiet) {
+    let more = run::circumstances(analysis);
+    let document = report::document(&calibration, analysis, &loaded.raw, more);
+    print(&match options.json {
         // It cannot fail: every key is a text.
-        (true, _) => report::json(&calibration, analysis).unwrap_or_default(),
-        (false, true) => report::brief(&calibration, &screen),
-        (false, false) => report::text(&calibration, analysis, &screen),
+        true => report::json(&calibration, analysis).unwrap_or_default(),
+        false => terminal::render(&document, &screen::terminal(options.detail())),
     });
     let beside = |name: &str| loaded.path.with_file_name(name);
-    keep(
-        &beside("summary.md"),
-        &report::markdown(&calibration, analysis),
-    );
+    keep(&beside("summary.md"), &markdown::render(&document));
     let page = beside("report.html");
-    let written = keep(&page, &report::html(&calibration, analysis, &loaded.raw));
+    let written = keep(&page, &html::render(&document));
     if written && !options.json {
         print(&format!("\nThe report: {}\n", page.display()));
     }

@@ -12,8 +12,10 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::{Analysis, AnalysisError, MachinesError, analyse, rebase};
 use stowplan_model::{Record, Warning, WarningKind, read_result};
-use stowplan_report::machines::Report;
-use stowplan_report::{bmf, csv, github_action, html, json, markdown, terminal};
+use stowplan_report::document::Document;
+use stowplan_report::fleet::Fleet;
+use stowplan_report::render::{html, markdown, terminal};
+use stowplan_report::{bmf, csv, github_action, json, run};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -245,8 +247,8 @@ fn single(path: &Path, options: &ReportOptions, form: Form<'_>) -> Result<Exit, 
 fn rendered(loaded: &Loaded, format: Format) -> Result<String, CliError> {
     let analysis = &loaded.analysis;
     Ok(match format {
-        Format::Html => html::render(analysis, &loaded.raw),
-        Format::Md => markdown::render(analysis),
+        Format::Html => html::render(&run::document(analysis, &loaded.raw)),
+        Format::Md => markdown::render(&run::document(analysis, "")),
         Format::Csv => csv::render(analysis),
         Format::Json => as_text(json::render(analysis))?,
         Format::Bmf => as_text(bmf::render(analysis))?,
@@ -288,8 +290,8 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
         )));
     }
     let analyses: Vec<&Analysis> = loaded.iter().map(|loaded| &loaded.analysis).collect();
-    let report = Report::of(&analyses).map_err(|error| not_together(&error, &loaded))?;
-    write_together(&report, &loaded, options, form)?;
+    let fleet = Fleet::of(&analyses).map_err(|error| not_together(&error, &loaded))?;
+    write_together(&fleet, &loaded, options, form)?;
     Ok(if left_out > 0 {
         Exit::Failed
     } else {
@@ -298,29 +300,29 @@ fn together(paths: &[PathBuf], options: &ReportOptions, form: Form<'_>) -> Resul
 }
 
 fn write_together(
-    report: &Report<'_>,
+    fleet: &Fleet<'_>,
     loaded: &[Loaded],
     options: &ReportOptions,
     form: Form<'_>,
 ) -> Result<(), CliError> {
     let page = || {
         let raw: Vec<&str> = loaded.iter().map(|loaded| loaded.raw.as_str()).collect();
-        report.html(&raw)
+        html::render(&fleet.document(&raw))
     };
     let text = match form.format {
         None => {
-            print_together(report, options, page);
+            print_together(fleet, options, page);
             return Ok(());
         }
-        Some(Format::Md) => report.markdown(),
-        Some(Format::Csv) => report.csv(),
-        Some(Format::Json) => as_text(report.json())?,
+        Some(Format::Md) => markdown::render(&fleet.document(&[])),
+        Some(Format::Csv) => fleet.csv(),
+        Some(Format::Json) => as_text(fleet.json())?,
         Some(Format::Html | Format::Bmf | Format::GithubActionBenchmark) => page(),
     };
     if form.file().is_some() || form.format != Some(Format::Html) {
         return form.deliver(&text);
     }
-    let path = page_of_machines(report)?;
+    let path = page_of_machines(fleet)?;
     if options.baseline.is_some() {
         return Err(CliError::Usage(format!(
             "{} is for the planned baseline; name another page with --output FILE.html",
@@ -333,18 +335,13 @@ fn write_together(
 }
 
 /// On the terminal, with a page of the machines that belongs to none of them.
-fn print_together(report: &Report<'_>, options: &ReportOptions, page: impl Fn() -> String) {
-    let screen = screen::options(options.print.verbose);
-    print(&if options.print.quiet {
-        report.brief(&screen)
-    } else {
-        report.terminal(&screen)
-    });
+fn print_together(fleet: &Fleet<'_>, options: &ReportOptions, page: impl Fn() -> String) {
+    print_document(&fleet.document(&[]), &options.print);
     if options.baseline.is_some() {
         note("no page is written of this baseline; --output FILE.html writes one");
         return;
     }
-    match page_of_machines(report) {
+    match page_of_machines(fleet) {
         Ok(path) if keep(&path, &page()) => {
             print(&format!("\nThe report: {}\n", path.display()));
         }
@@ -355,7 +352,7 @@ fn print_together(report: &Report<'_>, options: &ReportOptions, page: impl Fn() 
 
 /// Where the page of several results is written unless told: it belongs to none of them. What a
 /// study measures at another scale than its own has a page of its own.
-fn page_of_machines(report: &Report<'_>) -> Result<PathBuf, CliError> {
+fn page_of_machines(fleet: &Fleet<'_>) -> Result<PathBuf, CliError> {
     let directory = Path::new("stowplan-results");
     std::fs::create_dir_all(directory).map_err(CliError::io("create directory", directory))?;
     let plain = |c: char| {
@@ -365,11 +362,11 @@ fn page_of_machines(report: &Report<'_>) -> Result<PathBuf, CliError> {
             '_'
         }
     };
-    let scale = match report.scale() {
+    let scale = match fleet.scale() {
         "seed" => String::new(),
         scale => format!("-{scale}"),
     };
-    let name = format!("{}{scale}", report.study());
+    let name = format!("{}{scale}", fleet.study());
     // Names of files have an end.
     let name: String = name.chars().take(120).map(plain).collect();
     Ok(directory.join(format!("machines-{name}.html")))
@@ -439,18 +436,24 @@ fn keep_files(loaded: &Loaded) -> Option<PathBuf> {
     let page = path.with_file_name("report.html");
     keep(
         &path.with_file_name("summary.md"),
-        &markdown::render(analysis),
+        &markdown::render(&run::document(analysis, "")),
     );
-    keep(&page, &html::render(analysis, raw)).then_some(page)
+    keep(&page, &html::render(&run::document(analysis, raw))).then_some(page)
 }
 
 fn print_text(analysis: &Analysis, options: &PrintOptions) {
-    let screen = screen::options(options.verbose);
-    print(&if options.quiet {
-        terminal::brief(analysis, &screen)
-    } else {
-        terminal::render(analysis, &screen)
-    });
+    let document = match options.quiet {
+        true => run::brief(analysis),
+        false => run::document(analysis, ""),
+    };
+    print_document(&document, options);
+}
+
+fn print_document(document: &Document, options: &PrintOptions) {
+    print(&terminal::render(
+        document,
+        &screen::terminal(options.detail()),
+    ));
 }
 
 /// Writes a report beside the result; warns and returns false if that is not possible.

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use stowplan_report::document::Detail;
-use stowplan_report::render::terminal;
+use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::steers;
-use stowplan_report::terminal::TerminalOptions;
 
 /// Style of the word `error:`.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -17,20 +16,10 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Style of the word `note:`.
 pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// How to render for stdout: as wide as it is, colour by the global choice, and Unicode where the
-/// locale has it.
-pub(crate) fn options(verbose: bool) -> TerminalOptions {
+/// How to render a document for stdout, up to a level of detail: as wide as it is, colour by the
+/// global choice, and Unicode where the locale has it.
+pub(crate) fn terminal(detail: Detail) -> TerminalOptions {
     TerminalOptions {
-        width: width(),
-        colour: colour(),
-        unicode: unicode(),
-        verbose,
-    }
-}
-
-/// How to render a document for stdout, up to a level of detail.
-pub(crate) fn terminal(detail: Detail) -> terminal::TerminalOptions {
-    terminal::TerminalOptions {
         width: width(),
         colour: colour(),
         unicode: unicode(),

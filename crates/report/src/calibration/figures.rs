@@ -37,14 +37,6 @@ impl Row {
             limit: String::new(),
         }
     }
-
-    /// What was found, and what it may be.
-    pub(crate) fn sentence(&self) -> String {
-        match self.limit.is_empty() {
-            true => self.found.clone(),
-            false => format!("{}; {}", self.found, self.limit),
-        }
-    }
 }
 
 /// How a figure stands, in a word.

@@ -1,8 +1,8 @@
 //! What each machine answers where that is no count of verdicts: matrices, sweeps, disk space.
 
 use super::{Fleet, sentence_start};
-use crate::document::{Block, Detail, Look, Section, bullets, plain, strong};
 use crate::constituents;
+use crate::document::{Block, Detail, Look, Section, bullets, plain, strong};
 use crate::run::answers;
 use std::collections::BTreeSet;
 use stowplan_analysis::{Analysis, SpaceRow};

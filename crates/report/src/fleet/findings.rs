@@ -5,7 +5,7 @@ use crate::document::{
     Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, faint, paragraph, plain,
     remark, strong,
 };
-use crate::{constituents, format, noise, wording};
+use crate::{format, noise, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, Verdict};
 use stowplan_model::{CellId, DurabilityClaim, Role};
 

@@ -1,12 +1,12 @@
 //! All answers of a run at a glance: what to do, and why to believe it. What the answers are is
 //! decided by the analysis.
 
+use super::crossover;
 use crate::document::{
     Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone, faint,
     paragraph, plain, remark, strong,
 };
 use crate::wording::{self, quoted};
-use super::{crossover, matrix};
 use crate::{advice, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, CellSummary, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace,
@@ -85,16 +85,6 @@ pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> 
     let answer = advice::answer(analysis, comparison).text;
     let badge = badge(comparison.recommendation.kind);
     (badge, sentence_start(&answer).into())
-}
-
-/// Which is fastest, and what that means for the user.
-pub(crate) fn headline_and_advice(
-    analysis: &Analysis,
-    comparison: &ComparisonOutcome,
-) -> (Text, Text) {
-    let headline = advice::headline(analysis, comparison);
-    let advice = advice::advice(analysis, comparison);
-    (strong(headline), plain(advice))
 }
 
 /// What was decided, in a word or two.
@@ -178,7 +168,7 @@ impl Row {
             title: self.linked(),
             text: strong(sentence_start(&self.answer)),
             note: faint(sentence_start(&note.join("; "))),
-            figure: self.figure_text(),
+            figure: self.figure(),
             ..Item::default()
         }
     }
@@ -189,10 +179,8 @@ impl Row {
             _ => self.caveat.clone(),
         };
         Item {
-            title: self.linked(),
-            text: text.into(),
-            figure: self.figure_text(),
-            ..Item::default()
+            figure: self.figure(),
+            ..Item::of(self.linked().then(text))
         }
     }
 
@@ -201,19 +189,11 @@ impl Row {
     }
 
     /// `5.01× (3.78 to 5.95)`
-    fn figure_text(&self) -> Text {
+    fn figure(&self) -> Text {
         self.ratio.map_or_else(Text::default, |ratio| {
             let (factor, ends) = advice::factor(&ratio);
             strong(factor).then(faint(format!(" {ends}")))
         })
-    }
-
-    /// The answer in a line of a group, without its title: `5.01× (3.78 to 5.95)`, or in words.
-    pub(crate) fn figure(&self) -> String {
-        match &self.choice {
-            None if self.ratio.is_none() => self.answer.clone(),
-            _ => self.figure_text().text(),
-        }
     }
 
     /// What the answers of its group have in common.

@@ -7,8 +7,7 @@ mod settings;
 
 use super::{answers, percentiles, totals};
 use crate::document::{
-    self,
-    Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Tone, bullets, faint,
+    self, Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Tone, bullets, faint,
     paragraph, plain, remark, strong,
 };
 use crate::wording::{self, Statement};

@@ -6,7 +6,7 @@ mod order;
 pub(crate) mod testing;
 mod words;
 
-pub(crate) use words::{Context, Unit, rules, runs, setting, settings, span, spans, unreliable};
+pub(crate) use words::{Context, rules, setting, settings, span, spans, unreliable};
 
 use super::ratios::{self, Figure, Ratio};
 use super::sign_words::{self, Sides};

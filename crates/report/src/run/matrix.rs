@@ -10,7 +10,7 @@ use crate::document::{
     Table, Text, bullets, faint, notice, paragraph, plain, remark,
 };
 use crate::{constituents, format, noise, wording};
-use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome, Side, SizeRange};
+use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome};
 use stowplan_model::{CellId, Operation};
 
 /// The sides of its ratios, which are times outside over times inside.
@@ -285,27 +285,6 @@ fn different_promises(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> 
             (INSIDE, part.cell(&contrast.cell)),
             (OUTSIDE, part.cell(&contrast.reference)),
         ))
-    })
-}
-
-/// The sizes at which every row's rule claims the same side, as ranges: what holds whatever the
-/// setting.
-pub(crate) fn common(outcome: &MatrixOutcome, side: Side) -> Vec<SizeRange> {
-    let claimed = |size: &u64| {
-        let mut rules = outcome.rules.iter();
-        rules.all(|rule| rule.crossover.winner_at(*size) == Some(side))
-    };
-    let sizes = outcome.columns.iter().copied();
-    let sizes: Vec<u64> = sizes.filter(claimed).collect();
-    crossover::runs(&sizes, &outcome.measured)
-}
-
-/// Whether a row claims a side at any size.
-pub(crate) fn claims_anything(outcome: &MatrixOutcome) -> bool {
-    let mut rules = outcome.rules.iter();
-    rules.any(|rule| {
-        let mut sizes = outcome.columns.iter();
-        sizes.any(|size| rule.crossover.winner_at(*size).is_some())
     })
 }
 

@@ -40,11 +40,18 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(comparison::left_out(analysis));
     blocks.extend(space::section(analysis));
     blocks.extend(environment::harness_cost(analysis));
-    blocks.extend(warnings::section(analysis));
-    blocks.push(environment::section(analysis));
-    blocks.push(method::section(analysis));
+    blocks.extend(circumstances(analysis));
     blocks.push(raw(raw_result));
     with_blocks(analysis, blocks)
+}
+
+/// What any report of a run ends with: what qualifies it, where it was measured, and how.
+#[must_use]
+pub fn circumstances(analysis: &Analysis) -> Vec<Block> {
+    let mut blocks: Vec<Block> = warnings::section(analysis).into_iter().collect();
+    blocks.push(environment::section(analysis));
+    blocks.push(method::section(analysis));
+    blocks
 }
 
 /// Only what a run comes to: its answers, and that there is something to know before believing
@@ -72,7 +79,7 @@ fn with_blocks(analysis: &Analysis, blocks: Vec<Block>) -> Document {
 
 /// Every drawing of the study, the one that answers its question first. A terminal has room for what
 /// matrices and sweeps found; else for one, if the comparisons are too many to be shown.
-fn figures(analysis: &Analysis) -> Option<Block> {
+fn figures(analysis: &Analysis) -> Vec<Block> {
     let by_size: Vec<Block> = matrix::figures(analysis)
         .into_iter()
         .chain(crossover::figures(analysis))
@@ -89,11 +96,15 @@ fn figures(analysis: &Analysis) -> Option<Block> {
         figure.detail = figure.detail.max(Detail::Full);
     }
     let left_out = left_out(others.len().saturating_sub(shown));
-    let blocks: Vec<Block> = by_size.into_iter().chain(others).chain(left_out).collect();
+    let blocks: Vec<Block> = by_size.into_iter().chain(others).collect();
+    if blocks.is_empty() {
+        return Vec::new();
+    }
     let title = if blocks.len() == 1 { "Chart" } else { "Charts" };
     let section = Section::new(title, blocks);
     let section = section.named("charts").in_contents("Charts");
-    (!section.blocks.is_empty()).then(|| Block::from(section).at(Detail::Brief))
+    let section = Block::from(section).at(Detail::Brief);
+    std::iter::once(section).chain(left_out).collect()
 }
 
 fn left_out(charts: usize) -> Option<Block> {
@@ -113,7 +124,8 @@ pub(crate) fn raw(raw_result: &str) -> Block {
         name: "result.jsonl".to_owned(),
         content: raw_result.to_owned(),
     };
-    let about = "Every block that was timed, enough to redo the analysis: stowplan report result.jsonl.";
+    let about =
+        "Every block that was timed, enough to redo the analysis: stowplan report result.jsonl.";
     let blocks = vec![paragraph(about), Content::Files(vec![file]).into()];
     let section = Section::new("Raw result", blocks);
     let section = section.named("raw").in_contents("Raw result");

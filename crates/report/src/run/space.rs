@@ -4,12 +4,15 @@ use crate::document::{
     Axis, Bar, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale,
     Section, Shape, Table, TableBuilder, number, paragraph, text_column,
 };
-use crate::{format, constituents};
+use crate::{constituents, format};
 use stowplan_analysis::{Analysis, SpaceRow};
 use stowplan_model::format_bytes;
 
 const CAPTION: &str =
     "Bytes allocated on disk per byte of the values; 1.0 would be the values alone.";
+
+/// More stores than this have no room on a terminal.
+const FEW: usize = 6;
 
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
 /// for. Nothing without any store.
@@ -26,7 +29,13 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     }
     let section = Section::new("Disk space", blocks);
     let section = section.named("space").in_contents("Disk space");
-    (!section.blocks.is_empty()).then(|| section.into())
+    let asked = &analysis.run.plan.study.space;
+    // The answers tell what the study asks for.
+    let detail = match asked.is_empty() && shown.len() <= FEW {
+        true => Detail::Normal,
+        false => Detail::Full,
+    };
+    (!section.blocks.is_empty()).then(|| Block::from(section).at(detail))
 }
 
 fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {

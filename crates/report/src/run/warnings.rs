@@ -1,7 +1,8 @@
 //! What spoils or qualifies a run: warnings and failed cells.
 
 use crate::document::{
-    self, Block, Content, Medium, Section, Tone, bullets, paragraph, plain, strong, toned,
+    self, Block, Content, Detail, Medium, Section, Tone, bullets, paragraph, plain, remark, strong,
+    toned,
 };
 use crate::wording;
 use stowplan_analysis::Analysis;
@@ -9,9 +10,9 @@ use stowplan_model::CellFailure;
 
 /// Every warning and every failed cell; nothing if there is none.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
-    let mut blocks: Vec<Block> = bullets(analysis.warnings.iter().map(wording::warning))
-        .into_iter()
-        .collect();
+    let all = bullets(analysis.warnings.iter().map(wording::warning));
+    let mut blocks: Vec<Block> = all.into_iter().map(|all| all.at(Detail::Full)).collect();
+    blocks.extend(in_a_line_each(analysis));
     if !analysis.failures.is_empty() {
         let failures = analysis.failures.iter().flat_map(failure);
         blocks.push(Section::new("Failed cells", failures.collect()).into());
@@ -19,6 +20,20 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let section = Section::new("Warnings", blocks);
     let section = section.named("warnings").in_contents("Warnings");
     (!section.blocks.is_empty()).then(|| section.into())
+}
+
+/// What each warning says, without what to do about it.
+fn in_a_line_each(analysis: &Analysis) -> Vec<Block> {
+    let short = |text: &str| {
+        text.split(". ")
+            .next()
+            .map(|s| s.trim_end_matches('.').to_owned())
+    };
+    let messages = analysis.warnings.iter();
+    let list = bullets(messages.filter_map(|warning| short(&warning.message)));
+    let more = remark("What to do about them is said with --verbose, and on the page.");
+    let blocks = list.into_iter().flat_map(|list| [list, more.clone()]);
+    blocks.map(|block| block.only(Medium::Hint)).collect()
 }
 
 /// Which cell, why, and the last that it printed.

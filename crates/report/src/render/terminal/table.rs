@@ -11,7 +11,7 @@ const TEXT: usize = 24;
 /// The same for essential columns: rather than without them, labels wrap.
 const NARROWEST: usize = 10;
 /// Titles that are wider than this wrap before a column is left out.
-const TITLE: usize = 12;
+const TITLE: usize = 8;
 /// Space between columns, and before what continues a row.
 const GAP: usize = 2;
 
