@@ -154,7 +154,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// `d_r = ln(x_cell,r / x_reference,r)` of the rounds that both cells have, by rising round
-    /// (METHOD "Data").
+    /// (METHOD "Ratios").
     pub(crate) fn differences(
         &self,
         cell: &CellId,

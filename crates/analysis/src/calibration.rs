@@ -23,9 +23,9 @@ use stowplan_model::{BlockKind, Cell, CellId, Measurement, Record, Role, Value};
 /// The name of the study that is a calibration.
 pub const STUDY: &str = "calibrate";
 
-/// What the harness may cost per operation of a ratio block, nanoseconds (DESIGN §8).
+/// What the harness may cost per operation of a ratio block, nanoseconds (docs/calibration.md).
 pub const RATIO_BUDGET_NS: f64 = 15.0;
-/// What it may cost per operation of a latency block, nanoseconds (DESIGN §8).
+/// What it may cost per operation of a latency block, nanoseconds (docs/calibration.md).
 pub const LATENCY_BUDGET_NS: f64 = 50.0;
 /// By how much a known cost may be missed, nanoseconds: what counts for short operations.
 pub const ALLOWED_NS: f64 = 15.0;

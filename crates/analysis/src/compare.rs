@@ -16,7 +16,7 @@ pub mod mann_whitney;
 mod matching;
 
 use crate::{Analysis, Interval, Metric};
-use judge::{Judge, floor_shift};
+use judge::{Criteria, floor_shift};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
 use matching::{Matching, Place, is_floor, matching, obstacles};
@@ -55,14 +55,14 @@ pub enum Decides {
 /// One of the two results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Side {
+pub enum ResultSide {
     /// The one that is compared with.
     Base,
     /// The one that is compared.
     New,
 }
 
-impl Side {
+impl ResultSide {
     /// Its name in messages and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -285,7 +285,7 @@ pub enum PairingError {
     #[error("{} has no cell '{name}'{suggestion}", .side.name())]
     Unknown {
         /// In which result it was looked for.
-        side: Side,
+        side: ResultSide,
         /// The name as given.
         name: String,
         /// `; did you mean …?` or empty.
@@ -295,7 +295,7 @@ pub enum PairingError {
     #[error("'{name}' of {} is paired twice; pair it once", .side.name())]
     Repeated {
         /// Of which result.
-        side: Side,
+        side: ResultSide,
         /// Its name.
         name: String,
     },
@@ -360,7 +360,7 @@ pub fn compare(
     not_compared.extend(alone.map(|(cell, reasons)| NotCompared { cell, reasons }));
     let floors = floors(base, new);
     let zone = base.run.equivalence.max(new.run.equivalence);
-    let judge = Judge {
+    let criteria = Criteria {
         decides: decides(same_machine, question),
         threshold: question.threshold,
         zone: zone.min(question.threshold.unwrap_or(zone)),
@@ -368,14 +368,14 @@ pub fn compare(
     };
     let cells = comparable.into_iter();
     let cells = cells.filter(|(ours, theirs)| !is_floor(*ours, *theirs));
-    let cells = cells.filter_map(|pair| judge.cell(pair));
+    let cells = cells.filter_map(|pair| criteria.cell(pair));
     let mut cells: Vec<CellChange> = cells.collect();
-    cells.sort_by(|a, b| judge.order(a, b));
+    cells.sort_by(|a, b| criteria.order(a, b));
     Ok(Changes {
         same_machine,
-        decides: judge.decides,
-        threshold: judge.threshold,
-        zone: judge.zone,
+        decides: criteria.decides,
+        threshold: criteria.threshold,
+        zone: criteria.zone,
         drift_assumed: floors.is_empty(),
         environment,
         cells,
@@ -408,9 +408,12 @@ fn check_names(
     given: &[(CellId, CellId)],
 ) -> Result<(), PairingError> {
     let mut seen = BTreeSet::new();
-    let names = given
-        .iter()
-        .flat_map(|(ours, theirs)| [(Side::Base, base, ours), (Side::New, new, theirs)]);
+    let names = given.iter().flat_map(|(ours, theirs)| {
+        [
+            (ResultSide::Base, base, ours),
+            (ResultSide::New, new, theirs),
+        ]
+    });
     for (side, analysis, name) in names {
         let known = Place::all(analysis);
         let ids = known.iter().map(|place| &*place.id().0);

@@ -2,7 +2,7 @@
 
 use crate::{RatioEstimate, wilcoxon};
 
-/// The fewest differences for which an interval is given (METHOD "CI").
+/// The fewest differences for which an interval is given (METHOD "Ratios").
 pub const MIN_ROUNDS: usize = 10;
 
 /// A location with its interval. For ratios the unit is the natural logarithm of the ratio.
@@ -33,7 +33,7 @@ impl Estimate {
 
     /// The median with the interval that inverts the sign test exactly (Hollander & Wolfe,
     /// §3.6): for wall times, whose differences are bimodal, so that the Hodges–Lehmann interval
-    /// is more than twice as wide (METHOD "CI"). Nothing where [`Self::hodges_lehmann`] gives
+    /// is more than twice as wide (METHOD "Ratios"). Nothing where [`Self::hodges_lehmann`] gives
     /// nothing.
     #[must_use]
     pub fn median(values: &[f64], alpha: f64) -> Option<Self> {
@@ -61,7 +61,7 @@ impl Estimate {
         })
     }
 
-    /// The interval widened by the noise floor on both sides (METHOD "Drift").
+    /// The interval widened by the noise floor on both sides (METHOD "Ratios").
     #[must_use]
     pub fn widened(&self, noise_floor: f64) -> (f64, f64) {
         (self.low - noise_floor, self.high + noise_floor)

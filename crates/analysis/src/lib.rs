@@ -56,8 +56,8 @@ pub use ladder::{
 };
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
-    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Difference, Machine,
-    MachinesError, MachinesOutcome, OnMachine, machines,
+    BarOn, CellAcross, ChartAcross, ChartGroup, ComparisonAcross, Machine, MachinesError,
+    MachinesOutcome, MeasuredOtherwise, OnMachine, machines,
 };
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{

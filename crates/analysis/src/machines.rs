@@ -54,7 +54,7 @@ pub struct MachinesOutcome {
     /// One per chart that any of them has, in reading order.
     pub charts: Vec<ChartAcross>,
     /// What was left out because it is not the same on all machines.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<MeasuredOtherwise>,
 }
 
 /// One result and the machine it comes from.
@@ -212,7 +212,7 @@ pub struct BarOn {
 
 /// A cell that one machine measured otherwise than the first that has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
+pub struct MeasuredOtherwise {
     /// The cell.
     pub cell: CellId,
     /// The place of the machine.
@@ -234,7 +234,7 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
     let study = &first.run.plan.study;
     let machines = list(analyses);
     let numbers: BTreeSet<usize> = machines.iter().map(|machine| machine.machine).collect();
-    let differences = differences(analyses);
+    let differences = measured_otherwise(analyses);
     let left_out = |place: usize, cell: &CellId| {
         let mut differences = differences.iter();
         differences.any(|found| found.machine == place && found.cell == *cell)
@@ -374,7 +374,7 @@ fn started(analysis: &Analysis, characters: usize) -> String {
 }
 
 /// Every cell that is not the same as on the first machine that has it.
-fn differences(analyses: &[&Analysis]) -> Vec<Difference> {
+fn measured_otherwise(analyses: &[&Analysis]) -> Vec<MeasuredOtherwise> {
     let mut found = Vec::new();
     for (place, analysis) in analyses.iter().copied().enumerate() {
         for summary in analysis.comparisons.iter().flat_map(|c| &c.cells) {
@@ -384,7 +384,7 @@ fn differences(analyses: &[&Analysis]) -> Vec<Difference> {
                 continue;
             };
             if let Some(what) = difference((analysis, summary), (other, other_summary)) {
-                found.push(Difference {
+                found.push(MeasuredOtherwise {
                     cell: id.clone(),
                     machine: place,
                     what,

@@ -92,7 +92,7 @@ impl ComparisonOutcome {
     }
 
     /// The one cell among baseline and candidates that is faster than *each* of the others, by
-    /// verdict (intersection–union: no further correction, METHOD "Verdicts"). Nothing if a
+    /// verdict (intersection–union: no further correction, METHOD "Ratios"). Nothing if a
     /// rival is not beaten, was not measured, or keeps another durability promise.
     #[must_use]
     pub fn fastest(&self) -> Option<&CellSummary> {

@@ -77,6 +77,8 @@ pub struct Over {
     /// How what the choice promises compares with what that cell promises; nothing where they
     /// promise the same.
     pub promise: Option<PromiseDifference>,
+    /// In what the choice does other work, so that the ratio is not one of stores alone.
+    pub work: Vec<WorkDifference>,
 }
 
 /// What the final flush to disk makes of a choice.

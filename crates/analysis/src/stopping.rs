@@ -2,13 +2,13 @@
 //!
 //! A contrast is looked at after 10, 20 and 40 paired rounds and nowhere between: peeking until
 //! something is "significant" finds a difference between identical cells in 20% of sessions
-//! (METHOD "Stopping"). What a look concludes depends on the rounds up to that look only, so the
+//! (METHOD "Ratios"). What a look concludes depends on the rounds up to that look only, so the
 //! looks can be replayed from a record at any later time and stop at the same place.
 
 use crate::{ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Blocks};
 use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
 
-/// Paired rounds after which a contrast is looked at (METHOD "Stopping").
+/// Paired rounds after which a contrast is looked at (METHOD "Ratios").
 pub const LOOKS: [u32; 3] = [10, 20, 40];
 
 /// The `alpha` of the interval at each look, so that all three together err in at most 5%:
@@ -16,7 +16,7 @@ pub const LOOKS: [u32; 3] = [10, 20, 40];
 pub const ALPHA_PER_LOOK: f64 = 0.0207;
 
 /// The widening that a quiet machine needs: drift within a session that the interval cannot see
-/// (METHOD "Drift").
+/// (METHOD "Ratios").
 const BASE_FLOOR: f64 = 1.01;
 /// The widening where blocks waited for a CPU for more than [`BUSY_DELAY_SHARE`] of their time.
 const BUSY_FLOOR: f64 = 1.03;
@@ -99,7 +99,7 @@ pub fn decide(
 }
 
 /// The estimate of a ratio by the metric's estimator, with the interval of one look (METHOD
-/// "CI"). Nothing with fewer than ten differences.
+/// "Ratios"). Nothing with fewer than ten differences.
 #[must_use]
 pub(crate) fn estimate_of(differences: &[f64], metric: Metric) -> Option<Estimate> {
     match metric {
@@ -108,7 +108,7 @@ pub(crate) fn estimate_of(differences: &[f64], metric: Metric) -> Option<Estimat
     }
 }
 
-/// The verdict on a widened interval of `ln(x_B / x_A)`, given δ (METHOD "Verdicts"). An
+/// The verdict on a widened interval of `ln(x_B / x_A)`, given δ (METHOD "Ratios"). An
 /// interval inside the zone is equivalent even where it excludes 0.
 #[must_use]
 pub fn verdict(low: f64, high: f64, zone: f64) -> Verdict {
@@ -195,10 +195,10 @@ fn original<'a>(comparison: &'a Comparison, control: &Cell) -> Option<&'a Cell> 
 ///
 /// Only that is evidence of a systematic difference. An estimate that is large but within its
 /// interval is imprecise, and charged to every verdict through `φ ≥ |θ_AA|`: a bias of the
-/// baseline, which all ratios share, is covered by φ whether the gate sees it or not. The limit
-/// of δ/2 that METHOD sets besides voided 25% of sessions without fault at a standard deviation
+/// baseline, which all ratios share, is covered by φ whether the gate sees it or not. A limit
+/// of δ/2 besides voided 25% of sessions without fault at a standard deviation
 /// of 13% from round to round, where false claims are 0.1% with and without it (own experiment,
-/// docs/method.md "The gate"; `tests/procedure/gate.rs`).
+/// METHOD "Why the gate has no limit on the control's estimate"; `tests/procedure/gate.rs`).
 fn passes_gate(control: &Estimate, base_floor: f64) -> bool {
     let (low, high) = control.widened(base_floor);
     low <= 0.0 && high >= 0.0

@@ -13,7 +13,7 @@ pub const MAX_DIFFERENCES: usize = 200;
 
 /// The rank `k` of the Walsh averages that bound the interval `[w_(k), w_(M+1−k)]`: the largest
 /// `k` with `P(T⁺ ≤ k − 1) ≤ alpha/2` under the null distribution of the signed-rank statistic
-/// `T⁺` of `n` differences (METHOD "CI"; Hollander & Wolfe, *Nonparametric Statistical Methods*,
+/// `T⁺` of `n` differences (METHOD "Ratios"; Hollander & Wolfe, *Nonparametric Statistical Methods*,
 /// §3.3).
 ///
 /// Nothing if `n` is too small for an interval at this `alpha` (0 < alpha < 1), or above

@@ -439,10 +439,15 @@ impl<'a> Words<'a> {
                 ("measure again", because(open))
             }
         };
+        // Which cells were not decided is too much where answers stand in a line each.
+        let caveat = match open {
+            Open::Undecided => String::new(),
+            _ => format!("; {reason}"),
+        };
         Answer {
             text: text.to_owned(),
             reason,
-            caveat: String::new(),
+            caveat,
         }
     }
 
@@ -504,11 +509,18 @@ impl<'a> Words<'a> {
         no_winner && self.found.choice.as_ref() == baseline
     }
 
-    /// `1.12 times as fast (1.08 to 1.16) as files, but promises less: none against durable`
+    /// `1.12 times as fast (1.08 to 1.16) as files, but promises less: none against durable, and
+    /// does other work: one thread against 4 threads`
     fn ahead(&self, over: &Over) -> String {
         let promise = over.promise.as_ref().map(promise_difference);
+        let work = wording::other_work(&over.work);
+        let work = if work.is_empty() {
+            work
+        } else {
+            format!(", and does other work: {work}")
+        };
         format!(
-            "{} {} as {}{}",
+            "{} {} as {}{}{work}",
             times_as_fast(&over.ratio),
             ends(&over.ratio.inverse()),
             self.label(&over.cell),

@@ -167,8 +167,11 @@ const DECIDED: &[Column] = &[
     ("alternative", |row| row.alternative()),
 ];
 
+/// A figure of the latency of one operation of a mix.
+type Percentile = fn(&LatencySummary) -> u64;
+
 /// What is told of the latency of each operation of a mix.
-const OF_ACTION: [(&str, fn(&LatencySummary) -> u64); 7] = [
+const OF_ACTION: [(&str, Percentile); 7] = [
     ("count", |latency| latency.count),
     ("p50_ns", |latency| latency.p50_ns),
     ("p90_ns", |latency| latency.p90_ns),
@@ -269,7 +272,7 @@ pub(crate) fn of_machines<'a>(results: impl Iterator<Item = (&'a String, &'a Ana
 }
 
 /// Every action of a mix with everything that is told of its latency.
-fn of_actions() -> impl Iterator<Item = (Action, &'static str, fn(&LatencySummary) -> u64)> {
+fn of_actions() -> impl Iterator<Item = (Action, &'static str, Percentile)> {
     let actions = Action::ALL.into_iter();
     actions.flat_map(|action| OF_ACTION.map(|(name, of)| (action, name, of)))
 }

@@ -491,6 +491,12 @@ fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
     words.chain(sample(cell)).collect::<Vec<_>>().join("; ")
 }
 
+/// `one thread against 4 threads; random order against ascending`
+pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
+    let words = differences.iter().filter_map(difference);
+    words.collect::<Vec<_>>().join("; ")
+}
+
 /// `one thread against 4 threads`; nothing of a sample, of which more is said.
 fn difference(difference: &WorkDifference) -> Option<String> {
     let (ours, theirs) = match difference {

@@ -56,14 +56,14 @@ impl Drift {
 
 /// What every cell of two results is judged by.
 #[derive(Debug)]
-pub(super) struct Judge<'a> {
+pub(super) struct Criteria<'a> {
     pub(super) decides: Decides,
     pub(super) threshold: Option<f64>,
     pub(super) zone: f64,
     pub(super) floors: &'a [FloorShift],
 }
 
-impl Judge<'_> {
+impl Criteria<'_> {
     /// The change of one cell; nothing if it has no figures.
     pub(super) fn cell(&self, (base, new): (Place<'_>, Place<'_>)) -> Option<CellChange> {
         let noise = noise(base, new);

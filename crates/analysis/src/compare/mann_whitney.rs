@@ -9,7 +9,7 @@ pub const MAX_SAMPLE: usize = 100;
 
 /// By how much values of one sample are above those of another, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Difference {
+pub(super) struct Shift {
     pub(super) estimate: f64,
     pub(super) low: f64,
     pub(super) high: f64,
@@ -22,7 +22,7 @@ pub(super) struct Difference {
 ///
 /// Nothing if a sample is too small for an interval at this `alpha` or above [`MAX_SAMPLE`], or
 /// has a value that is not finite.
-pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Difference> {
+pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
     if base.iter().chain(new).any(|value| !value.is_finite()) {
         return None;
     }
@@ -30,7 +30,7 @@ pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Difference>
     let pairs = new.iter().flat_map(|y| base.iter().map(move |x| y - x));
     let mut differences: Vec<f64> = pairs.collect();
     differences.sort_unstable_by(f64::total_cmp);
-    Some(Difference {
+    Some(Shift {
         low: *differences.get(rank - 1)?,
         high: *differences.get(differences.len() - rank)?,
         estimate: median(differences)?,

@@ -1,6 +1,6 @@
 //! Which cell of one result is which cell of the other, and why two of them cannot be compared.
 
-use super::{Difference, Side};
+use super::{Difference, ResultSide};
 use crate::{
     Analysis, CellSummary, ComparisonOutcome, Metric, WorkDifference, estimate::MIN_ROUNDS,
     workload_differences,
@@ -16,14 +16,14 @@ pub enum Obstacle {
     /// Only one of the results has it.
     OnlyIn {
         /// Which one.
-        side: Side,
+        side: ResultSide,
     },
     /// Both have it, and the user had one of them compared with another cell.
     PairedOtherwise,
     /// The store cannot do it with the settings of one of them.
     NotApplicable {
         /// Of which one.
-        side: Side,
+        side: ResultSide,
         /// What it cannot do.
         why: String,
     },
@@ -54,7 +54,7 @@ pub enum Obstacle {
     /// It failed.
     Failed {
         /// In which result.
-        side: Side,
+        side: ResultSide,
         /// What happened.
         message: String,
     },
@@ -77,7 +77,7 @@ pub enum Obstacle {
     /// Two identical cells differed by more than noise explains.
     Unreliable {
         /// In which result.
-        side: Side,
+        side: ResultSide,
     },
 }
 
@@ -169,18 +169,18 @@ pub(super) fn matching<'a>(
         let at = others.iter().position(|other| Some(other.id()) == partner);
         match at {
             Some(at) => found.pairs.push((place, others.remove(at))),
-            None => found.alone.push(alone(place, Side::Base, new)),
+            None => found.alone.push(alone(place, ResultSide::Base, new)),
         }
     }
     let rest = others.into_iter();
-    let rest = rest.map(|place| alone(place, Side::New, base));
+    let rest = rest.map(|place| alone(place, ResultSide::New, base));
     found.alone.extend(rest);
     found
 }
 
 /// A cell of one result, and why it has no partner in the other. One by its own name it would have
 /// had, unless the user paired one of the two otherwise.
-fn alone(place: Place<'_>, side: Side, other: &Analysis) -> (CellId, Vec<Obstacle>) {
+fn alone(place: Place<'_>, side: ResultSide, other: &Analysis) -> (CellId, Vec<Obstacle>) {
     let namesakes = Place::all(other);
     if namesakes.iter().any(|other| other.id() == place.id()) {
         return (place.id().clone(), vec![Obstacle::PairedOtherwise]);
@@ -251,7 +251,7 @@ fn other_promise(base: Place<'_>, new: Place<'_>) -> Option<Obstacle> {
 }
 
 fn measured_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
-    let sides = [(Side::Base, base), (Side::New, new)];
+    let sides = [(ResultSide::Base, base), (ResultSide::New, new)];
     let failed = sides.into_iter().filter_map(|(side, place)| {
         let message = place.failure()?.to_owned();
         Some(Obstacle::Failed { side, message })

@@ -176,6 +176,7 @@ impl<'a> Choosing<'a> {
             ratio: contrast.estimate?,
             verdict: contrast.verdict,
             promise: PromiseDifference::of(cell, self.baseline),
+            work: work_differences(cell, self.baseline),
         })
     }
 
@@ -188,6 +189,7 @@ impl<'a> Choosing<'a> {
             ratio: ratio.inverse(),
             verdict: Verdict::Faster,
             promise: PromiseDifference::of(self.baseline, next),
+            work: work_differences(self.baseline, next),
         })
     }
 

@@ -3,7 +3,7 @@
 use crate::support::{Random, analysis, block_of_log, cell, comparison, id};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
-    CellChange, ChangeVerdict, Changes, Decides, Obstacle, Question, Side, compare,
+    CellChange, ChangeVerdict, Changes, Decides, Obstacle, Question, ResultSide, compare,
 };
 use stowplan_model::{
     CacheState, CellFailure, CellId, Comparison, Durability, Measurement, Operation, Role, Value,
@@ -292,7 +292,12 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
     );
 
     let unreliable = obstacles(|new| new.comparisons[0].reliable = false);
-    assert_eq!(unreliable, [Obstacle::Unreliable { side: Side::New }]);
+    assert_eq!(
+        unreliable,
+        [Obstacle::Unreliable {
+            side: ResultSide::New
+        }]
+    );
 
     let failed = obstacles(|new| {
         new.comparisons[0].cells[2].rounds = 0;
@@ -303,7 +308,7 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
         });
     });
     assert!(
-        matches!(&failed[..], [Obstacle::Failed { side: Side::New, message }] if message == "the disk is full"),
+        matches!(&failed[..], [Obstacle::Failed { side: ResultSide::New, message }] if message == "the disk is full"),
         "{failed:?}"
     );
 
@@ -320,7 +325,12 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
     let gone = obstacles(|new| {
         new.comparisons[0].cells.remove(2);
     });
-    assert_eq!(gone, [Obstacle::OnlyIn { side: Side::Base }]);
+    assert_eq!(
+        gone,
+        [Obstacle::OnlyIn {
+            side: ResultSide::Base
+        }]
+    );
 
     let cannot = obstacles(|new| {
         let comparison = &mut new.comparisons[0];
@@ -334,7 +344,7 @@ fn what_is_not_the_same_is_not_compared_and_the_reason_is_named() {
     assert_eq!(
         cannot,
         [Obstacle::NotApplicable {
-            side: Side::New,
+            side: ResultSide::New,
             why
         }]
     );

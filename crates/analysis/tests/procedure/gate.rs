@@ -1,4 +1,4 @@
-//! Which A/A gate: the experiment behind docs/method.md, "The gate".
+//! Which A/A gate: the experiment behind METHOD "Why the gate has no limit on the control's estimate".
 //!
 //! Several gates judge the same simulated and recorded sessions of three looks. A short form of
 //! it guards the choice; the whole table is printed by

@@ -55,7 +55,7 @@ fn intervals_of_identical_cells_cover_one_about_as_often_as_they_say() {
     println!("seed {SEED}");
     let mut random = Random(SEED);
     let records = recordings();
-    // METHOD "CI": 97, 94 and 94% of contiguous windows, half-widths 2.2, 1.5 and 1.0%.
+    // METHOD "Ratios": 97, 94 and 94% of contiguous windows, half-widths 2.2, 1.5 and 1.0%.
     for (n, half_width) in [(10, 0.022), (20, 0.015), (40, 0.010)] {
         let (mut covered, mut widths, mut total) = (0, 0.0, 0);
         for (record, (a, b)) in records.iter().flat_map(|r| [(r, (0, 1)), (r, (2, 3))]) {

@@ -16,7 +16,7 @@ struct Disturbance {
     /// Growth of all times over 40 rounds, as a logarithm.
     drift: f64,
     /// Standard deviation of a cell's own noise, whose lag-1 autocorrelation is 0.24 as in the
-    /// recordings (METHOD "Drift").
+    /// recordings (METHOD "Ratios").
     own: f64,
     /// Probability that a block waits for a CPU, for as long as it runs on average, with a
     /// Pareto tail (infinite variance).

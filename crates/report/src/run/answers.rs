@@ -174,13 +174,16 @@ impl Row {
     }
 
     fn item_of_group(&self) -> Item {
-        let text = match (self.ratio, &self.choice) {
-            (None, None) => format!("{}: {}", self.caveat, self.answer),
-            _ => self.caveat.clone(),
+        let is_cell = self.ratio.is_some() || self.choice.is_some();
+        // Why nothing can be said says what to do about it.
+        let said = if is_cell || (self.kind == Kind::Open && !self.caveat.is_empty()) {
+            self.caveat.clone()
+        } else {
+            format!("{}: {}", self.caveat, self.answer)
         };
         Item {
             figure: self.figure(),
-            ..Item::of(self.linked().then(text))
+            ..Item::of(self.linked().then(said))
         }
     }
 

@@ -865,22 +865,6 @@ pub(crate) fn analysis() -> Analysis {
     })
 }
 
-/// Gives the cells these times with the final flush, and the ratios to the baseline those that follow.
-pub(crate) fn set_totals(comparison: &mut ComparisonOutcome, totals: impl Fn(&str) -> Option<f64>) {
-    for cell in &mut comparison.cells {
-        cell.total_ns = totals(&cell.cell.key);
-    }
-    let total = |id: &CellId| totals(id.0.rsplit('/').next().unwrap());
-    for contrast in &mut comparison.contrasts {
-        let both = total(&contrast.cell).zip(total(&contrast.reference));
-        contrast.total = both.map(|(ours, theirs)| {
-            let estimate = estimate(ours / theirs, 0.012);
-            let verdict = judge(&estimate);
-            TotalOutcome { estimate, verdict }
-        });
-    }
-}
-
 /// The analysis with what it recommends now that its findings are these.
 pub(crate) fn decided(mut analysis: Analysis) -> Analysis {
     analysis.decide();

@@ -260,7 +260,7 @@ fn overwrites(class: Durability) -> Analysis {
             cell.cell.capabilities.durability.atomic = true;
         }
     }
-    fixture::set_totals(&mut first, |_| None);
+    crate::markdown::set_totals(&mut first, |_| None);
     analysis.comparisons = (0..9)
         .map(|number| {
             let mut comparison = first.clone();
@@ -293,7 +293,7 @@ fn what_is_faster_only_until_the_data_must_rest_is_no_winner() {
         cell.cell.capabilities.durability = claim;
     }
     for comparison in &mut analysis.comparisons {
-        fixture::set_totals(comparison, |key| {
+        crate::markdown::set_totals(comparison, |key| {
             Some(if key == "off" { 900_000.0 } else { 192_000.0 })
         });
     }

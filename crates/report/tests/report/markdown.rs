@@ -1,7 +1,8 @@
 //! `summary.md`.
 
 use crate::fixture;
-use stowplan_analysis::Verdict;
+use stowplan_analysis::{ComparisonOutcome, TotalOutcome, Verdict};
+use stowplan_model::CellId;
 use stowplan_report::markdown::render;
 
 #[test]
@@ -93,7 +94,7 @@ fn a_baseline_that_wins_is_ahead_of_the_next() {
 fn a_drain_that_reverses_a_verdict_stands_beside_it() {
     let mut analysis = fixture::analysis();
     let totals = |key: &str| Some(if key == "off" { 900_000.0 } else { 192_400.0 });
-    fixture::set_totals(&mut analysis.comparisons[1], totals);
+    set_totals(&mut analysis.comparisons[1], totals);
     analysis.decide();
     let text = render(&analysis);
     let expected = "; including the final flush to disk 900 µs against 192 µs";
@@ -114,7 +115,7 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
     for cell in &mut comparison.cells {
         cell.cell.capabilities.durability = claim;
     }
-    fixture::set_totals(comparison, |key| {
+    set_totals(comparison, |key| {
         let total = totals.iter().find(|(known, _)| *known == key);
         total.map(|(_, total)| *total)
     });
@@ -179,4 +180,20 @@ fn nothing_is_said_to_be_believed_without_any_ratio() {
         }
     }
     assert!(!render(&analysis).contains("0 rounds in random order"));
+}
+
+/// Gives the cells these times with the final flush, and the ratios to the baseline those that follow.
+pub(crate) fn set_totals(comparison: &mut ComparisonOutcome, totals: impl Fn(&str) -> Option<f64>) {
+    for cell in &mut comparison.cells {
+        cell.total_ns = totals(&cell.cell.key);
+    }
+    let total = |id: &CellId| totals(id.0.rsplit('/').next().unwrap());
+    for contrast in &mut comparison.contrasts {
+        let both = total(&contrast.cell).zip(total(&contrast.reference));
+        contrast.total = both.map(|(ours, theirs)| {
+            let estimate = fixture::estimate(ours / theirs, 0.012);
+            let verdict = fixture::judge(&estimate);
+            TotalOutcome { estimate, verdict }
+        });
+    }
 }

@@ -1,4 +1,4 @@
-//! A run that takes costs apart, with the figures of METHOD §5 and §6: files and SQLite above a flat
+//! A run that takes costs apart, with the figures of METHOD "Taking a cost apart" and "Warm and cold": files and SQLite above a flat
 //! file, a claim of each verdict, a rung that failed, and cold reads.
 
 use crate::fixture::{self, Draft, comparison, estimate};

@@ -1,5 +1,5 @@
 //! One step of what stores do, by itself: what it costs in isolation, beside what it costs as part of a
-//! whole (docs/method.md, "Floors and decomposition").
+//! whole (docs/method.md, "Taking a cost apart").
 //!
 //! It lies in one flat file of all values and in one file for each key, which is empty: to open a
 //! file, and to look at it, costs the same whatever is in it. Each operation does its step on the

@@ -380,3 +380,64 @@ fn every_module_has_its_line_in_the_architecture() {
         );
     }
 }
+
+/// The comments of a source as one text: where a line ends says nothing.
+fn comments(source: &str) -> String {
+    let lines = source
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("//"));
+    let lines = lines.map(|line| line.trim_start_matches(['/', '!']).trim());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
+/// What follows each of these words, up to the end.
+fn after<'a>(text: &'a str, words: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    words.iter().flat_map(|word| text.split(word).skip(1))
+}
+
+#[test]
+fn every_part_of_the_method_that_a_comment_names_is_a_heading_of_it() {
+    let method = read("docs/method.md");
+    let headings: BTreeSet<&str> = method
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(|line| line.trim_start_matches('#').trim())
+        .collect();
+    let rules: BTreeSet<&str> = headings
+        .iter()
+        .filter_map(|heading| Some(heading.split_once(':')?.0))
+        .flat_map(|rules| rules.split(", "))
+        .collect();
+    let mut sources = Vec::new();
+    files(Path::new("crates"), ".rs", &mut sources);
+    let (mut wrong, mut named) = (Vec::new(), 0);
+    for path in sources
+        .iter()
+        .filter(|path| !path.ends_with("documents.rs"))
+    {
+        let text = comments(&read(path));
+        let quotes = ["METHOD \"", "docs/method.md, \"", "docs/method.md \""];
+        for heading in after(&text, &quotes).map(|rest| rest.split('"').next().unwrap()) {
+            named += 1;
+            if !headings.contains(heading) {
+                wrong.push(format!("{}: no heading \"{heading}\"", path.display()));
+            }
+        }
+        for rest in after(&text, &["METHOD R"]) {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            if !rules.contains(format!("R{digits}").as_str()) {
+                wrong.push(format!("{}: no rule R{digits}", path.display()));
+            }
+        }
+        for section in ["METHOD §", "DESIGN §"] {
+            if text.contains(section) {
+                wrong.push(format!(
+                    "{}: {section} of a text that is not here",
+                    path.display()
+                ));
+            }
+        }
+    }
+    assert!(named > 20, "{named}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -65,7 +65,7 @@ impl Sheet {
         let least = if right { body } else { body.min(TEXT) };
         Self {
             natural: body.max(title.width()),
-            least: least.max(title.width().min(TITLE)),
+            least: least.max(longest_word(&column.title)),
             title,
             cells,
             right,
