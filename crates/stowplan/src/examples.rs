@@ -30,6 +30,8 @@ Examples:
                                       one comparison, and one cell of another
   stowplan study fasterthanfs --work /mnt/disk --budget 10m
                                       on another file system, in ten minutes
+  stowplan study crud --format csv > cells.csv
+                                      a row per cell, for a spreadsheet
   stowplan study mine.toml --json > analysis.json
                                       a study of your own: docs/study-format.md";
 
@@ -56,7 +58,9 @@ pub(crate) const STAT: &str = "\
 Examples:
   stowplan stat test1.db              sizes, pages, and how full they are
   stowplan stat test1.dir             the same of a directory of files
-  stowplan stat test1.db --json       for a program";
+  stowplan stat test1.db --json       for a program
+  stowplan stat test1.db --output blobs.html
+                                      as a page; .md and .json as well";
 
 pub(crate) const EXPORT: &str = "\
 Examples:
@@ -71,6 +75,7 @@ Examples:
   stowplan run test1.db --count 100k --random --mmap 1GiB
   stowplan run test1.dir --count 100k --cache-state cold
   stowplan run test1.db --count 10k --update --multitrans --jmode wal
+  stowplan run test1.db --count 100k --output run.md
 
 'stowplan kvtest' tells how these options map to stores and workloads.";
 
@@ -80,6 +85,8 @@ Examples:
   stowplan doctor /mnt/disk           where --work of a study would be
   stowplan doctor --study crud        judge memory and disk for another study
   stowplan doctor --verbose           with the reason for every check
+  stowplan doctor --output machine.md
+                                      as Markdown; .html and .json as well
   stowplan doctor --quiet || exit     in a script: 1 where a problem was found";
 
 pub(crate) const MAN: &str = "\

@@ -69,12 +69,13 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
     } = comparison;
     let head = format!("{id}: {title} (at most {max_rounds} rounds)");
     let mut text = paragraph("", &head, 4, width);
-    let common = common_parts(&comparison.cells);
+    let have = Transactions::of(&comparison.cells);
+    let common = common_parts(&comparison.cells, have);
     if !common.is_empty() {
         text += &paragraph("  all cells: ", &common.join("; "), 13, width);
     }
     for cell in &comparison.cells {
-        let own = parts(cell).into_iter().flatten();
+        let own = parts(cell, have).into_iter().flatten();
         let own = own.filter(|part| !common.contains(part));
         let line: Vec<String> = std::iter::once(cell.store.to_string()).chain(own).collect();
         let name = format!("  {:<1$}", name_with_role(cell), column - 2);
@@ -98,25 +99,29 @@ fn name_with_role(cell: &Cell) -> String {
 }
 
 /// The parts that every cell has alike.
-fn common_parts(cells: &[Cell]) -> Vec<String> {
+fn common_parts(cells: &[Cell], have: Transactions) -> Vec<String> {
     let Some((first, others)) = cells.split_first() else {
         return Vec::new();
     };
-    let others: Vec<_> = others.iter().map(parts).collect();
+    let others: Vec<_> = others.iter().map(|cell| parts(cell, have)).collect();
     let common = |part: &String| {
         others
             .iter()
             .all(|parts| parts.contains(&Some(part.clone())))
     };
-    parts(first).into_iter().flatten().filter(common).collect()
+    parts(first, have)
+        .into_iter()
+        .flatten()
+        .filter(common)
+        .collect()
 }
 
 /// What a cell does and promises, part by part.
-fn parts(cell: &Cell) -> [Option<String>; 6] {
+fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 6] {
     let workload = &cell.workload;
     let sample = workload.operations.zip(workload.sample_of);
     [
-        Some(transactions(cell)),
+        Some(have.in_words(workload.per_transaction)),
         workload
             .mix
             .map(|mix| format!("mix of {}", proportions(&mix))),
@@ -130,13 +135,32 @@ fn parts(cell: &Cell) -> [Option<String>; 6] {
     ]
 }
 
-/// How many operations share a transaction; what has none does them one after the other.
-fn transactions(cell: &Cell) -> String {
-    let per = cell.workload.per_transaction;
-    match per {
-        _ if cell.capabilities.transactions => per.to_string(),
-        PerTransaction::All => "no transactions (one batch)".to_owned(),
-        PerTransaction::Operations(_) => "no transactions".to_owned(),
+/// Which cells of a comparison have transactions.
+#[derive(Debug, Clone, Copy)]
+enum Transactions {
+    All,
+    Some,
+    None,
+}
+
+impl Transactions {
+    fn of(cells: &[Cell]) -> Self {
+        let has = |cell: &Cell| cell.capabilities.transactions;
+        match (cells.iter().all(has), cells.iter().any(has)) {
+            (true, _) => Self::All,
+            (false, true) => Self::Some,
+            (false, false) => Self::None,
+        }
+    }
+
+    /// How many operations share one; what has none does them one after the other.
+    fn in_words(self, per: PerTransaction) -> String {
+        match (self, per) {
+            (Self::All, per) => per.to_string(),
+            (Self::Some, per) => format!("{per} where a store has any"),
+            (Self::None, PerTransaction::All) => "no transactions (one batch)".to_owned(),
+            (Self::None, PerTransaction::Operations(_)) => "no transactions".to_owned(),
+        }
     }
 }
 
@@ -241,6 +265,25 @@ mod tests {
         assert_eq!(duration(5_400.0), "1.5 h");
         assert_eq!(duration(40.0 * 86_400.0), "40 days");
         assert_eq!(duration(11_000_000.4 * 60.0), "21 years");
+    }
+
+    #[test]
+    fn what_no_store_has_is_not_said_to_be_shared() {
+        for (have, all, each) in [
+            (
+                Transactions::All,
+                "one transaction",
+                "one transaction per operation",
+            ),
+            (
+                Transactions::None,
+                "no transactions (one batch)",
+                "no transactions",
+            ),
+        ] {
+            assert_eq!(have.in_words(PerTransaction::All), all);
+            assert_eq!(have.in_words(PerTransaction::Operations(1)), each);
+        }
     }
 
     #[test]

@@ -47,8 +47,13 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
         rules.into_iter().collect(),
     );
     blocks.push(Block::from(rules).at(Detail::Brief));
-    blocks.extend(outcome.note.as_ref().map(paragraph));
-    blocks.extend(evidence(outcome, &parts));
+    // Of several matrices, a terminal has room for what they say.
+    let detail = match analysis.matrices.len() {
+        0 | 1 => Detail::Normal,
+        _ => Detail::Full,
+    };
+    blocks.extend(outcome.note.as_ref().map(|note| paragraph(note).at(detail)));
+    blocks.extend(evidence(outcome, &parts).map(|block| block.at(detail)));
     let ratios = ratios_of(outcome);
     let title = &outcome.title;
     blocks.push(ratios::folded(title, &ratios, sides, format::size));

@@ -392,7 +392,7 @@ fn every_form_keeps_to_itself_on_stdout() {
     comment
         .exits(1)
         .prints("| read/sql | ")
-        .prints("**regression**");
+        .prints("- regression: read/sql");
     assert!(comment.stdout().starts_with("<!-- stowplan compare -->\n"));
     let mut command = bench.command(&["compare", "base.jsonl", "new.jsonl", "--verbose"]);
     let plain = command.env("LC_ALL", "C").output().unwrap();

@@ -366,10 +366,10 @@ Integrity-check:    ok
         "{}",
         run.stdout()
     );
-    run.prints("Missing keys:       2 of 1 to 5")
-        .prints("Empty values:       1")
-        .prints("Journal-mode:         delete")
-        .prints("Pages, overflow:           2");
+    run.prints("Missing keys: 2 of 1 to 5")
+        .prints("Empty values: 1")
+        .prints("Journal mode: delete")
+        .prints("Pages, overflow: 2");
     assert!(run.stdout().lines().all(|line| line.chars().count() <= 80));
     assert_eq!(fs::read(bench.path("x.db")).unwrap(), before);
     let vacuum = bench.run(&["stat", "x.db", "-vacuum"]);

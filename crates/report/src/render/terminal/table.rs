@@ -4,14 +4,13 @@
 use super::canvas::{Canvas, FAINT, Line, PLAIN, sign_style, style};
 use crate::document::{Align, Cell, Column, Detail, Row, Table, Tone};
 use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
 
 /// The first column keeps at least this width, as long as a column that is not essential can be
 /// left out for it; other columns of text do as long as anything else gives way.
 const TEXT: usize = 24;
 /// The same for essential columns: rather than without them, labels wrap.
 const NARROWEST: usize = 10;
-/// Titles that are wider than this wrap before a column is left out.
-const TITLE: usize = 8;
 /// Space between columns, and before what continues a row.
 const GAP: usize = 2;
 
@@ -53,6 +52,11 @@ struct Sheet {
     natural: usize,
     /// The width below which it is rather left out, or put into a further line.
     least: usize,
+}
+
+/// Titles wrap between words before a column is left out.
+fn longest_word(title: &str) -> usize {
+    title.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
 impl Sheet {
