@@ -56,7 +56,11 @@ struct Sheet {
 
 /// Titles wrap between words before a column is left out.
 fn longest_word(title: &str) -> usize {
-    title.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
+    title
+        .split(' ')
+        .map(UnicodeWidthStr::width)
+        .max()
+        .unwrap_or(0)
 }
 
 impl Sheet {
