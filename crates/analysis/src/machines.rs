@@ -3,7 +3,7 @@
 
 use crate::{
     Analysis, CellSummary, ChartOutcome, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict, compare::same_run,
+    RatioEstimate, Verdict, compare::same_run, workload_differences,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -413,7 +413,7 @@ fn difference(
         Some("store")
     } else if !cell.settings.differences(&other.settings).is_empty() {
         Some("settings")
-    } else if cell.workload != other.workload {
+    } else if !workload_differences(&cell.workload, &other.workload).is_empty() {
         Some("workload")
     } else if dataset(ours, &cell.dataset) != dataset(theirs, &other.dataset) {
         Some("dataset")
