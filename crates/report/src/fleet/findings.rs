@@ -1,9 +1,9 @@
 //! On how many machines each finding holds.
 
-use super::{Fleet, ratios, sentence_start};
+use super::{Fleet, sentence_start};
 use crate::document::{
-    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, faint, paragraph, plain,
-    remark, strong,
+    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, paragraph,
+    plain, remark, strong,
 };
 use crate::{format, noise, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, Verdict};
@@ -134,7 +134,7 @@ impl Findings {
             Text::default()
         };
         Item {
-            title: plain(&self.title).linked(&format!("#{}", ratios::name(&self.id))),
+            title: plain(&self.title).linked(&format!("#{}", anchor("finding", &self.id))),
             note: faint(&self.noise),
             figure,
             ..self.headline.item()

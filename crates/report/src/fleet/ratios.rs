@@ -3,17 +3,12 @@
 use super::Fleet;
 use super::findings::{self, Findings, tone};
 use crate::document::{
-    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, number, paragraph,
-    text_column, toned,
+    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, anchor, number,
+    paragraph, text_column, toned,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, OnMachine, Verdict};
 use stowplan_model::Role;
-
-/// The name of a comparison within the page.
-pub(super) fn name(id: &str) -> String {
-    format!("finding-{id}")
-}
 
 /// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the others, in a fold of
 /// their own.
@@ -51,7 +46,7 @@ fn fold(fleet: &Fleet<'_>, comparison: &ComparisonAcross, findings: &[Findings])
     blocks.push(Block::from(by_machine(fleet, comparison)).only(Medium::Page));
     blocks.push(Block::from(below_each_other(fleet, comparison)).only(Medium::Text));
     let fold = Fold {
-        id: name(&comparison.id),
+        id: anchor("finding", &comparison.id),
         is_heading: true,
         open: true,
         ..Fold::new(&comparison.title, blocks)
