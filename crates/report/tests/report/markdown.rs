@@ -1,19 +1,19 @@
 //! `summary.md`.
 
 use crate::fixture;
+use crate::support::{html, markdown};
 use stowplan_analysis::Verdict;
-use stowplan_report::markdown::render;
 
 #[test]
 fn says_everything_in_one_document() {
-    insta::assert_snapshot!(render(&fixture::analysis()));
+    insta::assert_snapshot!(markdown(&fixture::analysis()));
 }
 
 #[test]
 fn both_documents_carry_the_mark_of_a_report_near_the_top() {
     let analysis = fixture::analysis();
-    let page = stowplan_report::html::render(&analysis, "");
-    for text in [render(&analysis), page] {
+    let page = html(&analysis, "");
+    for text in [markdown(&analysis), page] {
         let position = text.find(stowplan_report::MARK).unwrap();
         assert!(position < 100, "{position}");
     }
@@ -21,7 +21,7 @@ fn both_documents_carry_the_mark_of_a_report_near_the_top() {
 
 #[test]
 fn every_row_of_a_table_has_as_many_fields_as_its_header() {
-    let text = render(&fixture::analysis());
+    let text = markdown(&fixture::analysis());
     let fields = |line: &str| line.replace("\\|", "").matches('|').count();
     let mut expected = None;
     let mut tables = 0;
@@ -42,7 +42,7 @@ fn every_row_of_a_table_has_as_many_fields_as_its_header() {
 
 #[test]
 fn a_label_with_markup_stays_text() {
-    let text = render(&fixture::analysis());
+    let text = markdown(&fixture::analysis());
     assert!(!text.contains("<script>"), "{text}");
 }
 
@@ -69,7 +69,7 @@ fn the_overview_says_how_firm_each_answer_is_and_no_more() {
             contrast.verdict = verdict;
         }
         analysis.decide();
-        let text = render(&analysis);
+        let text = markdown(&analysis);
         let row = text.lines().find(|line| line.starts_with("| Reading"));
         let row = row.unwrap();
         assert!(row.contains(expected), "{verdict:?}: {row}");
@@ -83,7 +83,7 @@ fn a_baseline_that_wins_is_ahead_of_the_next() {
     comparison.fastest = Some(comparison.cells[0].cell.id.clone());
     comparison.contrasts[0].verdict = Verdict::Slower;
     analysis.decide();
-    let text = render(&analysis);
+    let text = markdown(&analysis);
     let expected = "fastest: **stay with separate files** | 1.01 times as fast (0.992 to 1.04) as \
                     separate files in a tree";
     assert!(text.contains(expected), "{text}");
@@ -95,7 +95,7 @@ fn a_drain_that_reverses_a_verdict_stands_beside_it() {
     let totals = |key: &str| Some(if key == "off" { 900_000.0 } else { 192_400.0 });
     fixture::set_totals(&mut analysis.comparisons[1], totals);
     analysis.decide();
-    let text = render(&analysis);
+    let text = markdown(&analysis);
     let expected = "; including the final flush to disk 900 µs against 192 µs";
     assert!(text.contains(expected), "{text}");
     let depends = "it depends on when the data must be on disk: “SQLite, no journal, synchronous=OFF” \
@@ -119,7 +119,7 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
         total.map(|(_, total)| *total)
     });
     analysis.decide();
-    let text = render(&analysis);
+    let text = markdown(&analysis);
     let row = text.lines().find(|line| line.starts_with("| Overwriting"));
     row.unwrap().to_owned()
 }
@@ -156,7 +156,7 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
     let cell = &mut cell.unwrap().cell;
     (cell.workload.threads, cell.label) = (4, "four".to_owned());
     analysis.decide();
-    let text = render(&analysis);
+    let text = markdown(&analysis);
     let row = text.lines().find(|line| line.starts_with("| Reading"));
     let row = row.unwrap();
     assert!(row.contains("; with more threads: four, 10.0× |"), "{row}");
@@ -167,7 +167,7 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
         .find(|c| c.cell == id && c.reference == baseline);
     contrast.unwrap().estimate = Some(fixture::estimate(0.24, 0.05));
     analysis.decide();
-    assert!(!render(&analysis).contains("with more threads"));
+    assert!(!markdown(&analysis).contains("with more threads"));
 }
 
 #[test]
@@ -178,5 +178,5 @@ fn nothing_is_said_to_be_believed_without_any_ratio() {
             (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
         }
     }
-    assert!(!render(&analysis).contains("0 rounds in random order"));
+    assert!(!markdown(&analysis).contains("0 rounds in random order"));
 }

@@ -1,26 +1,13 @@
 //! Costs taken apart, in every form.
 
+use crate::support::{PLAIN, VERBOSE, between, element, html, markdown, terminal};
 use crate::why_run::analysis;
-use stowplan_report::terminal::{TerminalOptions, render};
-use stowplan_report::{csv, html, json, markdown};
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
-
-/// From one text to another.
-fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
-    let start = text.find(from).unwrap();
-    let length = text[start..].find(to).unwrap_or(text.len() - start);
-    &text[start..start + length]
-}
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::{csv, json};
 
 #[test]
 fn steps_claims_and_counts_have_room_in_80_columns() {
-    let text = render(&analysis(), &PLAIN);
+    let text = terminal(&analysis(), &PLAIN);
     insta::assert_snapshot!(between(&text, "Why: ", "Harness cost"));
 }
 
@@ -31,7 +18,7 @@ fn the_same_is_told_in_ascii_and_in_40_columns() {
         unicode: false,
         ..PLAIN
     };
-    let text = render(&analysis(), &narrow);
+    let text = terminal(&analysis(), &narrow);
     let why = between(&text, "Why: ", "Harness cost");
     assert!(why.is_ascii(), "{why}");
     assert!(why.lines().all(|line| line.len() <= 40), "{why}");
@@ -40,22 +27,21 @@ fn the_same_is_told_in_ascii_and_in_40_columns() {
 
 #[test]
 fn markdown_has_every_figure() {
-    let text = markdown::render(&analysis());
+    let text = markdown(&analysis());
     insta::assert_snapshot!(between(&text, "## Why: ", "## All numbers"));
 }
 
 #[test]
 fn parts_stand_apart_and_are_never_an_answer() {
     let analysis = analysis();
-    let text = render(&analysis, &PLAIN);
+    let text = terminal(&analysis, &PLAIN);
     let table = between(&text, "cell ", "Why: ");
     assert!(!table.contains("nothing else"), "{table}");
     let verbose = TerminalOptions {
-        verbose: true,
         width: 120,
-        ..PLAIN
+        ..VERBOSE
     };
-    let text = render(&analysis, &verbose);
+    let text = terminal(&analysis, &verbose);
     assert!(text.contains("Parts, which only explain others:"), "{text}");
     let csv = csv::render(&analysis);
     assert_eq!(
@@ -83,7 +69,7 @@ fn json_has_ladders_claims_counts_and_what_explains_cold_reads() {
 
 #[test]
 fn the_page_draws_each_piece_where_the_one_below_ends() {
-    let page = html::render(&analysis(), "");
+    let page = html(&analysis(), "");
     let figure = between(&page, "<figure class=\"chart ladder\"", "</figure>");
     let pieces = |of: &str| -> Vec<(f64, f64, f64)> {
         let row = figure
@@ -136,7 +122,7 @@ fn a_hostile_step_stays_text_on_the_page() {
     analysis.ladders[0].steps[0].steps = vec!["<script>alert(1)</script>".to_owned()];
     analysis.hypotheses[0].claim = "<b onclick=x>".to_owned();
     analysis.ladders[0].id = "\"><script>".to_owned();
-    let page = html::render(&analysis, "");
+    let page = html(&analysis, "");
     let why = between(&page, "<section id=\"why\"", "</section>");
     assert!(
         !why.contains("<script") && !why.contains("<b onclick"),
