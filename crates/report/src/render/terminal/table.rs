@@ -65,7 +65,7 @@ impl Sheet {
         let least = if right { body } else { body.min(TEXT) };
         Self {
             natural: body.max(title.width()),
-            least: least.max(title.width().min(TITLE)),
+            least: least.max(least_of_title(&title)),
             title,
             cells,
             right,
@@ -76,6 +76,17 @@ impl Sheet {
     fn has_content(&self) -> bool {
         self.cells.iter().any(|cell| !cell.is_empty())
     }
+}
+
+/// The width at which a title takes one line, or at most two if it is long.
+fn least_of_title(title: &Line) -> usize {
+    if title.width() <= TITLE {
+        return title.width();
+    }
+    let mut widths = title.width().div_ceil(2)..TITLE;
+    widths
+        .find(|width| title.wrap(*width).len() <= 2)
+        .unwrap_or(TITLE)
 }
 
 /// What a cell shows: its text, then its sign.
