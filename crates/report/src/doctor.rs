@@ -269,7 +269,31 @@ mod tests {
 
     #[test]
     fn the_verdict_comes_first_and_reasons_stand_where_something_is_to_be_mended() {
-        insta::assert_snapshot!(text(&checkup(), Detail::Normal, 80), @"");
+        insta::assert_snapshot!(text(&checkup(), Detail::Normal, 80), @r###"
+        Not fit for measuring: file system. Besides, one warning: page-out.
+        In /dev/shm on vm, judged for study fasterthanfs.
+
+        Processor
+        • ok: CPUs: 2
+        • ok: clock: tsc, 24 ns to read
+        not available here: governor, turbo
+
+        Memory
+        • warning: page-out: DAMON evicts pages that are idle for a while
+          Mend: For the run: echo off | sudo tee
+          /sys/kernel/mm/damon/admin/kdamonds/0/state. Why: What the page-out does to a
+          measurement was measured once, and it takes more than one line to say.
+
+        Disk
+        • problem: file system: tmpfs on /dev/shm
+          Mend: Give a directory on a disk. Why: What the file system does to a
+          measurement was measured once, and it takes more than one line to say.
+
+        What can be used
+        • yes: cachestat: yes
+        • no: strace: not found
+          Mend: apt install strace, or your system's way.
+        "###);
     }
 
     #[test]
