@@ -78,7 +78,7 @@ fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> Differen
     }
 }
 
-fn found() -> Calibration {
+pub(crate) fn found() -> Calibration {
     let costs = |error: f64, share: f64| {
         vec![
             known_cost(200.0, error, 15.0),
@@ -154,7 +154,7 @@ fn found() -> Calibration {
 }
 
 /// One that shows three things that are off and one that is not known.
-fn off() -> Calibration {
+pub(crate) fn off() -> Calibration {
     let mut found = found();
     found.passed = false;
     found.known.costs[0] = KnownCost {
@@ -228,8 +228,8 @@ fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     );
     let page = markdown::render(&report(&found));
     for words in [
-        "in 0 of 75 sessions (0% [0%, 4.8%]), 3 unreliable, 2 lost |",
-        "claimed in 18 of 20 sessions (90.0% [83.0%, 100%]), 1 lost, found",
+        "in 0 of 75 sessions (0% \\[0%, 4.8%\\]), 3 unreliable, 2 lost |",
+        "claimed in 18 of 20 sessions (90.0% \\[83.0%, 100%\\]), 1 lost, found",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -287,7 +287,7 @@ fn the_page_has_a_state_for_each_figure_and_a_point_for_each_session() {
     assert!(!page.contains("<script>alert"), "labels stay text");
 }
 
-fn report(found: &Calibration) -> Document {
+pub(crate) fn report(found: &Calibration) -> Document {
     document(found, &fixture::analysis(), "{}", Vec::new())
 }
 

@@ -1,13 +1,14 @@
 //! How a matrix is shown: as a heat map, as a table of the terminal, and in rules of thumb.
 
 use crate::by_size::{PUBLISHED, sweep_points, with_matrix};
-use crate::support::{
-    PLAIN, VERBOSE, WIDE, brief, html, markdown, seen, terminal, three_digits, words,
-};
+use crate::said::in_text;
+use crate::support::{PLAIN, VERBOSE, brief, html, markdown, terminal, three_digits};
 use stowplan_analysis::{
     Analysis, ContrastOutcome, MatrixCell, SettingSweep, Verdict, rules_of_thumb,
 };
+use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::run;
 
 #[test]
 fn shows_the_matrix_and_its_rules_in_80_columns() {
@@ -58,10 +59,13 @@ fn the_terminal_shows_the_published_matrix_if_asked_to() {
 fn cells_of(page: &str) -> Vec<(String, String, String)> {
     let cells = page.split("<td class=\"").skip(1);
     let cells = cells.filter_map(|cell| {
-        let (class, rest) = cell.split_once("\" title=\"")?;
-        let (title, rest) = rest.split_once("\">")?;
+        let (tag, rest) = cell.split_once('>')?;
         let (text, _) = rest.split_once("</td>")?;
-        let is_of_map = !class.contains('"');
+        let (class, others) = tag.split_once('"')?;
+        let (_, title) = others.split_once(" title=\"")?;
+        let title = title.trim_end_matches('"');
+        let shades = ["above-", "below-", "even", "open"];
+        let is_of_map = shades.iter().any(|shade| class.starts_with(shade));
         is_of_map.then(|| (class.to_owned(), title.to_owned(), text.to_owned()))
     });
     cells.collect()
@@ -194,7 +198,7 @@ fn the_comparisons_of_a_matrix_are_folded() {
     let page = matrix_page();
     for comparison in &analysis.comparisons {
         let card = format!(
-            "<details class=\"comparison\" id=\"finding-{}\">",
+            "<details id=\"finding-{}\" class=\"comparison\">",
             comparison.id
         );
         let (before, _) = page.split_once(&card).unwrap();
@@ -210,7 +214,7 @@ fn the_comparisons_of_a_matrix_are_folded() {
         assert!(all.contains(&comparison.title));
     }
     assert!(short.contains("The 7 comparisons that this is made of are shown with --verbose."));
-    assert!(document.contains("The 7 comparisons that matrices and sweeps are made of are left"));
+    assert!(document.contains("the 7 comparisons that matrices and sweeps are made of."));
 }
 
 #[test]
@@ -258,16 +262,12 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
     matrix.rules = rules_of_thumb(&sweeps, 0.05);
     // They are no parts of what the matrix is now.
     analysis.comparisons.clear();
-    let text = brief(
-        &analysis,
-        &TerminalOptions {
-            width: 1000,
-            ..PLAIN
-        },
-    );
-    let (_, rules) = text.rsplit_once(&analysis.matrices[0].title).unwrap();
+    let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+    let (_, rules) = text.rsplit_once("Rules of thumb").unwrap();
     let rules = rules.lines().filter_map(|line| line.strip_prefix("• "));
-    rules.map(str::to_owned).collect()
+    rules
+        .map(|rule| rule.trim_matches([' ', '|']).to_owned())
+        .collect()
 }
 
 #[test]
@@ -356,36 +356,32 @@ fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
 fn the_overview_says_what_holds_for_every_row() {
     let row = |analysis: &Analysis| {
         let analysis = crate::fixture::decided(analysis.clone());
-        let text = terminal(
-            &analysis,
-            &TerminalOptions {
-                width: 200,
-                ..PLAIN
-            },
-        );
-        text.lines().nth(4).unwrap().trim().to_owned()
+        let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+        let item = text.lines().find_map(|line| line.strip_prefix("• "));
+        let answer = item.and_then(|item| item.split(" | ").nth(1));
+        answer.unwrap().to_owned()
     };
     let mut analysis = with_matrix();
-    assert_eq!(row(&analysis), "it depends on the page size: see the rules");
+    assert_eq!(row(&analysis), "It depends on the page size: see the rules");
     analysis.matrices[0].rules.truncate(4);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB inside; other sizes depend on the page size or are open"
+        "Keep values of 10 kB inside; other sizes depend on the page size or are open"
     );
     analysis.matrices[0].rules.remove(0);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
          depend on the page size or are open"
     );
     analysis.matrices[0].rows.truncate(1);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
          are open"
     );
     analysis.matrices[0].rules.clear();
-    assert_eq!(row(&analysis), "no rule by size");
+    assert_eq!(row(&analysis), "No rule by size");
 }
 
 #[test]
@@ -442,10 +438,10 @@ fn promises_that_differ_stand_beside_the_ratios() {
     let text = markdown(&analysis);
     let mut rows = text
         .lines()
-        .filter(|line| line.starts_with("| Reading BLOBs"));
+        .filter(|line| line.starts_with("- Reading BLOBs"));
     let row = rows.next().unwrap();
     assert!(
-        row.contains("| no verdict: **no choice by time alone"),
+        row.contains(": no verdict: **No choice by time alone"),
         "{row}"
     );
     assert!(row.contains("they do not keep written data alike"), "{row}");

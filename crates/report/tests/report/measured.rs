@@ -1,7 +1,7 @@
 //! Bars and lines of measured quantities, in every format.
 
 use crate::measured_run::{analysis, records};
-use crate::support::{PLAIN, between, element, html, markdown, seen, terminal};
+use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::Record;
 use stowplan_report::render::terminal::TerminalOptions;
@@ -10,9 +10,9 @@ use unicode_width::UnicodeWidthStr as _;
 
 #[test]
 fn shows_bars_and_lines_in_80_columns() {
-    let text = terminal(&analysis(), &PLAIN);
+    let text = terminal(&analysis(), &VERBOSE);
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
-    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
 }
 
 #[test]
@@ -20,11 +20,11 @@ fn shows_the_same_in_40_columns_of_ascii() {
     let options = TerminalOptions {
         width: 40,
         unicode: false,
-        ..PLAIN
+        ..VERBOSE
     };
     let text = terminal(&analysis(), &options);
     assert!(text.lines().all(|line| line.width() <= 40), "{text}");
-    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
 }
 
 #[test]
@@ -36,12 +36,8 @@ fn the_table_has_the_class_beside_each_figure_where_promises_differ() {
 #[test]
 fn markdown_has_every_figure_with_its_promise() {
     let text = markdown(&analysis());
-    insta::assert_snapshot!(between(
-        &text,
-        "## 200 operations in defaults",
-        "## All numbers"
-    ));
-    let totals = between(&text, "Totals of 200 operations:", "\n\n## ");
+    insta::assert_snapshot!(between(&text, "## Charts", "## Each comparison"));
+    let totals = between(&text, "Totals of 200 operations:", "\n\n<details>");
     insta::assert_snapshot!("totals_of_reads", totals);
 }
 
@@ -119,7 +115,7 @@ fn an_unreliable_session_claims_nothing_in_a_chart() {
     for text in [
         html(&analysis, ""),
         markdown(&analysis),
-        terminal(&analysis, &PLAIN),
+        terminal(&analysis, &VERBOSE),
     ] {
         assert_eq!(text.matches("Session unreliable").count(), 2, "{text}");
     }
@@ -203,7 +199,7 @@ fn a_block_time_from_a_sample_is_marked_wherever_it_stands() {
     for text in [
         html(&analysis, ""),
         markdown(&analysis),
-        terminal(&analysis, &PLAIN),
+        terminal(&analysis, &VERBOSE),
     ] {
         assert!(text.contains("~42.6 ms") && text.contains(note), "{text}");
     }

@@ -1,11 +1,14 @@
 //! How a sweep is shown, and what is said of it.
 
 use crate::by_size::{at_size, planned_sweep, sweep, sweep_points, with_page_sizes, with_sweeps};
-use crate::said;
-use crate::support::{PLAIN, WIDE, brief, html, markdown, seen, terminal, words};
+use crate::said::in_text;
+use crate::support::{PLAIN, WIDE, brief, html, markdown, terminal, words};
 use proptest::prelude::*;
+use stowplan_analysis::Analysis;
 use stowplan_model::{Operation, WorkloadSpec};
+use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::run;
 
 #[test]
 fn shows_points_on_an_axis_in_80_columns() {
@@ -31,11 +34,23 @@ fn in_brief_only_what_was_found() {
 /// What is said of a sweep with these points.
 fn headline(letters: &str) -> String {
     let analysis = with_sweeps(vec![planned_sweep(letters)]);
-    let text = brief(&analysis, &WIDE);
-    // The title stands above the answer as well, at a bullet.
-    let title = text.lines().find_map(|line| line.strip_prefix("• "));
-    let mut rest = text.lines().skip_while(|line| Some(*line) != title);
-    rest.nth(1).unwrap().to_owned()
+    let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+    let (_, charts) = text.split_once("\nChart\n").unwrap();
+    let mut lines = charts.lines().filter(|line| !line.is_empty());
+    lines.nth(1).unwrap().to_owned()
+}
+
+/// The answer at the top and why, each in a line.
+fn answer(analysis: &Analysis) -> [String; 2] {
+    let text = in_text(&run::document(analysis, ""), Detail::Brief);
+    let item = text.lines().find_map(|line| line.strip_prefix("• "));
+    let parts: Vec<&str> = item.unwrap().split(" | ").collect();
+    [parts[1].to_owned(), parts[2].to_owned()]
+}
+
+/// What is said of a run, without line breaks.
+fn said(analysis: &Analysis) -> String {
+    words(&terminal(analysis, &WIDE))
 }
 
 /// Store A and store B, as sentences name them.
@@ -139,24 +154,23 @@ fn every_kind_of_finding_has_a_sentence() {
 #[test]
 fn overview_answers_are_no_stronger_than_the_sentence() {
     let cases = [
-        ("AB", format!("up to 1 KiB: {A}; from 2 KiB on: {B}")),
-        ("BB", format!("throughout: {B}")),
-        ("A=", format!("never slower: {A}")),
-        ("==", "choose by something else".to_owned()),
+        ("AB", format!("At 1 KiB: {A}; at 2 KiB: {B}")),
+        ("BB", format!("Throughout: {B}")),
+        ("A=", format!("Never slower: {A}")),
+        ("==", "Choose by something else".to_owned()),
         (
             "=?=",
-            "no difference shown; equivalent at 2 of 3 sizes".to_owned(),
+            "No difference shown; equivalent at 2 of 3 sizes".to_owned(),
         ),
-        ("A?A", format!("at both ends: {A}; between, not shown")),
-        ("A?", format!("up to 1 KiB: {A}; above, no order")),
-        ("?A", format!("from 2 KiB on: {A}; below, no order")),
-        ("ABA", "no order by size".to_owned()),
-        ("??", "no verdict".to_owned()),
+        ("A?A", format!("At both ends: {A}; between, not shown")),
+        ("A?", format!("At 1 KiB: {A}; above, no order")),
+        ("?A", format!("At 2 KiB: {A}; below, no order")),
+        ("ABA", "No order by size".to_owned()),
+        ("??", "No verdict".to_owned()),
     ];
     for (letters, expected) in cases {
         let analysis = with_sweeps(vec![sweep("s", None, sweep_points(letters))]);
-        let text = terminal(&analysis, &WIDE);
-        assert_eq!(text.lines().nth(4).unwrap().trim(), expected, "{letters}");
+        assert_eq!(answer(&analysis)[0], expected, "{letters}");
     }
 }
 
@@ -179,7 +193,8 @@ fn every_point_is_drawn_with_its_interval_and_listed() {
         let row = format!("| {ratio} | \\[{low}, {high}\\] | 20 |");
         assert!(document.contains(&row), "{row}");
     }
-    assert_eq!(page.matches("class=\"unclaimed\"").count(), 2);
+    let legend = "no claim between these sizes";
+    assert_eq!(page.matches(legend).count(), 1);
     let legend = "where the line between points crosses 1; nothing is claimed of it";
     assert_eq!(page.matches(legend).count(), 1);
 }
@@ -200,9 +215,9 @@ fn stores_that_promise_unlike_things_are_not_compared_in_silence() {
         html(&analysis, ""),
         markdown(&analysis),
     ] {
-        assert!(text.contains(&note), "{text}");
+        assert!(words(&text).contains(&note), "{text}");
     }
-    assert!(terminal(&analysis, &WIDE).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
+    assert!(said(&analysis).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
 }
 
 #[test]
@@ -214,10 +229,10 @@ fn no_winner_is_announced_where_promises_differ() {
         let text = markdown(&with_sweeps(vec![outcome]));
         let mut rows = text
             .lines()
-            .filter(|line| line.starts_with("| files in a tree or"));
+            .filter(|line| line.starts_with("- files in a tree or"));
         let row = rows.next().unwrap();
         assert!(
-            row.contains("| no verdict: **no choice by time alone"),
+            row.contains(": no verdict: **No choice by time alone"),
             "{row}"
         );
         assert!(row.contains("they do not keep written data alike"), "{row}");
@@ -239,7 +254,7 @@ fn mixes_and_old_stores_are_said_to_be_that() {
         ..WorkloadSpec::default()
     }
     .complete();
-    let text = terminal(&with_sweeps(vec![outcome]), &WIDE);
+    let text = said(&with_sweeps(vec![outcome]));
     let asked = "Which is faster to do a mix of operations on values (90 reads to 10 \
                  overwrites) in random order, after every value was replaced 4 times?";
     assert!(text.contains(asked), "{text}");
@@ -248,7 +263,7 @@ fn mixes_and_old_stores_are_said_to_be_that() {
 #[test]
 fn an_unreliable_session_is_said_to_be_one() {
     let analysis = with_sweeps(vec![sweep("s", None, sweep_points("A!!B!"))]);
-    let text = terminal(&analysis, &WIDE);
+    let text = said(&analysis);
     let note = "Session unreliable at 2 KiB to 4 KiB and 16 KiB: nothing is claimed there.";
     assert!(text.contains(note), "{text}");
 }
@@ -256,14 +271,12 @@ fn an_unreliable_session_is_said_to_be_one() {
 #[test]
 fn sizes_that_were_only_planned_are_said_to_be_that() {
     let shown = |letters: &str| terminal(&with_sweeps(vec![planned_sweep(letters)]), &WIDE);
-    let row = |letters: &str, line: usize| {
-        let text = shown(letters);
-        text.lines().nth(line).unwrap().trim().to_owned()
-    };
+    let row = |letters: &str| answer(&with_sweeps(vec![planned_sweep(letters)]));
     // One size of eleven is no "throughout", and nothing is said of the rest.
-    assert_eq!(row("A----------", 4), format!("1 KiB: {A}"));
+    let only = format!("At 1 KiB (the only size measured): {A}");
+    assert_eq!(row("A----------")[0], only);
     let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise up to 1.7%";
-    assert_eq!(row("A----------", 5), expected);
+    assert_eq!(row("A----------")[1], expected);
     assert!(shown("A----------").contains("\nPlanned and not measured: 2 KiB to 1 MiB.\n"));
     for (letters, expected) in [
         ("AA", "measured: 2 sizes, 1 KiB to 2 KiB"),
@@ -282,7 +295,7 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
         ),
         ("---", "measured: no size; planned: 1 KiB to 4 KiB"),
     ] {
-        let found = row(letters, 5);
+        let [_, found] = row(letters);
         assert!(found.starts_with(expected), "{letters}: {found}");
     }
 }
@@ -296,6 +309,7 @@ fn stores_with_long_labels_are_called_a_and_b_and_introduced_in_the_title() {
     let text = terminal(&analysis, &WIDE);
     let title = format!("\n“{long}” (A) or {B} (B), by size of the values\n");
     assert!(text.contains(&title), "{text}");
+    let text = words(&text);
     assert!(text.contains("the time of B over that of A: above 1, A faster."));
     assert!(text.contains("Faster at 1 KiB: B; at 2 KiB: A."), "{text}");
     // In the overview and above the sweep.
@@ -360,7 +374,7 @@ fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothi
     let mut analysis = with_sweeps(vec![outcome]);
     analysis.comparisons.push(noisy);
     assert!(analysis.comparisons.iter().any(|c| c.id == again));
-    let text = terminal(&analysis, &WIDE);
+    let text = said(&analysis);
     assert!(
         text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise up to 1.7%"),
         "{text}"
