@@ -1,6 +1,8 @@
 //! Prints one of the reports of an invented run, to look at while working on reports:
 //! `cargo run -p stowplan-report --example preview -- html > preview.html`; with `measured` in
-//! front, of one with bars and lines; with `why`, of one with ladders; with the path of a `result.jsonl` in front, of that one.
+//! front, of one with bars and lines; with `why`, of one with ladders; with the path of a
+//! `result.jsonl` in front, of that one. After the form (`html`, `markdown`, `csv`, `json`, `brief`,
+//! `verbose`, `ascii`, `colour`; else a terminal) may stand the width of the terminal.
 
 #![allow(
     clippy::print_stdout,
@@ -9,6 +11,7 @@
 )]
 
 #[path = "../tests/report/fixture.rs"]
+#[allow(dead_code, reason = "some of it is for tests only")]
 mod fixture;
 #[path = "../tests/report/measured_run.rs"]
 mod measured_run;
@@ -16,8 +19,10 @@ mod measured_run;
 mod why_run;
 
 use stowplan_model::read_records;
-use stowplan_report::terminal::TerminalOptions;
-use stowplan_report::{csv, html, json, markdown, terminal};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::render::{html, markdown, terminal};
+use stowplan_report::{csv, json, run};
 
 fn main() {
     let mut arguments = std::env::args().skip(1).peekable();
@@ -38,15 +43,20 @@ fn main() {
         width,
         colour: format == "colour",
         unicode: format != "ascii",
-        verbose: format == "verbose",
+        detail: match format.as_str() {
+            "brief" => Detail::Brief,
+            "verbose" => Detail::All,
+            _ => Detail::Normal,
+        },
     };
+    let document = run::document(&analysis, &raw);
     let text = match format.as_str() {
-        "html" => html::render(&analysis, &raw),
-        "markdown" => markdown::render(&analysis),
+        "html" => html::render(&document),
+        "markdown" => markdown::render(&document),
         "csv" => csv::render(&analysis),
         "json" => json::render(&analysis).unwrap(),
-        "brief" => terminal::brief(&analysis, &options),
-        _ => terminal::render(&analysis, &options),
+        "brief" => terminal::render(&run::brief(&analysis), &options),
+        _ => terminal::render(&document, &options),
     };
     print!("{text}");
 }

@@ -19,7 +19,7 @@ fn as_rows(plane: &Plane) -> Rows {
         groups.extend(panel.lines.iter().filter(drawn).map(|line| RowGroup {
             heading: std::mem::take(&mut heading),
             title: line.label.clone(),
-            rows: line.points.iter().map(point_row).collect(),
+            rows: line.points.iter().filter(is_named).map(point_row).collect(),
             ..RowGroup::default()
         }));
     }
@@ -30,6 +30,11 @@ fn as_rows(plane: &Plane) -> Rows {
         marks: plane.levels.clone(),
         legend: plane.legend.clone(),
     }
+}
+
+/// A point that only a drawing can show has no name.
+fn is_named(point: &&Point) -> bool {
+    !(point.label.is_empty() && point.value.is_empty())
 }
 
 fn point_row(point: &Point) -> ChartRow {

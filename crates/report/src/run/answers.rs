@@ -167,7 +167,8 @@ impl Row {
             badge: Some(badge(self.kind)),
             title: self.linked(),
             text: strong(sentence_start(&self.answer)),
-            note: faint(sentence_start(&note.join("; "))),
+            // Not begun with a capital: the first word may be a label.
+            note: faint(note.join("; ")),
             figure: self.figure(),
             ..Item::default()
         }

@@ -62,6 +62,10 @@ pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
             wording::comparisons(all - singles.len())
         ),
         false if all == 0 => return None,
+        false if singles.is_empty() => format!(
+            "The {} that this is made of are shown with --verbose.",
+            wording::comparisons(all)
+        ),
         false => format!(
             "The numbers of the {} are shown with --verbose.",
             wording::comparisons(all)

@@ -33,6 +33,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     let mut blocks = Vec::new();
     blocks.extend(warnings::ending(analysis).map(|block| block.at(Detail::Brief)));
     blocks.extend(warnings::notice(analysis));
+    blocks.extend(published(analysis));
     blocks.extend(answers::section(analysis));
     blocks.extend(figures(analysis));
     blocks.extend(ladder::section(analysis));
@@ -77,6 +78,13 @@ fn with_blocks(analysis: &Analysis, blocks: Vec<Block>) -> Document {
     }
 }
 
+/// Where the published study stands; the page has that in its byline.
+fn published(analysis: &Analysis) -> Option<Block> {
+    let source = analysis.run.plan.study.source.as_ref()?;
+    let text = plain("Published: ").then(plain(source).linked(source));
+    Some(paragraph(text).only(Medium::Text).at(Detail::Full))
+}
+
 /// Every drawing of the study, the one that answers its question first. A terminal has room for what
 /// matrices and sweeps found; else for one, if the comparisons are too many to be shown.
 fn figures(analysis: &Analysis) -> Vec<Block> {
@@ -95,23 +103,33 @@ fn figures(analysis: &Analysis) -> Vec<Block> {
     for figure in others.iter_mut().skip(shown) {
         figure.detail = figure.detail.max(Detail::Full);
     }
-    let left_out = left_out(others.len().saturating_sub(shown));
+    let hidden = others.len().saturating_sub(shown);
     let blocks: Vec<Block> = by_size.into_iter().chain(others).collect();
-    if blocks.is_empty() {
-        return Vec::new();
-    }
+    let is_any_shown = hidden < blocks.len();
     let title = if blocks.len() == 1 { "Chart" } else { "Charts" };
     let section = Section::new(title, blocks);
     let section = section.named("charts").in_contents("Charts");
-    let section = Block::from(section).at(Detail::Brief);
+    if section.blocks.is_empty() {
+        return Vec::new();
+    }
+    let detail = if is_any_shown {
+        Detail::Brief
+    } else {
+        Detail::Full
+    };
+    let section = Block::from(section).at(detail);
+    let left_out = left_out(hidden, is_any_shown);
     std::iter::once(section).chain(left_out).collect()
 }
 
-fn left_out(charts: usize) -> Option<Block> {
-    let (charts, is) = match charts {
-        0 => return None,
-        1 => ("The other chart".to_owned(), "is"),
-        _ => (format!("{charts} more charts"), "are"),
+/// How to see the charts that a terminal leaves out unless everything is asked for.
+fn left_out(charts: usize, is_any_shown: bool) -> Option<Block> {
+    let (charts, is) = match (charts, is_any_shown) {
+        (0, _) => return None,
+        (1, true) => ("The other chart".to_owned(), "is"),
+        (1, false) => ("A chart".to_owned(), "is"),
+        (_, true) => (format!("{charts} more charts"), "are"),
+        (_, false) => (format!("{charts} charts"), "are"),
     };
     let text = format!("{charts} {is} drawn with --verbose, and on the page.");
     Some(remark(text).only(Medium::Hint))

@@ -2,22 +2,14 @@
 
 use crate::fixture;
 use crate::said::{in_text, on_page};
+use crate::support::{PLAIN, VERBOSE, in_brief, without_sequences, words};
 use stowplan_analysis::compare::{Decides, Question, compare};
 use stowplan_analysis::{Analysis, CellSummary};
 use stowplan_model::{CacheState, Value};
-use stowplan_report::compare::{
-    CSV_START, Compared, Source, brief, csv, document, json, markdown, render,
-};
-use stowplan_report::document::Detail;
-use stowplan_report::terminal::TerminalOptions;
+use stowplan_report::compare::{CSV_START, Compared, Source, csv, document, json};
+use stowplan_report::document::{Detail, Document};
+use stowplan_report::render::terminal::{self, TerminalOptions};
 use unicode_width::UnicodeWidthStr as _;
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
 
 /// The fixture with a little noise from round to round.
 fn base() -> Analysis {
@@ -83,7 +75,42 @@ fn printed(new: &Analysis, question: &Question, print: impl Fn(&Compared<'_>) ->
 }
 
 fn text(new: &Analysis, question: &Question, options: &TerminalOptions) -> String {
-    printed(new, question, |compared| render(compared, options))
+    printed(new, question, |compared| {
+        terminal::render(&document(compared), options)
+    })
+}
+
+/// A result against another.
+pub(crate) fn one() -> Document {
+    let (base, new) = (base(), new());
+    let changes = compare(&base, &new, &Question::default()).unwrap();
+    let source = |name, analysis| Source { name, analysis };
+    document(&Compared {
+        base: source("results/before", &base),
+        news: vec![(source("results/after", &new), changes)],
+    })
+}
+
+/// Two results against another.
+pub(crate) fn several() -> Document {
+    let (base, one, other) = (base(), new(), new());
+    let source = |name, analysis| Source { name, analysis };
+    let against = |new| compare(&base, new, &Question::default()).unwrap();
+    document(&Compared {
+        base: source("before", &base),
+        news: vec![
+            (source("one", &one), against(&one)),
+            (source("other", &other), against(&other)),
+        ],
+    })
+}
+
+fn brief(compared: &Compared<'_>) -> String {
+    in_brief(&document(compared), &PLAIN)
+}
+
+fn markdown(compared: &Compared<'_>) -> String {
+    stowplan_report::render::markdown::render(&document(compared))
 }
 
 #[test]
@@ -95,8 +122,7 @@ fn shows_verdicts_first_and_the_unchanged_last_in_80_columns() {
 fn shows_everything_in_ascii_when_verbose() {
     let options = TerminalOptions {
         unicode: false,
-        verbose: true,
-        ..PLAIN
+        ..VERBOSE
     };
     let text = text(&new(), &Question::default(), &options);
     // The fixture has a label that is not ASCII of its own accord.
@@ -107,7 +133,7 @@ fn shows_everything_in_ascii_when_verbose() {
 #[test]
 fn in_brief_only_verdicts() {
     let question = Question::default();
-    insta::assert_snapshot!(printed(&new(), &question, |c| brief(c, &PLAIN)));
+    insta::assert_snapshot!(printed(&new(), &question, brief));
 }
 
 #[test]
@@ -157,12 +183,8 @@ fn json_is_one_document_with_its_version_and_units_in_its_names() {
 #[test]
 fn no_line_exceeds_the_width_and_colour_changes_nothing_else() {
     for width in [40, 60, 80, 100] {
-        for verbose in [false, true] {
-            let options = TerminalOptions {
-                width,
-                verbose,
-                ..PLAIN
-            };
+        for options in [PLAIN, VERBOSE] {
+            let options = TerminalOptions { width, ..options };
             let plain = text(&new(), &Question::default(), &options);
             for line in plain.lines() {
                 assert!(line.width() <= width, "{width}: {line}");
@@ -177,20 +199,9 @@ fn no_line_exceeds_the_width_and_colour_changes_nothing_else() {
                 let lines = text.lines();
                 lines.map(|line| line.trim_end().to_owned()).collect()
             };
-            assert_eq!(lines(&strip(&coloured)), lines(&plain));
+            assert_eq!(lines(&without_sequences(&coloured)), lines(&plain));
         }
     }
-}
-
-/// The text without its ANSI sequences.
-fn strip(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        plain.push_str(before);
-        rest = after.split_once('m').map_or("", |(_, after)| after);
-    }
-    plain + rest
 }
 
 #[test]
@@ -216,11 +227,12 @@ fn small_changes_to_opposite_sides_are_not_called_alike() {
             threshold: Some(0.5),
             ..Question::default()
         };
-        text(&new, &question, &PLAIN)
+        words(&text(&new, &question, &PLAIN))
     };
     // Of the baseline 1.05 and 1.12 times as slow, the ratio is 1.05 and 1.05 / 1.12.
-    assert!(alike(1.0).contains("changed alike"), "{}", alike(1.0));
-    assert!(!alike(1.12).contains("alike"), "{}", alike(1.12));
+    let of_both = "Also 1.05× worse relative to the baseline.";
+    assert!(alike(1.0).contains(of_both), "{}", alike(1.0));
+    assert!(!alike(1.12).contains("Also"), "{}", alike(1.12));
 }
 
 #[test]
@@ -229,11 +241,10 @@ fn what_qualifies_the_verdict_stands_under_it_in_short_and_in_markdown() {
     new.run.started = "2026-03-03T03:03:03Z".to_owned();
     new.end = None;
     for text in [
-        printed(&new, &Question::default(), |c| brief(c, &PLAIN)),
+        printed(&new, &Question::default(), brief),
         printed(&new, &Question::default(), markdown),
     ] {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let text = words.join(" ");
+        let text = words(&text);
         let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
         let (cut, left_out) = (
             place("NEW: The run was cut off"),
@@ -339,17 +350,7 @@ fn many_changes_are_told_by_name_and_all_stand_in_the_table() {
 
 #[test]
 fn several_results_have_a_section_each() {
-    let (base, one, other) = (base(), new(), new());
-    let source = |name, analysis| Source { name, analysis };
-    let against = |new| compare(&base, new, &Question::default()).unwrap();
-    let compared = Compared {
-        base: source("before", &base),
-        news: vec![
-            (source("one", &one), against(&one)),
-            (source("other", &other), against(&other)),
-        ],
-    };
-    let document = document(&compared);
+    let document = several();
     assert_eq!(document.title, "2 results against before");
     let page = on_page(&document);
     assert!(

@@ -1,6 +1,7 @@
 //! JSON and CSV.
 
 use crate::fixture;
+use crate::support::{html, markdown};
 use stowplan_report::{csv, json};
 
 #[test]
@@ -52,8 +53,8 @@ fn a_failed_cell_has_no_numbers_and_no_zeros() {
     let cells = document["comparisons"][3]["cells"].as_array().unwrap();
     let failed = cells.last().unwrap();
     assert!(failed["wall_ns"].is_null() && failed["faults"].is_null());
-    let markdown = stowplan_report::markdown::render(&analysis);
-    let page = stowplan_report::html::render(&analysis, "");
+    let markdown = markdown(&analysis);
+    let page = html(&analysis, "");
     for text in [markdown, page] {
         assert!(!text.contains("0.00 ns") && !text.contains("NaN"));
     }

@@ -2,10 +2,12 @@
 
 use crate::fixture;
 use crate::said::{in_text, on_page};
+use crate::support::PLAIN;
 use stowplan_analysis::{Analysis, MachinesError, Verdict};
 use stowplan_model::CellId;
 use stowplan_report::document::{Block, Content, Detail, Document, Rows};
 use stowplan_report::fleet::Fleet;
+use stowplan_report::render::{markdown, terminal};
 
 /// The invented run, as another machine would have made it.
 fn on(host: &str, cpu: &str, cpus: u32, file_system: &str, day: &str) -> Analysis {
@@ -52,7 +54,7 @@ fn scaled(mut analysis: Analysis, cell: &str, factor: f64) -> Analysis {
 
 /// Four results: of two machines, of which one has two file systems, and of a slow one whose second
 /// comparison was too noisy.
-fn fleet() -> Vec<Analysis> {
+pub(crate) fn fleet() -> Vec<Analysis> {
     let epyc = on("lab-3", "AMD EPYC 9R14", 2, "ext4", "2026-11-20");
     let core = "Intel(R) Core(TM) i5-8250U CPU @ 1.60GHz";
     let attic = scaled(on("attic", core, 8, "ext4", "2026-11-20"), "reads/sql", 1.4);
@@ -81,7 +83,7 @@ fn fleet_of(analyses: &[Analysis]) -> Fleet<'_> {
     Fleet::of(&analyses.iter().collect::<Vec<_>>()).unwrap()
 }
 
-fn document(analyses: &[Analysis]) -> Document {
+pub(crate) fn document(analyses: &[Analysis]) -> Document {
     let raw = vec!["{}"; analyses.len()];
     fleet_of(analyses).document(&raw)
 }
@@ -98,6 +100,16 @@ fn two() -> Vec<Analysis> {
 #[test]
 fn first_it_is_said_on_how_many_machines_each_finding_holds() {
     insta::assert_snapshot!(in_text(&document(&fleet()), Detail::Full));
+}
+
+#[test]
+fn a_terminal_has_the_findings_and_one_chart() {
+    insta::assert_snapshot!(terminal::render(&document(&fleet()), &PLAIN));
+}
+
+#[test]
+fn markdown_has_findings_machines_and_a_row_for_each_of_their_ratios() {
+    insta::assert_snapshot!(markdown::render(&document(&fleet())));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Results that nobody measured: a number of a real one replaced by one that cannot be.
 
 use crate::measured_run::records;
+use crate::support::{PLAIN, VERBOSE, html, markdown, terminal};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use std::sync::LazyLock;
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{encode, read_result};
-use stowplan_report::terminal::{self, TerminalOptions};
-use stowplan_report::{bmf, csv, github_action, html, json, markdown};
+use stowplan_report::{bmf, csv, github_action, json};
 
 static LINES: LazyLock<Vec<String>> = LazyLock::new(|| records().iter().map(encode).collect());
 
@@ -27,17 +27,11 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
 }
 
 fn in_every_format(analysis: &Analysis) {
-    for verbose in [false, true] {
-        let options = TerminalOptions {
-            width: 80,
-            colour: false,
-            unicode: true,
-            verbose,
-        };
-        let _ = terminal::render(analysis, &options);
+    for options in [PLAIN, VERBOSE] {
+        let _ = terminal(analysis, &options);
     }
-    let _ = html::render(analysis, "");
-    let _ = markdown::render(analysis);
+    let _ = html(analysis, "");
+    let _ = markdown(analysis);
     let _ = csv::render(analysis);
     let _ = json::render(analysis).unwrap();
     let _ = (

@@ -1,6 +1,7 @@
 //! Runs that insert: totals beside the ratios, samples, published seconds, and time against rows.
 
 use crate::fixture::{self, Draft, comparison};
+use crate::support::{PLAIN, VERBOSE, element, html, markdown, terminal};
 use stowplan_analysis::{
     Analysis, ComparisonOutcome, LinePlane, LinePoint, LinesOutcome, MeasuredLine, Quantity,
 };
@@ -8,15 +9,7 @@ use stowplan_model::{
     AccessOrder, Across, Comparison, Durability, Footprint, Measure, Operation, PerTransaction,
     Role, WorkloadSpec,
 };
-use stowplan_report::terminal::{TerminalOptions, render};
-use stowplan_report::{html, markdown};
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
+use stowplan_report::render::terminal::TerminalOptions;
 
 /// One comparison: its name, its rows, and how much longer a row takes than in the smallest.
 const SIZES: [(&str, &str, u32, f64); 2] = [
@@ -110,27 +103,26 @@ pub(crate) fn analysis() -> Analysis {
 
 #[test]
 fn shows_totals_beside_the_ratios_in_80_columns() {
-    insta::assert_snapshot!(render(&analysis(), &PLAIN));
+    insta::assert_snapshot!(terminal(&analysis(), &PLAIN));
 }
 
 #[test]
 fn shows_the_same_in_ascii_and_the_rest_when_verbose() {
     let options = TerminalOptions {
         unicode: false,
-        verbose: true,
-        ..PLAIN
+        ..VERBOSE
     };
-    let text = render(&analysis(), &options);
+    let text = terminal(&analysis(), &options);
     let start = text.find("Totals of 1,000,000 rows").unwrap();
-    let end = start + text[start..].find("Effective settings").unwrap();
+    let end = start + text[start..].find("Settings of each cell").unwrap();
     insta::assert_snapshot!(&text[start..end]);
 }
 
 #[test]
 fn a_total_is_rows_times_the_time_of_a_row() {
     let analysis = analysis();
-    let page = html::render(&analysis, "");
-    let document = markdown::render(&analysis);
+    let page = html(&analysis, "");
+    let document = markdown(&analysis);
     // 276 ns × 10,000, the same without its commit of 21.7 µs, 345 ns × 1,000,000, and a sample.
     for total in ["2.76 ms", "2.74 ms", "345 ms", "~76 min 3 s"] {
         assert!(page.contains(&format!(">{total}</td>")), "{total}");
@@ -149,8 +141,8 @@ fn a_total_is_rows_times_the_time_of_a_row() {
 
 #[test]
 fn every_other_number_of_the_totals_is_in_the_page_and_in_the_document() {
-    let page = html::render(&analysis(), "");
-    let document = markdown::render(&analysis());
+    let page = html(&analysis(), "");
+    let document = markdown(&analysis());
     for text in [
         "to last row",
         "with commit",
@@ -177,8 +169,8 @@ fn every_other_number_of_the_totals_is_in_the_page_and_in_the_document() {
 #[test]
 fn other_work_has_no_totals() {
     let analysis = fixture::analysis();
-    assert!(!render(&analysis, &PLAIN).contains("Totals"));
-    assert!(!html::render(&analysis, "").contains("Totals"));
+    assert!(!terminal(&analysis, &PLAIN).contains("Totals"));
+    assert!(!html(&analysis, "").contains("Totals"));
 }
 
 #[test]
@@ -186,7 +178,7 @@ fn a_cell_that_failed_has_no_total() {
     let mut analysis = analysis();
     let cell = &mut analysis.comparisons[0].cells[2];
     (cell.time_ns, cell.wall_ns, cell.commits) = (None, f64::NAN, f64::NAN);
-    let page = html::render(&analysis, "");
+    let page = html(&analysis, "");
     assert!(!page.contains("NaN"));
     assert!(!page.contains(">10,000</td><td class=\"number\">0"));
 }
@@ -194,7 +186,7 @@ fn a_cell_that_failed_has_no_total() {
 #[test]
 fn time_per_row_is_drawn_against_rows_with_every_number() {
     let analysis = analysis();
-    let page = html::render(&analysis, "");
+    let page = html(&analysis, "");
     for text in [
         "<h4>memory, one transaction (durability: none)</h4>",
         "10,000 rows: 276 ns per row, interval 268 ns to 287 ns<",
@@ -204,18 +196,18 @@ fn time_per_row_is_drawn_against_rows_with_every_number() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    let drawn = page.split("id=\"growth\"").nth(1).unwrap();
-    let drawn = drawn.split("</section>").next().unwrap();
-    assert_eq!(drawn.matches("<figure").count(), 3, "all but the control");
+    let drawn = element(&page, "growth");
+    let planes = drawn.matches("<svg class=\"plane\"").count();
+    assert_eq!(planes, 3, "all but the control");
     let mut single = analysis;
     single.comparisons.truncate(1);
-    assert!(!html::render(&single, "").contains("id=\"growth\""));
+    assert!(!html(&single, "").contains("id=\"growth\""));
 }
 
 #[test]
 fn what_the_study_draws_as_lines_is_not_drawn_again() {
     let mut analysis = analysis();
-    let drawn = |analysis: &Analysis| html::render(analysis, "").contains("id=\"growth\"");
+    let drawn = |analysis: &Analysis| html(analysis, "").contains("id=\"growth\"");
     let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
     let points: Vec<LinePoint> = cells
         .map(|cell| LinePoint {

@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "helpers of tests may fail loudly"
@@ -10,6 +11,7 @@
 mod by_size;
 mod calibration;
 mod compare;
+mod every;
 mod export;
 mod fixture;
 mod fleet;
@@ -17,14 +19,15 @@ mod hostile;
 mod html;
 mod html_blocks;
 mod inserts;
-mod machines;
 mod markdown;
 mod matrix;
 mod measured;
 mod measured_run;
+mod new_kind;
 mod render;
 mod said;
 mod sample_document;
+mod support;
 mod sweep;
 mod terminal;
 mod why;

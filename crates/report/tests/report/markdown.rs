@@ -1,20 +1,20 @@
 //! `summary.md`.
 
 use crate::fixture;
+use crate::support::{html, markdown};
 use stowplan_analysis::{ComparisonOutcome, TotalOutcome, Verdict};
 use stowplan_model::CellId;
-use stowplan_report::markdown::render;
 
 #[test]
 fn says_everything_in_one_document() {
-    insta::assert_snapshot!(render(&fixture::analysis()));
+    insta::assert_snapshot!(markdown(&fixture::analysis()));
 }
 
 #[test]
 fn both_documents_carry_the_mark_of_a_report_near_the_top() {
     let analysis = fixture::analysis();
-    let page = stowplan_report::html::render(&analysis, "");
-    for text in [render(&analysis), page] {
+    let page = html(&analysis, "");
+    for text in [markdown(&analysis), page] {
         let position = text.find(stowplan_report::MARK).unwrap();
         assert!(position < 100, "{position}");
     }
@@ -22,7 +22,7 @@ fn both_documents_carry_the_mark_of_a_report_near_the_top() {
 
 #[test]
 fn every_row_of_a_table_has_as_many_fields_as_its_header() {
-    let text = render(&fixture::analysis());
+    let text = markdown(&fixture::analysis());
     let fields = |line: &str| line.replace("\\|", "").matches('|').count();
     let mut expected = None;
     let mut tables = 0;
@@ -43,7 +43,7 @@ fn every_row_of_a_table_has_as_many_fields_as_its_header() {
 
 #[test]
 fn a_label_with_markup_stays_text() {
-    let text = render(&fixture::analysis());
+    let text = markdown(&fixture::analysis());
     assert!(!text.contains("<script>"), "{text}");
 }
 
@@ -52,15 +52,15 @@ fn the_overview_says_how_firm_each_answer_is_and_no_more() {
     let cases = [
         (
             Verdict::Equivalent,
-            "equivalent: **choose by something else",
+            "equivalent: **Choose by something else",
         ),
-        (Verdict::Slower, "none faster: **stay with separate files**"),
-        (Verdict::Faster, "faster: **prefer "),
+        (Verdict::Slower, "none faster: **Stay with separate files**"),
+        (Verdict::Faster, "faster: **Prefer "),
         (
             Verdict::Unresolved,
-            "no verdict: **measure again, nothing was decided**",
+            "no verdict: **Measure again, nothing was decided**",
         ),
-        (Verdict::NoData, "no verdict: **measure again**"),
+        (Verdict::NoData, "no verdict: **Measure again**"),
     ];
     for (verdict, expected) in cases {
         let mut analysis = fixture::analysis();
@@ -70,8 +70,8 @@ fn the_overview_says_how_firm_each_answer_is_and_no_more() {
             contrast.verdict = verdict;
         }
         analysis.decide();
-        let text = render(&analysis);
-        let row = text.lines().find(|line| line.starts_with("| Reading"));
+        let text = markdown(&analysis);
+        let row = text.lines().find(|line| line.starts_with("- Reading"));
         let row = row.unwrap();
         assert!(row.contains(expected), "{verdict:?}: {row}");
     }
@@ -84,8 +84,8 @@ fn a_baseline_that_wins_is_ahead_of_the_next() {
     comparison.fastest = Some(comparison.cells[0].cell.id.clone());
     comparison.contrasts[0].verdict = Verdict::Slower;
     analysis.decide();
-    let text = render(&analysis);
-    let expected = "fastest: **stay with separate files** | 1.01 times as fast (0.992 to 1.04) as \
+    let text = markdown(&analysis);
+    let expected = "fastest: **Stay with separate files**; 1.01 times as fast (0.992 to 1.04) as \
                     separate files in a tree";
     assert!(text.contains(expected), "{text}");
 }
@@ -96,14 +96,14 @@ fn a_drain_that_reverses_a_verdict_stands_beside_it() {
     let totals = |key: &str| Some(if key == "off" { 900_000.0 } else { 192_400.0 });
     set_totals(&mut analysis.comparisons[1], totals);
     analysis.decide();
-    let text = render(&analysis);
+    let text = markdown(&analysis);
     let expected = "; including the final flush to disk 900 µs against 192 µs";
     assert!(text.contains(expected), "{text}");
-    let depends = "it depends on when the data must be on disk: “SQLite, no journal, synchronous=OFF” \
+    let depends = "t depends on when the data must be on disk: “SQLite, no journal, synchronous=OFF” \
                    answers sooner, “separate files, truncated and written” is done sooner";
     // In the overview and in the advice below.
     assert_eq!(text.matches(depends).count(), 2, "{text}");
-    assert!(!text.contains("prefer “SQLite, no journal"), "{text}");
+    assert!(!text.contains("refer “SQLite, no journal"), "{text}");
 }
 
 /// The row of the overview on overwrites, were the cells to have these total times in nanoseconds
@@ -120,8 +120,8 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
         total.map(|(_, total)| *total)
     });
     analysis.decide();
-    let text = render(&analysis);
-    let row = text.lines().find(|line| line.starts_with("| Overwriting"));
+    let text = markdown(&analysis);
+    let row = text.lines().find(|line| line.starts_with("- Overwriting"));
     row.unwrap().to_owned()
 }
 
@@ -129,12 +129,12 @@ fn overwrites_at_rest(totals: &[(&str, f64)]) -> String {
 fn a_factor_that_shrinks_when_the_data_is_at_rest_has_the_other_beside_it() {
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 90_000.0)]);
     let expected = "5.61 times as fast (5.49 to 5.74) as “separate files, truncated and written”; \
-                    including the final flush to disk 2.00× (1.96 to 2.04) |";
+                    including the final flush to disk 2.00× (1.96 to 2.04); noise";
     assert!(row.contains(expected), "{row}");
-    assert!(row.contains("**prefer “SQLite, no journal"), "{row}");
+    assert!(row.contains("**Prefer “SQLite, no journal"), "{row}");
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 96_000.0), ("wal", 60_000.0)]);
     let expected = "2.00× (1.96 to 2.04), and “SQLite, WAL, synchronous=NORMAL” is done sooner: 60.0 µs against \
-                    96.0 µs |";
+                    96.0 µs; noise";
     assert!(row.contains(expected), "{row}");
     let row = overwrites_at_rest(&[("dir", 192_000.0), ("off", 34_000.0)]);
     assert!(!row.contains("flush"), "{row}");
@@ -157,10 +157,13 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
     let cell = &mut cell.unwrap().cell;
     (cell.workload.threads, cell.label) = (4, "four".to_owned());
     analysis.decide();
-    let text = render(&analysis);
-    let row = text.lines().find(|line| line.starts_with("| Reading"));
+    let text = markdown(&analysis);
+    let row = text.lines().find(|line| line.starts_with("- Reading"));
     let row = row.unwrap();
-    assert!(row.contains("; with more threads: four, 10.0× |"), "{row}");
+    assert!(
+        row.contains("; with more threads: four, 10.0×; noise"),
+        "{row}"
+    );
     // As far as the intervals overlap, nothing is said.
     let contrasts = &mut analysis.comparisons[0].contrasts;
     let contrast = contrasts
@@ -168,7 +171,7 @@ fn what_is_faster_with_more_threads_is_named_and_is_no_rival() {
         .find(|c| c.cell == id && c.reference == baseline);
     contrast.unwrap().estimate = Some(fixture::estimate(0.24, 0.05));
     analysis.decide();
-    assert!(!render(&analysis).contains("with more threads"));
+    assert!(!markdown(&analysis).contains("with more threads"));
 }
 
 #[test]
@@ -179,7 +182,7 @@ fn nothing_is_said_to_be_believed_without_any_ratio() {
             (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
         }
     }
-    assert!(!render(&analysis).contains("0 rounds in random order"));
+    assert!(!markdown(&analysis).contains("0 rounds in random order"));
 }
 
 /// Gives the cells these times with the final flush, and the ratios to the baseline those that follow.

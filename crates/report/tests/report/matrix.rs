@@ -1,22 +1,18 @@
 //! How a matrix is shown: as a heat map, as a table of the terminal, and in rules of thumb.
 
 use crate::by_size::{PUBLISHED, sweep_points, with_matrix};
+use crate::said::in_text;
+use crate::support::{PLAIN, VERBOSE, brief, html, markdown, terminal, three_digits};
 use stowplan_analysis::{
     Analysis, ContrastOutcome, MatrixCell, SettingSweep, Verdict, rules_of_thumb,
 };
-use stowplan_report::terminal::{TerminalOptions, brief, render};
-use stowplan_report::{html, markdown};
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::run;
 
 #[test]
 fn shows_the_matrix_and_its_rules_in_80_columns() {
-    insta::assert_snapshot!(render(&with_matrix(), &PLAIN));
+    insta::assert_snapshot!(terminal(&with_matrix(), &PLAIN));
 }
 
 #[test]
@@ -25,7 +21,7 @@ fn shows_the_same_in_ascii() {
         unicode: false,
         ..PLAIN
     };
-    let text = render(&with_matrix(), &options);
+    let text = terminal(&with_matrix(), &options);
     assert!(text.is_ascii(), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -38,45 +34,45 @@ fn in_brief_only_the_answer_and_the_rules() {
 #[test]
 fn columns_that_do_not_fit_follow_below() {
     let options = TerminalOptions { width: 40, ..PLAIN };
-    let text = render(&with_matrix(), &options);
+    let text = terminal(&with_matrix(), &options);
     assert_eq!(text.matches("page size  ").count(), 3, "{text}");
 }
 
 #[test]
 fn the_terminal_shows_the_published_matrix_if_asked_to() {
-    let options = TerminalOptions {
-        verbose: true,
-        ..PLAIN
-    };
-    let text = render(&with_matrix(), &options);
+    let options = TerminalOptions { ..VERBOSE };
+    let text = terminal(&with_matrix(), &options);
     for ratio in PUBLISHED.iter().flatten() {
         assert!(text.contains(&format!("{ratio:.3}")), "{ratio}");
     }
     let hint = "\nThe published matrix is shown with --verbose.\n";
     assert!(!text.contains(hint));
     let mut analysis = with_matrix();
-    let short = render(&analysis, &PLAIN);
+    let short = terminal(&analysis, &PLAIN);
     assert!(!short.contains("2.439"));
     assert!(short.contains(hint), "{short}");
     analysis.matrices[0].published_label = None;
-    assert!(!render(&analysis, &PLAIN).contains(hint));
+    assert!(!terminal(&analysis, &PLAIN).contains(hint));
 }
 
 /// Class, title and text of each cell of the heat maps: ours, then the published ones.
 fn cells_of(page: &str) -> Vec<(String, String, String)> {
     let cells = page.split("<td class=\"").skip(1);
     let cells = cells.filter_map(|cell| {
-        let (class, rest) = cell.split_once("\" title=\"")?;
-        let (title, rest) = rest.split_once("\">")?;
+        let (tag, rest) = cell.split_once('>')?;
         let (text, _) = rest.split_once("</td>")?;
-        let is_of_map = !class.contains('"');
+        let (class, others) = tag.split_once('"')?;
+        let (_, title) = others.split_once(" title=\"")?;
+        let title = title.trim_end_matches('"');
+        let shades = ["above-", "below-", "even", "open"];
+        let is_of_map = shades.iter().any(|shade| class.starts_with(shade));
         is_of_map.then(|| (class.to_owned(), title.to_owned(), text.to_owned()))
     });
     cells.collect()
 }
 
-fn page() -> String {
-    html::render(&with_matrix(), "")
+fn matrix_page() -> String {
+    html(&with_matrix(), "")
 }
 
 fn cells(analysis: &Analysis) -> Vec<MatrixCell> {
@@ -84,18 +80,9 @@ fn cells(analysis: &Analysis) -> Vec<MatrixCell> {
     rows.cloned().collect()
 }
 
-/// Three digits, as the reports show ratios from 0.1 to 10.
-fn three_digits(ratio: f64) -> String {
-    if ratio < 1.0 {
-        format!("{ratio:.3}")
-    } else {
-        format!("{ratio:.2}")
-    }
-}
-
 #[test]
 fn every_cell_has_its_ratio_interval_rounds_verdict_and_published_ratio() {
-    let drawn = cells_of(&page());
+    let drawn = cells_of(&matrix_page());
     assert_eq!(drawn.len(), 2 * 49);
     for (cell, (_, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
         let published = format!("; published {:.3}", cell.published.unwrap());
@@ -121,7 +108,7 @@ fn every_cell_has_its_ratio_interval_rounds_verdict_and_published_ratio() {
 
 #[test]
 fn colours_and_signs_follow_the_side_that_is_claimed() {
-    let drawn = cells_of(&page());
+    let drawn = cells_of(&matrix_page());
     let mut seen = std::collections::BTreeSet::new();
     for (cell, (class, title, text)) in cells(&with_matrix()).iter().zip(&drawn) {
         let ratio = cell.estimate.map_or(1.0, |estimate| estimate.ratio);
@@ -160,7 +147,7 @@ fn colours_and_signs_follow_the_side_that_is_claimed() {
 
 #[test]
 fn every_number_can_be_read_on_its_colour() {
-    let page = page();
+    let page = matrix_page();
     let (_, light) = page.split_once(":root {").unwrap();
     let (_, dark) = light.split_once(":root {").unwrap();
     for scheme in [light, dark] {
@@ -208,29 +195,26 @@ fn contrast(a: f64, b: f64) -> f64 {
 #[test]
 fn the_comparisons_of_a_matrix_are_folded() {
     let analysis = with_matrix();
-    let page = page();
+    let page = matrix_page();
     for comparison in &analysis.comparisons {
         let card = format!(
-            "<details class=\"comparison\" id=\"finding-{}\">",
+            "<details id=\"finding-{}\" class=\"comparison\">",
             comparison.id
         );
         let (before, _) = page.split_once(&card).unwrap();
         let (opened, closed) = (before.matches("<details"), before.matches("</details>"));
         assert_eq!(opened.count(), closed.count() + 1, "{}", comparison.id);
     }
-    let (short, document) = (render(&analysis, &PLAIN), markdown::render(&analysis));
-    let verbose = TerminalOptions {
-        verbose: true,
-        ..PLAIN
-    };
-    let all = render(&analysis, &verbose);
+    let (short, document) = (terminal(&analysis, &PLAIN), markdown(&analysis));
+    let verbose = TerminalOptions { ..VERBOSE };
+    let all = terminal(&analysis, &verbose);
     for comparison in &analysis.comparisons {
         assert!(!short.contains(&comparison.title));
         assert!(!document.contains(&comparison.title));
         assert!(all.contains(&comparison.title));
     }
     assert!(short.contains("The 7 comparisons that this is made of are shown with --verbose."));
-    assert!(document.contains("The 7 comparisons that matrices and sweeps are made of are left"));
+    assert!(document.contains("the 7 comparisons that matrices and sweeps are made of."));
 }
 
 #[test]
@@ -241,15 +225,15 @@ fn stores_that_only_a_matrix_uses_are_folded() {
     row.instance.clone_from(instance);
     row.label = "a store of the matrix".to_owned();
     analysis.space.push(row);
-    assert!(!render(&analysis, &PLAIN).contains("a store of the matrix"));
-    assert!(!markdown::render(&analysis).contains("a store of the matrix"));
-    let page = html::render(&analysis, "");
+    assert!(!terminal(&analysis, &PLAIN).contains("a store of the matrix"));
+    assert!(!markdown(&analysis).contains("a store of the matrix"));
+    let page = html(&analysis, "");
     assert!(page.contains("Disk space of the 1 stores of matrices and sweeps"));
 }
 
 #[test]
 fn the_document_has_both_matrices_and_the_rules() {
-    let text = markdown::render(&with_matrix());
+    let text = markdown(&with_matrix());
     assert!(
         text.contains("| 4 KiB | 1.76 ▲ | 1.43 ▲ | 1.06 △ |"),
         "{text}"
@@ -278,16 +262,12 @@ fn rules(rows: &[(&str, &str)]) -> Vec<String> {
     matrix.rules = rules_of_thumb(&sweeps, 0.05);
     // They are no parts of what the matrix is now.
     analysis.comparisons.clear();
-    let text = brief(
-        &analysis,
-        &TerminalOptions {
-            width: 1000,
-            ..PLAIN
-        },
-    );
-    let (_, rules) = text.rsplit_once(&analysis.matrices[0].title).unwrap();
+    let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+    let (_, rules) = text.rsplit_once("Rules of thumb").unwrap();
     let rules = rules.lines().filter_map(|line| line.strip_prefix("• "));
-    rules.map(str::to_owned).collect()
+    rules
+        .map(|rule| rule.trim_matches([' ', '|']).to_owned())
+        .collect()
 }
 
 #[test]
@@ -376,42 +356,38 @@ fn rows_that_teach_the_same_share_a_rule_and_only_gains_tell_them_apart() {
 fn the_overview_says_what_holds_for_every_row() {
     let row = |analysis: &Analysis| {
         let analysis = crate::fixture::decided(analysis.clone());
-        let text = render(
-            &analysis,
-            &TerminalOptions {
-                width: 200,
-                ..PLAIN
-            },
-        );
-        text.lines().nth(4).unwrap().trim().to_owned()
+        let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+        let item = text.lines().find_map(|line| line.strip_prefix("• "));
+        let answer = item.and_then(|item| item.split(" | ").nth(1));
+        answer.unwrap().to_owned()
     };
     let mut analysis = with_matrix();
-    assert_eq!(row(&analysis), "it depends on the page size: see the rules");
+    assert_eq!(row(&analysis), "It depends on the page size: see the rules");
     analysis.matrices[0].rules.truncate(4);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB inside; other sizes depend on the page size or are open"
+        "Keep values of 10 kB inside; other sizes depend on the page size or are open"
     );
     analysis.matrices[0].rules.remove(0);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
          depend on the page size or are open"
     );
     analysis.matrices[0].rows.truncate(1);
     assert_eq!(
         row(&analysis),
-        "keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
+        "Keep values of 10 kB to 20 kB inside and values of 500 kB to 1 MB outside; other sizes \
          are open"
     );
     analysis.matrices[0].rules.clear();
-    assert_eq!(row(&analysis), "no rule by size");
+    assert_eq!(row(&analysis), "No rule by size");
 }
 
 #[test]
 fn columns_that_were_not_measured_are_said_to_be_that() {
     let mut analysis = with_matrix();
-    assert!(!render(&analysis, &PLAIN).contains("Not measured"));
+    assert!(!terminal(&analysis, &PLAIN).contains("Not measured"));
     let matrix = &mut analysis.matrices[0];
     matrix.measured.retain(|size| *size <= 50_000);
     for row in &mut matrix.cells {
@@ -419,7 +395,7 @@ fn columns_that_were_not_measured_are_said_to_be_that() {
             (cell.estimate, cell.verdict) = (None, Verdict::NoData);
         }
     }
-    let text = render(&analysis, &PLAIN);
+    let text = terminal(&analysis, &PLAIN);
     assert!(
         text.contains("\n  21 of 49 ratios, pages of 1 KiB"),
         "{text}"
@@ -429,8 +405,8 @@ fn columns_that_were_not_measured_are_said_to_be_that() {
 
 #[test]
 fn the_method_says_how_many_sizes_become_one_claim() {
-    assert!(page().contains("<dt>Order by size</dt>"));
-    let other = html::render(&crate::fixture::analysis(), "");
+    assert!(matrix_page().contains("<dt>Order by size</dt>"));
+    let other = html(&crate::fixture::analysis(), "");
     assert!(!other.contains("Order by size"));
 }
 
@@ -446,7 +422,7 @@ fn promises_that_differ_stand_beside_the_ratios() {
     analysis.matrices[0].same_durability = false;
     analysis.decide();
     let expected = "Different durability: inside: none; outside: none. The ratios compare";
-    for text in [render(&analysis, &PLAIN), html::render(&analysis, "")] {
+    for text in [terminal(&analysis, &PLAIN), html(&analysis, "")] {
         assert!(text.contains(expected), "{text}");
         let advice = [
             "keep values",
@@ -459,13 +435,13 @@ fn promises_that_differ_stand_beside_the_ratios() {
             assert!(!text.contains(verb), "{verb}: {text}");
         }
     }
-    let text = markdown::render(&analysis);
+    let text = markdown(&analysis);
     let mut rows = text
         .lines()
-        .filter(|line| line.starts_with("| Reading BLOBs"));
+        .filter(|line| line.starts_with("- Reading BLOBs"));
     let row = rows.next().unwrap();
     assert!(
-        row.contains("| no verdict: **no choice by time alone"),
+        row.contains(": no verdict: **No choice by time alone"),
         "{row}"
     );
     assert!(row.contains("they do not keep written data alike"), "{row}");

@@ -1,31 +1,18 @@
 //! Bars and lines of measured quantities, in every format.
 
 use crate::measured_run::{analysis, records};
+use crate::support::{PLAIN, VERBOSE, between, html, markdown, terminal};
 use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::Record;
-use stowplan_report::terminal::{TerminalOptions, render};
-use stowplan_report::{csv, html, json, markdown};
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::{csv, json};
 use unicode_width::UnicodeWidthStr as _;
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
-
-/// The part of a text from one heading to another.
-fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
-    let start = text.find(from).unwrap();
-    let length = text[start..].find(to).unwrap_or(text.len() - start);
-    &text[start..start + length]
-}
 
 #[test]
 fn shows_bars_and_lines_in_80_columns() {
-    let text = render(&analysis(), &PLAIN);
+    let text = terminal(&analysis(), &VERBOSE);
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
-    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
 }
 
 #[test]
@@ -33,35 +20,31 @@ fn shows_the_same_in_40_columns_of_ascii() {
     let options = TerminalOptions {
         width: 40,
         unicode: false,
-        ..PLAIN
+        ..VERBOSE
     };
-    let text = render(&analysis(), &options);
+    let text = terminal(&analysis(), &options);
     assert!(text.lines().all(|line| line.width() <= 40), "{text}");
-    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nDisk space\n"));
+    insta::assert_snapshot!(between(&text, "\nCharts\n", "\nEach comparison\n"));
 }
 
 #[test]
 fn the_table_has_the_class_beside_each_figure_where_promises_differ() {
-    let text = render(&analysis(), &PLAIN);
+    let text = terminal(&analysis(), &PLAIN);
     insta::assert_snapshot!(between(&text, "cell ", "\nYCSB A"));
 }
 
 #[test]
 fn markdown_has_every_figure_with_its_promise() {
-    let text = markdown::render(&analysis());
-    insta::assert_snapshot!(between(
-        &text,
-        "## 200 operations in defaults",
-        "## All numbers"
-    ));
-    let totals = between(&text, "Totals of 200 operations:", "\n\n## ");
+    let text = markdown(&analysis());
+    insta::assert_snapshot!(between(&text, "## Charts", "## Each comparison"));
+    let totals = between(&text, "Totals of 200 operations:", "\n\n<details>");
     insta::assert_snapshot!("totals_of_reads", totals);
 }
 
 #[test]
 fn the_page_draws_each_figure_once_and_says_it_in_words() {
     let analysis = analysis();
-    let page = html::render(&analysis, "");
+    let page = html(&analysis, "");
     let charts = between(
         &page,
         "<section id=\"charts\">",
@@ -92,7 +75,7 @@ fn the_page_draws_each_figure_once_and_says_it_in_words() {
 
 #[test]
 fn classes_stand_below_headings_of_their_own_weakest_first() {
-    let page = html::render(&analysis(), "");
+    let page = html(&analysis(), "");
     let chart = between(&page, "id=\"bars-phases\"", "</figure>");
     let headings = [
         "D1 process-crash",
@@ -115,13 +98,13 @@ fn a_cell_without_blocks_is_said_to_have_no_data() {
         _ => true,
     });
     let analysis = analyse(&records, None).unwrap();
-    let page = html::render(&analysis, "");
+    let page = html(&analysis, "");
     let chart = between(&page, "id=\"bars-phases\"", "</figure>");
     assert!(
         chart.contains("redb (D3 durable, atomic): no data</title>"),
         "{chart}"
     );
-    assert!(render(&analysis, &PLAIN).contains("no data"));
+    assert!(terminal(&analysis, &PLAIN).contains("no data"));
 }
 
 #[test]
@@ -130,13 +113,13 @@ fn an_unreliable_session_claims_nothing_in_a_chart() {
     analysis.bars[0].groups[0].reliable = false;
     analysis.lines[0].unreliable = vec!["the title".to_owned()];
     for text in [
-        html::render(&analysis, ""),
-        markdown::render(&analysis),
-        render(&analysis, &PLAIN),
+        html(&analysis, ""),
+        markdown(&analysis),
+        terminal(&analysis, &VERBOSE),
     ] {
         assert_eq!(text.matches("Session unreliable").count(), 2, "{text}");
     }
-    assert!(html::render(&analysis, "").contains("class=\"ours uncertain\""));
+    assert!(html(&analysis, "").contains("class=\"ours uncertain\""));
 }
 
 #[test]
@@ -149,8 +132,8 @@ fn a_hostile_label_stays_text_in_charts() {
     }
     analysis.lines[0].planes[0].lines[0].label = hostile.to_owned();
     analysis.lines[0].title = hostile.to_owned();
-    assert!(!html::render(&analysis, "").contains(hostile));
-    assert!(!markdown::render(&analysis).contains(hostile));
+    assert!(!html(&analysis, "").contains(hostile));
+    assert!(!markdown(&analysis).contains(hostile));
 }
 
 /// The fields of a cell's row by column; no label of the run has a comma in quotes before them.
@@ -214,9 +197,9 @@ fn a_block_time_from_a_sample_is_marked_wherever_it_stands() {
     analysis.bars[0].groups[0].classes[0].bars[0].extrapolated = true;
     let note = "~ extrapolated from a sample.";
     for text in [
-        html::render(&analysis, ""),
-        markdown::render(&analysis),
-        render(&analysis, &PLAIN),
+        html(&analysis, ""),
+        markdown(&analysis),
+        terminal(&analysis, &VERBOSE),
     ] {
         assert!(text.contains("~42.6 ms") && text.contains(note), "{text}");
     }

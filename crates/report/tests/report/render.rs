@@ -58,7 +58,7 @@ fn a_document_says_the_same_with_colours() {
 
 #[test]
 fn a_document_on_a_terminal() {
-    assert_snapshot!(terminal(&sample(), 80, true, Detail::Normal), @r####"
+    assert_snapshot!(terminal(&sample(), 80, true, Detail::Normal), @r###"
     Where small values live
     The run was cut off; what it had measured until then is shown.
 
@@ -80,12 +80,12 @@ fn a_document_on_a_terminal() {
     Reads, warm, random order
     To read values of about 10.0 kB, prefer SQLite blob API to files.
                                               time vs
-    cell                        time/op         files  interval        verdict
-    files                       6.15 µs                                baseline
-    SQLite blob API             4.01 µs         0.709  [0.613, 0.793]  1.41× as fast
-    floor: a file that stays    2.96 µs         0.481  [0.394, 0.550]  floor
-    open, pread
-    files by stdio | as kvtest  8.71 µs         1.580  [1.330, 1.660]  1.58× as long
+    cell                             time/op    files  interval        verdict
+    files                            6.15 µs                           baseline
+    SQLite blob API                  4.01 µs    0.709  [0.613, 0.793]  1.41× as fast
+    floor: a file that stays open,   2.96 µs    0.481  [0.394, 0.550]  floor
+    pread
+    files by stdio | as kvtest       8.71 µs    1.580  [1.330, 1.660]  1.58× as long
     Noise: control 0.999 [0.857, 1.16]; 10 rounds.
     • Settings: 2 of 3 as the documentation says
       stowplan study why.toml \
@@ -140,12 +140,12 @@ fn a_document_on_a_terminal() {
 
     Method
     In rounds.
-    "####);
+    "###);
 }
 
 #[test]
 fn a_document_on_a_narrow_terminal_without_unicode() {
-    assert_snapshot!(terminal(&sample(), 60, false, Detail::All), @r####"
+    assert_snapshot!(terminal(&sample(), 60, false, Detail::All), @r###"
     Where small values live
     a virtual machine, ext4   2 threads
     The run was cut off; what it had measured until then is
@@ -172,16 +172,18 @@ fn a_document_on_a_narrow_terminal_without_unicode() {
     Reads, warm, random order
     To read values of about 10.0 kB, prefer SQLite blob API to
     files.
-    cell
-      time/op  time vs files  interval        verdict
-    files
-      6.15 us                                 baseline
-    SQLite blob API
-      4.01 us          0.709  [0.613, 0.793]  1.41x as fast
-    floor: a file that stays open, pread
-      2.96 us          0.481  [0.394, 0.550]  floor
-    files by stdio | as kvtest
-      8.71 us          1.580  [1.330, 1.660]  1.58x as long
+                          time vs
+    cell         time/op    files  interval        verdict
+    files        6.15 us                           baseline
+    SQLite blob  4.01 us    0.709  [0.613, 0.793]  1.41x as fast
+    API
+    floor: a     2.96 us    0.481  [0.394, 0.550]  floor
+    file that
+    stays open,
+    pread
+    files by     8.71 us    1.580  [1.330, 1.660]  1.58x as long
+    stdio | as
+    kvtest
     Noise: control 0.999 [0.857, 1.16]; 10 rounds.
     Settings
       files: sync=none
@@ -246,7 +248,7 @@ fn a_document_on_a_narrow_terminal_without_unicode() {
 
     Empty, so without a heading
     everything
-    "####);
+    "###);
 }
 
 #[test]

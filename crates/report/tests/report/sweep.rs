@@ -1,26 +1,18 @@
 //! How a sweep is shown, and what is said of it.
 
 use crate::by_size::{at_size, planned_sweep, sweep, sweep_points, with_page_sizes, with_sweeps};
+use crate::said::in_text;
+use crate::support::{PLAIN, WIDE, brief, html, markdown, terminal, words};
 use proptest::prelude::*;
+use stowplan_analysis::Analysis;
 use stowplan_model::{Operation, WorkloadSpec};
-use stowplan_report::terminal::{TerminalOptions, brief, render};
-use stowplan_report::{html, markdown};
-
-const PLAIN: TerminalOptions = TerminalOptions {
-    width: 80,
-    colour: false,
-    unicode: true,
-    verbose: false,
-};
-
-const WIDE: TerminalOptions = TerminalOptions {
-    width: 1000,
-    ..PLAIN
-};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::run;
 
 #[test]
 fn shows_points_on_an_axis_in_80_columns() {
-    insta::assert_snapshot!(render(&with_page_sizes(), &PLAIN));
+    insta::assert_snapshot!(terminal(&with_page_sizes(), &PLAIN));
 }
 
 #[test]
@@ -29,7 +21,7 @@ fn shows_the_same_in_ascii() {
         unicode: false,
         ..PLAIN
     };
-    let text = render(&with_page_sizes(), &options);
+    let text = terminal(&with_page_sizes(), &options);
     assert!(text.is_ascii(), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -42,11 +34,23 @@ fn in_brief_only_what_was_found() {
 /// What is said of a sweep with these points.
 fn headline(letters: &str) -> String {
     let analysis = with_sweeps(vec![planned_sweep(letters)]);
-    let text = brief(&analysis, &WIDE);
-    // The title stands above the answer as well, at a bullet.
-    let title = text.lines().find_map(|line| line.strip_prefix("• "));
-    let mut rest = text.lines().skip_while(|line| Some(*line) != title);
-    rest.nth(1).unwrap().to_owned()
+    let text = in_text(&run::document(&analysis, ""), Detail::Brief);
+    let (_, charts) = text.split_once("\nChart\n").unwrap();
+    let mut lines = charts.lines().filter(|line| !line.is_empty());
+    lines.nth(1).unwrap().to_owned()
+}
+
+/// The answer at the top and why, each in a line.
+fn answer(analysis: &Analysis) -> [String; 2] {
+    let text = in_text(&run::document(analysis, ""), Detail::Brief);
+    let item = text.lines().find_map(|line| line.strip_prefix("• "));
+    let parts: Vec<&str> = item.unwrap().split(" | ").collect();
+    [parts[1].to_owned(), parts[2].to_owned()]
+}
+
+/// What is said of a run, without line breaks.
+fn said(analysis: &Analysis) -> String {
+    words(&terminal(analysis, &WIDE))
 }
 
 /// Store A and store B, as sentences name them.
@@ -150,32 +154,31 @@ fn every_kind_of_finding_has_a_sentence() {
 #[test]
 fn overview_answers_are_no_stronger_than_the_sentence() {
     let cases = [
-        ("AB", format!("up to 1 KiB: {A}; from 2 KiB on: {B}")),
-        ("BB", format!("throughout: {B}")),
-        ("A=", format!("never slower: {A}")),
-        ("==", "choose by something else".to_owned()),
+        ("AB", format!("At 1 KiB: {A}; at 2 KiB: {B}")),
+        ("BB", format!("Throughout: {B}")),
+        ("A=", format!("Never slower: {A}")),
+        ("==", "Choose by something else".to_owned()),
         (
             "=?=",
-            "no difference shown; equivalent at 2 of 3 sizes".to_owned(),
+            "No difference shown; equivalent at 2 of 3 sizes".to_owned(),
         ),
-        ("A?A", format!("at both ends: {A}; between, not shown")),
-        ("A?", format!("up to 1 KiB: {A}; above, no order")),
-        ("?A", format!("from 2 KiB on: {A}; below, no order")),
-        ("ABA", "no order by size".to_owned()),
-        ("??", "no verdict".to_owned()),
+        ("A?A", format!("At both ends: {A}; between, not shown")),
+        ("A?", format!("At 1 KiB: {A}; above, no order")),
+        ("?A", format!("At 2 KiB: {A}; below, no order")),
+        ("ABA", "No order by size".to_owned()),
+        ("??", "No verdict".to_owned()),
     ];
     for (letters, expected) in cases {
         let analysis = with_sweeps(vec![sweep("s", None, sweep_points(letters))]);
-        let text = render(&analysis, &WIDE);
-        assert_eq!(text.lines().nth(4).unwrap().trim(), expected, "{letters}");
+        assert_eq!(answer(&analysis)[0], expected, "{letters}");
     }
 }
 
 #[test]
 fn every_point_is_drawn_with_its_interval_and_listed() {
     let analysis = with_page_sizes();
-    let page = html::render(&analysis, "");
-    let document = markdown::render(&analysis);
+    let page = html(&analysis, "");
+    let document = markdown(&analysis);
     let points = analysis.sweeps.iter().flat_map(|sweep| &sweep.points);
     for point in points {
         let estimate = point.estimate.unwrap();
@@ -190,7 +193,8 @@ fn every_point_is_drawn_with_its_interval_and_listed() {
         let row = format!("| {ratio} | \\[{low}, {high}\\] | 20 |");
         assert!(document.contains(&row), "{row}");
     }
-    assert_eq!(page.matches("class=\"unclaimed\"").count(), 2);
+    let legend = "no claim between these sizes";
+    assert_eq!(page.matches(legend).count(), 1);
     let legend = "where the line between points crosses 1; nothing is claimed of it";
     assert_eq!(page.matches(legend).count(), 1);
 }
@@ -206,14 +210,14 @@ fn stores_that_promise_unlike_things_are_not_compared_in_silence() {
          not keep written data alike."
     );
     for text in [
-        render(&analysis, &WIDE),
+        terminal(&analysis, &WIDE),
         brief(&analysis, &WIDE),
-        html::render(&analysis, ""),
-        markdown::render(&analysis),
+        html(&analysis, ""),
+        markdown(&analysis),
     ] {
-        assert!(text.contains(&note), "{text}");
+        assert!(words(&text).contains(&note), "{text}");
     }
-    assert!(render(&analysis, &WIDE).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
+    assert!(said(&analysis).contains("3 sizes, 1 KiB to 4 KiB; they do not keep"));
 }
 
 #[test]
@@ -222,13 +226,13 @@ fn no_winner_is_announced_where_promises_differ() {
         let mut outcome = planned_sweep(letters);
         outcome.workload.operation = Operation::Overwrite;
         outcome.same_durability = false;
-        let text = markdown::render(&with_sweeps(vec![outcome]));
+        let text = markdown(&with_sweeps(vec![outcome]));
         let mut rows = text
             .lines()
-            .filter(|line| line.starts_with("| files in a tree or"));
+            .filter(|line| line.starts_with("- files in a tree or"));
         let row = rows.next().unwrap();
         assert!(
-            row.contains("| no verdict: **no choice by time alone"),
+            row.contains(": no verdict: **No choice by time alone"),
             "{row}"
         );
         assert!(row.contains("they do not keep written data alike"), "{row}");
@@ -250,7 +254,7 @@ fn mixes_and_old_stores_are_said_to_be_that() {
         ..WorkloadSpec::default()
     }
     .complete();
-    let text = render(&with_sweeps(vec![outcome]), &WIDE);
+    let text = said(&with_sweeps(vec![outcome]));
     let asked = "Which is faster to do a mix of operations on values (90 reads to 10 \
                  overwrites) in random order, after every value was replaced 4 times?";
     assert!(text.contains(asked), "{text}");
@@ -259,22 +263,20 @@ fn mixes_and_old_stores_are_said_to_be_that() {
 #[test]
 fn an_unreliable_session_is_said_to_be_one() {
     let analysis = with_sweeps(vec![sweep("s", None, sweep_points("A!!B!"))]);
-    let text = render(&analysis, &WIDE);
+    let text = said(&analysis);
     let note = "Session unreliable at 2 KiB to 4 KiB and 16 KiB: nothing is claimed there.";
     assert!(text.contains(note), "{text}");
 }
 
 #[test]
 fn sizes_that_were_only_planned_are_said_to_be_that() {
-    let shown = |letters: &str| render(&with_sweeps(vec![planned_sweep(letters)]), &WIDE);
-    let row = |letters: &str, line: usize| {
-        let text = shown(letters);
-        text.lines().nth(line).unwrap().trim().to_owned()
-    };
+    let shown = |letters: &str| terminal(&with_sweeps(vec![planned_sweep(letters)]), &WIDE);
+    let row = |letters: &str| answer(&with_sweeps(vec![planned_sweep(letters)]));
     // One size of eleven is no "throughout", and nothing is said of the rest.
-    assert_eq!(row("A----------", 4), format!("1 KiB: {A}"));
+    let only = format!("At 1 KiB (the only size measured): {A}");
+    assert_eq!(row("A----------")[0], only);
     let expected = "measured: 1 size, 1 KiB; planned up to 1 MiB; noise up to 1.7%";
-    assert_eq!(row("A----------", 5), expected);
+    assert_eq!(row("A----------")[1], expected);
     assert!(shown("A----------").contains("\nPlanned and not measured: 2 KiB to 1 MiB.\n"));
     for (letters, expected) in [
         ("AA", "measured: 2 sizes, 1 KiB to 2 KiB"),
@@ -293,7 +295,7 @@ fn sizes_that_were_only_planned_are_said_to_be_that() {
         ),
         ("---", "measured: no size; planned: 1 KiB to 4 KiB"),
     ] {
-        let found = row(letters, 5);
+        let [_, found] = row(letters);
         assert!(found.starts_with(expected), "{letters}: {found}");
     }
 }
@@ -304,14 +306,15 @@ fn stores_with_long_labels_are_called_a_and_b_and_introduced_in_the_title() {
     let mut outcome = planned_sweep("BA");
     outcome.sweep.a = long.to_owned();
     let analysis = with_sweeps(vec![outcome]);
-    let text = render(&analysis, &WIDE);
+    let text = terminal(&analysis, &WIDE);
     let title = format!("\n“{long}” (A) or {B} (B), by size of the values\n");
     assert!(text.contains(&title), "{text}");
+    let text = words(&text);
     assert!(text.contains("the time of B over that of A: above 1, A faster."));
     assert!(text.contains("Faster at 1 KiB: B; at 2 KiB: A."), "{text}");
     // In the overview and above the sweep.
     assert_eq!(text.matches(long).count(), 2, "{text}");
-    assert!(!render(&with_page_sizes(), &WIDE).contains("(A)"));
+    assert!(!terminal(&with_page_sizes(), &WIDE).contains("(A)"));
 }
 
 #[test]
@@ -322,13 +325,9 @@ fn a_size_that_is_round_in_no_unit_is_written_alike_everywhere() {
     let finding = stowplan_analysis::crossover(&outcome.points);
     outcome.finding = finding;
     let analysis = with_sweeps(vec![outcome]);
-    let document = markdown::render(&analysis);
+    let document = markdown(&analysis);
     assert!(document.contains("| 2.81 KiB | 1.25 |"), "{document}");
-    for text in [
-        render(&analysis, &WIDE),
-        html::render(&analysis, ""),
-        document,
-    ] {
+    for text in [terminal(&analysis, &WIDE), html(&analysis, ""), document] {
         assert!(text.contains("at 2.81 KiB:") && text.contains("1 KiB to 2.81 KiB"));
         assert!(!text.contains("2,880"), "{text}");
     }
@@ -350,7 +349,11 @@ fn a_budget_is_said_to_have_done_what_it_did() {
             outcome: stowplan_model::RunOutcome::Budget,
             seconds: 5.87,
         });
-        render(&analysis, &WIDE).lines().nth(1).unwrap().to_owned()
+        terminal(&analysis, &WIDE)
+            .lines()
+            .nth(1)
+            .unwrap()
+            .to_owned()
     };
     let took = "the run took 5.87 s. A larger --budget narrows what is unresolved.";
     let short = format!("The time budget cut some comparisons short; {took}");
@@ -371,7 +374,7 @@ fn comparisons_that_were_replaced_or_never_ran_are_parts_too_and_count_for_nothi
     let mut analysis = with_sweeps(vec![outcome]);
     analysis.comparisons.push(noisy);
     assert!(analysis.comparisons.iter().any(|c| c.id == again));
-    let text = render(&analysis, &WIDE);
+    let text = said(&analysis);
     assert!(
         text.contains("1 KiB to 2 KiB; planned up to 4 KiB; noise up to 1.7%"),
         "{text}"

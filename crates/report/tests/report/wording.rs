@@ -1,9 +1,9 @@
 //! The sentence for each verdict.
 
 use crate::fixture;
+use crate::support::{WIDE, markdown, terminal, words};
 use stowplan_analysis::Verdict;
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
-use stowplan_report::terminal::{TerminalOptions, render};
 use stowplan_report::wording;
 
 /// The sentences about one comparison.
@@ -50,7 +50,7 @@ fn an_unreliable_session_claims_nothing() {
     );
     assert!(findings.statements.is_empty(), "the headline says it once");
     assert!(
-        findings.noise.contains("4.2% (interval 1.03 to 1.06)"),
+        findings.noise.contains("4.2% (control 1.04 [1.03, 1.06])"),
         "{}",
         findings.noise
     );
@@ -67,7 +67,7 @@ fn a_control_with_too_few_rounds_is_no_noisy_machine() {
         findings.advice,
         "Claim nothing from this comparison; its control has too few rounds: go on with it, or run it again."
     );
-    let text = stowplan_report::markdown::render(&analysis);
+    let text = markdown(&analysis);
     assert!(text.contains("the control has too few rounds"), "{text}");
     assert!(!text.contains("differed by unknown"), "{text}");
 }
@@ -182,7 +182,7 @@ fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubl
         contrast.estimate = Some(fixture::estimate(1.2, 0.9));
     }
     analysis.decide();
-    let text = stowplan_report::markdown::render(&analysis);
+    let text = markdown(&analysis);
     assert!(
         text.contains("and 15.5× in the noisiest: too noisy to decide; every interval"),
         "{text}"
@@ -208,12 +208,12 @@ fn too_few_rounds_are_said_with_how_many_there_are() {
         findings.headline,
         "No verdict yet: too few rounds (2 of 10) to compare."
     );
-    let text = stowplan_report::markdown::render(&analysis);
+    let text = markdown(&analysis);
     assert!(
-        text.contains("too few rounds (2 of 10) to compare |"),
+        text.contains("too few rounds (2 of 10) to compare\n"),
         "{text}"
     );
-    assert!(!text.contains("unknown |"), "{text}");
+    assert!(!text.contains("differed by unknown"), "{text}");
 }
 
 #[test]
@@ -244,8 +244,8 @@ fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
     }
     analysis.decide();
     let advice = wording::findings(&analysis).swap_remove(1).advice;
-    let markdown = stowplan_report::markdown::render(&analysis);
-    let row = markdown.lines().find(|l| l.starts_with("| Overwriting"));
+    let markdown = markdown(&analysis);
+    let row = markdown.lines().find(|l| l.starts_with("- Overwriting"));
     (advice, row.unwrap().to_owned())
 }
 
@@ -262,7 +262,7 @@ fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still(
         "{advice}"
     );
     assert!(
-        row.contains("**prefer “SQLite, WAL, synchronous=NORMAL” to"),
+        row.contains("**Prefer “SQLite, WAL, synchronous=NORMAL” to"),
         "{row}"
     );
     assert!(
@@ -276,7 +276,7 @@ fn where_nothing_keeps_the_promises_the_condition_is_said() {
     let (advice, row) = advice_where_promised(&[("dir", Durability::Durable)]);
     for text in [&advice, &row] {
         assert!(
-            text.contains("prefer “SQLite, no journal, synchronous=OFF” to")
+            text.contains("refer “SQLite, no journal, synchronous=OFF” to")
                 && text.contains(", provided that its weaker durability (none) is enough"),
             "{text}"
         );
@@ -285,14 +285,8 @@ fn where_nothing_keeps_the_promises_the_condition_is_said() {
 
 #[test]
 fn a_harness_above_its_budget_says_so() {
-    let options = TerminalOptions {
-        width: 200,
-        colour: false,
-        unicode: true,
-        verbose: false,
-    };
     for (ratio_ns, latency_ns, expected) in [
-        (15.0, 50.0, "50.0 ns in latency blocks.\n"),
+        (15.0, 50.0, "50.0 ns in latency blocks."),
         (
             16.0,
             50.0,
@@ -308,7 +302,7 @@ fn a_harness_above_its_budget_says_so() {
         let mut analysis = fixture::analysis();
         let cost = analysis.harness_cost.as_mut().unwrap();
         (cost.ratio_ns, cost.latency_ns) = (ratio_ns, latency_ns);
-        let text = render(&analysis, &options);
+        let text = words(&terminal(&analysis, &WIDE));
         assert!(text.contains(expected), "{text}");
     }
 }

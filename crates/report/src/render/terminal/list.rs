@@ -10,6 +10,7 @@ pub(super) fn draw(canvas: &mut Canvas, list: &List, detail: Detail) {
     match list.style {
         ListStyle::Bullets => list.items.iter().for_each(|item| bullet(canvas, item)),
         ListStyle::Answers => list.items.iter().for_each(|item| answer(canvas, item)),
+        ListStyle::Figures if list.items.iter().all(is_titled) => lines(canvas, &list.items),
         ListStyle::Figures => figures(canvas, &list.items),
         ListStyle::Steps if detail >= Detail::Full => figures(canvas, &list.items),
         ListStyle::Steps => {}
@@ -56,6 +57,33 @@ fn answer(canvas: &mut Canvas, item: &Item) {
         }
     }
     canvas.paragraph(&canvas.text(why, FAINT), 2);
+}
+
+fn is_titled(item: &Item) -> bool {
+    !item.title.is_empty()
+}
+
+/// A line for each: its figure, and beside that what it is of.
+fn lines(canvas: &mut Canvas, items: &[Item]) {
+    let figure = |item: &Item| canvas.text(&item.figure, FAINT);
+    let figures: Vec<Line> = items.iter().map(figure).collect();
+    let width = figures.iter().map(Line::width).max().unwrap_or(0);
+    // Longer figures leave no room beside them.
+    let fits = width <= canvas.width / 2;
+    let indent = if fits && width > 0 { width + 4 } else { 2 };
+    for (item, figure) in items.iter().zip(figures) {
+        let title = canvas.text(&item.title, PLAIN);
+        let colon = canvas.ink(": ", PLAIN);
+        let said = title.joined(colon, canvas.text(&item.text, PLAIN));
+        let (beside, below) = match fits {
+            true => (figure, Line::default()),
+            false => (Line::default(), figure),
+        };
+        let prefix = sign(canvas, item).joined(Line::spaces(1), beside);
+        canvas.hanging(prefix, indent, &said);
+        canvas.paragraph(&below, indent);
+        canvas.paragraph(&canvas.text(&item.note, FAINT), indent);
+    }
 }
 
 /// Figures below each other, and what they are of beside them; an item with a title begins anew.
