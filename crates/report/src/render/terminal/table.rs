@@ -11,6 +11,8 @@ use unicode_width::UnicodeWidthStr;
 const TEXT: usize = 24;
 /// The same for essential columns: rather than without them, labels wrap.
 const NARROWEST: usize = 10;
+/// Titles that are wider than this wrap before a column is left out.
+const TITLE: usize = 8;
 /// Space between columns, and before what continues a row.
 const GAP: usize = 2;
 
@@ -54,13 +56,19 @@ struct Sheet {
     least: usize,
 }
 
-/// Titles wrap between words before a column is left out.
-fn longest_word(title: &str) -> usize {
-    title
-        .split(' ')
-        .map(UnicodeWidthStr::width)
-        .max()
-        .unwrap_or(0)
+/// The width at which a title takes one line, or at most two if it is long and has words to break
+/// between.
+fn least_of_title(title: &Line, text: &str) -> usize {
+    let longest_word = text.split(' ').map(UnicodeWidthStr::width).max();
+    let longest_word = longest_word.unwrap_or(0);
+    if title.width() <= TITLE {
+        return title.width();
+    }
+    let mut widths = title.width().div_ceil(2)..TITLE;
+    widths
+        .find(|width| title.wrap(*width).len() <= 2)
+        .unwrap_or(TITLE)
+        .max(longest_word)
 }
 
 impl Sheet {
@@ -73,7 +81,7 @@ impl Sheet {
         let least = if right { body } else { body.min(TEXT) };
         Self {
             natural: body.max(title.width()),
-            least: least.max(longest_word(&column.title)),
+            least: least.max(least_of_title(&title, &column.title)),
             title,
             cells,
             right,
