@@ -83,9 +83,10 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
         shown.count() + LINES_BESIDE
     };
     let lines: usize = singles.iter().map(|comparison| lines(comparison)).sum();
-    let has_charts =
-        !(analysis.charts.is_empty() && analysis.bars.is_empty() && analysis.lines.is_empty())
-            || !analysis.ladders.is_empty();
+    let has_charts = !(analysis.charts.is_empty()
+        && analysis.bars.is_empty()
+        && analysis.lines.is_empty()
+        && analysis.ladders.is_empty());
     !singles.is_empty() && (lines <= LINES || !has_charts)
 }
 
