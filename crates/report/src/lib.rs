@@ -14,6 +14,7 @@ pub mod csv;
 pub mod doctor;
 pub mod document;
 mod facts;
+pub mod findings;
 pub mod fleet;
 mod format;
 pub mod github_action;

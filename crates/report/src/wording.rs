@@ -1,64 +1,14 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::{advice, format, noise, quantity};
+use crate::{format, quantity};
 use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, Metric,
-    PromiseDifference, RatioEstimate, Verdict, WorkDifference, work_differences as differences,
+    Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
+    work_differences as differences,
 };
 use stowplan_model::{
     Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
     RunOutcome, Warning, Workload,
 };
-
-/// What one comparison found, in sentences.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Findings {
-    /// Name of the comparison in the study file.
-    pub id: String,
-    /// Title of the comparison.
-    pub title: String,
-    /// Which is fastest, in a sentence.
-    pub headline: String,
-    /// What that means for the user, in a sentence.
-    pub advice: String,
-    /// One sentence per ratio of stores; none where the headline already says that nothing is
-    /// claimed of any of them.
-    pub statements: Vec<Statement>,
-    /// What the two identical cells showed, and what follows for the ratios.
-    pub noise: String,
-}
-
-/// One verdict as a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Whether the ratio is to the baseline of the comparison.
-    pub to_baseline: bool,
-    /// The sentence.
-    pub text: String,
-}
-
-/// The findings of every comparison, in running order.
-#[must_use]
-pub fn findings(analysis: &Analysis) -> Vec<Findings> {
-    let comparisons = analysis.comparisons.iter();
-    comparisons
-        .map(|comparison| findings_of(analysis, comparison))
-        .collect()
-}
-
-/// The findings of one comparison.
-pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
-    Findings {
-        id: comparison.id.clone(),
-        title: comparison.title.clone(),
-        headline: advice::headline(analysis, comparison),
-        advice: advice::advice(analysis, comparison),
-        statements: statements(analysis, comparison),
-        noise: noise::of_comparison(comparison),
-    }
-}
 
 /// `7 comparisons`
 pub(crate) fn comparisons(count: usize) -> String {
@@ -166,13 +116,6 @@ pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
     comparison.baseline()
 }
 
-/// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
-/// the operation does not write.
-pub(crate) fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
-    let difference = PromiseDifference::of(cell, reference)?;
-    Some(advice::promise_difference(&difference))
-}
-
 /// What a cell promises for what it writes; nothing if it only reads or is a floor.
 pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
     cell.promise()
@@ -257,164 +200,9 @@ fn plural(action: Action) -> &'static str {
     }
 }
 
-fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statement> {
-    if !comparison.reliable {
-        return Vec::new();
-    }
-    let shown = |contrast: &&ContrastOutcome| {
-        [&contrast.cell, &contrast.reference].iter().all(|id| {
-            let role = comparison.cell(id).map(|cell| cell.cell.role);
-            !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
-        })
-    };
-    let mut statements: Vec<Statement> = Vec::new();
-    let mut said: Vec<&ContrastOutcome> = Vec::new();
-    for contrast in comparison.contrasts.iter().filter(shown) {
-        // A chart may ask for the inverse of a ratio to the baseline; one sentence says both.
-        let inverse =
-            |c: &&ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
-        if said.iter().any(inverse) {
-            continue;
-        }
-        said.push(contrast);
-        let baseline = baseline(comparison).map(|cell| &cell.cell.id);
-        statements.push(Statement {
-            verdict: contrast.verdict,
-            to_baseline: [&contrast.cell, &contrast.reference]
-                .into_iter()
-                .any(|id| Some(id) == baseline),
-            text: statement(analysis, comparison, contrast),
-        });
-    }
-    statements
-}
-
-/// One ratio and its verdict as a sentence.
-fn statement(
-    analysis: &Analysis,
-    comparison: &ComparisonOutcome,
-    contrast: &ContrastOutcome,
-) -> String {
-    let (Some(cell), Some(reference)) = (
-        comparison.cell(&contrast.cell),
-        comparison.cell(&contrast.reference),
-    ) else {
-        return format!(
-            "{} against {}: no verdict, because one of them was not measured.",
-            contrast.cell, contrast.reference
-        );
-    };
-    let label = &cell.cell.label;
-    let other = &reference.cell.label;
-    let Some(estimate) = contrast.estimate else {
-        let because = no_data_because(analysis, cell, reference);
-        return format!("{label} and {other}: no verdict, because {because}.");
-    };
-    let other = format!("{other} ({})", format::time(headline_time(reference)));
-    let finding = finding(analysis, contrast.verdict, &estimate, &other);
-    let promise = durability_difference(cell, reference)
-        .filter(|_| !contrast.same_durability)
-        .unwrap_or_default();
-    let operation = one(cell.cell.workload.operation);
-    let time = format::time(headline_time(cell));
-    let pace = match cell.cell.workload.threads {
-        1 => format!("{time} per {operation}"),
-        2 => format!("one {operation} per {time} (both threads together)"),
-        number => format!(
-            "one {operation} per {time} (all {} threads together)",
-            format::count(number.into())
-        ),
-    };
-    let rounds = rounds(estimate.rounds);
-    let work = work_difference(cell, reference);
-    let work = if work.is_empty() {
-        work
-    } else {
-        format!(" ({work})")
-    };
-    let flush = with_flush(contrast, cell, reference);
-    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{flush}")
-}
-
-/// What remains to be done after the timer stopped can reverse a verdict on writes.
-fn with_flush(contrast: &ContrastOutcome, cell: &CellSummary, reference: &CellSummary) -> String {
-    let (Some(ours), Some(theirs)) = (cell.total_ns, reference.total_ns) else {
-        return String::new();
-    };
-    let factor = contrast.total.map_or_else(String::new, |total| {
-        let (factor, ends) = above_one(&total.estimate);
-        format!(", {factor} {ends}")
-    });
-    format!(
-        " Including the final flush to disk: {} against {}{factor}.",
-        format::time(ours),
-        format::time(theirs)
-    )
-}
-
-/// `2.10 times as fast` or `1.25 times as long`, whichever is above 1, and `(2.06 to 2.15)`, the
-/// interval of that factor.
-fn above_one(ratio: &RatioEstimate) -> (String, String) {
-    if ratio.ratio < 1.0 {
-        (advice::times_as_fast(ratio), advice::ends(&ratio.inverse()))
-    } else {
-        let factor = format!("{} times as long", format::ratio(ratio.ratio));
-        (factor, advice::ends(ratio))
-    }
-}
-
-/// What one operation is called.
-fn one(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Mix => "operation",
-        Operation::CreateTable => "table made",
-        Operation::DropTable => "table dropped",
-        operation => operation.name(),
-    }
-}
-
-/// The ratio and what it means, in the direction in which it is above 1.
-fn finding(analysis: &Analysis, verdict: Verdict, estimate: &RatioEstimate, other: &str) -> String {
-    let zone = zone(analysis);
-    let (factor, ends) = above_one(estimate);
-    match verdict {
-        Verdict::Faster | Verdict::Slower => format!("{factor} {ends} as {other}"),
-        Verdict::Equivalent => {
-            format!("equivalent to {other} within {zone}: {factor} {ends}")
-        }
-        Verdict::SmallDifference => format!(
-            "a small difference from {other}, perhaps below the {zone} that count: {factor} {ends}"
-        ),
-        Verdict::Unresolved => format!(
-            "unresolved against {other}, needs more rounds or a quieter machine: {factor} {ends}"
-        ),
-        Verdict::Unreliable | Verdict::NoData => {
-            format!("no verdict against {other}, too few rounds: {factor} {ends}")
-        }
-    }
-}
-
-fn rounds(rounds: usize) -> String {
+pub(crate) fn rounds(rounds: usize) -> String {
     let s = if rounds == 1 { "" } else { "s" };
     format!("{rounds} round{s}")
-}
-
-fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSummary) -> String {
-    let failed = [cell, reference].into_iter().find_map(|summary| {
-        let mut failures = analysis.failures.iter();
-        let failure = failures.find(|failure| failure.cell == summary.cell.id)?;
-        Some((summary, failure))
-    });
-    match failed {
-        Some((summary, failure)) => {
-            let message = failure.message.trim_end_matches('.');
-            format!("{} failed: {message}", summary.cell.label)
-        }
-        None => {
-            let measured = cell.rounds.min(reference.rounds);
-            format!("there are too few rounds ({measured} of {MIN_ROUNDS}) to compare")
-        }
-    }
 }
 
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
@@ -485,7 +273,7 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
 
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
 /// a difference between stores alone.
-fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
+pub(crate) fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
     let found = differences(cell, reference);
     let words = found.iter().filter_map(difference);
     words.chain(sample(cell)).collect::<Vec<_>>().join("; ")

@@ -10,8 +10,8 @@ use crate::document::{
     self, Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Tone, bullets, faint,
     paragraph, plain, remark, strong,
 };
-use crate::wording::{self, Statement};
-use crate::{constituents, format, noise};
+use crate::findings::{self, Statement};
+use crate::{constituents, format, noise, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
 use stowplan_model::Role;
 
@@ -129,12 +129,12 @@ pub(crate) fn fold(analysis: &Analysis, comparison: &ComparisonOutcome, open: bo
 }
 
 fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
-    let findings = wording::findings_of(analysis, comparison);
+    let found = findings::findings_of(analysis, comparison);
     let mut blocks = vec![
-        paragraph(strong(findings.headline)).at(Detail::Full),
-        paragraph(findings.advice),
+        paragraph(strong(found.headline)).at(Detail::Full),
+        paragraph(found.advice),
     ];
-    blocks.extend(statements(&findings.statements));
+    blocks.extend(statements(&found.statements));
     blocks.push(remark(metric(comparison)).at(Detail::Full));
     blocks.push(cells::table(comparison).into());
     blocks.extend(not_applicable(comparison));

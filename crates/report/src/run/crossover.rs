@@ -188,6 +188,10 @@ impl Frame<'_> {
         }
         let drawn = entries.iter().filter(|e| e.key != key(Sign::Nothing));
         let drawn = Content::Legend(drawn.cloned().collect());
+        // A terminal draws no crossings, and has no place for the title of the axis.
+        entries.retain(|entry| entry.key != Key::Point(PointShape::Crossing));
+        let axis = "ratio 1, on a logarithmic axis";
+        entries.push(LegendEntry::new(Key::Mark(MarkKind::Reference), axis));
         [
             Block::from(drawn).only(Medium::Page),
             Block::from(Content::Legend(entries)).only(Medium::Terminal),

@@ -4,11 +4,11 @@ use crate::fixture;
 use crate::support::{WIDE, markdown, terminal, words};
 use stowplan_analysis::Verdict;
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
-use stowplan_report::wording;
+use stowplan_report::{findings, wording};
 
 /// The sentences about one comparison.
 fn texts(comparison: usize) -> Vec<String> {
-    let findings = wording::findings(&fixture::analysis()).swap_remove(comparison);
+    let findings = findings::findings(&fixture::analysis()).swap_remove(comparison);
     findings.statements.into_iter().map(|s| s.text).collect()
 }
 
@@ -42,7 +42,7 @@ fn a_weaker_promise_stands_in_the_sentence() {
 
 #[test]
 fn an_unreliable_session_claims_nothing() {
-    let findings = wording::findings(&fixture::analysis()).swap_remove(2);
+    let findings = findings::findings(&fixture::analysis()).swap_remove(2);
     assert!(
         findings
             .headline
@@ -62,7 +62,7 @@ fn a_control_with_too_few_rounds_is_no_noisy_machine() {
     let mut analysis = fixture::analysis();
     analysis.comparisons[2].control = None;
     analysis.decide();
-    let findings = wording::findings(&analysis).swap_remove(2);
+    let findings = findings::findings(&analysis).swap_remove(2);
     assert_eq!(
         findings.advice,
         "Claim nothing from this comparison; its control has too few rounds: go on with it, or run it again."
@@ -81,7 +81,7 @@ fn a_failed_cell_is_named_with_its_failure() {
 #[test]
 fn the_fastest_is_named_only_if_the_analysis_found_one() {
     let analysis = fixture::analysis();
-    let findings = wording::findings(&analysis);
+    let findings = findings::findings(&analysis);
     assert!(
         findings[0]
             .headline
@@ -91,7 +91,7 @@ fn the_fastest_is_named_only_if_the_analysis_found_one() {
     let mut undecided = analysis;
     undecided.comparisons[0].fastest = None;
     undecided.decide();
-    let findings = wording::findings(&undecided);
+    let findings = findings::findings(&undecided);
     assert!(
         findings[0]
             .headline
@@ -107,7 +107,7 @@ fn a_baseline_that_wins_is_kept() {
     let baseline = analysis.comparisons[0].cells[0].cell.id.clone();
     analysis.comparisons[0].fastest = Some(baseline);
     analysis.decide();
-    let findings = wording::findings(&analysis).swap_remove(0);
+    let findings = findings::findings(&analysis).swap_remove(0);
     assert!(
         findings.headline.starts_with("Fastest: separate files. "),
         "{}",
@@ -153,7 +153,7 @@ fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
         contrast.estimate = Some(fixture::estimate(ratio, 0.06));
     }
     analysis.decide();
-    let findings = wording::findings(&analysis).swap_remove(0);
+    let findings = findings::findings(&analysis).swap_remove(0);
     assert!(!findings.headline.contains("Fastest"), "{verdict:?}");
     findings.advice
 }
@@ -203,7 +203,7 @@ fn too_few_rounds_are_said_with_how_many_there_are() {
         (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
     }
     analysis.decide();
-    let findings = wording::findings(&analysis).swap_remove(0);
+    let findings = findings::findings(&analysis).swap_remove(0);
     assert_eq!(
         findings.headline,
         "No verdict yet: too few rounds (2 of 10) to compare."
@@ -243,7 +243,7 @@ fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
         }
     }
     analysis.decide();
-    let advice = wording::findings(&analysis).swap_remove(1).advice;
+    let advice = findings::findings(&analysis).swap_remove(1).advice;
     let markdown = markdown(&analysis);
     let row = markdown.lines().find(|l| l.starts_with("- Overwriting"));
     (advice, row.unwrap().to_owned())
