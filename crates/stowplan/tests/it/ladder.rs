@@ -81,7 +81,8 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
 
     let text = bench.run(&["report", "out"]).exits(0).stdout();
     for words in [
-        "Why: Reads",
+        "Why: costs taken apart",
+        "Reads",
         "Known steps",
         "two pairs more",
         "remainder",
@@ -93,7 +94,7 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
     let long: Vec<&str> = text.lines().filter(long).collect();
     assert!(long.is_empty(), "{long:#?}");
     for (file, words) in [
-        ("summary.md", "### Known steps"),
+        ("summary.md", "#### Known steps"),
         ("report.html", "id=\"ladder-read\""),
     ] {
         let file = std::fs::read_to_string(bench.path("out").join(file)).unwrap();

@@ -183,7 +183,7 @@ fn every_format_parses_whatever_else_is_asked_for() {
         markdown
             .exits(0)
             .prints("<!-- stowplan report -->")
-            .prints("## Findings");
+            .prints("## Each comparison");
     }
     assert_eq!(
         entries(&bench.path("out")),
