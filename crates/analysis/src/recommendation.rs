@@ -142,7 +142,8 @@ pub struct Unbeaten {
     /// The verdict on its time over that of the baseline.
     pub verdict: Verdict,
     /// Whether the interval leaves room for a gain that matters, so that speed may yet be a reason
-    /// to choose it: by how much its time may be less, as a share; 0.12 is 12%. Nothing without an
+    /// to choose it: how much faster it may be, as a share; 0.12 is
+    /// 1.12 times as fast. Nothing without an
     /// interval.
     pub possible_gain: Option<f64>,
     /// Whether a gain that matters is not ruled out.

@@ -111,7 +111,10 @@ fn statement(
         let because = no_data_because(analysis, cell, reference);
         return format!("{label} and {other}: no verdict, because {because}.");
     };
-    let other = format!("{other} ({})", format::time(wording::headline_time(reference)));
+    let other = format!(
+        "{other} ({})",
+        format::time(wording::headline_time(reference))
+    );
     let finding = finding(analysis, contrast.verdict, &estimate, &other);
     let promise = durability_difference(cell, reference)
         .filter(|_| !contrast.same_durability)

@@ -142,27 +142,33 @@ impl<'a> Choosing<'a> {
         }
     }
 
-    /// The choice, or that it depends: of the baseline and another cell, each is shown to be ahead,
-    /// one without the flush and one with it.
+    /// The choice, or that it depends: it is shown to answer sooner than what is shown to be done
+    /// sooner, and, unless it is the baseline itself, its lead over that is shown to be lost with the
+    /// flush.
     fn or_depends(&self, choice: Recommendation, cell: &CellSummary) -> Recommendation {
         let sooner = choice.flush.as_ref().and_then(|f| f.sooner.as_ref());
-        let depends = sooner.is_some_and(|sooner| {
-            let (other, answers, is_done) = if self.is_baseline(cell) {
-                (
-                    self.comparison.cell(sooner),
-                    Verdict::Slower,
-                    Verdict::Faster,
-                )
-            } else {
-                (Some(cell), Verdict::Faster, Verdict::Slower)
-            };
-            let contrast = other.and_then(|other| self.comparison.to_baseline(other));
-            let total = contrast.and_then(|contrast| contrast.total);
-            contrast.is_some_and(|contrast| contrast.verdict == answers)
-                && total.is_some_and(|total| total.verdict == is_done)
-        });
+        let sooner = sooner.and_then(|sooner| self.comparison.cell(sooner));
+        let total = self.total_of(cell);
+        let is_lost = total.is_some_and(|total| total.estimate.low > 1.0);
+        let depends = (self.is_baseline(cell) || is_lost)
+            && sooner.is_some_and(|sooner| self.answers_sooner(cell, sooner));
         let kind = if depends { Kind::Depends } else { choice.kind };
         Recommendation { kind, ..choice }
+    }
+
+    /// Whether a cell is shown to take less time than another one, without the flush.
+    fn answers_sooner(&self, cell: &CellSummary, than: &CellSummary) -> bool {
+        let verdict = |of: &CellSummary| self.comparison.to_baseline(of).map(|c| c.verdict);
+        if self.is_baseline(than) {
+            return verdict(cell) == Some(Verdict::Faster);
+        }
+        if self.is_baseline(cell) {
+            return verdict(than) == Some(Verdict::Slower);
+        }
+        // Both are known against the baseline only: their intervals must be apart.
+        let ratio = |of: &CellSummary| self.comparison.to_baseline(of)?.estimate;
+        let both = ratio(cell).zip(ratio(than));
+        both.is_some_and(|(ours, theirs)| ours.high * self.zone < theirs.low)
     }
 
     fn is_baseline(&self, cell: &CellSummary) -> bool {
@@ -300,7 +306,13 @@ impl<'a> Choosing<'a> {
             .filter(|cell| same_work(cell, self.baseline))
             .collect();
         let ours = self.baseline.promise();
-        if rivals.iter().any(|cell| cell.promise() != ours) {
+        let faster = self.comparison.with_verdict(Verdict::Faster);
+        if !faster
+            .iter()
+            .any(|(cell, _)| same_work(cell, self.baseline))
+        {
+            Some(NoFastest::OtherWork)
+        } else if rivals.iter().any(|cell| cell.promise() != ours) {
             Some(NoFastest::Promises)
         } else if rivals.len() > 2 {
             Some(NoFastest::NotEachBeaten)

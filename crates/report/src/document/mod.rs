@@ -1,6 +1,6 @@
 //! What is shown, before anyone knows where: a [`Document`] is made of blocks, and each kind of
-//! finding writes its blocks once. The renderers ([`crate::terminal`], [`crate::html`],
-//! [`crate::markdown`]) know blocks and no findings.
+//! finding writes its blocks once. The renderers ([`crate::render::terminal`],
+//! [`crate::render::html`], [`crate::render::markdown`]) know blocks and no findings.
 //!
 //! What belongs here: the shapes of what can be shown, and what makes them easy to write. What does
 //! not: findings, and how anything is drawn.
@@ -259,7 +259,10 @@ pub fn facts<N: Into<String>, V: Into<Text>>(facts: impl IntoIterator<Item = (N,
 /// The name of a section, for links to it: what kind it is, and its name in the study, of which only
 /// what an address can hold is left.
 pub fn anchor(kind: &str, name: &str) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let keep = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '_' => c,
+        _ => '-',
+    };
     let name: String = name.chars().map(keep).collect();
     format!("{kind}-{name}")
 }
@@ -313,5 +316,16 @@ impl Fold {
             open: false,
             blocks,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::anchor;
+
+    #[test]
+    fn a_name_within_the_page_keeps_what_names_of_studies_may_have() {
+        assert_eq!(anchor("finding", "read_x-1"), "finding-read_x-1");
+        assert_eq!(anchor("finding", "a b\"é"), "finding-a-b--");
     }
 }

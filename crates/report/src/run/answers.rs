@@ -3,8 +3,8 @@
 
 use super::crossover;
 use crate::document::{
-    Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone, faint,
-    paragraph, plain, remark, strong,
+    Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone,
+    anchor, faint, paragraph, plain, remark, strong,
 };
 use crate::wording::{self, quoted};
 use crate::{advice, constituents, format, noise, quantity};
@@ -327,7 +327,7 @@ fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
         caveat: answer.caveat,
         may_change: found.may_change(),
         ..Row::without_cell(
-            format!("finding-{}", comparison.id),
+            anchor("finding", &comparison.id),
             comparison.title.clone(),
             found.kind,
         )
@@ -356,11 +356,7 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome, kind: Kind, answer: 
         answer,
         reason: format!("{reason}{}", unlike(outcome.same_durability)),
         noise: noise::noise_at_most(&constituents::of_matrix(analysis, outcome)),
-        ..Row::without_cell(
-            format!("matrix-{}", outcome.id),
-            outcome.title.clone(),
-            kind,
-        )
+        ..Row::without_cell(anchor("matrix", &outcome.id), outcome.title.clone(), kind)
     }
 }
 
@@ -412,7 +408,7 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome, kind: Kind) -> Row {
         reason: format!("{}{}", measured(outcome), unlike(outcome.same_durability)),
         noise: noise::noise_at_most(&constituents::of_sweep(analysis, outcome)),
         ..Row::without_cell(
-            format!("sweep-{}", outcome.sweep.id),
+            anchor("sweep", &outcome.sweep.id),
             crossover::title(outcome),
             kind,
         )

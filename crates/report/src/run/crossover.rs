@@ -12,8 +12,8 @@ use super::ratios::{self, Figure, Ratio};
 use super::sign_words::{self, Sides};
 use crate::document::{
     Area, AreaKind, Axis, Block, Content, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind,
-    Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, notice, paragraph, remark,
-    strong,
+    Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, anchor, notice, paragraph,
+    remark, strong,
 };
 use crate::{constituents, format, noise, wording};
 use order::{Open, Order};
@@ -99,7 +99,7 @@ impl Frame<'_> {
         blocks.push(remark(noise::evidence(&parts, &rounds)).at(Detail::Full));
         let ratios = ratios_of(outcome);
         blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
-        Section::figure(format!("sweep-{}", outcome.sweep.id), heading, blocks)
+        Section::figure(anchor("sweep", &outcome.sweep.id), heading, blocks)
     }
 
     fn plane(&self, outcome: &SweepOutcome, summary: String) -> Plane {

@@ -7,7 +7,7 @@ use super::sign_words::{self, Sides};
 use crate::document::shade::shade;
 use crate::document::{
     Align, Block, Cell, Column, Content, Detail, Key, LegendEntry, Medium, Row, Section, Sign,
-    Table, Text, bullets, faint, notice, paragraph, plain, remark,
+    Table, Text, anchor, bullets, faint, notice, paragraph, plain, remark,
 };
 use crate::{constituents, format, noise, wording};
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome};
@@ -57,7 +57,7 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     let ratios = ratios_of(outcome);
     let title = &outcome.title;
     blocks.push(ratios::folded(title, &ratios, sides, format::size));
-    let id = format!("matrix-{}", outcome.id);
+    let id = anchor("matrix", &outcome.id);
     Block::from(Section::figure(id, title, blocks)).at(Detail::Brief)
 }
 

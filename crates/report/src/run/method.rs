@@ -115,7 +115,7 @@ fn verdict(analysis: &Analysis) -> String {
         "The equivalence zone reaches from 1/{factor} to {factor}. Faster or slower: the whole \
          interval lies outside it. Equivalent within {zone}: the whole interval lies inside. Small \
          difference: the interval excludes 1 but overlaps the zone. Otherwise unresolved. A cell is \
-         fastest only if it beats each rival in a ratio of its own; rivals deliver values alike, in \
-         transactions of the same scope."
+         fastest only if it beats each rival in a ratio of its own; rivals do the same work \
+         and promise the same for what they write."
     )
 }

@@ -3,7 +3,7 @@
 use crate::cells;
 use crate::document::{
     Axis, Block, Cell, Detail, Fold, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section,
-    Table, TableBuilder, number, paragraph, text_column,
+    Table, TableBuilder, anchor, number, paragraph, text_column,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
@@ -32,7 +32,7 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
     // Without the drawing there is nothing across.
     let caption = paragraph(CAPTION).only(Medium::Page);
     let blocks = vec![caption, plane.into(), table.into()];
-    let id = format!("percentiles-{}", comparison.id);
+    let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
     Some(Block::from(figure).at(Detail::All))
 }
