@@ -105,18 +105,7 @@ pub(crate) fn span(range: SizeRange, unit: Unit) -> String {
 
 /// The sizes as ranges of neighbours among all that were measured.
 pub(crate) fn runs(sizes: &[u64], measured: &[u64]) -> Vec<SizeRange> {
-    let found: Vec<(u64, bool)> = measured
-        .iter()
-        .map(|size| (*size, sizes.contains(size)))
-        .collect();
-    found
-        .chunk_by(|a, b| a.1 == b.1)
-        .filter(|run| run[0].1)
-        .map(|run| SizeRange {
-            from: run[0].0,
-            to: run[run.len() - 1].0,
-        })
-        .collect()
+    SizeRange::of_neighbours(&sizes.iter().copied().collect(), measured)
 }
 
 /// That nothing is claimed at these sizes, if there are any; `measured` are all sizes.
