@@ -399,8 +399,17 @@ pub fn sync_filesystem(path: &Path) -> Result<(), HarnessError> {
     platform::sync_filesystem(&file).map_err(HarnessError::io("sync the file system of", path))
 }
 
+/// Asks the disk to begin writing what of a file is not yet on it, without waiting. A refusal costs
+/// time only.
+pub fn begin_writeback(file: &File) {
+    platform::begin_writeback(file, 0, 0);
+}
+
 /// Makes names in a directory permanent.
-pub(crate) fn sync_directory(path: &Path) -> Result<(), HarnessError> {
+///
+/// # Errors
+/// The file system refuses.
+pub fn sync_directory(path: &Path) -> Result<(), HarnessError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(HarnessError::io("sync", path))

@@ -17,7 +17,6 @@ mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod interrupt;
-pub mod kvtest;
 pub mod page_cache;
 mod placement;
 pub mod plan;
@@ -25,7 +24,7 @@ mod platform;
 mod profile;
 #[cfg(test)]
 mod properties;
-mod random;
+pub mod random;
 pub mod runner;
 pub mod sequence;
 mod versions;

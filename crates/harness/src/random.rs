@@ -17,7 +17,7 @@ pub(crate) const fn scatter(mut x: u64) -> u64 {
 
 /// One number from several, in order.
 #[must_use]
-pub(crate) fn scatter_all(parts: &[u64]) -> u64 {
+pub fn scatter_all(parts: &[u64]) -> u64 {
     parts.iter().fold(0, |state, part| {
         scatter(state.wrapping_add(GOLDEN) ^ scatter(part.wrapping_add(GOLDEN)))
     })

@@ -156,7 +156,10 @@ pub(crate) fn write_steps(
 }
 
 /// The size of a value as a step holds it.
-pub(crate) fn step_bytes(key: u64, bytes: u64) -> Result<u32, HarnessError> {
+///
+/// # Errors
+/// It has 4 GiB or more.
+pub fn step_bytes(key: u64, bytes: u64) -> Result<u32, HarnessError> {
     u32::try_from(bytes).map_err(|_| {
         HarnessError::invalid(format!(
             "value {key} has {bytes} bytes; the largest that can be measured has 4294967295"
@@ -165,7 +168,10 @@ pub(crate) fn step_bytes(key: u64, bytes: u64) -> Result<u32, HarnessError> {
 }
 
 /// Writes the `count` steps that `visits` puts to `path`: complete under its name, or not at all.
-pub(crate) fn write_visits(
+///
+/// # Errors
+/// The file system refuses; and whatever `visits` returns.
+pub fn write_visits(
     path: &Path,
     count: u64,
     visits: impl FnOnce(&mut dyn FnMut(Step) -> Result<(), HarnessError>) -> Result<(), HarnessError>,
@@ -190,7 +196,10 @@ pub(crate) fn write_visits(
 }
 
 /// Calls `visit` with each number from 1 to `count` once, in random order.
-pub(crate) fn visit_permuted(
+///
+/// # Errors
+/// Whatever `visit` returns.
+pub fn visit_permuted(
     count: u64,
     seed: u64,
     mut visit: impl FnMut(u64) -> Result<(), HarnessError>,

@@ -15,7 +15,7 @@ pub(crate) use device::counters as device_counters;
 pub use device::foreign_write_rate;
 pub use warnings::{Plans, warnings};
 
-pub(crate) use mounts::mount_of;
+pub use mounts::{Mount, mount_of};
 
 use crate::{page_cache, platform};
 use root::Root;

@@ -5,18 +5,22 @@ use std::path::{Path, PathBuf};
 
 /// One line of `mountinfo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
     /// Major and minor number of the device, `254:0`.
-    pub(crate) device: String,
-    pub(crate) mount_point: PathBuf,
-    pub(crate) options: String,
-    pub(crate) kind: String,
+    pub device: String,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// Mount options, joined by commas.
+    pub options: String,
+    /// Type of the file system, `ext4`.
+    pub kind: String,
     /// The mounted thing, `/dev/vda` for a block device.
-    pub(crate) source: String,
+    pub source: String,
 }
 
 /// The file system that holds `path`, which exists.
-pub(crate) fn mount_of(path: &Path) -> Option<Mount> {
+#[must_use]
+pub fn mount_of(path: &Path) -> Option<Mount> {
     mount_below(&Root::system(), path)
 }
 

@@ -24,9 +24,11 @@ const LATENCY_WRITES: u64 = 2_000;
 
 /// Operations of a block and of its lead-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BlockSize {
-    pub(crate) lead_in: u64,
-    pub(crate) operations: u64,
+pub struct BlockSize {
+    /// Untimed ones before.
+    pub lead_in: u64,
+    /// Timed ones.
+    pub operations: u64,
     writes: bool,
 }
 
@@ -42,7 +44,8 @@ impl BlockSize {
     }
 
     /// Just that.
-    pub(crate) fn exactly(lead_in: u64, operations: u64) -> Self {
+    #[must_use]
+    pub fn exactly(lead_in: u64, operations: u64) -> Self {
         Self {
             lead_in,
             operations,
@@ -111,7 +114,8 @@ impl BlockSize {
     }
 
     /// A latency block: the same, but overwrites are fewer.
-    pub(crate) fn for_latency(self) -> Self {
+    #[must_use]
+    pub fn for_latency(self) -> Self {
         let most = if self.writes {
             LATENCY_WRITES
         } else {
@@ -159,7 +163,8 @@ impl BlockSize {
 
 /// Operations that fill a store's private cache: each brings in one page of it at least. With a
 /// cache of 4 MB the first thousand SELECTs took twice the time of later ones here.
-pub(crate) fn filling(cache_bytes: u64) -> u64 {
+#[must_use]
+pub fn filling(cache_bytes: u64) -> u64 {
     LEAD_IN.max(cache_bytes / 4096 * 5 / 4)
 }
 
@@ -188,38 +193,44 @@ fn waits_for_disk(cell: &Cell) -> bool {
 
 /// Where a cell's data lies.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) instance: PathBuf,
+pub struct Place {
+    /// The file or directory of the store.
+    pub instance: PathBuf,
     /// None for data that someone brought along.
-    pub(crate) dataset: Option<PathBuf>,
+    pub dataset: Option<PathBuf>,
     /// None where there is no dataset.
-    pub(crate) versions: Option<PathBuf>,
+    pub versions: Option<PathBuf>,
 }
 
 /// Which part of which sequence a block visits, and when.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) sequence: &'a Path,
-    pub(crate) first: u64,
-    pub(crate) version: u32,
-    pub(crate) payloads: PayloadSource,
-    pub(crate) round: u32,
-    pub(crate) position: u32,
+pub struct Spot<'a> {
+    /// The file of the sequence.
+    pub sequence: &'a Path,
+    /// Its first step, from 0.
+    pub first: u64,
+    /// Version of what is written.
+    pub version: u32,
+    /// Where the bytes come from that are written.
+    pub payloads: PayloadSource,
+    /// The round, from 0.
+    pub round: u32,
+    /// The place in the round, from 0.
+    pub position: u32,
 }
 
 /// Starts workers.
-pub(crate) struct Blocks<'a> {
+#[derive(Debug)]
+pub struct Blocks<'a> {
     command: &'a WorkerCommand,
     interrupt: &'a Interrupt,
     work: &'a Path,
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn new(
-        command: &'a WorkerCommand,
-        interrupt: &'a Interrupt,
-        work: &'a Path,
-    ) -> Self {
+    /// Workers of this command, with files of their own below `work`.
+    #[must_use]
+    pub fn new(command: &'a WorkerCommand, interrupt: &'a Interrupt, work: &'a Path) -> Self {
         Self {
             command,
             interrupt,
@@ -228,7 +239,10 @@ impl<'a> Blocks<'a> {
     }
 
     /// Times one block; also returns the settings that the engine reports.
-    pub(crate) fn measure(
+    ///
+    /// # Errors
+    /// The worker fails, or Ctrl-C ended it.
+    pub fn measure(
         &self,
         cell: &Cell,
         place: &Place,

@@ -7,7 +7,8 @@ use stowplan_model::{CacheState, Cell, Measurement};
 const ABSENT_SHARE: f64 = 0.05;
 
 /// Why a block is measured again; never for its time alone.
-pub(crate) enum Spoiled {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spoiled {
     /// It should have been warm.
     ReadFromStorage,
     /// The thread neither ran nor waited for a CPU, though nothing made it sleep.
@@ -15,7 +16,8 @@ pub(crate) enum Spoiled {
 }
 
 /// Whether a warm read block, which has nothing to wait for, shows that it did not run undisturbed.
-pub(crate) fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
+#[must_use]
+pub fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
     if cell.workload.cache != CacheState::Warm || cell.workload.operation.writes() {
         return None;
     }

@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::kvtest::export::{Export, ExportSpec, Exported};
+use stowplan_kvtest::export::{Export, ExportSpec, Exported};
 use stowplan_model::format_bytes;
 
 /// More threads than this wait for each other in the file system.

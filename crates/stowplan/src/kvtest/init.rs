@@ -6,7 +6,7 @@ use crate::error::{CliError, Exit};
 use crate::progress::Steps;
 use std::time::Instant;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::kvtest::init::{Init, InitSpec, Made};
+use stowplan_kvtest::init::{Init, InitSpec, Made};
 use stowplan_model::{Content, DatasetSpec, SizeDistribution, format_bytes};
 
 /// Makes a database of random blobs.

@@ -9,11 +9,11 @@ use crate::values::Cache;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};
+use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, Plans};
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_harness::{HarnessError, kvtest};
+use stowplan_kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
@@ -102,7 +102,7 @@ fn recover_before(place: &Path, options: &RunOptions) -> Result<(), CliError> {
         .metadata()
         .is_ok_and(|data| data.is_file() && data.len() > 0);
     if options.update && left && place.is_file() {
-        kvtest::recover(place)?;
+        stowplan_kvtest::recover(place)?;
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ impl Subject {
         let in_order = || -> Result<(), HarnessError> {
             // Changing the journal mode is a write as well.
             if !complete && (options.update || options.jmode.is_some()) {
-                kvtest::recover(&self.place)?;
+                stowplan_kvtest::recover(&self.place)?;
             }
             if options.as_kvtest || options.jmode.is_none() {
                 return Ok(());
@@ -419,7 +419,7 @@ fn measure(
 ) -> Result<Outcome, HarnessError> {
     let workers = WorkerCommand::this_executable()?;
     let steps = Steps::new(options.quiet || options.json, "round");
-    let outcome = kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
+    let outcome = stowplan_kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
         steps.at(done.into(), all.into());
     });
     steps.finish();

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of docs/architecture.md, from the top down.
-const CRATES: [&str; 6] = [
-    "stowplan", "report", "harness", "analysis", "stores", "model",
+const CRATES: [&str; 7] = [
+    "stowplan", "report", "kvtest", "harness", "analysis", "stores", "model",
 ];
 
 fn root() -> PathBuf {
@@ -371,7 +371,7 @@ fn every_module_has_its_line_in_the_architecture() {
             "crates/{name}: a module is listed twice"
         );
         let declared = modules(name);
-        assert!(declared.len() > 5, "crates/{name}: {declared:?}");
+        assert!(declared.len() > 4, "crates/{name}: {declared:?}");
         let missing: Vec<_> = declared.difference(&once).collect();
         let gone: Vec<_> = once.difference(&declared).collect();
         assert!(

@@ -1,12 +1,12 @@
 //! A database of generated values: whole, or not at all.
 
-use super::place;
-use crate::dataset::Generator;
-use crate::interrupt::Interrupt;
-use crate::{HarnessError, platform};
+use crate::place;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use stowplan_harness::dataset::Generator;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, DATABASE_FILE, Key, inspect};
@@ -135,7 +135,7 @@ impl Init {
             let before = made.bytes / WRITEBACK_BYTES;
             made.add(value.len() as u64);
             if made.bytes / WRITEBACK_BYTES > before {
-                platform::begin_writeback(&file, 0, 0);
+                disk::begin_writeback(&file);
             }
             progress(key);
         }

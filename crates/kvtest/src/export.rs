@@ -5,10 +5,7 @@
 //! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
 //! the directory that is there, one by one, and replace none.
 
-use super::place;
-use crate::environment::mount_of;
-use crate::interrupt::Interrupt;
-use crate::{HarnessError, disk};
+use crate::place;
 use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::ErrorKind;
@@ -19,6 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use stowplan_harness::environment::mount_of;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::{HarnessError, disk};
 use stowplan_model::StoreSpec;
 use stowplan_stores::inspect::{self, Database, Held, Snapshot};
 use stowplan_stores::registry;
@@ -631,7 +631,7 @@ mod tests {
     impl Bench {
         fn new() -> Self {
             let bench = Self(tempfile::tempdir().unwrap());
-            let spec = super::super::init::InitSpec {
+            let spec = crate::init::InitSpec {
                 database: bench.at("x.db"),
                 dataset: DatasetSpec {
                     count: 5,
@@ -641,7 +641,7 @@ mod tests {
                 },
                 page_size: 4096,
             };
-            super::super::init::Init::check(spec)
+            crate::init::Init::check(spec)
                 .and_then(|init| init.build(&Interrupt::never(), &|_| {}))
                 .unwrap();
             fs::create_dir(bench.at("out")).unwrap();

@@ -1,9 +1,9 @@
 //! Which keys a run visits, in which order.
 
-use crate::interrupt::Interrupt;
-use crate::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
-use crate::{HarnessError, disk, random};
 use std::path::Path;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
+use stowplan_harness::{HarnessError, disk, random};
 use stowplan_model::{AccessOrder, Action, format_bytes};
 use stowplan_stores::inspect::{self, Held};
 

@@ -1,15 +1,15 @@
 //! `run`: the blobs of a database or a directory, read or overwritten in rounds, each in a worker
 //! process of its own.
 
-use super::visits::{Course, Keys, Visits, Writing};
-use crate::interrupt::Interrupt;
-use crate::runner::{BlockSize, Blocks, Place, Spoiled, Spot, filling, spoiled};
-use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, page_cache};
+use crate::visits::{Course, Keys, Visits, Writing};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::runner::{BlockSize, Blocks, Place, Spoiled, Spot, filling, spoiled};
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_harness::{HarnessError, page_cache};
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec,
     Warning, WarningKind, Workload,

@@ -1,12 +1,12 @@
 //! Names on the file system: temporary ones, and how a finished thing gets its own.
 
-use crate::{HarnessError, disk};
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use stowplan_harness::{HarnessError, disk};
 use stowplan_model::format_bytes;
 use tempfile::TempDir;
 
