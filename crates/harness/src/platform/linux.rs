@@ -1,7 +1,6 @@
 //! Linux.
 
-use super::{CpuClock, PerfEvent, Rusage, perf};
-use crate::placement::Extent;
+use super::{CpuClock, Extent, PerfEvent, Rusage, perf};
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
@@ -134,24 +133,6 @@ fn parse_peak_memory(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
-}
-
-/// Reserves room for a file of this size and gives it the size, so that a full disk shows before
-/// anything is written, and the file lies in one piece.
-pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
-        // Not every file system can reserve.
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
-        other => Ok(other?),
-    }
-}
-
-/// Brings everything written on the file system of `file` to the disk.
-pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
-    Ok(rustix::fs::syncfs(file)?)
 }
 
 /// Drops the clean pages of a file from the page cache.
