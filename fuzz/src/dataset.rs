@@ -37,7 +37,7 @@ pub(crate) fn look(data: &[u8]) {
         fs::write(directory.join("dataset.toml"), text).expect("written");
         fs::write(directory.join("index.bin"), &index).expect("written");
         fs::write(directory.join("values.bin"), &values).expect("written");
-        stowplan_harness::hostile::dataset(directory);
+        stowplan_dataset::hostile::dataset(directory);
     });
 }
 

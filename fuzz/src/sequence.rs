@@ -6,7 +6,7 @@ pub(crate) fn look(data: &[u8]) {
     in_directory(|directory| {
         let path = directory.join("s");
         std::fs::write(&path, data).expect("written");
-        stowplan_harness::hostile::sequence(&path);
+        stowplan_dataset::hostile::sequence(&path);
     });
 }
 

@@ -1,8 +1,6 @@
 //! Room on the disk, and what a run may remove.
 
 use crate::HarnessError;
-use crate::environment::mount_of;
-use crate::platform;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -11,6 +9,8 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use stowplan_dataset::room;
+pub use stowplan_dataset::room::{begin_writeback, free_bytes, sync_directory, sync_filesystem};
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
 const MARKER: &CStr = c".stowplan-work";
@@ -26,31 +26,12 @@ const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
 /// How the names begin of directories that are made below a place.
 const NAME: &str = "stowplan-work-";
 
-/// Bytes free to this user on the file system of `path`, which exists.
-///
-/// # Errors
-/// The file system refuses.
-pub fn free_bytes(path: &Path) -> Result<u64, HarnessError> {
-    let state =
-        rustix::fs::statvfs(path).map_err(HarnessError::io("ask for the free space of", path))?;
-    Ok(state.f_bavail.saturating_mul(state.f_frsize))
-}
-
 /// Refuses to go on without room for `needed` bytes below `path`, which exists.
 ///
 /// # Errors
 /// There is not enough room, or the file system refuses to tell.
 pub fn require_free(path: &Path, needed: u64) -> Result<(), HarnessError> {
-    let free = free_bytes(path)?;
-    if free >= needed {
-        return Ok(());
-    }
-    Err(HarnessError::Space {
-        path: path.to_owned(),
-        needed,
-        free,
-        mount: mount_of(path).map_or_else(|| path.to_owned(), |mount| mount.mount_point),
-    })
+    Ok(room::require_free(path, needed)?)
 }
 
 /// The directory in which a run works: newly made, and no other run's while this lives.
@@ -389,45 +370,10 @@ pub fn open_plain(path: &Path) -> std::io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Brings everything written on the file system of `path` to the disk: what the measured writes
-/// left behind is then not written during the next block.
-///
-/// # Errors
-/// The file system refuses, or an earlier write failed.
-pub fn sync_filesystem(path: &Path) -> Result<(), HarnessError> {
-    let file = File::open(path).map_err(HarnessError::io("open", path))?;
-    platform::sync_filesystem(&file).map_err(HarnessError::io("sync the file system of", path))
-}
-
-/// Asks the disk to begin writing what of a file is not yet on it, without waiting. A refusal costs
-/// time only.
-pub fn begin_writeback(file: &File) {
-    platform::begin_writeback(file, 0, 0);
-}
-
-/// Makes names in a directory permanent.
-///
-/// # Errors
-/// The file system refuses.
-pub fn sync_directory(path: &Path) -> Result<(), HarnessError> {
-    File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(HarnessError::io("sync", path))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_request_beyond_the_disk_is_refused_with_the_mount() {
-        let directory = tempfile::tempdir().unwrap();
-        require_free(directory.path(), 1).unwrap();
-        let error = require_free(directory.path(), u64::MAX).unwrap_err();
-        assert!(matches!(&error, HarnessError::Space { free, .. } if *free > 0));
-        assert!(!error.to_string().contains('\n'), "{error}");
-    }
 
     #[test]
     fn a_work_directory_is_newly_made_and_removed() {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use stowplan_dataset::DatasetError;
 use stowplan_model::format_bytes;
 use stowplan_stores::StoreError;
 use stowplan_stores::registry::ResolveError;
@@ -76,6 +77,35 @@ pub enum HarnessError {
     Interrupted,
 }
 
+impl From<DatasetError> for HarnessError {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Io {
+                action,
+                path,
+                source,
+            } => Self::Io {
+                action,
+                path,
+                source,
+            },
+            DatasetError::Invalid { message } => Self::Invalid { message },
+            DatasetError::Damaged { path, detail } => Self::Damaged { path, detail },
+            DatasetError::Space {
+                path,
+                needed,
+                free,
+                mount,
+            } => Self::Space {
+                path,
+                needed,
+                free,
+                mount,
+            },
+        }
+    }
+}
+
 impl HarnessError {
     /// For `map_err`: names the action and the path.
     pub fn io<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Self {
@@ -136,13 +166,6 @@ impl HarnessError {
             other => (other.to_string(), String::new()),
         }
     }
-
-    pub(crate) fn damaged(path: &Path, detail: impl Into<String>) -> Self {
-        Self::Damaged {
-            path: path.to_owned(),
-            detail: detail.into(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -172,20 +195,5 @@ mod tests {
         }
         let damaged = HarnessError::worker("sqlite: disk I/O error", "No space left on device");
         assert!(!damaged.is_lack_of_room(), "nobody knows what stderr means");
-    }
-
-    #[test]
-    fn a_lack_of_space_is_told_with_need_rest_place_and_next_step() {
-        let error = HarnessError::Space {
-            path: "/data/run".into(),
-            needed: 3_000_000_000,
-            free: 409_000_000,
-            mount: "/data".into(),
-        };
-        assert_eq!(
-            error.to_string(),
-            "/data/run needs 3 GB but /data has 409 MB free; \
-             choose another place with --work or a smaller scale"
-        );
     }
 }

@@ -10,7 +10,6 @@ pub mod calibration;
 pub mod clock;
 mod counting;
 pub mod crossover;
-pub mod dataset;
 pub mod disk;
 pub mod environment;
 mod error;
@@ -24,11 +23,10 @@ mod platform;
 mod profile;
 #[cfg(test)]
 mod properties;
-pub mod random;
 pub mod runner;
-pub mod sequence;
-mod versions;
 pub mod worker;
 pub mod worker_process;
 
 pub use error::HarnessError;
+
+use stowplan_dataset::{self as dataset, random, sequence, versions};

@@ -1,5 +1,6 @@
 //! Where values lie: within their files, and on the device below.
 
+use crate::platform::Extent;
 use crate::{HarnessError, platform};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -36,17 +37,6 @@ pub(crate) fn of(
         }
     }
     Ok((!pieces.is_empty()).then(|| record(instance, &pieces, &extents)))
-}
-
-/// A stretch of a file that lies in one piece on its device; bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
-    /// Where it begins in the file.
-    pub(crate) logical: u64,
-    /// Where it begins on the device.
-    pub(crate) physical: u64,
-    /// Its length.
-    pub(crate) bytes: u64,
 }
 
 fn record(

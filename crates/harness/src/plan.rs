@@ -685,14 +685,14 @@ fn room(
     let instances: BTreeMap<&str, u64> = plan
         .cells()
         .filter(|cell| cell.capabilities.persistent && instance_exists(cell))
-        .map(|cell| (cell.instance.as_str(), dataset_bytes(plan, &cell.dataset)))
+        .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
         .collect();
     let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
     let built = instances
         .values()
         .map(|bytes| bytes.saturating_add(bytes / 4 + (64 << 20)));
     datasets
-        .map(|name| dataset_bytes(plan, name))
+        .map(|name| plan.dataset_bytes(name))
         .chain(built)
         .fold(0, u64::saturating_add)
 }
@@ -718,12 +718,6 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     }
     let one_more = largest.values().max().copied().unwrap_or(0);
     largest.into_values().fold(one_more, u64::saturating_add)
-}
-
-/// Expected bytes of the values of a dataset.
-pub(crate) fn dataset_bytes(plan: &Plan, dataset: &str) -> u64 {
-    let bytes = |spec: &DatasetSpec| spec.count.saturating_mul(spec.size.mean());
-    plan.datasets.get(dataset).map_or(0, bytes)
 }
 
 /// Refuses a plan that needs more disk than there is at a place, which need not exist yet;

@@ -4,7 +4,7 @@ use crate::place;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stowplan_harness::dataset::Generator;
+use stowplan_dataset::Generator;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};

@@ -66,7 +66,7 @@ pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), HarnessError> {
         Errno::EXIST => taken(to),
         errno => HarnessError::io("rename a file to", to)(errno),
     })?;
-    disk::sync_directory(&directory_of(to))
+    Ok(disk::sync_directory(&directory_of(to))?)
 }
 
 /// The refusal to replace what is there.

@@ -1,9 +1,10 @@
 //! Which keys a run visits, in which order.
 
 use std::path::Path;
+use stowplan_dataset::random;
+use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
-use stowplan_harness::{HarnessError, disk, random};
+use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{AccessOrder, Action, format_bytes};
 use stowplan_stores::inspect::{self, Held};
 
@@ -64,7 +65,7 @@ impl Keys {
                 survey.why_nothing(max_id)
             )));
         }
-        let mut failed = Ok(());
+        let mut failed = Ok::<_, HarnessError>(());
         write_visits(file, survey.visited, |put| {
             inspect::values(place, held, &mut |key, bytes| {
                 if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
@@ -330,7 +331,7 @@ impl Visits {
                         put(number - 1)?;
                     }
                     position += 1;
-                    Ok(())
+                    Ok::<_, HarnessError>(())
                 })?;
             }
             done += end - first;
@@ -402,9 +403,9 @@ mod tests {
     fn keys(keys: &[u64]) -> Keys {
         let work = tempfile::tempdir().unwrap();
         let file = work.path().join("keys");
-        write_visits(&file, keys.len() as u64, |put| {
+        write_visits::<HarnessError>(&file, keys.len() as u64, |put| {
             keys.iter().try_for_each(|key| {
-                let bytes = step_bytes(*key, *key * 10)?;
+                let bytes = step_bytes::<HarnessError>(*key, *key * 10)?;
                 put(Step::reading(*key, bytes))
             })
         })

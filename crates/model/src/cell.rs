@@ -206,6 +206,13 @@ impl Plan {
         self.comparisons.extend(more.comparisons.iter().cloned());
     }
 
+    /// Expected bytes of the values of a dataset.
+    #[must_use]
+    pub fn dataset_bytes(&self, dataset: &str) -> u64 {
+        let bytes = |spec: &DatasetSpec| spec.count.saturating_mul(spec.size.mean());
+        self.datasets.get(dataset).map_or(0, bytes)
+    }
+
     /// Every cell of every comparison.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.comparisons

@@ -1,7 +1,6 @@
 //! What about a machine spoils or qualifies a measurement, in words for people who do not
 //! measure for a living.
 
-use crate::plan::dataset_bytes;
 use std::collections::BTreeMap;
 use stowplan_model::{CacheState, Cell, Environment, Plan, Warning, WarningKind, format_bytes};
 
@@ -41,7 +40,7 @@ impl Plans {
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
-        let bytes = |cell: &Cell| dataset_bytes(plan, &cell.dataset);
+        let bytes = |cell: &Cell| plan.dataset_bytes(&cell.dataset);
         let instances: BTreeMap<&str, u64> = plan
             .cells()
             .filter(warm)

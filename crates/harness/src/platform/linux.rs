@@ -1,7 +1,6 @@
 //! Linux.
 
-use super::{CpuClock, PerfEvent, Rusage, perf};
-use crate::placement::Extent;
+use super::{CpuClock, Extent, PerfEvent, Rusage, perf};
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
@@ -136,24 +135,6 @@ fn parse_peak_memory(status: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Reserves room for a file of this size and gives it the size, so that a full disk shows before
-/// anything is written, and the file lies in one piece.
-pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
-        // Not every file system can reserve.
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
-        other => Ok(other?),
-    }
-}
-
-/// Brings everything written on the file system of `file` to the disk.
-pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
-    Ok(rustix::fs::syncfs(file)?)
-}
-
 /// Drops the clean pages of a file from the page cache.
 pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(
@@ -162,12 +143,6 @@ pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
         None,
         rustix::fs::Advice::DontNeed,
     )?)
-}
-
-/// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
-/// little left to do. A refusal costs time only.
-pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
-    let _ = sync_file_range(file, offset, bytes, libc::SYNC_FILE_RANGE_WRITE);
 }
 
 /// Writes the dirty pages of a file and waits for it; neither its metadata nor the disk's own

@@ -21,6 +21,17 @@ pub(crate) use other::*;
 /// next number ends the window).
 pub(crate) const STRACE_MARK: i32 = 0x5354_4f57;
 
+/// A stretch of a file that lies in one piece on its device; bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Where it begins in the file.
+    pub(crate) logical: u64,
+    /// Where it begins on the device.
+    pub(crate) physical: u64,
+    /// Its length.
+    pub(crate) bytes: u64,
+}
+
 /// Clocks of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuClock {

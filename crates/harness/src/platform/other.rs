@@ -21,7 +21,7 @@ pub(crate) fn rusage() -> Rusage {
     Rusage::default()
 }
 
-pub(crate) fn extents(_: &std::fs::File) -> Option<Vec<crate::placement::Extent>> {
+pub(crate) fn extents(_: &std::fs::File) -> Option<Vec<super::Extent>> {
     None
 }
 
@@ -94,16 +94,6 @@ impl ProcessIo {
 
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     None
-}
-
-pub(crate) fn preallocate(file: &std::fs::File, bytes: u64) -> std::io::Result<()> {
-    file.set_len(bytes)
-}
-
-pub(crate) fn begin_writeback(_: &std::fs::File, _: u64, _: u64) {}
-
-pub(crate) fn sync_filesystem(file: &std::fs::File) -> std::io::Result<()> {
-    file.sync_all()
 }
 
 pub(crate) fn write_pages(file: &std::fs::File) -> std::io::Result<()> {

@@ -235,9 +235,10 @@ fn materialise(
     thread::scope(|scope| {
         let work = thread::Builder::new()
             .spawn_scoped(scope, || {
-                dataset::materialise(spec, directory, threads, &|done| {
+                let written = dataset::materialise(spec, directory, threads, &|done| {
                     bytes_done.store(done, Ordering::Relaxed);
-                })
+                });
+                Ok(written?)
             })
             .map_err(HarnessError::io("start a thread that writes", directory))?;
         while !work.is_finished() {

@@ -66,7 +66,7 @@ fn grow_old(
         let mut keys = Vec::new();
         visit_permuted(total, u64::from(pass), |key| {
             keys.push(key);
-            Ok(())
+            Ok::<_, HarnessError>(())
         })?;
         let mut done = 0;
         for group in keys.chunks(group) {

@@ -310,7 +310,7 @@ impl Work<'_> {
     fn note_versions(&self, given: &[(u64, u32)]) -> Result<(), HarnessError> {
         match &self.job.versions {
             Some(path) if self.job.workload.operation.writes() => {
-                versions::update(path, given.iter().copied())
+                Ok(versions::update(path, given.iter().copied())?)
             }
             _ => Ok(()),
         }

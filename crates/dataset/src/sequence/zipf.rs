@@ -105,8 +105,8 @@ impl Scatter {
     fn once(&self, mut x: u64) -> u64 {
         let mut seed = Random::new(self.seed);
         for _ in 0..3 {
-            x = x.wrapping_add(seed.next()) & self.mask;
-            x = x.wrapping_mul(seed.next() | 1) & self.mask;
+            x = x.wrapping_add(seed.number()) & self.mask;
+            x = x.wrapping_mul(seed.number() | 1) & self.mask;
             x ^= x >> self.shift;
         }
         x

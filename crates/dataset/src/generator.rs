@@ -1,6 +1,6 @@
 //! Values from (seed, key, version): any value, any version, any part of it, on any thread.
 
-use crate::HarnessError;
+use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use stowplan_model::{Content, DatasetSpec, SizeDistribution};
 
@@ -31,18 +31,18 @@ impl Generator {
     /// # Errors
     /// The numbers of the description contradict each other, or a value could have 4 GiB or
     /// more.
-    pub fn new(spec: &DatasetSpec) -> Result<Self, HarnessError> {
-        spec.size.check().map_err(HarnessError::invalid)?;
+    pub fn new(spec: &DatasetSpec) -> Result<Self, DatasetError> {
+        spec.size.check().map_err(DatasetError::invalid)?;
         let largest = spec.size.largest();
         if u32::try_from(largest).is_err() {
-            return Err(HarnessError::invalid(format!(
+            return Err(DatasetError::invalid(format!(
                 "values of {largest} bytes cannot be measured; the largest have 4294967295"
             )));
         }
         if let Content::Compressible { ratio } = spec.content
             && !(0.0..=1.0).contains(&ratio)
         {
-            return Err(HarnessError::invalid(format!(
+            return Err(DatasetError::invalid(format!(
                 "the compressed share {ratio} must be from 0 to 1"
             )));
         }
@@ -66,7 +66,7 @@ impl Generator {
             }
             SizeDistribution::Kvtest { size, variance } => {
                 // The remainder of a signed number is signed, as in SQLite.
-                let deviation = random.next().cast_signed() % (variance + 1).cast_signed();
+                let deviation = random.number().cast_signed() % (variance + 1).cast_signed();
                 size.saturating_add_signed(deviation)
             }
         };
@@ -98,7 +98,7 @@ impl Generator {
     }
 
     /// The bytes from `from` on of a value of `size` bytes.
-    pub(super) fn fill_part(
+    pub(crate) fn fill_part(
         &self,
         key: u64,
         version: u32,

@@ -9,7 +9,7 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Scatters: numbers that differ in one bit become unrelated (finaliser of splitmix64, a
 /// bijection).
 #[must_use]
-pub(crate) const fn scatter(mut x: u64) -> u64 {
+pub const fn scatter(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -25,25 +25,27 @@ pub fn scatter_all(parts: &[u64]) -> u64 {
 
 /// The splitmix64 generator.
 #[derive(Debug, Clone)]
-pub(crate) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The sequence that a seed begins.
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number; each of 64 bits is as good as another.
+    pub fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GOLDEN);
         scatter(self.state)
     }
 
     /// A number from 0 to `end - 1`, each exactly equally likely (Lemire, "Fast random integer
     /// generation in an interval", 2019); 0 if `end` is 0.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         loop {
-            let product = u128::from(self.next()) * u128::from(end);
+            let product = u128::from(self.number()) * u128::from(end);
             let (high, low) = halves(product);
             // Of the 2^64 values of `low`, the first `2^64 mod end` would favour some results.
             if low >= end || low >= end.wrapping_neg().checked_rem(end).unwrap_or(0) {
@@ -54,8 +56,8 @@ impl Random {
 
     /// A number from 0 (included) to 1 (excluded).
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit into a double")]
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    pub fn unit(&mut self) -> f64 {
+        (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -73,7 +75,7 @@ mod tests {
     fn the_generator_gives_the_published_numbers_of_splitmix64() {
         let mut random = Random::new(1_234_567);
         let published = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
-        assert_eq!([random.next(), random.next()], published);
+        assert_eq!([random.number(), random.number()], published);
     }
 
     #[test]

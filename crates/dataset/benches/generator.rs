@@ -1,7 +1,7 @@
 //! What making a dataset costs beside writing the same number of bytes.
 //!
 //! ```text
-//! cargo bench -p stowplan-harness --bench generator
+//! cargo bench -p stowplan-dataset --bench generator
 //! ```
 //!
 //! Rounds of both, in turn, in this directory's file system, each with an empty page cache for
@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Instant;
-use stowplan_harness::dataset::{Generator, materialise};
+use stowplan_dataset::{Generator, materialise};
 use stowplan_model::{Content, DatasetSpec, SizeDistribution};
 
 const BYTES: u64 = 1_000_000_000;

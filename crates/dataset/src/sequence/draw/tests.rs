@@ -22,7 +22,7 @@ fn drawn(
     count: u64,
     steps: u64,
     seed: u64,
-) -> Result<Vec<Step>, HarnessError> {
+) -> Result<Vec<Step>, DatasetError> {
     let mut all = Vec::new();
     let draw = Draw {
         count,

@@ -7,9 +7,8 @@
 //!   the `k-1`th offset to the `k`th, counting from 0.
 //! - `dataset.toml`: format version, description, total size, CRC-32 of the other two.
 
-use super::Generator;
-use crate::{HarnessError, disk, platform};
-use memmap2::Mmap;
+use crate::{DatasetError, Generator, platform, room};
+use memmap2::{Mmap, MmapMut};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -18,7 +17,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use stowplan_model::DatasetSpec;
-use stowplan_stores::Buffer;
 
 /// Version of the directory's format, and of the generator that filled it.
 const FORMAT: u32 = 1;
@@ -65,13 +63,13 @@ pub fn materialise(
     directory: &Path,
     threads: usize,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Dataset, HarnessError> {
+) -> Result<Dataset, DatasetError> {
     let generator = Generator::new(spec)?;
     if spec.count == 0 {
-        return Err(HarnessError::invalid("a dataset needs at least one value"));
+        return Err(DatasetError::invalid("a dataset needs at least one value"));
     }
     if directory.symlink_metadata().is_ok() {
-        return Err(HarnessError::invalid(format!(
+        return Err(DatasetError::invalid(format!(
             "{} is there already; remove it or choose another place",
             directory.display()
         )));
@@ -80,14 +78,14 @@ pub fn materialise(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    disk::require_free(parent, spec.count.saturating_add(1).saturating_mul(8))?;
+    room::require_free(parent, spec.count.saturating_add(1).saturating_mul(8))?;
     // Removes itself unless it is kept.
     let partial = tempfile::Builder::new()
         .prefix(".dataset-")
         .tempdir_in(parent)
-        .map_err(HarnessError::io("create a directory in", parent))?;
+        .map_err(DatasetError::io("create a directory in", parent))?;
     let layout = write_index(&partial.path().join(INDEX), &generator, spec.count)?;
-    disk::require_free(parent, layout.total_bytes)?;
+    room::require_free(parent, layout.total_bytes)?;
     let values_crc32 = write_values(
         &partial.path().join(VALUES),
         &generator,
@@ -105,10 +103,10 @@ pub fn materialise(
     };
     write_description(&partial.path().join(DESCRIPTION), &description)?;
     std::fs::rename(partial.path(), directory)
-        .map_err(HarnessError::io("rename a directory to", directory))?;
+        .map_err(DatasetError::io("rename a directory to", directory))?;
     // It has another name now: nothing is left to remove.
     let _ = partial.keep();
-    disk::sync_directory(parent)?;
+    room::sync_directory(parent)?;
     Dataset::open(directory)
 }
 
@@ -122,9 +120,9 @@ struct Layout {
     chunks: Vec<(u64, usize)>,
 }
 
-fn write_index(path: &Path, generator: &Generator, count: u64) -> Result<Layout, HarnessError> {
+fn write_index(path: &Path, generator: &Generator, count: u64) -> Result<Layout, DatasetError> {
     let file = create(path)?;
-    let write_error = || HarnessError::io("write", path);
+    let write_error = || DatasetError::io("write", path);
     let mut out = BufWriter::with_capacity(1 << 18, &file);
     let mut hasher = crc32fast::Hasher::new();
     let mut layout = Layout {
@@ -145,7 +143,7 @@ fn write_index(path: &Path, generator: &Generator, count: u64) -> Result<Layout,
             .total_bytes
             .checked_add(size as u64)
             .filter(|end| i64::try_from(*end).is_ok())
-            .ok_or_else(|| HarnessError::invalid("a dataset cannot have 2^63 bytes or more"))?;
+            .ok_or_else(|| DatasetError::invalid("a dataset cannot have 2^63 bytes or more"))?;
         let mut next_chunk = (layout.chunks.len() * CHUNK_BYTES) as u64;
         while next_chunk < end {
             #[expect(clippy::cast_possible_truncation, reason = "within one value")]
@@ -159,7 +157,7 @@ fn write_index(path: &Path, generator: &Generator, count: u64) -> Result<Layout,
     }
     out.flush().map_err(write_error())?;
     drop(out);
-    file.sync_data().map_err(HarnessError::io("sync", path))?;
+    file.sync_data().map_err(DatasetError::io("sync", path))?;
     layout.index_crc32 = hasher.finalize();
     Ok(layout)
 }
@@ -171,10 +169,10 @@ fn write_values(
     layout: &Layout,
     threads: usize,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<u32, HarnessError> {
+) -> Result<u32, DatasetError> {
     let file = create(path)?;
     platform::preallocate(&file, layout.total_bytes)
-        .map_err(HarnessError::io("reserve room for", path))?;
+        .map_err(DatasetError::io("reserve room for", path))?;
     let job = ValuesJob {
         file: &file,
         path,
@@ -194,9 +192,9 @@ fn write_values(
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             all.extend(part);
         }
-        Ok::<_, HarnessError>(all)
+        Ok::<_, DatasetError>(all)
     })?;
-    file.sync_data().map_err(HarnessError::io("sync", path))?;
+    file.sync_data().map_err(DatasetError::io("sync", path))?;
     checksums.sort_unstable_by_key(|(chunk, _)| *chunk);
     let mut whole = crc32fast::Hasher::new();
     for (chunk, checksum) in checksums {
@@ -234,9 +232,10 @@ struct ValuesJob<'a> {
 
 impl ValuesJob<'_> {
     /// Takes chunks until none are left; returns their numbers and checksums.
-    fn work(&self) -> Result<Vec<(u64, u32)>, HarnessError> {
+    fn work(&self) -> Result<Vec<(u64, u32)>, DatasetError> {
         // Page-aligned: the kernel copies from it at full speed.
-        let mut buffer = Buffer::with_capacity(CHUNK_BYTES)?;
+        let mut buffer = MmapMut::map_anon(CHUNK_BYTES)
+            .map_err(DatasetError::io("get memory for", self.path))?;
         let mut checksums = Vec::new();
         loop {
             let chunk = self.next.fetch_add(1, Ordering::Relaxed);
@@ -247,13 +246,13 @@ impl ValuesJob<'_> {
                 return Ok(checksums);
             };
             let (offset, length) = self.layout.chunk_range(chunk);
-            let bytes = buffer.room(length)?;
+            let bytes = &mut buffer[..length];
             self.fill(*start, bytes);
             checksums.push((chunk, crc32fast::hash(bytes)));
             if let Err(error) = self.file.write_all_at(bytes, offset) {
                 // The other threads find nothing more to do.
                 self.next.store(u64::MAX / 2, Ordering::Relaxed);
-                return Err(HarnessError::io("write", self.path)(error));
+                return Err(DatasetError::io("write", self.path)(error));
             }
             let done = self.done.fetch_add(length as u64, Ordering::Relaxed) + length as u64;
             (self.progress)(done);
@@ -276,17 +275,17 @@ impl ValuesJob<'_> {
     }
 }
 
-fn write_description(path: &Path, description: &Description) -> Result<(), HarnessError> {
+fn write_description(path: &Path, description: &Description) -> Result<(), DatasetError> {
     let text = toml::to_string(description)
-        .map_err(|error| HarnessError::invalid(format!("{}: {error}", path.display())))?;
+        .map_err(|error| DatasetError::invalid(format!("{}: {error}", path.display())))?;
     let mut file = create(path)?;
     file.write_all(text.as_bytes())
-        .map_err(HarnessError::io("write", path))?;
-    file.sync_data().map_err(HarnessError::io("sync", path))
+        .map_err(DatasetError::io("write", path))?;
+    file.sync_data().map_err(DatasetError::io("sync", path))
 }
 
-fn create(path: &Path) -> Result<File, HarnessError> {
-    File::create_new(path).map_err(HarnessError::io("create", path))
+fn create(path: &Path) -> Result<File, DatasetError> {
+    File::create_new(path).map_err(DatasetError::io("create", path))
 }
 
 impl Dataset {
@@ -295,10 +294,10 @@ impl Dataset {
     ///
     /// # Errors
     /// A file is missing or damaged, or of another format.
-    pub fn open(directory: &Path) -> Result<Self, HarnessError> {
+    pub fn open(directory: &Path) -> Result<Self, DatasetError> {
         let description_path = directory.join(DESCRIPTION);
         let text = std::fs::read_to_string(&description_path)
-            .map_err(HarnessError::io("read", &description_path))?;
+            .map_err(DatasetError::io("read", &description_path))?;
         let description = parse_description(&text, &description_path)?;
         let generator = Generator::new(&description.spec)?;
         let index = map(&directory.join(INDEX))?;
@@ -315,9 +314,9 @@ impl Dataset {
     }
 
     /// After this, every key from 1 to `count` has a slice.
-    fn check_index(&self) -> Result<(), HarnessError> {
+    fn check_index(&self) -> Result<(), DatasetError> {
         let damaged =
-            |detail: String| Err(HarnessError::damaged(&self.directory.join(INDEX), detail));
+            |detail: String| Err(DatasetError::damaged(&self.directory.join(INDEX), detail));
         let expected_bytes = (self.count().saturating_add(1)).saturating_mul(8);
         if self.index.len() as u64 != expected_bytes {
             return damaged(format!(
@@ -346,7 +345,7 @@ impl Dataset {
         // As much memory is taken for a value, so it is not to be believed unseen.
         let sizes = offsets().zip(offsets().skip(1)).map(|(a, b)| b - a);
         if sizes.max() != Some(self.description.largest) {
-            return Err(HarnessError::damaged(
+            return Err(DatasetError::damaged(
                 &self.directory.join(DESCRIPTION),
                 "its largest value is not that of the index",
             ));
@@ -357,7 +356,7 @@ impl Dataset {
                 self.values.len(),
                 self.total_bytes()
             );
-            return Err(HarnessError::damaged(&self.directory.join(VALUES), detail));
+            return Err(DatasetError::damaged(&self.directory.join(VALUES), detail));
         }
         Ok(())
     }
@@ -366,11 +365,11 @@ impl Dataset {
     ///
     /// # Errors
     /// A value is not what it was.
-    pub fn check_values(&self) -> Result<(), HarnessError> {
+    pub fn check_values(&self) -> Result<(), DatasetError> {
         if crc32fast::hash(&self.values) == self.description.values_crc32 {
             return Ok(());
         }
-        Err(HarnessError::damaged(
+        Err(DatasetError::damaged(
             &self.directory.join(VALUES),
             "its checksum does not fit",
         ))
@@ -441,17 +440,17 @@ impl Dataset {
     }
 }
 
-fn parse_description(text: &str, path: &Path) -> Result<Description, HarnessError> {
+fn parse_description(text: &str, path: &Path) -> Result<Description, DatasetError> {
     /// Read first: a later format may have other fields.
     #[derive(Deserialize)]
     struct Format {
         format: u32,
     }
     let damaged =
-        |error: toml::de::Error| HarnessError::damaged(path, error.message().replace('\n', " "));
+        |error: toml::de::Error| DatasetError::damaged(path, error.message().replace('\n', " "));
     let Format { format } = toml::from_str(text).map_err(damaged)?;
     if format != FORMAT {
-        return Err(HarnessError::invalid(format!(
+        return Err(DatasetError::invalid(format!(
             "{} has format {format}, and this version reads {FORMAT}; \
              remove the dataset and run again",
             path.display()
@@ -460,12 +459,12 @@ fn parse_description(text: &str, path: &Path) -> Result<Description, HarnessErro
     toml::from_str(text).map_err(damaged)
 }
 
-fn map(path: &Path) -> Result<Mmap, HarnessError> {
-    let file = File::open(path).map_err(HarnessError::io("open", path))?;
+fn map(path: &Path) -> Result<Mmap, DatasetError> {
+    let file = File::open(path).map_err(DatasetError::io("open", path))?;
     #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
     // SAFETY: the file belongs to a dataset, which is complete once its directory has its name,
     // and is never changed or shortened afterwards.
-    unsafe { Mmap::map(&file) }.map_err(HarnessError::io("map", path))
+    unsafe { Mmap::map(&file) }.map_err(DatasetError::io("map", path))
 }
 
 #[cfg(test)]
@@ -567,7 +566,7 @@ mod tests {
             },
         );
         let error = materialise(&spec, &directory.path().join("d"), 1, &|_| ()).unwrap_err();
-        assert!(matches!(error, HarnessError::Space { .. }), "{error}");
+        assert!(matches!(error, DatasetError::Space { .. }), "{error}");
         assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
     }
 
@@ -576,7 +575,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let spec = spec(u64::MAX, SizeDistribution::Fixed { bytes: 1 });
         let error = materialise(&spec, &directory.path().join("d"), 1, &|_| ()).unwrap_err();
-        assert!(matches!(error, HarnessError::Space { .. }), "{error}");
+        assert!(matches!(error, DatasetError::Space { .. }), "{error}");
     }
 
     #[test]

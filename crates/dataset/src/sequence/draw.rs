@@ -6,7 +6,7 @@
 
 use super::zipf::{Scatter, Zipf};
 use super::{Step, step_bytes, visit_permuted};
-use crate::HarnessError;
+use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use stowplan_model::{AccessOrder, Action, Operation, Workload};
 
@@ -19,7 +19,7 @@ const DELETES: u64 = 4;
 const DRAWS: u32 = 100;
 
 /// How many values of the dataset the steps of a workload visit that visits each once.
-pub(crate) fn values_needed(workload: &Workload, steps: u64) -> u64 {
+pub fn values_needed(workload: &Workload, steps: u64) -> u64 {
     let pattern = workload.pattern();
     let visits = |part: &[Action]| {
         let visits = part.iter().filter(|action| !is_new(workload, **action));
@@ -31,7 +31,7 @@ pub(crate) fn values_needed(workload: &Workload, steps: u64) -> u64 {
 }
 
 /// How many values of the dataset the steps of a workload delete.
-pub(crate) fn values_deleted(workload: &Workload, steps: u64) -> u64 {
+pub fn values_deleted(workload: &Workload, steps: u64) -> u64 {
     let pattern = workload.pattern();
     let length = pattern.len().max(1) as u64;
     let deletes = |part: &[Action]| {
@@ -49,7 +49,7 @@ fn is_new(workload: &Workload, action: Action) -> bool {
 }
 
 /// Where steps go.
-type Put<'p> = &'p mut dyn FnMut(Step) -> Result<(), HarnessError>;
+type Put<'p> = &'p mut dyn FnMut(Step) -> Result<(), DatasetError>;
 
 /// The steps of a sequence.
 pub(super) struct Draw<'a> {
@@ -65,7 +65,7 @@ pub(super) struct Draw<'a> {
 
 impl Draw<'_> {
     /// Hands over the steps, one after the other.
-    pub(super) fn all(&self, put: Put<'_>) -> Result<(), HarnessError> {
+    pub(super) fn all(&self, put: Put<'_>) -> Result<(), DatasetError> {
         match self.workload.order {
             AccessOrder::Random | AccessOrder::Ascending | AccessOrder::Descending => {
                 self.once_each(put)
@@ -76,10 +76,10 @@ impl Draw<'_> {
     }
 
     /// Each value of the dataset once at most; inserts between them.
-    fn once_each(&self, put: Put<'_>) -> Result<(), HarnessError> {
+    fn once_each(&self, put: Put<'_>) -> Result<(), DatasetError> {
         let needed = values_needed(self.workload, self.steps);
         if needed > self.count {
-            return Err(HarnessError::invalid(format!(
+            return Err(DatasetError::invalid(format!(
                 "{} operations visit {needed} values once each, and the dataset has {}",
                 self.steps, self.count
             )));
@@ -98,10 +98,10 @@ impl Draw<'_> {
     }
 
     /// Keys with replacement.
-    fn repeated(&self, put: Put<'_>) -> Result<(), HarnessError> {
+    fn repeated(&self, put: Put<'_>) -> Result<(), DatasetError> {
         let deleted = values_deleted(self.workload, self.steps);
         if deleted >= self.count {
-            return Err(HarnessError::invalid(format!(
+            return Err(DatasetError::invalid(format!(
                 "{} operations delete {deleted} values, and the dataset has {}: none would be left",
                 self.steps, self.count
             )));
@@ -123,7 +123,7 @@ impl Draw<'_> {
     }
 
     /// One life after the other.
-    fn lives(&self, put: Put<'_>) -> Result<(), HarnessError> {
+    fn lives(&self, put: Put<'_>) -> Result<(), DatasetError> {
         let pattern = self.workload.pattern();
         let between = |action: &&Action| !matches!(action, Action::Insert | Action::Delete);
         let life: Vec<Action> = std::iter::once(Action::Insert)
@@ -179,7 +179,7 @@ impl Steps<'_> {
     }
 
     /// Puts the inserts of new keys that come next.
-    fn inserts(&mut self) -> Result<(), HarnessError> {
+    fn inserts(&mut self) -> Result<(), DatasetError> {
         while !self.done() && is_new(self.draw.workload, self.action()) {
             self.newest += 1;
             self.next(self.newest)?;
@@ -188,7 +188,7 @@ impl Steps<'_> {
     }
 
     /// Puts the next step, at a key; nothing once all are there.
-    fn next(&mut self, key: u64) -> Result<(), HarnessError> {
+    fn next(&mut self, key: u64) -> Result<(), DatasetError> {
         if self.done() {
             return Ok(());
         }

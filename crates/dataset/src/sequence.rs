@@ -19,11 +19,11 @@
 mod draw;
 mod zipf;
 
-use crate::HarnessError;
-use crate::dataset::Dataset;
+use crate::Dataset;
+use crate::DatasetError;
 use crate::random::{Random, scatter_all};
 use draw::Draw;
-pub(crate) use draw::{values_deleted, values_needed};
+pub use draw::{values_deleted, values_needed};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -32,7 +32,8 @@ use stowplan_model::{Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
-pub(crate) const RECORD_BYTES: usize = 16;
+/// Bytes of a step on disk.
+pub const RECORD_BYTES: usize = 16;
 /// Keys shuffled at a time: 16 MiB of them, whatever the dataset.
 const BUCKET_KEYS: u64 = 2 << 20;
 
@@ -97,7 +98,9 @@ impl Step {
         }
     }
 
-    pub(crate) fn encode(self) -> RawStep {
+    /// As it stands on disk.
+    #[must_use]
+    pub fn encode(self) -> RawStep {
         let mut raw = [0; RECORD_BYTES];
         raw[..8].copy_from_slice(&self.key.to_le_bytes());
         raw[8..12].copy_from_slice(&self.bytes.to_le_bytes());
@@ -126,7 +129,7 @@ pub fn write(
     workload: &Workload,
     steps: u64,
     seed: u64,
-) -> Result<(), HarnessError> {
+) -> Result<(), DatasetError> {
     let count = dataset.count();
     write_steps(path, count, workload, steps, seed, |key| {
         if key <= count {
@@ -137,14 +140,18 @@ pub fn write(
     })
 }
 
-pub(crate) fn write_steps(
+/// The same for values of these sizes, whether there is a dataset or not.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_steps(
     path: &Path,
     count: u64,
     workload: &Workload,
     steps: u64,
     seed: u64,
     size: impl Fn(u64) -> usize,
-) -> Result<(), HarnessError> {
+) -> Result<(), DatasetError> {
     let draw = Draw {
         count,
         workload,
@@ -159,64 +166,67 @@ pub(crate) fn write_steps(
 ///
 /// # Errors
 /// It has 4 GiB or more.
-pub fn step_bytes(key: u64, bytes: u64) -> Result<u32, HarnessError> {
+pub fn step_bytes<E: From<DatasetError>>(key: u64, bytes: u64) -> Result<u32, E> {
     u32::try_from(bytes).map_err(|_| {
-        HarnessError::invalid(format!(
+        E::from(DatasetError::invalid(format!(
             "value {key} has {bytes} bytes; the largest that can be measured has 4294967295"
-        ))
+        )))
     })
 }
 
 /// Writes the `count` steps that `visits` puts to `path`: complete under its name, or not at all.
 ///
 /// # Errors
-/// The file system refuses; and whatever `visits` returns.
-pub fn write_visits(
+/// Those of `visits`, or the file system refuses.
+pub fn write_visits<E: From<DatasetError>>(
     path: &Path,
     count: u64,
-    visits: impl FnOnce(&mut dyn FnMut(Step) -> Result<(), HarnessError>) -> Result<(), HarnessError>,
-) -> Result<(), HarnessError> {
+    visits: impl FnOnce(&mut dyn FnMut(Step) -> Result<(), E>) -> Result<(), E>,
+) -> Result<(), E> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let partial = tempfile::Builder::new()
         .prefix(".sequence-")
         .tempfile_in(directory)
-        .map_err(HarnessError::io("create a file in", directory))?;
+        .map_err(DatasetError::io("create a file in", directory))?;
     let mut out = BufWriter::with_capacity(1 << 18, partial);
-    let write_error = || HarnessError::io("write", path);
+    let write_error = || DatasetError::io("write", path);
     out.write_all(MAGIC).map_err(write_error())?;
     out.write_all(&count.to_le_bytes()).map_err(write_error())?;
-    visits(&mut |step| out.write_all(&step.encode()).map_err(write_error()))?;
+    visits(&mut |step| {
+        let written = out.write_all(&step.encode());
+        Ok(written.map_err(write_error())?)
+    })?;
     let partial = out
         .into_inner()
         .map_err(|e| write_error()(e.into_error()))?;
     partial
         .persist(path)
-        .map_err(|e| HarnessError::io("rename to", path)(e.error))?;
+        .map_err(|e| DatasetError::io("rename to", path)(e.error))?;
     Ok(())
 }
 
 /// Calls `visit` with each number from 1 to `count` once, in random order.
 ///
 /// # Errors
-/// Whatever `visit` returns.
-pub fn visit_permuted(
+/// The first of `visit`.
+pub fn visit_permuted<E>(
     count: u64,
     seed: u64,
-    mut visit: impl FnMut(u64) -> Result<(), HarnessError>,
-) -> Result<(), HarnessError> {
+    mut visit: impl FnMut(u64) -> Result<(), E>,
+) -> Result<(), E> {
     visit_shuffled(count, count.div_ceil(BUCKET_KEYS), seed, &mut visit)
 }
 
 /// A uniformly random permutation in bounded memory: each key falls into a random bucket, and
 /// each bucket is shuffled (Rao 1961, Sandelius 1962). One bucket is Fisher and Yates's method.
-fn visit_shuffled(
+fn visit_shuffled<E>(
     count: u64,
     buckets: u64,
     seed: u64,
-    visit: &mut impl FnMut(u64) -> Result<(), HarnessError>,
-) -> Result<(), HarnessError> {
+    visit: &mut impl FnMut(u64) -> Result<(), E>,
+) -> Result<(), E> {
     let mut random = Random::new(seed);
-    let bucket_seed = random.next();
+    let bucket_seed = random.number();
     let mut keys = Vec::new();
     for bucket in 0..buckets {
         keys.clear();
@@ -230,7 +240,7 @@ fn visit_shuffled(
 }
 
 /// Fisher–Yates.
-pub(crate) fn shuffle<T>(items: &mut [T], random: &mut Random) {
+pub fn shuffle<T>(items: &mut [T], random: &mut Random) {
     for last in (1..items.len()).rev() {
         #[expect(clippy::cast_possible_truncation, reason = "at most `last`")]
         let other = random.below(last as u64 + 1) as usize;
@@ -250,14 +260,14 @@ impl Sequence {
     ///
     /// # Errors
     /// The file cannot be read, or is no complete sequence.
-    pub fn open(path: &Path) -> Result<Self, HarnessError> {
-        let file = File::open(path).map_err(HarnessError::io("open", path))?;
+    pub fn open(path: &Path) -> Result<Self, DatasetError> {
+        let file = File::open(path).map_err(DatasetError::io("open", path))?;
         #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
         // SAFETY: the file lies in the work directory of this run, is complete once it has this
         // name, and is never changed or shortened afterwards.
         let map = unsafe { MmapOptions::new().populate().map(&file) }
-            .map_err(HarnessError::io("map", path))?;
-        let damaged = |detail: String| HarnessError::damaged(path, detail);
+            .map_err(DatasetError::io("map", path))?;
+        let damaged = |detail: String| DatasetError::damaged(path, detail);
         let (header, records) = map
             .split_at_checked(HEADER_BYTES)
             .ok_or_else(|| damaged("it is shorter than its header".to_owned()))?;
@@ -301,9 +311,9 @@ impl Sequence {
         clippy::cast_possible_truncation,
         reason = "below the length of a slice"
     )]
-    pub fn window(&self, first: u64, length: u64) -> Result<[&[RawStep]; 2], HarnessError> {
+    pub fn window(&self, first: u64, length: u64) -> Result<[&[RawStep]; 2], DatasetError> {
         if length > self.count {
-            return Err(HarnessError::invalid(format!(
+            return Err(DatasetError::invalid(format!(
                 "a block of {length} operations does not fit a sequence of {}",
                 self.count
             )));
@@ -372,7 +382,7 @@ mod tests {
             let mut order = Vec::new();
             let mut push = |key| {
                 order.push(key);
-                Ok(())
+                Ok::<_, DatasetError>(())
             };
             visit_shuffled(3, 1 + seed % 2, seed, &mut push).unwrap();
             *seen.entry(order).or_insert(0u32) += 1;
@@ -422,7 +432,7 @@ mod tests {
             count in 1u64..400, buckets in 1u64..5, seed: u64
         ) {
             let mut keys = Vec::new();
-            let mut push = |key| { keys.push(key); Ok(()) };
+            let mut push = |key| { keys.push(key); Ok::<_, DatasetError>(()) };
             visit_shuffled(count, buckets, seed, &mut push).unwrap();
             keys.sort_unstable();
             prop_assert_eq!(keys, (1..=count).collect::<Vec<_>>());

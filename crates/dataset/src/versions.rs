@@ -1,20 +1,26 @@
 //! Which version of each value a built store holds: one little-endian u32 per key, from key 1 on.
 //! 0 is the version that the dataset holds; a block of overwrites raises it.
 
-use crate::HarnessError;
+use crate::DatasetError;
 use std::fs;
 use std::path::Path;
 
 /// All keys at one version.
-pub(crate) fn reset(path: &Path, count: u64, version: u32) -> Result<(), HarnessError> {
+///
+/// # Errors
+/// The file system refuses.
+pub fn reset(path: &Path, count: u64, version: u32) -> Result<(), DatasetError> {
     write(path, &vec![version; index(count)])
 }
 
 /// The versions of `count` keys.
-pub(crate) fn read(path: &Path, count: u64) -> Result<Vec<u32>, HarnessError> {
-    let bytes = fs::read(path).map_err(HarnessError::io("read versions", path))?;
+///
+/// # Errors
+/// The file is not one of so many keys, or the file system refuses.
+pub fn read(path: &Path, count: u64) -> Result<Vec<u32>, DatasetError> {
+    let bytes = fs::read(path).map_err(DatasetError::io("read versions", path))?;
     if bytes.len() != index(count) * 4 {
-        return Err(HarnessError::invalid(format!(
+        return Err(DatasetError::invalid(format!(
             "{} is damaged: it has {} bytes for {count} keys",
             path.display(),
             bytes.len()
@@ -30,12 +36,12 @@ pub(crate) fn read(path: &Path, count: u64) -> Result<Vec<u32>, HarnessError> {
 }
 
 /// Gives keys their versions.
-pub(crate) fn update(
-    path: &Path,
-    new: impl Iterator<Item = (u64, u32)>,
-) -> Result<(), HarnessError> {
+///
+/// # Errors
+/// There is no such key, or the file system refuses.
+pub fn update(path: &Path, new: impl Iterator<Item = (u64, u32)>) -> Result<(), DatasetError> {
     let count = fs::metadata(path)
-        .map_err(HarnessError::io("read versions", path))?
+        .map_err(DatasetError::io("read versions", path))?
         .len()
         / 4;
     let mut versions = read(path, count)?;
@@ -43,7 +49,7 @@ pub(crate) fn update(
         match versions.get_mut(index(key).wrapping_sub(1)) {
             Some(slot) => *slot = version,
             None => {
-                return Err(HarnessError::invalid(format!(
+                return Err(DatasetError::invalid(format!(
                     "there is no key {key} in {}",
                     path.display()
                 )));
@@ -53,14 +59,14 @@ pub(crate) fn update(
     write(path, &versions)
 }
 
-fn write(path: &Path, versions: &[u32]) -> Result<(), HarnessError> {
+fn write(path: &Path, versions: &[u32]) -> Result<(), DatasetError> {
     let bytes: Vec<u8> = versions
         .iter()
         .flat_map(|version| version.to_le_bytes())
         .collect();
     let temporary = path.with_extension("tmp");
-    fs::write(&temporary, bytes).map_err(HarnessError::io("write", &temporary))?;
-    fs::rename(&temporary, path).map_err(HarnessError::io("rename", &temporary))
+    fs::write(&temporary, bytes).map_err(DatasetError::io("write", &temporary))?;
+    fs::rename(&temporary, path).map_err(DatasetError::io("rename", &temporary))
 }
 
 fn index(count: u64) -> usize {

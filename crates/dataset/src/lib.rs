@@ -1,0 +1,22 @@
+//! Datasets, operation sequences and versions, as files: written once by whoever runs a study,
+//! mapped by whoever measures.
+//!
+//! What belongs here: what both sides of the driver protocol must agree on byte for byte. What
+//! does not: stores, timing, or deciding what is measured.
+
+mod error;
+mod files;
+mod generator;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
+mod platform;
+#[cfg(test)]
+mod properties;
+pub mod random;
+pub mod room;
+pub mod sequence;
+pub mod versions;
+
+pub use error::DatasetError;
+pub use files::{Dataset, materialise};
+pub use generator::Generator;

@@ -1,0 +1,44 @@
+//! What differs between operating systems.
+
+use std::fs::File;
+
+/// Reserves room for a file of this size and gives it the size, so that a full disk shows before
+/// anything is written, and the file lies in one piece.
+pub(crate) fn preallocate(file: &File, bytes: u64) -> std::io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    #[cfg(target_os = "linux")]
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes) {
+        // Not every file system can reserve.
+        Err(rustix::io::Errno::OPNOTSUPP) => {}
+        other => return Ok(other?),
+    }
+    file.set_len(bytes)
+}
+
+/// Brings everything written on the file system of `file` to the disk.
+pub(crate) fn sync_filesystem(file: &File) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    return Ok(rustix::fs::syncfs(file)?);
+    #[cfg(not(target_os = "linux"))]
+    file.sync_all()
+}
+
+/// Asks the disk to begin writing a part of a file, without waiting, so that a later sync finds
+/// little left to do. A refusal costs time only.
+#[cfg(target_os = "linux")]
+pub(crate) fn begin_writeback(file: &File, offset: u64, bytes: u64) {
+    use std::os::fd::AsRawFd;
+    let (Ok(offset), Ok(bytes)) = (i64::try_from(offset), i64::try_from(bytes)) else {
+        return;
+    };
+    #[expect(unsafe_code, reason = "rustix has no sync_file_range")]
+    // SAFETY: takes integers only; the descriptor is open.
+    unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, bytes, libc::SYNC_FILE_RANGE_WRITE)
+    };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn begin_writeback(_: &File, _: u64, _: u64) {}

@@ -1,0 +1,89 @@
+//! Room on a file system, and bringing what was written there to the disk.
+
+use crate::{DatasetError, platform};
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes free to this user on the file system of `path`, which exists.
+///
+/// # Errors
+/// The file system refuses.
+pub fn free_bytes(path: &Path) -> Result<u64, DatasetError> {
+    let state =
+        rustix::fs::statvfs(path).map_err(DatasetError::io("ask for the free space of", path))?;
+    Ok(state.f_bavail.saturating_mul(state.f_frsize))
+}
+
+/// Refuses to go on without room for `needed` bytes below `path`, which exists.
+///
+/// # Errors
+/// There is not enough room, or the file system refuses to tell.
+pub fn require_free(path: &Path, needed: u64) -> Result<(), DatasetError> {
+    let free = free_bytes(path)?;
+    if free >= needed {
+        return Ok(());
+    }
+    Err(DatasetError::Space {
+        path: path.to_owned(),
+        needed,
+        free,
+        mount: mount_point(path),
+    })
+}
+
+/// Where the file system of `path` is mounted: the highest directory above it on the same device.
+fn mount_point(path: &Path) -> PathBuf {
+    let Ok(path) = path.canonicalize() else {
+        return path.to_owned();
+    };
+    let device = |path: &Path| path.metadata().map(|found| found.dev()).ok();
+    let own = device(&path);
+    let above = path.ancestors().take_while(|path| device(path) == own);
+    above.last().unwrap_or(&path).to_owned()
+}
+
+/// Brings everything written on the file system of `path` to the disk: what the measured writes
+/// left behind is then not written during the next block.
+///
+/// # Errors
+/// The file system refuses, or an earlier write failed.
+pub fn sync_filesystem(path: &Path) -> Result<(), DatasetError> {
+    let file = File::open(path).map_err(DatasetError::io("open", path))?;
+    platform::sync_filesystem(&file).map_err(DatasetError::io("sync the file system of", path))
+}
+
+/// Asks the disk to begin writing what of a file is not yet on it, without waiting. A refusal costs
+/// time only.
+pub fn begin_writeback(file: &File) {
+    platform::begin_writeback(file, 0, 0);
+}
+
+/// Makes names in a directory permanent.
+///
+/// # Errors
+/// The file system refuses.
+pub fn sync_directory(path: &Path) -> Result<(), DatasetError> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(DatasetError::io("sync", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_beyond_the_disk_is_refused_with_the_mount() {
+        let directory = tempfile::tempdir().unwrap();
+        require_free(directory.path(), 1).unwrap();
+        let error = require_free(directory.path(), u64::MAX).unwrap_err();
+        assert!(matches!(&error, DatasetError::Space { free, mount, .. }
+            if *free > 0 && directory.path().canonicalize().unwrap().starts_with(mount)));
+        assert!(!error.to_string().contains('\n'), "{error}");
+        assert_eq!(
+            mount_point(Path::new("/proc/self/../self")),
+            Path::new("/proc")
+        );
+    }
+}
