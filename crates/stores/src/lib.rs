@@ -18,6 +18,7 @@ mod flat;
 pub mod hostile;
 pub mod inspect;
 mod key;
+pub mod kv;
 mod ladder;
 mod lmdb;
 mod null;

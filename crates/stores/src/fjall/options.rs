@@ -1,5 +1,6 @@
 //! The settings of the store, and what they mean to fjall.
 
+use crate::KeyForm;
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings, Value};
@@ -88,6 +89,7 @@ pub(super) const SETTINGS: &[Setting] = &[
 
 /// The settings, understood.
 pub(super) struct Options {
+    pub(super) key: KeyForm,
     pub(super) cache: u64,
     pub(super) persist: PersistMode,
     pub(super) optimistic: bool,
@@ -102,6 +104,7 @@ impl Options {
     pub(super) fn from_settings(settings: &Settings) -> Self {
         let number = |name| u32::try_from(settings.number(name)).unwrap_or(u32::MAX);
         Self {
+            key: KeyForm::of(settings),
             cache: settings.number("cache"),
             persist: match settings.word("durability") {
                 "sync-all" => PersistMode::SyncAll,

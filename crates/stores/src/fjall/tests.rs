@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Access, Buffer, Found, registry};
+use crate::{Access, Buffer, Found, Key, KeyForm, registry};
 
 const KIND: &dyn StoreKind = &Fjall;
 
@@ -161,9 +161,9 @@ fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
 #[test]
 fn after_a_checkpoint_no_compaction_is_left() {
     let directory = tempfile::tempdir().unwrap();
-    let store = FjallStore::new(directory.path(), &settings("fjall"));
-    let database = store.get_database().unwrap();
-    let keyspace = database.make_keyspace(&store.options).unwrap();
+    let options = Options::from_settings(&settings("fjall"));
+    let database = Database::open(directory.path(), &options).unwrap();
+    let keyspace = database.make_keyspace(&options).unwrap();
     for round in 0..12_u8 {
         for key in 0..200_u64 {
             let key = key.to_be_bytes();

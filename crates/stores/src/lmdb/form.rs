@@ -8,7 +8,7 @@ use ::heed::{Comparator, Database, DefaultComparator, IntegerComparator};
 /// A form of keys, as a type: heed's databases have the type of their order.
 ///
 /// Keys are handed over as bytes: heed's own types for numbers allocate for each of them.
-pub(super) trait Form: 'static {
+pub(super) trait Form: Send + Sync + 'static {
     type Order: Comparator + Send + 'static;
     type Held: AsRef<[u8]>;
 
@@ -26,7 +26,7 @@ pub(super) trait Form: 'static {
 }
 
 /// A handle of a database, which is good for as long as its environment is open.
-pub(super) type Table<F> = Database<'static, Bytes, Bytes, <F as Form>::Order>;
+pub(super) type Opened<F> = Database<'static, Bytes, Bytes, <F as Form>::Order>;
 
 /// Numbers in the machine's own order of bytes (`MDB_INTEGERKEY`).
 pub(super) struct Integer;
