@@ -5,19 +5,33 @@
 //! one engine. An engine implements [`Engine`] and its two kinds of transactions; everything is
 //! resolved when the program is compiled, so that an operation costs no more than by hand.
 
+use crate::options::StoreOptions;
 use crate::{
-    Access, Buffer, Connection, Found, Key, Lent, Result, Session, Shared, Store, StoreError, disk,
+    Access, Buffer, Connection, Found, Key, KeyForm, Lent, Result, Session, Shared, Store,
+    StoreError, StoreKind, disk,
 };
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Settings};
+use stowplan_model::{
+    Capabilities, Delivery, DurabilityClaim, Footprint, Operation, Setting, Settings,
+};
+
+/// Is shown each value of a scan.
+pub type Visit<'v> = dyn FnMut(Key, &[u8]) + 'v;
 
 /// An opened engine, which the connections of a store share.
 pub trait Engine: Sized + Send + Sync + 'static {
-    /// The name of the store, for messages.
+    /// The name of the store, in specs and messages.
     const STORE: &'static str;
 
-    /// The settings, understood.
-    type Options: Send + Sync;
+    /// What it is, in a sentence.
+    const ABOUT: &'static str;
+
+    /// Whether a value can be shown where it lies: not if the engine hands out copies only.
+    const LENDS: bool = true;
+
+    /// The settings, typed.
+    type Options: StoreOptions;
 
     /// What a session keeps beside the engine, such as a handle of the table.
     type Handle<'e>;
@@ -27,6 +41,12 @@ pub trait Engine: Sized + Send + Sync + 'static {
 
     /// A transaction that writes; undone when it is dropped.
     type Write<'e>: Reading + Changing;
+
+    /// The engine's own name, and its version.
+    fn version() -> (&'static str, String);
+
+    /// What it can do with these settings: [`capabilities`], and what is said of this one.
+    fn capabilities(options: &Self::Options) -> Capabilities;
 
     /// Makes an engine with an empty table in `directory`, which has none.
     ///
@@ -93,7 +113,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
         handle: &mut Self::Handle<'e>,
         from: Key,
         limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
+        visit: &mut Visit<'_>,
     ) -> Result<usize> {
         let mut read = self.read(handle)?;
         let visited = read.scan(from, limit, visit);
@@ -133,6 +153,19 @@ pub trait Engine: Sized + Send + Sync + 'static {
             Ok(true) => write.commit().map(|()| true),
             unchanged => write.rollback().and(unchanged),
         }
+    }
+
+    /// Changes several values in one transaction of its own; as [`Self::change_once`], by which an
+    /// engine may change one value without a transaction.
+    ///
+    /// # Errors
+    /// Those of [`Self::change_once`].
+    fn change_several_once<'e>(
+        &'e self,
+        handle: &mut Self::Handle<'e>,
+        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
+    ) -> Result<bool> {
+        self.change_once(handle, change)
     }
 
     /// Settings as the engine itself reports them, as far as it does.
@@ -193,8 +226,7 @@ pub trait Reading {
     ///
     /// # Errors
     /// The engine refuses.
-    fn scan(&mut self, from: Key, limit: usize, visit: &mut dyn FnMut(Key, &[u8]))
-    -> Result<usize>;
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize>;
 }
 
 /// A table that can be changed.
@@ -233,9 +265,22 @@ pub trait Changing: Table {
     fn rollback(self) -> Result<()>;
 }
 
+/// Shows a value, if there is one.
+///
+/// # Errors
+/// Those of `show`.
+#[inline]
+pub fn shown(value: Option<&[u8]>, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+    let Some(value) = value else {
+        return Ok(Found::Missing);
+    };
+    show(value)?;
+    Ok(Found::Bytes(value.len()))
+}
+
 /// What every engine of this kind can do; the rest is said of it.
 #[must_use]
-pub fn capabilities(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {
+pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {
     Capabilities {
         operations: vec![
             Operation::Read,
@@ -246,7 +291,11 @@ pub fn capabilities(durability: DurabilityClaim, syncs_per_commit: u32) -> Capab
             Operation::CreateTable,
             Operation::DropTable,
         ],
-        deliveries: vec![Delivery::Copy, Delivery::InPlace],
+        deliveries: if E::LENDS {
+            vec![Delivery::Copy, Delivery::InPlace]
+        } else {
+            vec![Delivery::Copy]
+        },
         transactions: true,
         resizes: true,
         durability,
@@ -259,8 +308,62 @@ pub fn capabilities(durability: DurabilityClaim, syncs_per_commit: u32) -> Capab
     }
 }
 
+/// The kind of store that an engine makes: what the registry lists. An engine whose type is another
+/// for each form of keys is given twice, for numbers and for text.
+pub struct KvKind<I, T = I>(PhantomData<fn() -> (I, T)>);
+
+impl<I, T> KvKind<I, T> {
+    /// The kind.
+    #[must_use]
+    #[expect(
+        clippy::new_without_default,
+        reason = "for statics, which need a const"
+    )]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<I: Engine, T: Engine<Options = I::Options>> StoreKind for KvKind<I, T> {
+    fn name(&self) -> &'static str {
+        I::STORE
+    }
+
+    fn about(&self) -> &'static str {
+        I::ABOUT
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        I::Options::SETTINGS
+    }
+
+    fn engine(&self) -> Option<(&'static str, String)> {
+        Some(I::version())
+    }
+
+    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        I::Options::from_settings(settings).map(|options| I::capabilities(&options))
+    }
+
+    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let options = I::Options::from_settings(settings)?;
+        match KeyForm::of(settings)? {
+            KeyForm::Integer => KvStore::<I>::create(directory, options),
+            KeyForm::Text => KvStore::<T>::create(directory, options),
+        }
+    }
+
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let options = I::Options::from_settings(settings)?;
+        match KeyForm::of(settings)? {
+            KeyForm::Integer => KvStore::<I>::open(directory, options),
+            KeyForm::Text => KvStore::<T>::open(directory, options),
+        }
+    }
+}
+
 /// A store by a key-value engine, which is open while there are connections.
-pub struct KvStore<E: Engine> {
+struct KvStore<E: Engine> {
     directory: PathBuf,
     options: E::Options,
     engine: Shared<E>,
@@ -275,21 +378,13 @@ impl<E: Engine> KvStore<E> {
         }
     }
 
-    /// Makes a store.
-    ///
-    /// # Errors
-    /// Those of [`Engine::create`] and [`Engine::close`].
-    pub fn create(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
+    fn create(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
         let engine = E::create(directory, &options)?;
         engine.close(directory, &options)?;
         Ok(Box::new(Self::new(directory, options)))
     }
 
-    /// Opens a store that is there.
-    ///
-    /// # Errors
-    /// Those of [`Engine::open`], [`Engine::check_keys`] and [`Engine::close`].
-    pub fn open(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
+    fn open(directory: &Path, options: E::Options) -> Result<Box<dyn Store>> {
         let engine = E::open(directory, &options)?;
         let checked = engine.check_keys(directory, &options);
         engine.close(directory, &options).and(checked)?;
@@ -395,12 +490,19 @@ impl<'c, E: Engine> KvSession<'c, E> {
     fn change(&mut self, change: impl FnOnce(&mut dyn Table) -> Result<bool>) -> Result<bool> {
         match &mut self.open {
             Open::Write(write) => change(write),
-            Open::Read(_) => Err(StoreError::unsupported(
-                E::STORE,
-                "write",
-                "the transaction was begun for reading only",
-            )),
+            Open::Read(_) => Err(reads_only::<E>()),
             Open::Nothing => self.engine().change_once(&mut self.handle, change),
+        }
+    }
+
+    fn change_several(
+        &mut self,
+        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
+    ) -> Result<bool> {
+        match &mut self.open {
+            Open::Write(write) => change(write),
+            Open::Read(_) => Err(reads_only::<E>()),
+            Open::Nothing => self.engine().change_several_once(&mut self.handle, change),
         }
     }
 
@@ -414,6 +516,12 @@ impl<'c, E: Engine> KvSession<'c, E> {
             )),
         }
     }
+}
+
+#[cold]
+fn reads_only<E: Engine>() -> StoreError {
+    let why = "the transaction was begun for reading only";
+    StoreError::unsupported(E::STORE, "write", why)
 }
 
 impl<E: Engine> Session for KvSession<'_, E> {
@@ -448,6 +556,10 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        if !E::LENDS {
+            let why = "it copies each value; use delivery copy";
+            return Err(StoreError::unsupported(E::STORE, "read in place", why));
+        }
         self.read(key, |value| {
             visit(value);
             Ok(())
@@ -460,7 +572,7 @@ impl<E: Engine> Session for KvSession<'_, E> {
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        self.change(|table| {
+        self.change_several(|table| {
             rows.iter()
                 .try_for_each(|(key, value)| table.insert(*key, value))?;
             Ok(true)

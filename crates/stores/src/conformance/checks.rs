@@ -5,7 +5,7 @@ use super::subject::{
     value,
 };
 use super::{places, tables, threads};
-use crate::{Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
+use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
 use stowplan_model::Durability;
 
 type Check = fn(&Subject<'_>) -> Outcome;
@@ -293,8 +293,7 @@ fn scan(subject: &Subject<'_>) -> Outcome {
 
 /// Where the store's own order has a key.
 fn place(subject: &Subject<'_>, key: u64) -> Vec<u8> {
-    let form = KeyForm::of(subject.settings);
-    form.bytes(Key(key)).as_ref().to_vec()
+    subject.key.bytes(Key(key)).as_ref().to_vec()
 }
 
 fn in_order(subject: &Subject<'_>, keys: impl IntoIterator<Item = u64>) -> Vec<u64> {

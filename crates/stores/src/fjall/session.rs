@@ -1,13 +1,13 @@
 //! fjall, as the adapter for key-value engines wants it.
 
 use super::database::{Committed, Database, Keyspace, Writing};
-use super::options::{Options, effective};
+use super::options::{ENGINE_VERSION, Options, Transactions, effective};
 use super::{DATABASE, STORE, failed};
-use crate::kv::{Changing, Engine, Reading, Table};
+use crate::kv::{self, Changing, Engine, Reading, Table, Visit, capabilities};
 use crate::{Found, Key, KeyForm, Lent, Result, StoreError};
 use fjall::{Iter, Readable, Snapshot, UserValue};
 use std::path::Path;
-use stowplan_model::Settings;
+use stowplan_model::{Capabilities, Settings};
 
 /// What a session has of the keyspace.
 pub(super) struct Handle<'e> {
@@ -40,11 +40,8 @@ fn shown(
     value: fjall::Result<Option<UserValue>>,
     show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
-    let Some(value) = value.map_err(|e| key_failed("read", key, &e))? else {
-        return Ok(Found::Missing);
-    };
-    show(&value)?;
-    Ok(Found::Bytes(value.len()))
+    let value = value.map_err(|e| key_failed("read", key, &e))?;
+    kv::shown(value.as_deref(), show)
 }
 
 fn visited(
@@ -52,7 +49,7 @@ fn visited(
     from: Key,
     items: Iter,
     limit: usize,
-    visit: &mut dyn FnMut(Key, &[u8]),
+    visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let mut visited = 0;
     for item in items.take(limit) {
@@ -67,10 +64,25 @@ fn visited(
 
 impl Engine for Database {
     const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a keyspace of a fjall database: a log-structured merge tree in Rust";
     type Options = Options;
     type Handle<'e> = Handle<'e>;
     type Read<'e> = Transaction<Snapshot>;
     type Write<'e> = Transaction<Writing<'e>>;
+
+    fn version() -> (&'static str, String) {
+        (STORE, ENGINE_VERSION.to_owned())
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            parallel_writers: options.transactions == Transactions::Optimistic,
+            // fjall keeps lengths of values in 32 bits.
+            largest_value: Some(u64::from(u32::MAX)),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        }
+    }
 
     fn create(directory: &Path, options: &Options) -> Result<Self> {
         // fjall would open what is there.
@@ -132,7 +144,7 @@ impl Engine for Database {
         handle: &mut Handle<'e>,
         from: Key,
         limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
+        visit: &mut Visit<'_>,
     ) -> Result<usize> {
         let form = handle.options.key;
         let items = handle
@@ -144,7 +156,7 @@ impl Engine for Database {
 
     fn write<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Transaction<Writing<'e>>> {
         let keyspace = handle.keyspace()?.clone();
-        let transaction = Database::write(self, handle.options.persist);
+        let transaction = Database::write(self, handle.options.persist_mode());
         Ok(Transaction {
             keyspace,
             form: handle.options.key,
@@ -201,12 +213,7 @@ impl Reading for Transaction<Snapshot> {
         shown(key, value, show)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let start = self.form.bytes(from);
         let items = self
             .transaction
@@ -222,12 +229,7 @@ impl Reading for Transaction<Writing<'_>> {
         shown(key, value, show)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         let start = self.form.bytes(from);
         let items = self.transaction.range_from(&self.keyspace, start.as_ref());
         visited(self.form, from, items, limit, visit)

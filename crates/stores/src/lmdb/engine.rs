@@ -2,8 +2,9 @@
 
 use super::form::{Form, Opened};
 use super::options::{Options, settings_of};
-use super::{DATA, STORE, failed, refused};
-use crate::{KEY_FORM, Result, StoreError};
+use super::{DATA, STORE, failed};
+use crate::options::OptionValue as _;
+use crate::{KeyForm, Result, StoreError};
 use ::heed::types::Bytes;
 use ::heed::{
     CommitOrAbort, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags, EnvOpenOptions, WithTls,
@@ -11,7 +12,7 @@ use ::heed::{
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stowplan_model::{Settings, Value, Workload};
+use stowplan_model::{Settings, Workload};
 
 /// The name of the database, if it has one, as in the other stores.
 const NAME: &str = "kv";
@@ -54,7 +55,7 @@ impl<F: Form> Environment<F> {
     }
 
     fn name(&self) -> Option<&'static str> {
-        self.options.named.then_some(NAME)
+        self.options.is_named().then_some(NAME)
     }
 
     /// Makes the database where there is none.
@@ -92,30 +93,15 @@ impl<F: Form> Environment<F> {
         Ok(())
     }
 
-    /// LMDB would take keys of either form; the first key tells which there are.
-    pub(super) fn check_first_key(&self) -> Result<()> {
-        match self.key_bytes()? {
-            Some(bytes) if bytes != F::BYTES => Err(refused(
-                format!("open {}", self.path.display()),
-                format!(
-                    "its keys have {bytes} bytes, and key={} {}",
-                    F::WORD,
-                    F::BYTES
-                ),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Bytes of the first key, if there is one.
-    fn key_bytes(&self) -> Result<Option<usize>> {
+    /// Looks at the first key, if there is one.
+    pub(super) fn with_first_key<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
         let Some(database) = self.database() else {
-            return Ok(None);
+            return Ok(look(None));
         };
         let failed = |e: &::heed::Error| failed("read the first key", e);
         let transaction = self.env.read_txn().map_err(|e| failed(&e))?;
         let first = database.first(&transaction).map_err(|e| failed(&e))?;
-        Ok(first.map(|(key, _)| key.len()))
+        Ok(look(first.map(|(key, _)| key)))
     }
 
     /// The flags and the size of the map, as LMDB reports them, and the form of the keys, as far
@@ -124,14 +110,11 @@ impl<F: Form> Environment<F> {
         let flags = self.env.get_flags();
         let flags = flags.map_err(|e| failed("read the flags", &e))?;
         let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
-        let map_size = self.env.info().map_size as u64;
-        effective.set("map_size", Value::Number(map_size));
-        let key = match self.key_bytes()? {
-            Some(8) => "integer",
-            Some(_) => "text",
-            None => return Ok(effective),
-        };
-        effective.set(KEY_FORM.name, Value::Word(key.to_owned()));
+        effective.set("map_size", self.env.info().map_size.value());
+        let bytes = self.with_first_key(|first| first.map(<[u8]>::len))?;
+        if let Some(form) = bytes.and_then(KeyForm::of_size) {
+            effective.set("key", form.value());
+        }
         Ok(effective)
     }
 

@@ -12,11 +12,7 @@ pub(super) trait Form: Send + Sync + 'static {
     type Order: Comparator + Send + 'static;
     type Held: AsRef<[u8]>;
 
-    /// As [`crate::KEY_FORM`] has it.
-    const WORD: &'static str;
-
-    /// Bytes of each key.
-    const BYTES: usize;
+    const FORM: KeyForm;
 
     fn held(key: Key) -> Self::Held;
 
@@ -45,8 +41,7 @@ impl Form for Integer {
     type Order = IntegerComparator;
     type Held = Native;
 
-    const WORD: &'static str = "integer";
-    const BYTES: usize = 8;
+    const FORM: KeyForm = KeyForm::Integer;
 
     fn held(key: Key) -> Native {
         Native(key.0.to_ne_bytes())
@@ -67,8 +62,7 @@ impl Form for Text {
     type Order = DefaultComparator;
     type Held = KeyBytes;
 
-    const WORD: &'static str = "text";
-    const BYTES: usize = crate::KEY_TEXT_BYTES;
+    const FORM: KeyForm = KeyForm::Text;
 
     fn held(key: Key) -> KeyBytes {
         KeyForm::Text.bytes(key)

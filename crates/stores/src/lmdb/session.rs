@@ -3,15 +3,14 @@
 use super::engine::Environment;
 use super::form::{Form, Opened};
 use super::options::Options;
-use super::{DATA, STORE, failed, key_failed, refused};
-use crate::kv::{Changing, Engine, Reading, Table};
-use crate::{Found, Key, Lent, Result, StoreError};
+use super::{DATA, STORE, failed, key_failed};
+use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities, shown};
+use crate::{Found, Key, Lent, Result, StoreError, disk};
 use ::heed::{MdbError, PutFlags, RoTxn, RwTxn, WithTls};
 use std::fs;
-use std::io::{Error, ErrorKind};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
-use stowplan_model::Settings;
+use stowplan_model::{Capabilities, Operation, Settings};
 
 /// What a session has of the database.
 pub(super) struct Handle<F: Form> {
@@ -53,38 +52,50 @@ impl<F: Form> Handle<F> {
 
 impl<F: Form> Engine for Environment<F> {
     const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
     type Options = Options;
     type Handle<'e> = Handle<F>;
     type Read<'e> = Transaction<F, RoTxn<'e, WithTls>>;
     type Write<'e> = Transaction<F, RwTxn<'e>>;
 
-    fn create(directory: &Path, options: &Options) -> Result<Self> {
-        let path = directory.join(DATA);
-        if fs::symlink_metadata(&path).is_ok() {
-            return Err(StoreError::io("create", &path)(Error::from(
-                ErrorKind::AlreadyExists,
-            )));
+    fn version() -> (&'static str, String) {
+        let version = ::heed::lmdb_version();
+        let numbers = format!("{}.{}.{}", version.major, version.minor, version.patch);
+        ("LMDB", numbers)
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        let mut capabilities = Capabilities {
+            // MAXDATASIZE in mdb.c.
+            largest_value: Some(u64::from(u32::MAX)),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        };
+        if !options.is_named() {
+            let of_tables = [Operation::CreateTable, Operation::DropTable];
+            capabilities.operations.retain(|o| !of_tables.contains(o));
         }
+        capabilities
+    }
+
+    fn create(directory: &Path, options: &Options) -> Result<Self> {
+        disk::refuse_existing(&directory.join(DATA))?;
         let environment = Self::new(directory, *options)?;
         environment.create_database()?;
         Ok(environment)
     }
 
     fn open(directory: &Path, options: &Options) -> Result<Self> {
-        let path = directory.join(DATA);
         // LMDB would make one.
-        let metadata = fs::symlink_metadata(&path).map_err(StoreError::io("open", &path))?;
-        if !metadata.is_file() {
-            let action = format!("open {}", path.display());
-            return Err(refused(action, "it is not a regular file"));
-        }
+        disk::expect_file(STORE, &directory.join(DATA))?;
         let environment = Self::new(directory, *options)?;
         environment.open_database()?;
         Ok(environment)
     }
 
-    fn check_keys(&self, _: &Path, _: &Options) -> Result<()> {
-        self.check_first_key()
+    fn check_keys(&self, directory: &Path, _: &Options) -> Result<()> {
+        let path = directory.join(DATA);
+        self.with_first_key(|first| F::FORM.check(STORE, &path, first))?
     }
 
     fn close(self, _: &Path, _: &Options) -> Result<()> {
@@ -94,7 +105,7 @@ impl<F: Form> Engine for Environment<F> {
     fn handle<'e>(&'e self, options: &'e Options) -> Result<Handle<F>> {
         Ok(Handle {
             database: self.database(),
-            named: options.named,
+            named: options.is_named(),
         })
     }
 
@@ -132,7 +143,7 @@ impl<F: Form> Engine for Environment<F> {
         Ok(())
     }
 
-    fn create_table<'e>(&'e self, handle: &mut Handle<F>) -> Result<()> {
+    fn create_table(&self, handle: &mut Handle<F>) -> Result<()> {
         handle.must_be_named("create")?;
         handle.database = Some(self.create_database()?);
         Ok(())
@@ -180,13 +191,7 @@ fn get<F: Form>(
     show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
     let value = database.get(transaction, F::held(key).as_ref());
-    match value.map_err(|e| key_failed("read", key, &e))? {
-        None => Ok(Found::Missing),
-        Some(value) => {
-            show(value)?;
-            Ok(Found::Bytes(value.len()))
-        }
-    }
+    shown(value.map_err(|e| key_failed("read", key, &e))?, show)
 }
 
 fn scan<F: Form>(
@@ -194,7 +199,7 @@ fn scan<F: Form>(
     transaction: &RoTxn<'_>,
     from: Key,
     limit: usize,
-    visit: &mut dyn FnMut(Key, &[u8]),
+    visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let held = F::held(from);
     let failed = |e: &::heed::Error| key_failed("scan from", from, e);
@@ -216,12 +221,7 @@ impl<F: Form> Reading for Transaction<F, RoTxn<'_, WithTls>> {
         get::<F>(self.database, &self.transaction, key, show)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         scan::<F>(self.database, &self.transaction, from, limit, visit)
     }
 }
@@ -231,12 +231,7 @@ impl<F: Form> Reading for Transaction<F, RwTxn<'_>> {
         get::<F>(self.database, &self.transaction, key, show)
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         scan::<F>(self.database, &self.transaction, from, limit, visit)
     }
 }

@@ -2,14 +2,15 @@
 
 use super::options::Options;
 use super::table::{Form as _, Integer, ReadTable, Text, WriteTable};
-use super::{DATABASE, STORE, failed};
-use crate::kv::{Changing, Engine, Reading, Table};
-use crate::{Found, Key, KeyForm, Lent, Result, StoreError};
+use super::{DATABASE, ENGINE_VERSION, STORE, failed};
+use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities};
+use crate::options::OptionValue as _;
+use crate::{Found, Key, KeyForm, Lent, Result, StoreError, disk};
 use ::redb::{Database, ReadableDatabase, TableError, WriteTransaction};
 use self_cell::self_cell;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use stowplan_model::{Settings, Value};
+use stowplan_model::{Capabilities, Settings};
 
 impl Options {
     /// Waits for the transaction of another thread that writes.
@@ -26,10 +27,23 @@ pub(super) struct OpenDatabase(Database);
 
 impl Engine for OpenDatabase {
     const STORE: &'static str = STORE;
+    const ABOUT: &'static str = "a table in a redb database: a copy-on-write B-tree in Rust";
     type Options = Options;
     type Handle<'e> = Options;
     type Read<'e> = ReadTable;
     type Write<'e> = Writing;
+
+    fn version() -> (&'static str, String) {
+        (STORE, ENGINE_VERSION.to_owned())
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            // MAX_VALUE_LENGTH in redb's source.
+            largest_value: Some(3 << 30),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        }
+    }
 
     fn create(directory: &Path, options: &Options) -> Result<Self> {
         let path = directory.join(DATABASE);
@@ -44,15 +58,10 @@ impl Engine for OpenDatabase {
 
     fn open(directory: &Path, options: &Options) -> Result<Self> {
         let path = directory.join(DATABASE);
-        let metadata = fs::symlink_metadata(&path).map_err(StoreError::io("open", &path))?;
+        disk::expect_file(STORE, &path)?;
+        let database = options.open(&path);
         let action = || format!("open {}", path.display());
-        if !metadata.is_file() {
-            return Err(failed(action(), &"it is not a regular file"));
-        }
-        options
-            .open(&path)
-            .map(Self)
-            .map_err(|e| failed(action(), &e))
+        database.map(Self).map_err(|e| failed(action(), &e))
     }
 
     fn check_keys(&self, directory: &Path, options: &Options) -> Result<()> {
@@ -75,13 +84,13 @@ impl Engine for OpenDatabase {
         Ok(*options)
     }
 
-    fn read<'e>(&'e self, options: &mut Options) -> Result<ReadTable> {
+    fn read(&self, options: &mut Options) -> Result<ReadTable> {
         let transaction = self.0.begin_read();
         let transaction = transaction.map_err(|e| failed("begin a transaction", &e))?;
         ReadTable::open(&transaction, options.key)
     }
 
-    fn write<'e>(&'e self, options: &mut Options) -> Result<Writing> {
+    fn write(&self, options: &mut Options) -> Result<Writing> {
         let form = options.key;
         Writing::try_new(options.begin_write(&self.0)?, |transaction| {
             WriteTable::open(transaction, form)
@@ -89,8 +98,8 @@ impl Engine for OpenDatabase {
     }
 
     /// Without the box that keeps a transaction together with its table.
-    fn change_once<'e>(
-        &'e self,
+    fn change_once(
+        &self,
         options: &mut Options,
         change: impl FnOnce(&mut dyn Table) -> Result<bool>,
     ) -> Result<bool> {
@@ -108,8 +117,7 @@ impl Engine for OpenDatabase {
     /// opened, and cannot be asked back.
     fn effective_settings(&self, _: &Path, _: &Options) -> Result<Settings> {
         let mut effective = Settings::default();
-        let key = key_form(&self.0)?.word();
-        effective.set(crate::KEY_FORM.name, Value::Word(key.to_owned()));
+        effective.set("key", key_form(&self.0)?.value());
         Ok(effective)
     }
 
@@ -120,7 +128,7 @@ impl Engine for OpenDatabase {
     /// With `durability=none`, commits wait in memory for one that is immediate; the last
     /// connection to be closed makes it.
     fn needs_checkpoint(options: &Options, is_open: bool) -> bool {
-        is_open && !options.immediate
+        is_open && !options.is_immediate()
     }
 
     fn checkpoint(&self, _: &Options) -> Result<()> {
@@ -129,7 +137,7 @@ impl Engine for OpenDatabase {
         transaction.commit().map_err(|e| failed("checkpoint", &e))
     }
 
-    fn create_table<'e>(&'e self, options: &mut Options) -> Result<()> {
+    fn create_table(&self, options: &mut Options) -> Result<()> {
         let transaction = options.begin_write(&self.0)?;
         drop(WriteTable::open(&transaction, options.key)?);
         commit(transaction)
@@ -186,12 +194,7 @@ impl Reading for Writing {
         self.with_dependent_mut(|_, table| table.get(key, show))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         self.with_dependent_mut(|_, table| table.scan(from, limit, visit))
     }
 }

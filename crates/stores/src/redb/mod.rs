@@ -4,13 +4,10 @@ mod engine;
 mod options;
 mod table;
 
-use crate::kv::{KvStore, capabilities};
-use crate::{Key, Result, Store, StoreError, StoreKind};
+use crate::kv::KvKind;
+use crate::{Key, StoreError, StoreKind};
 use engine::OpenDatabase;
-use options::{Options, SETTINGS};
 use std::fmt::Display;
-use std::path::Path;
-use stowplan_model::{Capabilities, Setting, Settings};
 
 const STORE: &str = "redb";
 
@@ -21,7 +18,7 @@ const DATABASE: &str = "kv.redb";
 const ENGINE_VERSION: &str = "4.5.0";
 
 /// One table in a redb database. See the module.
-pub(crate) struct Redb;
+pub(crate) const KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
 
 /// What redb said about an action, in one line.
 fn failed(action: impl Into<String>, error: &impl Display) -> StoreError {
@@ -35,41 +32,6 @@ fn failed(action: impl Into<String>, error: &impl Display) -> StoreError {
 #[cold]
 fn key_failed(action: &str, key: Key, error: &impl Display) -> StoreError {
     failed(format!("{action} key {key}"), error)
-}
-
-impl StoreKind for Redb {
-    fn name(&self) -> &'static str {
-        STORE
-    }
-
-    fn about(&self) -> &'static str {
-        "a table in a redb database: a copy-on-write B-tree in Rust"
-    }
-
-    fn settings(&self) -> &'static [Setting] {
-        SETTINGS
-    }
-
-    fn engine(&self) -> Option<(&'static str, String)> {
-        Some((STORE, ENGINE_VERSION.to_owned()))
-    }
-
-    fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let options = Options::from_settings(settings)?;
-        Ok(Capabilities {
-            // MAX_VALUE_LENGTH in redb's source.
-            largest_value: Some(3 << 30),
-            ..capabilities(options.durability(), options.syncs_per_commit())
-        })
-    }
-
-    fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        KvStore::<OpenDatabase>::create(directory, Options::from_settings(settings)?)
-    }
-
-    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        KvStore::<OpenDatabase>::open(directory, Options::from_settings(settings)?)
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The table, whose type in redb is that of its keys.
 
 use super::{STORE, failed, key_failed};
-use crate::kv::{Reading, Table};
+use crate::kv::{Reading, Table, Visit, shown};
 use crate::{Found, Key, KeyBytes, KeyForm, Result, StoreError};
 use ::redb::{
     AccessGuard, ReadTransaction, ReadableTable, StorageError, TableDefinition, TableError,
@@ -113,12 +113,7 @@ impl Reading for ReadTable {
         by_form!(self, get(key, show))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         by_form!(self, scan(from, limit, visit))
     }
 }
@@ -150,12 +145,7 @@ impl Reading for WriteTable<'_> {
         by_form!(self, get(key, show))
     }
 
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
         by_form!(self, scan(from, limit, visit))
     }
 }
@@ -181,20 +171,15 @@ fn get<F: Form>(
 ) -> Result<Found> {
     let held = F::held(key);
     let value = table.get(F::stored(&held));
-    match value.map_err(|e| key_failed("read", key, &e))? {
-        None => Ok(Found::Missing),
-        Some(value) => {
-            show(value.value())?;
-            Ok(Found::Bytes(value.value().len()))
-        }
-    }
+    let value = value.map_err(|e| key_failed("read", key, &e))?;
+    shown(value.as_ref().map(AccessGuard::value), show)
 }
 
 fn scan<F: Form>(
     table: &impl ReadableTable<F::Stored, &'static [u8]>,
     from: Key,
     limit: usize,
-    visit: &mut dyn FnMut(Key, &[u8]),
+    visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let held = F::held(from);
     let failed = |e: &StorageError| key_failed("scan from", from, e);
