@@ -1,4 +1,4 @@
-//! Adding up what lies on disk.
+//! What lies on disk: adding it up, and whether something is there.
 
 use crate::{Result, StoreError};
 use std::fs::{self, Metadata};
@@ -29,6 +29,34 @@ pub fn files_of_tree(root: &Path) -> Result<Vec<PathBuf>> {
         }
     })?;
     Ok(files)
+}
+
+/// That nothing is at `path`: for engines that would open what is there instead of making it.
+///
+/// # Errors
+/// Something is.
+pub fn refuse_existing(path: &Path) -> Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        let exists = std::io::Error::from(ErrorKind::AlreadyExists);
+        return Err(StoreError::io("create", path)(exists));
+    }
+    Ok(())
+}
+
+/// That a regular file is at `path`: for engines that would make what is not there.
+///
+/// # Errors
+/// There is nothing, or something else.
+pub fn expect_file(store: &'static str, path: &Path) -> Result<()> {
+    let metadata = fs::symlink_metadata(path).map_err(StoreError::io("open", path))?;
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(StoreError::Engine {
+        store,
+        action: format!("open {}", path.display()),
+        detail: "it is not a regular file".to_owned(),
+    })
 }
 
 /// Shows `root` and everything below it. What vanishes meanwhile is passed over: engines remove

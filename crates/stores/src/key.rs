@@ -1,9 +1,9 @@
 //! Keys, and the forms in which engines keep them.
 
+use crate::options::{Described, Settings};
 use crate::{Result, StoreError};
 use std::fmt;
 use std::path::Path;
-use stowplan_model::{Setting, SettingKind, Settings};
 
 /// The key of a value: an integer, as in kvtest. Datasets number their values from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,23 +15,22 @@ impl fmt::Display for Key {
     }
 }
 
-/// The form in which a store keeps its keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyForm {
-    /// A number; where an engine orders bytes, eight of them, the highest first.
-    Integer,
-    /// Text of 36 characters in the form of a GUID. Neighbouring numbers lie far apart.
-    Text,
+crate::choice! {
+    /// The form in which a store keeps its keys.
+    pub enum KeyForm {
+        /// A number; where an engine orders bytes, eight of them, the highest first.
+        Integer = "integer",
+        /// Text of 36 characters in the form of a GUID. Neighbouring numbers lie far apart.
+        Text = "text",
+    }
 }
 
-/// The setting of stores that offer both forms.
-pub const KEY_FORM: Setting = Setting {
-    name: "key",
-    kind: SettingKind::Choice(&["integer", "text"]),
-    default: "integer",
-    help: "how keys are kept: as numbers, or as GUID text of 36 characters, in an order of its own",
-    shapes_layout: true,
-};
+/// The setting `key` of stores that offer both forms.
+pub const KEY_FORM: Described<KeyForm> = KeyForm::setting(
+    KeyForm::Integer,
+    "how keys are kept: as numbers, or as GUID text of 36 characters, in an order of its own",
+)
+.shapes_layout();
 
 /// Characters of a key as text.
 pub const KEY_TEXT_BYTES: usize = 36;
@@ -60,13 +59,12 @@ impl KeyBytes {
 }
 
 impl KeyForm {
-    /// What [`KEY_FORM`] says.
-    #[must_use]
-    pub fn of(settings: &Settings) -> Self {
-        match settings.word(KEY_FORM.name) {
-            "text" => Self::Text,
-            _ => Self::Integer,
-        }
+    /// What the setting `key` says: a number where there is no such setting.
+    ///
+    /// # Errors
+    /// It says something else.
+    pub fn of(settings: &Settings) -> Result<Self> {
+        KEY_FORM.read("key", settings)
     }
 
     /// The bytes of a key. Both forms are made within the timed window, as an application makes
@@ -87,13 +85,12 @@ impl KeyForm {
         }
     }
 
-    /// As [`KEY_FORM`] has it.
+    /// The form whose keys have so many bytes.
     #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Integer => "integer",
-            Self::Text => "text",
-        }
+    pub fn of_size(bytes: usize) -> Option<Self> {
+        [Self::Integer, Self::Text]
+            .into_iter()
+            .find(|form| form.size() == bytes)
     }
 
     /// Bytes of each key.

@@ -18,9 +18,11 @@ mod flat;
 pub mod hostile;
 pub mod inspect;
 mod key;
+pub mod kv;
 mod ladder;
 mod lmdb;
 mod null;
+pub mod options;
 mod primitive;
 #[cfg(test)]
 mod properties;
@@ -34,7 +36,7 @@ mod store;
 mod syncs;
 
 pub use buffer::Buffer;
-pub use disk::{files_of_tree, footprint_of_tree};
+pub use disk::{expect_file, files_of_tree, footprint_of_tree, refuse_existing};
 pub use error::StoreError;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
 pub use shared::{Lent, Shared};

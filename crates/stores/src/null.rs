@@ -1,42 +1,39 @@
 //! A store that does nothing, for measuring what the harness itself costs per operation; or nothing
 //! but read the clock, for measuring what a reading of it costs.
 
+use crate::options::{StoreOptions as _, bytes, number};
 use crate::{
-    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind,
+    Access, Buffer, Connection, Found, Key, Result, Session, Store, StoreError, StoreKind, options,
 };
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
-    SettingKind, Settings,
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
 };
 
 /// See the module. Never listed: its figures say nothing about places for data.
 pub(crate) struct Null;
 
-const BYTES: Setting = Setting {
-    name: "bytes",
-    kind: SettingKind::Bytes {
-        min: 0,
-        max: 1 << 30,
-        power_of_two: false,
-    },
-    default: "1",
-    help: "size that every value claims to have",
-    shapes_layout: false,
-};
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options {
+        pub(crate) bytes: usize = bytes(0, 1 << 30, "1", "size that every value claims to have"),
+        /// The calibration takes the difference between a read with many readings and one with none.
+        pub(crate) clock: u64 =
+            number(0, 1000, "0", "how often every read reads the monotonic clock"),
+    }
+}
 
-/// The calibration takes the difference between a read with many readings and one with none.
-const CLOCK: Setting = Setting {
-    name: "clock",
-    kind: SettingKind::Integer { min: 0, max: 1000 },
-    default: "0",
-    help: "how often every read reads the monotonic clock",
-    shapes_layout: false,
-};
-
-const SETTINGS: &[Setting] = &[BYTES, CLOCK];
+impl Null {
+    /// A store that hands back `settings` as those it has.
+    pub(crate) fn store(options: Options, settings: &Settings) -> Box<dyn Store> {
+        Box::new(NullStore {
+            options,
+            settings: settings.clone(),
+        })
+    }
+}
 
 impl StoreKind for Null {
     fn name(&self) -> &'static str {
@@ -48,7 +45,7 @@ impl StoreKind for Null {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Options::SETTINGS
     }
 
     fn capabilities(&self, _: &Settings) -> Result<Capabilities> {
@@ -72,9 +69,7 @@ impl StoreKind for Null {
     }
 
     fn create(&self, _: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        Ok(Box::new(NullStore {
-            settings: settings.clone(),
-        }))
+        Ok(Self::store(Options::from_settings(settings)?, settings))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
@@ -83,6 +78,7 @@ impl StoreKind for Null {
 }
 
 struct NullStore {
+    options: Options,
     settings: Settings,
 }
 
@@ -110,10 +106,9 @@ struct NullConnection<'s> {
 
 impl Connection for NullConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let bytes = usize::try_from(self.store.settings.number("bytes")).unwrap_or(usize::MAX);
         Ok(Box::new(NullSession {
-            value: vec![0; bytes],
-            readings: self.store.settings.number("clock"),
+            value: vec![0; self.store.options.bytes],
+            readings: self.store.options.clock,
         }))
     }
 

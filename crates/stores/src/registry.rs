@@ -14,9 +14,9 @@ static VISIBLE: &[&dyn StoreKind] = &[
     &crate::files_indexed::FilesIndexed,
     &crate::sqlite::Sqlite,
     &crate::sqlite_buffered::SqliteBuffered,
-    &crate::lmdb::Lmdb,
-    &crate::redb::Redb,
-    &crate::fjall::Fjall,
+    crate::lmdb::KIND,
+    crate::redb::KIND,
+    crate::fjall::KIND,
     &crate::flat::Flat,
 ];
 

@@ -18,15 +18,17 @@
 //! made up for.
 
 use crate::flat::Flat;
-use crate::null::Null;
+use crate::null::{self, Null};
+use crate::options::{Described, StoreOptions as _, number};
 use crate::{
-    Access, Buffer, Connection, Counters, Found, Key, Result, Session, Store, StoreError, StoreKind,
+    Access, Buffer, Connection, Counters, Found, Key, Result, Session, Store, StoreError,
+    StoreKind, choice, options,
 };
 use std::fs::File;
 use std::hint::{black_box, spin_loop};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use stowplan_model::{Capabilities, Footprint, Setting, SettingKind, Settings};
+use stowplan_model::{Capabilities, Footprint, Setting, Settings};
 
 const STORE: &str = "spin";
 
@@ -34,41 +36,52 @@ const STORE: &str = "spin";
 pub(crate) struct Spin;
 
 /// Up to a second: what is longer was meant as another unit.
-const NANOSECONDS: SettingKind = SettingKind::Integer {
-    min: 0,
-    max: 1_000_000_000,
-};
+const fn nanoseconds(help: &'static str) -> Described<u64> {
+    number(0, 1_000_000_000, "0", help)
+}
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "base",
-        kind: NANOSECONDS,
-        default: "0",
-        help: "nanoseconds that every read and overwrite lasts, whatever the value's size",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "per_kib",
-        kind: NANOSECONDS,
-        default: "0",
-        help: "nanoseconds that it lasts more per 1,024 bytes of the value, in proportion",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "on",
-        kind: SettingKind::Choice(&["flat", "null"]),
-        default: "flat",
-        help: "the store that does the work: the flat one, or none, whose values are all empty",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "opens",
-        kind: SettingKind::Integer { min: 0, max: 1000 },
-        default: "0",
-        help: "how often every read and overwrite also opens and closes the flat store's file, beyond its time",
-        shapes_layout: false,
-    },
-];
+choice! {
+    /// The store that does the work.
+    enum Below {
+        Flat = "flat",
+        Null = "null",
+    }
+}
+
+options! {
+    /// The settings, typed.
+    struct Options if Self::go_together {
+        base: u64 =
+            nanoseconds("nanoseconds that every read and overwrite lasts, whatever the value's size"),
+        per_kib: u64 = nanoseconds(
+            "nanoseconds that it lasts more per 1,024 bytes of the value, in proportion",
+        ),
+        on: Below = Below::setting(
+            Below::Flat,
+            "the store that does the work: the flat one, or none, whose values are all empty",
+        )
+        .shapes_layout(),
+        opens: u64 = number(
+            0,
+            1000,
+            "0",
+            "how often every read and overwrite also opens and closes the flat store's file, beyond its time",
+        ),
+    }
+}
+
+impl Options {
+    fn go_together(&self) -> Result<()> {
+        if self.opens == 0 || self.on != Below::Null {
+            return Ok(());
+        }
+        Err(StoreError::unsupported(
+            STORE,
+            "combine opens with on=null",
+            "there is no file to open; use on=flat",
+        ))
+    }
+}
 
 /// How long operations last.
 #[derive(Debug, Clone, Copy)]
@@ -78,13 +91,6 @@ struct Cost {
 }
 
 impl Cost {
-    fn from_settings(settings: &Settings) -> Self {
-        Self {
-            base: settings.number("base"),
-            per_kib: settings.number("per_kib"),
-        }
-    }
-
     /// Of an operation on a value of `bytes` bytes; a fraction of a nanosecond is dropped.
     fn of(self, bytes: usize) -> Duration {
         let share = u128::from(self.per_kib) * bytes as u128 / 1024;
@@ -205,47 +211,56 @@ impl StoreKind for Spin {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Options::SETTINGS
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        if settings.number("opens") > 0 && settings.word("on") == "null" {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine opens with on=null",
-                "there is no file to open; use on=flat",
-            ));
-        }
-        below(settings).capabilities(settings).map_err(ours)
+        let below: &dyn StoreKind = match Options::from_settings(settings)?.on {
+            Below::Flat => &Flat,
+            Below::Null => &Null,
+        };
+        below.capabilities(&Settings::default()).map_err(ours)
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        wrap(below(settings).create(directory, settings), settings)
+        let options = Options::from_settings(settings)?;
+        Ok(wrap(
+            options,
+            match options.on {
+                Below::Flat => Flat.create(directory, settings).map_err(ours)?,
+                Below::Null => empty_values(settings),
+            },
+        ))
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        wrap(below(settings).open(directory, settings), settings)
+        let options = Options::from_settings(settings)?;
+        Ok(wrap(
+            options,
+            match options.on {
+                Below::Flat => Flat.open(directory, settings).map_err(ours)?,
+                Below::Null => empty_values(settings),
+            },
+        ))
     }
 }
 
-/// The store that does the work.
-fn below(settings: &Settings) -> &'static dyn StoreKind {
-    match settings.word("on") {
-        "null" => &Null,
-        _ => &Flat,
-    }
+fn empty_values(settings: &Settings) -> Box<dyn Store> {
+    Null::store(null::Options { bytes: 0, clock: 0 }, settings)
 }
 
-fn wrap(below: Result<Box<dyn Store>>, settings: &Settings) -> Result<Box<dyn Store>> {
-    let below = below.map_err(ours)?;
-    Ok(Box::new(SpinStore {
-        cost: Cost::from_settings(settings),
+fn wrap(options: Options, below: Box<dyn Store>) -> Box<dyn Store> {
+    Box::new(SpinStore {
+        cost: Cost {
+            base: options.base,
+            per_kib: options.per_kib,
+        },
         opens: Opens {
-            times: settings.number("opens"),
+            times: options.opens,
             file: below.data_files(&mut std::iter::empty()).pop(),
         },
         below,
-    }))
+    })
 }
 
 struct SpinStore {

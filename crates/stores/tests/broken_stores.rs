@@ -75,6 +75,8 @@ enum Fault {
     KeepsTheOldLength,
     /// Rolls back where it should commit.
     RollsBackInsteadOfCommitting,
+    /// Undoes the transaction that is open when another one is begun.
+    BeginsWithinAnother,
     /// Names none of its files.
     HidesItsFiles,
 }
@@ -237,9 +239,13 @@ struct BrokenSession<'c> {
 
 impl Session for BrokenSession<'_> {
     fn begin(&mut self, access: Access) -> Result<()> {
-        self.in_transaction = true;
+        let within = std::mem::replace(&mut self.in_transaction, true);
         match self.fault {
             Fault::LosesUpdates => Ok(()),
+            Fault::BeginsWithinAnother if within => {
+                self.inner.rollback()?;
+                self.inner.begin(access)
+            }
             _ => self.inner.begin(access),
         }
     }
@@ -441,6 +447,11 @@ fn a_stale_version_is_caught() {
 fn an_ignored_rollback_is_caught() {
     assert_caught(Fault::CommitsInsteadOfRollingBack, FAST, "rollback");
     assert_caught(Fault::CommitsInsteadOfRollingBack, BUFFERED, "rollback");
+}
+
+#[test]
+fn a_transaction_that_another_one_undoes_is_caught() {
+    assert_caught(Fault::BeginsWithinAnother, FAST, "one-transaction");
 }
 
 #[test]

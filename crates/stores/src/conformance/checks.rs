@@ -5,7 +5,7 @@ use super::subject::{
     value,
 };
 use super::{places, tables, threads};
-use crate::{Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
+use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
 use stowplan_model::Durability;
 
 type Check = fn(&Subject<'_>) -> Outcome;
@@ -30,6 +30,7 @@ pub(super) const ALL: &[(&str, Check)] = &[
     ("reopen", reopen),
     ("commit", commit),
     ("rollback", rollback),
+    ("one-transaction", one_transaction),
     ("footprint", footprint),
     ("effective-settings", effective_settings),
     ("data-files", data_files),
@@ -292,8 +293,7 @@ fn scan(subject: &Subject<'_>) -> Outcome {
 
 /// Where the store's own order has a key.
 fn place(subject: &Subject<'_>, key: u64) -> Vec<u8> {
-    let form = KeyForm::of(subject.settings);
-    form.bytes(Key(key)).as_ref().to_vec()
+    subject.key.bytes(Key(key)).as_ref().to_vec()
 }
 
 fn in_order(subject: &Subject<'_>, keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
@@ -434,6 +434,26 @@ fn rollback(subject: &Subject<'_>) -> Outcome {
         expect_missing(session, 4)?;
         session.overwrite(Key(1), &value(1, 2, 3000))?;
         expect_value(session, 1, &value(1, 2, 3000))
+    })
+}
+
+/// A transaction within another is refused, and the one that is open goes on.
+fn one_transaction(subject: &Subject<'_>) -> Outcome {
+    if !subject.capabilities.transactions {
+        return Ok(());
+    }
+    subject.with_values(1, 3000, |session| {
+        session.begin(Access::Write)?;
+        session.overwrite(Key(1), &value(1, 1, 3000))?;
+        for access in [Access::Write, Access::Read] {
+            ensure(session.begin(access).is_err(), || {
+                "a transaction could be begun within another".to_owned()
+            })?;
+        }
+        session.insert(Key(2), &value(2, 1, 3000))?;
+        session.commit()?;
+        expect_value(session, 1, &value(1, 1, 3000))?;
+        expect_value(session, 2, &value(2, 1, 3000))
     })
 }
 

@@ -1,6 +1,6 @@
 //! The store under test, and the values it is given.
 
-use crate::{Access, Buffer, Found, Key, Session, Store, StoreError, StoreKind};
+use crate::{Access, Buffer, Found, Key, KeyForm, Session, Store, StoreError, StoreKind};
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,7 @@ pub(super) struct Subject<'a> {
     pub(super) kind: &'a dyn StoreKind,
     pub(super) settings: &'a Settings,
     pub(super) capabilities: Capabilities,
+    pub(super) key: KeyForm,
     directory: PathBuf,
 }
 
@@ -52,6 +53,7 @@ impl<'a> Subject<'a> {
             kind,
             settings,
             capabilities: kind.capabilities(settings)?,
+            key: KeyForm::of(settings)?,
             directory: directory.to_owned(),
         })
     }

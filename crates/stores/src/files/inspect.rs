@@ -4,13 +4,14 @@ use super::Options;
 use super::name::{Layout, Name, parse_number};
 use super::store::FileStore;
 use crate::inspect::{Held, refused};
+use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::{Key, Result, StoreError};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 use std::fs::{self, DirEntry};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use stowplan_model::{Settings, Value};
+use stowplan_model::Settings;
 
 /// The layout of the files in a directory; other files beside them do not matter.
 ///
@@ -93,8 +94,8 @@ pub(crate) fn values(
 ) -> Result<()> {
     check_entries(path, tree)?;
     let mut settings = Settings::default();
-    let layout = if tree { "tree" } else { "dir" };
-    settings.set("layout", Value::Word(layout.to_owned()));
+    let layout = if tree { Layout::Tree } else { Layout::Dir };
+    settings.set("layout", layout.value());
     let options = Options::from_settings(&settings)?;
     // Whoever looks at a directory may name a link to it.
     let path = &fs::canonicalize(path).map_err(StoreError::io("open", path))?;

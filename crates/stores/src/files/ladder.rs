@@ -1,8 +1,10 @@
 //! A read and an overwrite of a file, step by step.
 
-use super::{Files, Opening, Options, Sizing, WriteMode};
+use super::name::Layout;
+use super::{Files, Memory, Opening, Options, ReadMode, Sizing, WriteMode};
 use crate::Rung;
 use crate::ladder::{Climb, Isolated};
+use crate::options::StoreOptions as _;
 use stowplan_model::{Operation, Settings, Workload};
 
 pub(super) fn of(settings: &Settings, workload: &Workload) -> Vec<Rung> {
@@ -31,7 +33,7 @@ fn reads(settings: &Settings, options: Options) -> Vec<Rung> {
         ("write", "truncate"),
         ("fsync", "off"),
     ]);
-    open(&mut climb, settings, options, &[]);
+    open(&mut climb, options, &[]);
     match options.stat {
         Sizing::Fstat => {
             climb.step(
@@ -46,11 +48,11 @@ fn reads(settings: &Settings, options: Options) -> Vec<Rung> {
         }
         Sizing::None => {}
     }
-    if settings.word("read") == "stdio" {
+    if options.read == ReadMode::Stdio {
         let step = "stdio: its own fstat, buffer and second read";
         climb.step(&[("read", "stdio")], step, &[("fstat", 1.0)]);
     }
-    if settings.word("buffer") == "fresh" {
+    if options.buffer == Memory::Fresh {
         climb.step(
             &[("buffer", "fresh")],
             "memory allocated for each value",
@@ -75,7 +77,7 @@ fn overwrites(settings: &Settings, options: Options) -> Vec<Rung> {
         ("write", "in-place"),
         ("fsync", "off"),
     ]);
-    open(&mut climb, settings, options, &[("fstat", 1.0)]);
+    open(&mut climb, options, &[("fstat", 1.0)]);
     match options.write {
         WriteMode::InPlace => {}
         WriteMode::Truncate => {
@@ -102,9 +104,9 @@ fn overwrites(settings: &Settings, options: Options) -> Vec<Rung> {
 }
 
 /// From the file of its own that stays open to the one that is opened by its path.
-fn open(climb: &mut Climb, settings: &Settings, options: Options, own_file: Isolated) {
+fn open(climb: &mut Climb, options: Options, own_file: Isolated) {
     let opens = options.open != Opening::Kept;
-    let tree = settings.word("layout") == "tree";
+    let tree = options.layout == Layout::Tree;
     if opens && tree {
         climb.set(&[("layout", "dir")]);
     }

@@ -25,14 +25,14 @@ mod session;
 mod stdio;
 pub(crate) mod store;
 
-use crate::{Result, Rung, Store, StoreError, StoreKind};
+use crate::options::{Described, StoreOptions as _};
+use crate::{Result, Rung, Store, StoreError, StoreKind, choice, options};
 use name::Layout;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, SettingKind, Settings,
-    Workload,
+    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, Settings, Workload,
 };
 
 const STORE: &str = "files";
@@ -40,177 +40,130 @@ const STORE: &str = "files";
 /// One file per value.
 pub(crate) struct Files;
 
-const SETTINGS: &[Setting] = &[LAYOUT, OPEN, STAT, READ, BUFFER, WRITE, FSYNC];
-
-pub(crate) const LAYOUT: Setting = Setting {
-    name: "layout",
-    kind: SettingKind::Choice(&["dir", "tree"]),
-    default: "dir",
-    help: "dir: all files in one directory (000123); tree: two levels of 100 (00/01/23)",
-    shapes_layout: true,
-};
-
-const OPEN: Setting = Setting {
-    name: "open",
-    kind: SettingKind::Choice(&["directory", "path", "kept"]),
-    default: "directory",
-    help: "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, by its whole path, or once for all (as many descriptors as files; see 'ulimit -n')",
-    shapes_layout: false,
-};
-
-/// The same of files that a database names.
-pub(crate) const OPEN_NAMED: Setting = Setting {
-    kind: SettingKind::Choice(&["directory", "path"]),
-    help: "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, or by its whole path",
-    ..OPEN
-};
-
-pub(crate) const STAT: Setting = Setting {
-    name: "stat",
-    kind: SettingKind::Choice(&["fstat", "stat", "none"]),
-    default: "fstat",
-    help: "how a read learns the size: from the open file, by its name before it is opened, or not at all (it reads until less comes than there is room for); reads only",
-    shapes_layout: false,
-};
-
-pub(crate) const READ: Setting = Setting {
-    name: "read",
-    kind: SettingKind::Choice(&["plain", "stdio"]),
-    default: "plain",
-    help: "how the bytes are read: by the system call, or by fopen (or fdopen), fread and fclose; reads only. kvtest's way is open=path,stat=stat,read=stdio,buffer=fresh",
-    shapes_layout: false,
-};
-
-pub(crate) const BUFFER: Setting = Setting {
-    name: "buffer",
-    kind: SettingKind::Choice(&["reused", "fresh"]),
-    default: "reused",
-    help: "where the bytes go: into one buffer on a page boundary, or into memory newly allocated for each read, wherever that lies; reads only",
-    shapes_layout: false,
-};
-
-pub(crate) const WRITE: Setting = Setting {
-    name: "write",
-    kind: SettingKind::Choice(&["truncate", "in-place", "rename"]),
-    default: "truncate",
-    help: "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it; writes only",
-    shapes_layout: false,
-};
-
-pub(crate) const FSYNC: Setting = Setting {
-    name: "fsync",
-    kind: SettingKind::Choice(&["off", "file", "directory"]),
-    default: "off",
-    help: "what is synced after each write: nothing, the file, or the file and its directory; writes only",
-    shapes_layout: false,
-};
-
-/// How a file is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Opening {
-    Directory,
-    Path,
-    Kept,
+choice! {
+    /// How a file is opened.
+    pub(crate) enum Opening {
+        Directory = "directory",
+        Path = "path",
+        Kept = "kept",
+    }
 }
 
-/// How a read learns the size of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sizing {
-    Fstat,
-    Stat,
-    None,
+choice! {
+    /// How a read learns the size of a value.
+    pub(crate) enum Sizing {
+        Fstat = "fstat",
+        Stat = "stat",
+        None = "none",
+    }
 }
 
-/// How bytes are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReadMode {
-    Plain,
-    Stdio,
+choice! {
+    /// How bytes are read.
+    pub(crate) enum ReadMode {
+        Plain = "plain",
+        Stdio = "stdio",
+    }
 }
 
-/// Where bytes are read to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    Reused,
-    Fresh,
+choice! {
+    /// Where bytes are read to.
+    pub(crate) enum Memory {
+        Reused = "reused",
+        Fresh = "fresh",
+    }
 }
 
-/// How a value is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WriteMode {
-    Truncate,
-    InPlace,
-    Rename,
+choice! {
+    /// How a value is replaced.
+    pub(crate) enum WriteMode {
+        Truncate = "truncate",
+        InPlace = "in-place",
+        Rename = "rename",
+    }
 }
 
-/// What is synced after a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fsync {
-    Off,
-    File,
-    Directory,
+choice! {
+    /// What is synced after a write.
+    pub(crate) enum Fsync {
+        Off = "off",
+        File = "file",
+        Directory = "directory",
+    }
 }
 
-/// The settings, typed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    pub(crate) layout: Layout,
-    open: Opening,
-    stat: Sizing,
-    read: ReadMode,
-    buffer: Memory,
-    write: WriteMode,
-    fsync: Fsync,
+/// Descriptions that the store `files-indexed` shares.
+pub(crate) const LAYOUT: Described<Layout> = Layout::setting(
+    Layout::Dir,
+    "dir: all files in one directory (000123); tree: two levels of 100 (00/01/23)",
+)
+.shapes_layout();
+
+const OPEN: Described<Opening> = Opening::setting(
+    Opening::Directory,
+    "how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, by its whole path, or once for all (as many descriptors as files; see 'ulimit -n')",
+);
+
+/// Of files that a database names.
+pub(crate) const OPEN_NAMED: Described<Opening> = OPEN
+    .only(
+        &[Opening::Directory.word(), Opening::Path.word()],
+        Opening::Directory.word(),
+    )
+    .with_help("how the file of a value that is read or overwritten is opened: by its name in a directory that is kept open, or by its whole path");
+
+pub(crate) const STAT: Described<Sizing> = Sizing::setting(
+    Sizing::Fstat,
+    "how a read learns the size: from the open file, by its name before it is opened, or not at all (it reads until less comes than there is room for); reads only",
+);
+
+pub(crate) const READ: Described<ReadMode> = ReadMode::setting(
+    ReadMode::Plain,
+    "how the bytes are read: by the system call, or by fopen (or fdopen), fread and fclose; reads only. kvtest's way is open=path,stat=stat,read=stdio,buffer=fresh",
+);
+
+pub(crate) const BUFFER: Described<Memory> = Memory::setting(
+    Memory::Reused,
+    "where the bytes go: into one buffer on a page boundary, or into memory newly allocated for each read, wherever that lies; reads only",
+);
+
+pub(crate) const WRITE: Described<WriteMode> = WriteMode::setting(
+    WriteMode::Truncate,
+    "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it; writes only",
+);
+
+pub(crate) const FSYNC: Described<Fsync> = Fsync::setting(
+    Fsync::Off,
+    "what is synced after each write: nothing, the file, or the file and its directory; writes only",
+);
+
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options if Self::go_together {
+        pub(crate) layout: Layout = LAYOUT,
+        pub(crate) open: Opening = OPEN,
+        pub(crate) stat: Sizing = STAT,
+        pub(crate) read: ReadMode = READ,
+        pub(crate) buffer: Memory = BUFFER,
+        pub(crate) write: WriteMode = WRITE,
+        pub(crate) fsync: Fsync = FSYNC,
+    }
 }
 
 impl Options {
-    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
-        let options = Self {
-            layout: match settings.word("layout") {
-                "tree" => Layout::Tree,
-                _ => Layout::Dir,
-            },
-            open: match settings.word("open") {
-                "path" => Opening::Path,
-                "kept" => Opening::Kept,
-                _ => Opening::Directory,
-            },
-            stat: match settings.word("stat") {
-                "stat" => Sizing::Stat,
-                "none" => Sizing::None,
-                _ => Sizing::Fstat,
-            },
-            read: match settings.word("read") {
-                "stdio" => ReadMode::Stdio,
-                _ => ReadMode::Plain,
-            },
-            buffer: match settings.word("buffer") {
-                "fresh" => Memory::Fresh,
-                _ => Memory::Reused,
-            },
-            write: match settings.word("write") {
-                "in-place" => WriteMode::InPlace,
-                "rename" => WriteMode::Rename,
-                _ => WriteMode::Truncate,
-            },
-            fsync: match settings.word("fsync") {
-                "file" => Fsync::File,
-                "directory" => Fsync::Directory,
-                _ => Fsync::Off,
-            },
+    /// # Errors
+    /// Settings that exclude each other.
+    pub(crate) fn go_together(&self) -> Result<()> {
+        let Some((pair, why)) = self.objection() else {
+            return Ok(());
         };
-        match options.objection() {
-            Some((names, why)) => {
-                let pair = names.map(|name| format!("{name}={}", settings.word(name)));
-                let what = format!("combine {}", pair.join(" with "));
-                Err(StoreError::unsupported(STORE, what, why))
-            }
-            None => Ok(options),
-        }
+        let pair = pair.map(|(name, word)| format!("{name}={word}"));
+        let what = format!("combine {}", pair.join(" with "));
+        Err(StoreError::unsupported(STORE, what, why))
     }
 
     /// Two settings that do not go together, and why.
-    fn objection(self) -> Option<([&'static str; 2], &'static str)> {
+    fn objection(&self) -> Option<([(&'static str, &'static str); 2], &'static str)> {
         let kept = self.open == Opening::Kept;
         match self {
             Self {
@@ -218,27 +171,27 @@ impl Options {
                 write: WriteMode::Truncate | WriteMode::InPlace,
                 ..
             } => Some((
-                ["fsync", "write"],
+                [("fsync", self.fsync.word()), ("write", self.write.word())],
                 "no name changes, so syncing the directory adds nothing; use fsync=file or write=rename",
             )),
             Self {
                 read: ReadMode::Stdio,
                 ..
             } if kept => Some((
-                ["read", "open"],
+                [("read", self.read.word()), ("open", self.open.word())],
                 "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
             )),
             Self {
                 stat: Sizing::Stat, ..
             } if kept => Some((
-                ["stat", "open"],
+                [("stat", self.stat.word()), ("open", self.open.word())],
                 "a file that is open need not be looked up by its name; use stat=fstat or stat=none",
             )),
             Self {
                 write: WriteMode::Rename,
                 ..
             } if kept => Some((
-                ["write", "open"],
+                [("write", self.write.word()), ("open", self.open.word())],
                 "a rename leaves the descriptor with the file that was replaced; use write=in-place or write=truncate",
             )),
             Self {
@@ -246,7 +199,7 @@ impl Options {
                 stat: Sizing::None,
                 ..
             } => Some((
-                ["buffer", "stat"],
+                [("buffer", self.buffer.word()), ("stat", self.stat.word())],
                 "to allocate memory for a value its size must be known; use stat=fstat or stat=stat",
             )),
             _ => None,
@@ -289,7 +242,7 @@ impl StoreKind for Files {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Options::SETTINGS
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {

@@ -4,13 +4,14 @@ use crate::Key;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// Where the file of a key lies below the store's directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// `000123`.
-    Dir,
-    /// `00/01/23`.
-    Tree,
+crate::choice! {
+    /// Where the file of a key lies below the store's directory.
+    pub(crate) enum Layout {
+        /// `000123`.
+        Dir = "dir",
+        /// `00/01/23`.
+        Tree = "tree",
+    }
 }
 
 /// Longer than any name: 16 digits, two levels of two, and a temporary name of at most 36 bytes.

@@ -405,6 +405,7 @@ mod tests {
     use super::super::{Files, Options};
     use super::*;
     use crate::StoreKind;
+    use crate::options::StoreOptions as _;
     use stowplan_model::Settings;
 
     fn rename_store(directory: &std::path::Path) -> FileStore {

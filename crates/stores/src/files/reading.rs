@@ -254,6 +254,7 @@ mod tests {
     use super::*;
     use crate::StoreKind;
     use crate::files::name::Layout;
+    use crate::options::StoreOptions as _;
     use stowplan_model::Settings;
 
     #[test]

@@ -8,7 +8,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
         .iter()
         .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
         .collect();
-    Settings::resolve(SETTINGS, &given).unwrap()
+    Settings::resolve(Options::SETTINGS, &given).unwrap()
 }
 
 /// Runs `test` in a fresh directory with a store of these settings.

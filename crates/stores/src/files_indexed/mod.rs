@@ -10,10 +10,14 @@ mod session;
 mod store;
 mod turns;
 
-use crate::files::{self, Options as FileOptions};
+use crate::files::name::Layout;
+use crate::files::{
+    self, Fsync, Memory, Opening, Options as FileOptions, ReadMode, Sizing, WriteMode,
+};
+use crate::options::StoreOptions as _;
 use crate::sqlite::{self, options as database};
-use crate::{Result, Store, StoreError, StoreKind};
-use database::Options as DatabaseOptions;
+use crate::{Result, Store, StoreError, StoreKind, options};
+use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
 use store::IndexedStore;
 use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Setting, Settings};
@@ -32,24 +36,27 @@ const TABLE: &str = "kv(k INTEGER PRIMARY KEY, name TEXT NOT NULL)";
 /// Files whose names are in a database. See the module.
 pub(crate) struct FilesIndexed;
 
-const SETTINGS: &[Setting] = &[
-    files::LAYOUT,
-    files::OPEN_NAMED,
-    files::STAT,
-    files::READ,
-    files::BUFFER,
-    files::WRITE,
-    files::FSYNC,
-    database::PAGE_SIZE,
-    database::CACHE,
-    database::MMAP,
-    database::JOURNAL,
-    database::SYNCHRONOUS,
-    database::STATEMENT,
-    database::BUSY_TIMEOUT,
-];
+options! {
+    /// The settings of both parts, as they are given.
+    struct Given {
+        layout: Layout = files::LAYOUT,
+        open: Opening = files::OPEN_NAMED,
+        stat: Sizing = files::STAT,
+        read: ReadMode = files::READ,
+        buffer: Memory = files::BUFFER,
+        write: WriteMode = files::WRITE,
+        fsync: Fsync = files::FSYNC,
+        page_size: u64 = database::PAGE_SIZE,
+        cache: u64 = database::CACHE,
+        mmap: u64 = database::MMAP,
+        journal: Journal = database::JOURNAL,
+        synchronous: Synchronous = database::SYNCHRONOUS,
+        statement: Statements = database::STATEMENT,
+        busy_timeout: u64 = database::BUSY_TIMEOUT,
+    }
+}
 
-/// The settings of both parts, typed.
+/// The settings of each part.
 struct Options {
     files: FileOptions,
     database: DatabaseOptions,
@@ -57,11 +64,34 @@ struct Options {
 
 impl Options {
     fn from_settings(settings: &Settings) -> Result<Self> {
+        let given = Given::from_settings(settings)?;
+        Self::of(given).map_err(ours)
+    }
+
+    fn of(given: Given) -> Result<Self> {
+        let files = FileOptions {
+            layout: given.layout,
+            open: given.open,
+            stat: given.stat,
+            read: given.read,
+            buffer: given.buffer,
+            write: given.write,
+            fsync: given.fsync,
+        };
+        files.go_together()?;
+        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
+            page_size: given.page_size,
+            cache: given.cache,
+            mmap: given.mmap,
+            journal: given.journal,
+            synchronous: given.synchronous,
+            statement: given.statement,
+            busy_timeout: given.busy_timeout,
+            ..pragmas
+        })?;
         Ok(Self {
-            files: FileOptions::from_settings(settings).map_err(ours)?,
-            database: DatabaseOptions::of_part(settings)
-                .map_err(ours)?
-                .with_table(TABLE),
+            files,
+            database: database.with_table(TABLE),
         })
     }
 
@@ -93,7 +123,7 @@ impl StoreKind for FilesIndexed {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Given::SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {

@@ -50,7 +50,7 @@ pub(super) struct IndexedSession<'c> {
 
 impl<'c> IndexedSession<'c> {
     pub(super) fn new(connection: &'c Connection, store: &'c IndexedStore) -> Result<Self> {
-        let statements = store.options.database.statements;
+        let statements = store.options.database.pragmas.statement;
         let data = |text| Sql::of(connection, text, statements).map_err(ours);
         Ok(Self {
             connection,

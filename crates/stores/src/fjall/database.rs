@@ -1,6 +1,6 @@
 //! fjall's two kinds of transactional databases, as one.
 
-use super::options::Options;
+use super::options::{Options, Transactions};
 use fjall::{
     OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable, Result,
     SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot,
@@ -34,18 +34,17 @@ pub(super) enum Keyspace {
 impl Database {
     /// Makes it if it is not there.
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
-        if options.optimistic {
-            OptimisticTxDatabase::builder(path)
+        match options.transactions {
+            Transactions::SingleWriter => SingleWriterTxDatabase::builder(path)
                 .cache_size(options.cache)
-                .journal_compression(options.journal_compression())
+                .journal_compression(options.compression())
                 .open()
-                .map(Self::Optimistic)
-        } else {
-            SingleWriterTxDatabase::builder(path)
+                .map(Self::SingleWriter),
+            Transactions::Optimistic => OptimisticTxDatabase::builder(path)
                 .cache_size(options.cache)
-                .journal_compression(options.journal_compression())
+                .journal_compression(options.compression())
                 .open()
-                .map(Self::SingleWriter)
+                .map(Self::Optimistic),
         }
     }
 
@@ -126,9 +125,7 @@ impl Keyspace {
             Self::Optimistic(keyspace) => keyspace.inner(),
         }
     }
-}
 
-impl Keyspace {
     pub(super) fn first_key(&self) -> Result<Option<fjall::UserKey>> {
         self.inner()
             .first_key_value()

@@ -1,7 +1,9 @@
 use super::*;
-use crate::{Access, Buffer, Found, registry};
-
-const KIND: &dyn StoreKind = &Fjall;
+use crate::options::StoreOptions as _;
+use crate::{Access, Buffer, Found, Key, KeyForm, Store, registry};
+use options::{ENGINE_VERSION, Options};
+use std::path::Path;
+use stowplan_model::Settings;
 
 fn settings(spec: &str) -> Settings {
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
@@ -161,9 +163,9 @@ fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
 #[test]
 fn after_a_checkpoint_no_compaction_is_left() {
     let directory = tempfile::tempdir().unwrap();
-    let store = FjallStore::new(directory.path(), &settings("fjall"));
-    let database = store.get_database().unwrap();
-    let keyspace = database.make_keyspace(&store.options).unwrap();
+    let options = Options::from_settings(&settings("fjall")).unwrap();
+    let database = Database::open(directory.path(), &options).unwrap();
+    let keyspace = database.make_keyspace(&options).unwrap();
     for round in 0..12_u8 {
         for key in 0..200_u64 {
             let key = key.to_be_bytes();

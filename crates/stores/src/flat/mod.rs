@@ -7,7 +7,10 @@
 mod index;
 mod session;
 
-use crate::{Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, disk};
+use crate::options::StoreOptions as _;
+use crate::{
+    Connection, Key, Pieces, Result, Session, Store, StoreError, StoreKind, choice, disk, options,
+};
 use index::Index;
 pub(crate) use index::Span;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -18,8 +21,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
-    SettingKind, Settings,
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
 };
 
 const STORE: &str = "flat";
@@ -29,38 +31,42 @@ const INDEX_FILE: &str = "index.bin";
 /// One flat file. See the module.
 pub(crate) struct Flat;
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "read",
-        kind: SettingKind::Choice(&["pread", "mmap"]),
-        default: "pread",
-        help: "pread from the open file, or a mapping of it into memory",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "sync",
-        kind: SettingKind::Choice(&["off", "commit"]),
-        default: "off",
-        help: "fdatasync: never, or after each transaction that wrote",
-        shapes_layout: false,
-    },
-];
-
-fn syncs(settings: &Settings) -> bool {
-    settings.word("sync") == "commit"
+choice! {
+    /// How values are read.
+    enum ReadMode {
+        Pread = "pread",
+        Mmap = "mmap",
+    }
 }
 
-/// How values are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ReadMode {
-    Pread,
-    Mmap,
+choice! {
+    /// When the file is synced.
+    pub(crate) enum Sync {
+        Off = "off",
+        Commit = "commit",
+    }
 }
 
-fn read_mode(settings: &Settings) -> ReadMode {
-    match settings.word("read") {
-        "mmap" => ReadMode::Mmap,
-        _ => ReadMode::Pread,
+options! {
+    /// The settings, typed.
+    struct Options {
+        read: ReadMode = ReadMode::setting(
+            ReadMode::Pread,
+            "pread from the open file, or a mapping of it into memory",
+        ),
+        sync: Sync = Sync::setting(
+            Sync::Off,
+            "fdatasync: never, or after each transaction that wrote",
+        ),
+    }
+}
+
+impl Options {
+    fn syncs(&self) -> bool {
+        match self.sync {
+            Sync::Off => false,
+            Sync::Commit => true,
+        }
     }
 }
 
@@ -74,13 +80,14 @@ impl StoreKind for Flat {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Options::SETTINGS
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
+        let options = Options::from_settings(settings)?;
         Ok(Capabilities {
             operations: vec![Operation::Read, Operation::Overwrite, Operation::Insert],
-            deliveries: match read_mode(settings) {
+            deliveries: match options.read {
                 ReadMode::Pread => vec![Delivery::Copy],
                 ReadMode::Mmap => vec![Delivery::Copy, Delivery::InPlace],
             },
@@ -97,7 +104,7 @@ impl StoreKind for Flat {
             parallel_writers: true,
             persistent: true,
             evictable: true,
-            syncs_per_commit: u32::from(syncs(settings)),
+            syncs_per_commit: u32::from(options.syncs()),
             largest_value: None,
         })
     }
@@ -124,6 +131,7 @@ impl Flat {
         Ok(FlatStore {
             directory: directory.to_owned(),
             values,
+            options: Options::from_settings(settings)?,
             settings: settings.clone(),
             index: RwLock::new(Index::default()),
         })
@@ -154,6 +162,7 @@ impl Flat {
         Ok(FlatStore {
             directory: directory.to_owned(),
             values,
+            options: Options::from_settings(settings)?,
             settings: settings.clone(),
             index: RwLock::new(index),
         })
@@ -163,6 +172,7 @@ impl Flat {
 pub(crate) struct FlatStore {
     directory: PathBuf,
     values: File,
+    options: Options,
     settings: Settings,
     index: RwLock<Index>,
 }

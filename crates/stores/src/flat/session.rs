@@ -1,7 +1,7 @@
 //! Operations on the flat file.
 
 use super::index::Span;
-use super::{FlatStore, ReadMode, STORE, read_mode, syncs};
+use super::{FlatStore, ReadMode, STORE};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use memmap2::Mmap;
 use rustix::io::retry_on_intr;
@@ -23,11 +23,11 @@ pub(crate) struct FlatSession<'s> {
 impl<'s> FlatSession<'s> {
     /// As the store's settings say.
     pub(crate) fn of(store: &'s FlatStore) -> Result<Self> {
-        let (mode, syncs) = (read_mode(&store.settings), syncs(&store.settings));
+        let mode = store.options.read;
         let mut session = Self {
             store,
             mode,
-            syncs,
+            syncs: store.options.syncs(),
             open: false,
             map: None,
             scanned: Buffer::with_capacity(0)?,

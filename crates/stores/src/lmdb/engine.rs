@@ -1,9 +1,10 @@
 //! An open environment and the database in it.
 
-use super::form::{Form, Table};
+use super::form::{Form, Opened};
 use super::options::{Options, settings_of};
-use super::{DATA, STORE, failed, refused};
-use crate::{KEY_FORM, Result, StoreError};
+use super::{DATA, STORE, failed};
+use crate::options::OptionValue as _;
+use crate::{KeyForm, Result, StoreError};
 use ::heed::types::Bytes;
 use ::heed::{
     CommitOrAbort, DatabaseOpenOptions, DatabaseOpener, Env, EnvFlags, EnvOpenOptions, WithTls,
@@ -11,7 +12,7 @@ use ::heed::{
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use stowplan_model::{Settings, Value, Workload};
+use stowplan_model::{Settings, Workload};
 
 /// The name of the database, if it has one, as in the other stores.
 const NAME: &str = "kv";
@@ -19,54 +20,46 @@ const NAME: &str = "kv";
 /// Slots for readers. Each thread that reads keeps one, and the measuring threads are not alone.
 const READERS: u32 = 2 * Workload::MOST_THREADS;
 
-pub(super) struct Engine<F: Form> {
+pub(super) struct Environment<F: Form> {
     /// Read transactions are tied to threads: that spares them the search for a slot.
     pub(super) env: Env<WithTls>,
     /// Nothing once the database was dropped.
-    table: Mutex<Option<Table<F>>>,
+    database: Mutex<Option<Opened<F>>>,
     path: PathBuf,
     options: Options,
 }
 
-impl<F: Form> Engine<F> {
+impl<F: Form> Environment<F> {
     /// Opens the environment in `directory`, or makes it there; the database is not yet.
-    fn new(directory: &Path, options: Options) -> Result<Self> {
+    pub(super) fn new(directory: &Path, options: Options) -> Result<Self> {
         Ok(Self {
             env: open_env(directory, options)?,
-            table: Mutex::new(None),
+            database: Mutex::new(None),
             path: directory.join(DATA),
             options,
         })
     }
 
-    pub(super) fn create(directory: &Path, options: Options) -> Result<Self> {
-        let engine = Self::new(directory, options)?;
-        engine.create_table()?;
-        Ok(engine)
+    pub(super) fn database(&self) -> Option<Opened<F>> {
+        *self.slot()
     }
 
-    pub(super) fn open(directory: &Path, options: Options) -> Result<Self> {
-        let engine = Self::new(directory, options)?;
-        engine.open_table()?;
-        engine.check_keys()?;
-        Ok(engine)
-    }
-
-    pub(super) fn table(&self) -> Option<Table<F>> {
-        *self.table_mut()
+    /// The database was dropped, or is about to be.
+    pub(super) fn forget_database(&self) {
+        *self.slot() = None;
     }
 
     /// A handle is replaced in one step, so one that a panic left is sound.
-    pub(super) fn table_mut(&self) -> MutexGuard<'_, Option<Table<F>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slot(&self) -> MutexGuard<'_, Option<Opened<F>>> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn name(&self) -> Option<&'static str> {
-        self.options.named.then_some(NAME)
+        self.options.is_named().then_some(NAME)
     }
 
     /// Makes the database where there is none.
-    pub(super) fn create_table(&self) -> Result<Table<F>> {
+    pub(super) fn create_database(&self) -> Result<Opened<F>> {
         let action = "create the database";
         let transaction = self.env.write_txn().map_err(|e| failed(action, &e))?;
         let name = self.name();
@@ -78,12 +71,12 @@ impl<F: Form> Engine<F> {
                     .map(CommitOrAbort::<_, ()>::Commit)
             })
             .map_err(|e| failed(action, &e))?;
-        let table = created.commit().ok_or_else(|| no_database(action))?;
-        *self.table_mut() = Some(table);
-        Ok(table)
+        let database = created.commit().ok_or_else(|| no_database(action))?;
+        *self.slot() = Some(database);
+        Ok(database)
     }
 
-    fn open_table(&self) -> Result<()> {
+    pub(super) fn open_database(&self) -> Result<()> {
         let action = "open the database";
         let transaction = self.env.read_txn().map_err(|e| failed(action, &e))?;
         let name = self.name();
@@ -95,51 +88,33 @@ impl<F: Form> Engine<F> {
                     .map(CommitOrAbort::<_, ()>::Commit)
             })
             .map_err(|e| failed(action, &e))?;
-        let table = opened.commit().flatten();
-        *self.table_mut() = Some(table.ok_or_else(|| no_database(action))?);
+        let database = opened.commit().flatten();
+        *self.slot() = Some(database.ok_or_else(|| no_database(action))?);
         Ok(())
     }
 
-    /// LMDB would take keys of either form; the first key tells which there are.
-    fn check_keys(&self) -> Result<()> {
-        match self.key_bytes()? {
-            Some(bytes) if bytes != F::BYTES => Err(refused(
-                format!("open {}", self.path.display()),
-                format!(
-                    "its keys have {bytes} bytes, and key={} {}",
-                    F::WORD,
-                    F::BYTES
-                ),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Bytes of the first key, if there is one.
-    fn key_bytes(&self) -> Result<Option<usize>> {
-        let Some(table) = self.table() else {
-            return Ok(None);
+    /// Looks at the first key, if there is one.
+    pub(super) fn with_first_key<T>(&self, look: impl FnOnce(Option<&[u8]>) -> T) -> Result<T> {
+        let Some(database) = self.database() else {
+            return Ok(look(None));
         };
         let failed = |e: &::heed::Error| failed("read the first key", e);
         let transaction = self.env.read_txn().map_err(|e| failed(&e))?;
-        let first = table.first(&transaction).map_err(|e| failed(&e))?;
-        Ok(first.map(|(key, _)| key.len()))
+        let first = database.first(&transaction).map_err(|e| failed(&e))?;
+        Ok(look(first.map(|(key, _)| key)))
     }
 
     /// The flags and the size of the map, as LMDB reports them, and the form of the keys, as far
     /// as there are any.
-    pub(super) fn effective_settings(&self) -> Result<Settings> {
+    pub(super) fn settings(&self) -> Result<Settings> {
         let flags = self.env.get_flags();
         let flags = flags.map_err(|e| failed("read the flags", &e))?;
         let mut effective = settings_of(EnvFlags::from_bits_truncate(flags));
-        let map_size = self.env.info().map_size as u64;
-        effective.set("map_size", Value::Number(map_size));
-        let key = match self.key_bytes()? {
-            Some(8) => "integer",
-            Some(_) => "text",
-            None => return Ok(effective),
-        };
-        effective.set(KEY_FORM.name, Value::Word(key.to_owned()));
+        effective.set("map_size", self.env.info().map_size.value());
+        let bytes = self.with_first_key(|first| first.map(<[u8]>::len))?;
+        if let Some(form) = bytes.and_then(KeyForm::of_size) {
+            effective.set("key", form.value());
+        }
         Ok(effective)
     }
 
@@ -151,7 +126,7 @@ impl<F: Form> Engine<F> {
 
     /// Closes the environment. A writable map made the file as long as the map, with a hole at the
     /// end, which LMDB needs no longer: copies of the file would be as long.
-    pub(super) fn close(self) -> Result<()> {
+    pub(super) fn shorten_and_close(self) -> Result<()> {
         let used = self.used();
         drop(self.env);
         if !self.options.write_map {

@@ -8,15 +8,11 @@ use ::heed::{Comparator, Database, DefaultComparator, IntegerComparator};
 /// A form of keys, as a type: heed's databases have the type of their order.
 ///
 /// Keys are handed over as bytes: heed's own types for numbers allocate for each of them.
-pub(super) trait Form: 'static {
+pub(super) trait Form: Send + Sync + 'static {
     type Order: Comparator + Send + 'static;
     type Held: AsRef<[u8]>;
 
-    /// As [`crate::KEY_FORM`] has it.
-    const WORD: &'static str;
-
-    /// Bytes of each key.
-    const BYTES: usize;
+    const FORM: KeyForm;
 
     fn held(key: Key) -> Self::Held;
 
@@ -26,7 +22,7 @@ pub(super) trait Form: 'static {
 }
 
 /// A handle of a database, which is good for as long as its environment is open.
-pub(super) type Table<F> = Database<'static, Bytes, Bytes, <F as Form>::Order>;
+pub(super) type Opened<F> = Database<'static, Bytes, Bytes, <F as Form>::Order>;
 
 /// Numbers in the machine's own order of bytes (`MDB_INTEGERKEY`).
 pub(super) struct Integer;
@@ -45,8 +41,7 @@ impl Form for Integer {
     type Order = IntegerComparator;
     type Held = Native;
 
-    const WORD: &'static str = "integer";
-    const BYTES: usize = 8;
+    const FORM: KeyForm = KeyForm::Integer;
 
     fn held(key: Key) -> Native {
         Native(key.0.to_ne_bytes())
@@ -67,8 +62,7 @@ impl Form for Text {
     type Order = DefaultComparator;
     type Held = KeyBytes;
 
-    const WORD: &'static str = "text";
-    const BYTES: usize = crate::KEY_TEXT_BYTES;
+    const FORM: KeyForm = KeyForm::Text;
 
     fn held(key: Key) -> KeyBytes {
         KeyForm::Text.bytes(key)

@@ -1,97 +1,72 @@
 //! The settings of LMDB, typed, and what they promise.
 
 use super::STORE;
-use crate::{KEY_FORM, Result, StoreError};
+use crate::options::{OptionValue as _, bytes, flag};
+use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 use ::heed::EnvFlags;
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings, Value};
+use stowplan_model::{Durability, DurabilityClaim, Settings};
 
-pub(super) const SETTINGS: &[Setting] = &[
-    KEY_FORM,
-    Setting {
-        name: "database",
-        kind: SettingKind::Choice(&["unnamed", "named"]),
-        default: "unnamed",
-        help: "the environment's own database, or a named one in it: a page more per commit, and it can be dropped",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "sync",
-        kind: SettingKind::Choice(&["full", "no-meta", "none", "map-async"]),
-        default: "full",
-        help: "what a commit syncs: data and meta page, data (NOMETASYNC), nothing (NOSYNC), or asynchronously (MAPASYNC)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "write_map",
-        kind: SettingKind::Flag,
-        default: "off",
-        help: "write into the memory map instead of by pwrite (WRITEMAP)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "read_ahead",
-        kind: SettingKind::Flag,
-        default: "on",
-        help: "whether the system reads ahead of a page fault (off: NORDAHEAD)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "map_size",
-        // Mappings end on a page of the system, whatever its size.
-        kind: SettingKind::Bytes {
-            min: 64 << 20,
-            max: 1 << 46,
-            power_of_two: true,
-        },
-        default: "64GiB",
-        help: "the most that the database can hold: addresses, not memory or disk space",
-        shapes_layout: false,
-    },
-];
-
-/// What a commit syncs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    Full,
-    NoMeta,
-    None,
-    MapAsync,
+choice! {
+    /// Which database of the environment has the values.
+    pub(super) enum DatabaseName {
+        Unnamed = "unnamed",
+        Named = "named",
+    }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
-    /// Whether the values are in a database with a name, in the unnamed one.
-    pub(super) named: bool,
-    sync: Sync,
-    pub(super) write_map: bool,
-    read_ahead: bool,
-    pub(super) map_size: usize,
+choice! {
+    /// What a commit syncs.
+    pub(super) enum Sync {
+        Full = "full",
+        NoMeta = "no-meta",
+        None = "none",
+        MapAsync = "map-async",
+    }
+}
+
+options! {
+    /// The settings, typed.
+    pub(super) struct Options if Self::go_together {
+        key: KeyForm = KEY_FORM,
+        database: DatabaseName = DatabaseName::setting(
+            DatabaseName::Unnamed,
+            "the environment's own database, or a named one in it: a page more per commit, and it can be dropped",
+        )
+        .shapes_layout(),
+        sync: Sync = Sync::setting(
+            Sync::Full,
+            "what a commit syncs: data and meta page, data (NOMETASYNC), nothing (NOSYNC), or asynchronously (MAPASYNC)",
+        ),
+        pub(super) write_map: bool =
+            flag(false, "write into the memory map instead of by pwrite (WRITEMAP)"),
+        read_ahead: bool =
+            flag(true, "whether the system reads ahead of a page fault (off: NORDAHEAD)"),
+        // Mappings end on a page of the system, whatever its size.
+        pub(super) map_size: usize = bytes(
+            64 << 20,
+            1 << 46,
+            "64GiB",
+            "the most that the database can hold: addresses, not memory or disk space",
+        )
+        .power_of_two(),
+    }
 }
 
 impl Options {
-    /// # Errors
-    /// Settings that exclude each other.
-    pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
-        let options = Self {
-            named: settings.word("database") == "named",
-            sync: match settings.word("sync") {
-                "no-meta" => Sync::NoMeta,
-                "none" => Sync::None,
-                "map-async" => Sync::MapAsync,
-                _ => Sync::Full,
-            },
-            write_map: settings.flag("write_map"),
-            read_ahead: settings.flag("read_ahead"),
-            map_size: usize::try_from(settings.number("map_size")).unwrap_or(usize::MAX),
-        };
-        if options.sync == Sync::MapAsync && !options.write_map {
-            return Err(StoreError::unsupported(
-                STORE,
-                "sync the map without writing to it",
-                "with sync=map-async, set write_map=on",
-            ));
+    fn go_together(&self) -> Result<()> {
+        if self.sync != Sync::MapAsync || self.write_map {
+            return Ok(());
         }
-        Ok(options)
+        Err(StoreError::unsupported(
+            STORE,
+            "sync the map without writing to it",
+            "with sync=map-async, set write_map=on",
+        ))
+    }
+
+    /// Whether the values are in a database with a name.
+    pub(super) fn is_named(&self) -> bool {
+        self.database == DatabaseName::Named
     }
 
     /// What lmdb.h says of the flags.
@@ -135,19 +110,18 @@ impl Options {
 /// The settings that are among these flags.
 pub(super) fn settings_of(flags: EnvFlags) -> Settings {
     let sync = if flags.contains(EnvFlags::NO_SYNC) {
-        "none"
+        Sync::None
     } else if flags.contains(EnvFlags::MAP_ASYNC) {
-        "map-async"
+        Sync::MapAsync
     } else if flags.contains(EnvFlags::NO_META_SYNC) {
-        "no-meta"
+        Sync::NoMeta
     } else {
-        "full"
+        Sync::Full
     };
     let mut settings = Settings::default();
-    settings.set("sync", Value::Word(sync.to_owned()));
-    let write_map = flags.contains(EnvFlags::WRITE_MAP);
-    settings.set("write_map", Value::Flag(write_map));
+    settings.set("sync", sync.value());
+    settings.set("write_map", flags.contains(EnvFlags::WRITE_MAP).value());
     let read_ahead = !flags.contains(EnvFlags::NO_READ_AHEAD);
-    settings.set("read_ahead", Value::Flag(read_ahead));
+    settings.set("read_ahead", read_ahead.value());
     settings
 }

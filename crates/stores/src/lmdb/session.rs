@@ -1,166 +1,212 @@
-//! Operations on the database.
+//! LMDB, as the adapter for key-value engines wants it.
 
-use super::engine::Engine;
-use super::form::{Form, Table};
-use super::{STORE, failed, key_failed};
-use crate::shared::Lent;
-use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
+use super::engine::Environment;
+use super::form::{Form, Opened};
+use super::options::Options;
+use super::{DATA, STORE, failed, key_failed};
+use crate::kv::{Changing, Engine, Reading, Table, Visit, capabilities, shown};
+use crate::{Found, Key, Lent, Result, StoreError, disk};
 use ::heed::{MdbError, PutFlags, RoTxn, RwTxn, WithTls};
+use std::fs;
 use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use stowplan_model::{Capabilities, Operation, Settings};
 
-pub(super) struct LmdbSession<'c, F: Form> {
-    /// Shared with the other connections.
-    engine: &'c Lent<'c, Engine<F>>,
-    table: Option<Table<F>>,
+/// What a session has of the database.
+pub(super) struct Handle<F: Form> {
+    /// Nothing once it was dropped.
+    database: Option<Opened<F>>,
+    /// Whether it has a name: the unnamed one is there as long as its environment.
     named: bool,
-    state: State<'c>,
 }
 
-enum State<'c> {
-    /// Each operation is a transaction of its own.
-    Idle,
-    Reading(RoTxn<'c, WithTls>),
-    Writing(RwTxn<'c>),
+/// A transaction with the database in it.
+pub(super) struct Transaction<F: Form, T> {
+    database: Opened<F>,
+    transaction: T,
 }
 
-impl<'c, F: Form> LmdbSession<'c, F> {
-    pub(super) fn new(engine: &'c Lent<'c, Engine<F>>, named: bool) -> Self {
-        Self {
-            engine,
-            table: engine.table(),
-            named,
-            state: State::Idle,
-        }
-    }
-
-    fn begin_read(&self) -> Result<RoTxn<'c, WithTls>> {
-        let transaction = self.engine.env.read_txn();
-        transaction.map_err(|e| failed("begin a transaction", &e))
-    }
-
-    /// Waits for the transaction of another thread that writes.
-    fn begin_write(&self) -> Result<RwTxn<'c>> {
-        let transaction = self.engine.env.write_txn();
-        transaction.map_err(|e| failed("begin a transaction", &e))
-    }
-
-    fn table(&self) -> Result<Table<F>> {
-        self.table
-            .ok_or_else(|| StoreError::no_table(STORE, "use it"))
-    }
-
-    fn read(&self, key: Key, visit: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
-        let table = self.table()?;
-        match &self.state {
-            State::Idle => lend::<F>(table, &*self.begin_read()?, key, visit),
-            State::Reading(transaction) => lend::<F>(table, transaction, key, visit),
-            State::Writing(transaction) => lend::<F>(table, transaction, key, visit),
-        }
-    }
-
-    /// Changes something in the transaction that is open, or in one of its own; says whether there
-    /// was something to change. If not, the latter is not committed.
-    fn change(
-        &mut self,
-        work: impl FnOnce(Table<F>, &mut RwTxn<'_>) -> Result<bool>,
-    ) -> Result<bool> {
-        let table = self.table()?;
-        match &mut self.state {
-            State::Writing(transaction) => return work(table, transaction),
-            State::Reading(_) => {
-                return Err(StoreError::unsupported(
-                    STORE,
-                    "write",
-                    "the transaction is one that reads",
-                ));
-            }
-            State::Idle => {}
-        }
-        let mut transaction = self.begin_write()?;
-        let changed = work(table, &mut transaction)?;
-        if changed {
-            commit(transaction)?;
-        } else {
-            transaction.abort();
-        }
-        Ok(changed)
-    }
-
-    fn insert_all<'r>(&mut self, mut rows: impl Iterator<Item = (Key, &'r [u8])>) -> Result<()> {
-        self.change(|table, transaction| {
-            rows.try_for_each(|(key, value)| insert::<F>(table, transaction, key, value))?;
-            Ok(true)
+impl<F: Form> Handle<F> {
+    fn within<T>(
+        &self,
+        transaction: std::result::Result<T, ::heed::Error>,
+    ) -> Result<Transaction<F, T>> {
+        let none = || StoreError::no_table(STORE, "use it");
+        Ok(Transaction {
+            database: self.database.ok_or_else(none)?,
+            transaction: transaction.map_err(|e| failed("begin a transaction", &e))?,
         })
-        .map(drop)
     }
 
-    /// Only while this connection has the engine alone.
-    #[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
-    fn drop_database(&mut self) -> Result<()> {
-        self.state = State::Idle;
-        let table = self.table()?;
-        let mut transaction = self.begin_write()?;
-        // Gone with the call, whether it succeeds or not.
-        self.table = None;
-        *self.engine.table_mut() = None;
-        // SAFETY: the copies of this handle were those of the engine and of this session, the only
-        // one of the only connection, and both are forgotten; another connection has to wait. The
-        // transaction is new.
-        let removed = unsafe { table.remove(&mut transaction) };
-        removed.map_err(|e| failed("drop the database", &e))?;
-        commit(transaction)
-    }
-
-    fn no_named(&self, what: &str) -> StoreError {
-        StoreError::unsupported(
+    fn must_be_named(&self, what: &str) -> Result<()> {
+        if self.named {
+            return Ok(());
+        }
+        Err(StoreError::unsupported(
             STORE,
             format!("{what} the unnamed database"),
             "it is there as long as its environment; use database=named",
-        )
+        ))
     }
 }
 
-fn lend<F: Form>(
-    table: Table<F>,
+impl<F: Form> Engine for Environment<F> {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a database in an LMDB environment: a copy-on-write B-tree, read from a memory map";
+    type Options = Options;
+    type Handle<'e> = Handle<F>;
+    type Read<'e> = Transaction<F, RoTxn<'e, WithTls>>;
+    type Write<'e> = Transaction<F, RwTxn<'e>>;
+
+    fn version() -> (&'static str, String) {
+        let version = ::heed::lmdb_version();
+        let numbers = format!("{}.{}.{}", version.major, version.minor, version.patch);
+        ("LMDB", numbers)
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        let mut capabilities = Capabilities {
+            // MAXDATASIZE in mdb.c.
+            largest_value: Some(u64::from(u32::MAX)),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        };
+        if !options.is_named() {
+            let of_tables = [Operation::CreateTable, Operation::DropTable];
+            capabilities.operations.retain(|o| !of_tables.contains(o));
+        }
+        capabilities
+    }
+
+    fn create(directory: &Path, options: &Options) -> Result<Self> {
+        disk::refuse_existing(&directory.join(DATA))?;
+        let environment = Self::new(directory, *options)?;
+        environment.create_database()?;
+        Ok(environment)
+    }
+
+    fn open(directory: &Path, options: &Options) -> Result<Self> {
+        // LMDB would make one.
+        disk::expect_file(STORE, &directory.join(DATA))?;
+        let environment = Self::new(directory, *options)?;
+        environment.open_database()?;
+        Ok(environment)
+    }
+
+    fn check_keys(&self, directory: &Path, _: &Options) -> Result<()> {
+        let path = directory.join(DATA);
+        self.with_first_key(|first| F::FORM.check(STORE, &path, first))?
+    }
+
+    fn close(self, _: &Path, _: &Options) -> Result<()> {
+        self.shorten_and_close()
+    }
+
+    fn handle<'e>(&'e self, options: &'e Options) -> Result<Handle<F>> {
+        Ok(Handle {
+            database: self.database(),
+            named: options.is_named(),
+        })
+    }
+
+    fn read<'e>(&'e self, handle: &mut Handle<F>) -> Result<Self::Read<'e>> {
+        handle.within(self.env.read_txn())
+    }
+
+    /// Waits for the transaction of another thread that writes.
+    fn write<'e>(&'e self, handle: &mut Handle<F>) -> Result<Self::Write<'e>> {
+        handle.within(self.env.write_txn())
+    }
+
+    fn effective_settings(&self, _: &Path, _: &Options) -> Result<Settings> {
+        self.settings()
+    }
+
+    fn data_files(directory: &Path) -> Vec<PathBuf> {
+        vec![directory.join(DATA)]
+    }
+
+    /// A writable map makes the file as long as itself while it is open; what lies behind the last
+    /// page is a hole.
+    fn hole(&self, directory: &Path) -> Result<u64> {
+        let path = directory.join(DATA);
+        let metadata = fs::metadata(&path).map_err(StoreError::io("stat", &path))?;
+        Ok(metadata.len().saturating_sub(self.used()))
+    }
+
+    /// Commits write pages where they stay.
+    fn needs_checkpoint(_: &Options, _: bool) -> bool {
+        false
+    }
+
+    fn checkpoint(&self, _: &Options) -> Result<()> {
+        Ok(())
+    }
+
+    fn create_table(&self, handle: &mut Handle<F>) -> Result<()> {
+        handle.must_be_named("create")?;
+        handle.database = Some(self.create_database()?);
+        Ok(())
+    }
+
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Handle<F>) -> Result<()> {
+        handle.must_be_named("drop")?;
+        let dropped = engine.alone(|| drop_database(engine, handle));
+        dropped.unwrap_or_else(|| {
+            Err(StoreError::unsupported(
+                STORE,
+                "drop the database",
+                "another connection may use it; close that first",
+            ))
+        })
+    }
+}
+
+/// Only while this connection has the engine alone.
+#[expect(unsafe_code, reason = "heed does not count the copies of a handle")]
+fn drop_database<F: Form>(environment: &Environment<F>, handle: &mut Handle<F>) -> Result<()> {
+    let Transaction {
+        database,
+        mut transaction,
+    } = environment.write(handle)?;
+    // Gone with the call, whether it succeeds or not.
+    handle.database = None;
+    environment.forget_database();
+    // SAFETY: the copies of this handle were those of the engine and of this session, the only
+    // one of the only connection, and both are forgotten; another connection has to wait. The
+    // transaction is new.
+    let removed = unsafe { database.remove(&mut transaction) };
+    removed.map_err(|e| failed("drop the database", &e))?;
+    commit(transaction)
+}
+
+fn commit(transaction: RwTxn<'_>) -> Result<()> {
+    transaction.commit().map_err(|e| failed("commit", &e))
+}
+
+fn get<F: Form>(
+    database: Opened<F>,
     transaction: &RoTxn<'_>,
     key: Key,
-    visit: impl FnOnce(&[u8]) -> Result<()>,
+    show: impl FnOnce(&[u8]) -> Result<()>,
 ) -> Result<Found> {
-    let value = table.get(transaction, F::held(key).as_ref());
-    match value.map_err(|e| key_failed("read", key, &e))? {
-        None => Ok(Found::Missing),
-        Some(value) => {
-            visit(value)?;
-            Ok(Found::Bytes(value.len()))
-        }
-    }
+    let value = database.get(transaction, F::held(key).as_ref());
+    shown(value.map_err(|e| key_failed("read", key, &e))?, show)
 }
 
-fn insert<F: Form>(
-    table: Table<F>,
-    transaction: &mut RwTxn<'_>,
-    key: Key,
-    value: &[u8],
-) -> Result<()> {
-    let held = F::held(key);
-    match table.put_with_flags(transaction, PutFlags::NO_OVERWRITE, held.as_ref(), value) {
-        Ok(()) => Ok(()),
-        Err(::heed::Error::Mdb(MdbError::KeyExist)) => Err(StoreError::key_exists(STORE, key)),
-        Err(e) => Err(key_failed("insert", key, &e)),
-    }
-}
-
-fn visit_range<F: Form>(
-    table: Table<F>,
+fn scan<F: Form>(
+    database: Opened<F>,
     transaction: &RoTxn<'_>,
     from: Key,
     limit: usize,
-    visit: &mut dyn FnMut(Key, &[u8]),
+    visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let held = F::held(from);
     let failed = |e: &::heed::Error| key_failed("scan from", from, e);
     let range = (Bound::Included(held.as_ref()), Bound::Unbounded);
-    let range = table.range(transaction, &range).map_err(|e| failed(&e))?;
+    let range = database
+        .range(transaction, &range)
+        .map_err(|e| failed(&e))?;
     let mut visited = 0;
     for entry in range.take(limit) {
         let (key, value) = entry.map_err(|e| failed(&e))?;
@@ -170,114 +216,70 @@ fn visit_range<F: Form>(
     Ok(visited)
 }
 
-fn commit(transaction: RwTxn<'_>) -> Result<()> {
-    transaction.commit().map_err(|e| failed("commit", &e))
+impl<F: Form> Reading for Transaction<F, RoTxn<'_, WithTls>> {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        get::<F>(self.database, &self.transaction, key, show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        scan::<F>(self.database, &self.transaction, from, limit, visit)
+    }
 }
 
-impl<F: Form> Session for LmdbSession<'_, F> {
-    fn begin(&mut self, access: Access) -> Result<()> {
-        // One that was left open ends first: LMDB would wait for it forever.
-        self.state = State::Idle;
-        self.state = match access {
-            Access::Read => State::Reading(self.begin_read()?),
-            Access::Write => State::Writing(self.begin_write()?),
-        };
-        Ok(())
+impl<F: Form> Reading for Transaction<F, RwTxn<'_>> {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        get::<F>(self.database, &self.transaction, key, show)
     }
 
-    fn commit(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.state, State::Idle) {
-            State::Writing(transaction) => commit(transaction),
-            State::Reading(_) | State::Idle => Ok(()),
-        }
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        scan::<F>(self.database, &self.transaction, from, limit, visit)
     }
+}
 
-    fn rollback(&mut self) -> Result<()> {
-        if let State::Writing(transaction) = std::mem::replace(&mut self.state, State::Idle) {
-            transaction.abort();
-        }
-        Ok(())
-    }
-
-    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
-        self.read(key, |value| buffer.copy_from(value))
-    }
-
-    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
-        self.read(key, |value| {
-            visit(value);
-            Ok(())
-        })
-    }
-
+impl<F: Form> Table for Transaction<F, RwTxn<'_>> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        self.insert_all(std::iter::once((key, value)))
-    }
-
-    fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {
-        self.insert_all(rows.iter().copied())
-    }
-
-    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        let overwritten = self.change(|table, transaction| {
-            let held = F::held(key);
-            let failed = |e: &::heed::Error| key_failed("overwrite", key, e);
-            // LMDB's put would create what is missing, and does not tell.
-            let there = table.get(transaction, held.as_ref());
-            if there.map_err(|e| failed(&e))?.is_none() {
-                return Ok(false);
-            }
-            let put = table.put(transaction, held.as_ref(), value);
-            put.map_err(|e| failed(&e))?;
-            Ok(true)
-        })?;
-        Ok(match overwritten {
-            true => Found::Bytes(value.len()),
-            false => Found::Missing,
-        })
-    }
-
-    fn delete(&mut self, key: Key) -> Result<bool> {
-        self.change(|table, transaction| {
-            let deleted = table.delete(transaction, F::held(key).as_ref());
-            deleted.map_err(|e| key_failed("delete", key, &e))
-        })
-    }
-
-    fn scan(
-        &mut self,
-        from: Key,
-        limit: usize,
-        visit: &mut dyn FnMut(Key, &[u8]),
-    ) -> Result<usize> {
-        let table = self.table()?;
-        match &self.state {
-            State::Idle => visit_range::<F>(table, &*self.begin_read()?, from, limit, visit),
-            State::Reading(transaction) => visit_range::<F>(table, transaction, from, limit, visit),
-            State::Writing(transaction) => visit_range::<F>(table, transaction, from, limit, visit),
+        let held = F::held(key);
+        let flags = PutFlags::NO_OVERWRITE;
+        let put = self
+            .database
+            .put_with_flags(&mut self.transaction, flags, held.as_ref(), value);
+        match put {
+            Ok(()) => Ok(()),
+            Err(::heed::Error::Mdb(MdbError::KeyExist)) => Err(StoreError::key_exists(STORE, key)),
+            Err(e) => Err(key_failed("insert", key, &e)),
         }
     }
 
-    fn create_table(&mut self) -> Result<()> {
-        if !self.named {
-            return Err(self.no_named("create"));
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        let held = F::held(key);
+        let failed = |e: &::heed::Error| key_failed("overwrite", key, e);
+        // LMDB's put would create what is missing, and does not tell.
+        let there = self.database.get(&self.transaction, held.as_ref());
+        if there.map_err(|e| failed(&e))?.is_none() {
+            return Ok(false);
         }
-        self.state = State::Idle;
-        self.table = Some(self.engine.create_table()?);
+        let put = self
+            .database
+            .put(&mut self.transaction, held.as_ref(), value);
+        put.map_err(|e| failed(&e))?;
+        Ok(true)
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let deleted = self
+            .database
+            .delete(&mut self.transaction, F::held(key).as_ref());
+        deleted.map_err(|e| key_failed("delete", key, &e))
+    }
+}
+
+impl<F: Form> Changing for Transaction<F, RwTxn<'_>> {
+    fn commit(self) -> Result<()> {
+        commit(self.transaction)
+    }
+
+    fn rollback(self) -> Result<()> {
+        self.transaction.abort();
         Ok(())
-    }
-
-    fn drop_table(&mut self) -> Result<()> {
-        if !self.named {
-            return Err(self.no_named("drop"));
-        }
-        let dropped = self.engine.alone(|| self.drop_database());
-        dropped.unwrap_or_else(|| {
-            Err(StoreError::unsupported(
-                STORE,
-                "drop the database",
-                "another connection may use it; close that first",
-            ))
-        })
     }
 }

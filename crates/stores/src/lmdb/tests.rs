@@ -1,19 +1,22 @@
 use super::*;
-use crate::{Access, Buffer, Found};
+use crate::{Access, Buffer, Found, Result, Store};
 use ::heed::CommitOrAbort;
 use ::heed::types::Bytes;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use stowplan_model::Settings;
 
 fn settings(given: &[(&str, &str)]) -> Settings {
     let given: BTreeMap<String, String> = given
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    Settings::resolve(SETTINGS, &given).unwrap()
+    Settings::resolve(KIND.settings(), &given).unwrap()
 }
 
 fn created(directory: &Path, given: &[(&str, &str)]) -> Box<dyn Store> {
-    Lmdb.create(directory, &settings(given)).unwrap()
+    KIND.create(directory, &settings(given)).unwrap()
 }
 
 fn message<T>(result: Result<T>) -> String {
@@ -80,8 +83,8 @@ fn the_hole_behind_a_writable_map_is_not_counted_and_not_left() {
 fn the_file_is_mapped_only_while_there_are_connections() {
     let directory = tempfile::tempdir().unwrap();
     let given = settings(&[]);
-    drop(Lmdb.create(directory.path(), &given).unwrap());
-    let store = Lmdb.open(directory.path(), &given).unwrap();
+    drop(KIND.create(directory.path(), &given).unwrap());
+    let store = KIND.open(directory.path(), &given).unwrap();
     let path = fs::canonicalize(directory.path()).unwrap().join(DATA);
     let mapped = || {
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
@@ -107,7 +110,7 @@ fn keys_of_another_form_are_refused_as_soon_as_there_are_any() {
             .unwrap();
         connection.close().unwrap();
         let given = settings(&[("key", asked), ("database", "named")]);
-        let message = message(Lmdb.open(directory.path(), &given));
+        let message = message(KIND.open(directory.path(), &given));
         assert!(message.contains("lmdb: cannot open"), "{message}");
     }
 }
@@ -135,10 +138,8 @@ fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
     let mut connection = store.connect().unwrap();
     for _ in 0..2 {
         let mut session = connection.session().unwrap();
-        for _ in 0..2 {
-            session.begin(Access::Write).unwrap();
-            session.insert(Key(1), b"left").unwrap();
-        }
+        session.begin(Access::Write).unwrap();
+        session.insert(Key(1), b"left").unwrap();
     }
     let mut buffer = Buffer::with_capacity(16).unwrap();
     let mut session = connection.session().unwrap();
@@ -148,16 +149,16 @@ fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
 
 #[test]
 fn settings_and_places_that_do_not_go_are_refused_by_name() {
-    let refused = message(Lmdb.capabilities(&settings(&[("sync", "map-async")])));
+    let refused = message(KIND.capabilities(&settings(&[("sync", "map-async")])));
     assert!(refused.contains("write_map=on"), "{refused}");
     let directory = tempfile::tempdir().unwrap();
-    let refused = message(Lmdb.open(directory.path(), &settings(&[])));
+    let refused = message(KIND.open(directory.path(), &settings(&[])));
     assert!(refused.contains(DATA), "{refused}");
     assert!(!directory.path().join(DATA).exists());
     fs::write(directory.path().join(DATA), [7; 10_000]).unwrap();
-    let refused = message(Lmdb.create(directory.path(), &settings(&[])));
+    let refused = message(KIND.create(directory.path(), &settings(&[])));
     assert!(refused.contains(DATA), "{refused}");
-    let refused = message(Lmdb.open(directory.path(), &settings(&[])));
+    let refused = message(KIND.open(directory.path(), &settings(&[])));
     assert!(refused.contains("not an LMDB database"), "{refused}");
 }
 

@@ -12,14 +12,16 @@
 mod memory;
 mod session;
 
-use crate::flat::{Flat, FlatStore};
-use crate::{Connection, Key, Result, Session, Store, StoreError, StoreKind, disk};
+use crate::flat::{self, Flat, FlatStore};
+use crate::options::{OptionValue as _, StoreOptions as _};
+use crate::{
+    Connection, Key, Result, Session, Store, StoreError, StoreKind, choice, disk, options,
+};
 use session::PrimitiveSession;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
-    SettingKind, Settings, Value,
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
 };
 
 const STORE: &str = "primitive";
@@ -30,63 +32,34 @@ const FILES: &str = "files";
 /// See the module. Never listed: it is no place for data.
 pub(crate) struct Primitive;
 
-const CALLS: &[(&str, Call)] = &[
-    ("null-syscall", Call::NullSyscall),
-    ("open-close", Call::OpenClose),
-    ("open-close-path", Call::OpenClosePath),
-    ("fstat", Call::Fstat),
-    ("stat", Call::Stat),
-    ("pread", Call::Pread),
-    ("memcpy", Call::Memcpy),
-    ("memcpy-cached", Call::MemcpyCached),
-    ("page-fault", Call::PageFault),
-    ("pwrite", Call::Pwrite),
-    ("fdatasync", Call::Fdatasync),
-];
+choice! {
+    /// What an operation does.
+    enum Call {
+        NullSyscall = "null-syscall",
+        OpenClose = "open-close",
+        OpenClosePath = "open-close-path",
+        Fstat = "fstat",
+        Stat = "stat",
+        Pread = "pread",
+        Memcpy = "memcpy",
+        MemcpyCached = "memcpy-cached",
+        PageFault = "page-fault",
+        Pwrite = "pwrite",
+        Fdatasync = "fdatasync",
+    }
+}
 
-const SETTINGS: &[Setting] = &[Setting {
-    name: "call",
-    kind: SettingKind::Choice(&[
-        "null-syscall",
-        "open-close",
-        "open-close-path",
-        "fstat",
-        "stat",
-        "pread",
-        "memcpy",
-        "memcpy-cached",
-        "page-fault",
-        "pwrite",
-        "fdatasync",
-    ]),
-    default: "null-syscall",
-    help: "the step: getppid; opening and closing the key's own file by its name in an open directory, or by its whole path; fstat of an open file; stat of the key's file by its whole path; pread of the value from one file; memcpy of so many bytes from all over memory, or from the same place; the first touch of a page of a mapped file, which maps those around it that are cached; pwrite of the value to one file; the same and fdatasync",
-    shapes_layout: false,
-}];
-
-/// What an operation does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Call {
-    NullSyscall,
-    OpenClose,
-    OpenClosePath,
-    Fstat,
-    Stat,
-    Pread,
-    Memcpy,
-    MemcpyCached,
-    PageFault,
-    Pwrite,
-    Fdatasync,
+options! {
+    /// The settings, typed.
+    struct Options {
+        call: Call = Call::setting(
+            Call::NullSyscall,
+            "the step: getppid; opening and closing the key's own file by its name in an open directory, or by its whole path; fstat of an open file; stat of the key's file by its whole path; pread of the value from one file; memcpy of so many bytes from all over memory, or from the same place; the first touch of a page of a mapped file, which maps those around it that are cached; pwrite of the value to one file; the same and fdatasync",
+        ),
+    }
 }
 
 impl Call {
-    fn of(settings: &Settings) -> Self {
-        let word = settings.word("call");
-        let named = CALLS.iter().find(|(name, _)| *name == word);
-        named.map_or(Self::NullSyscall, |(_, call)| *call)
-    }
-
     /// What it can be a part of.
     fn operations(self) -> &'static [Operation] {
         match self {
@@ -113,7 +86,7 @@ impl StoreKind for Primitive {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Options::SETTINGS
     }
 
     fn keeps_values(&self) -> bool {
@@ -121,7 +94,7 @@ impl StoreKind for Primitive {
     }
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
-        let call = Call::of(settings);
+        let Options { call } = Options::from_settings(settings)?;
         Ok(Capabilities {
             operations: call.operations().to_vec(),
             deliveries: vec![Delivery::Copy, Delivery::InPlace],
@@ -144,15 +117,17 @@ impl StoreKind for Primitive {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
+        let Options { call } = Options::from_settings(settings)?;
         let files = directory.join(FILES);
         fs::create_dir(&files).map_err(StoreError::io("make directory", &files))?;
-        let flat = Flat::make(directory, &flat_settings(settings)).map_err(ours)?;
-        PrimitiveStore::boxed(directory, settings, flat)
+        let flat = Flat::make(directory, &flat_settings(call)).map_err(ours)?;
+        PrimitiveStore::boxed(directory, settings, call, flat)
     }
 
     fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        let flat = Flat::reopen(directory, &flat_settings(settings)).map_err(ours)?;
-        PrimitiveStore::boxed(directory, settings, flat)
+        let Options { call } = Options::from_settings(settings)?;
+        let flat = Flat::reopen(directory, &flat_settings(call)).map_err(ours)?;
+        PrimitiveStore::boxed(directory, settings, call, flat)
     }
 }
 
@@ -162,16 +137,15 @@ fn ours(error: StoreError) -> StoreError {
 }
 
 /// The settings of the flat store below.
-fn flat_settings(settings: &Settings) -> Settings {
-    let mut flat = Settings::default();
-    let sync = match Call::of(settings) {
-        Call::Fdatasync => "commit",
-        _ => "off",
+fn flat_settings(call: Call) -> Settings {
+    let mut settings = Settings::default();
+    let sync = if call == Call::Fdatasync {
+        flat::Sync::Commit
+    } else {
+        flat::Sync::Off
     };
-    for (name, word) in [("read", "pread"), ("sync", sync)] {
-        flat.set(name, Value::Word(word.to_owned()));
-    }
-    flat
+    settings.set("sync", sync.value());
+    settings
 }
 
 struct PrimitiveStore {
@@ -184,12 +158,17 @@ struct PrimitiveStore {
 }
 
 impl PrimitiveStore {
-    fn boxed(directory: &Path, settings: &Settings, flat: FlatStore) -> Result<Box<dyn Store>> {
+    fn boxed(
+        directory: &Path,
+        settings: &Settings,
+        call: Call,
+        flat: FlatStore,
+    ) -> Result<Box<dyn Store>> {
         let path = directory.join(FILES);
         Ok(Box::new(Self {
             directory: directory.to_owned(),
             settings: settings.clone(),
-            call: Call::of(settings),
+            call,
             flat,
             files: File::open(&path).map_err(StoreError::io("open", &path))?,
         }))

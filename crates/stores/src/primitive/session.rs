@@ -101,7 +101,7 @@ impl<'s> PrimitiveSession<'s> {
 
     #[cold]
     fn refused(&self, what: &str) -> StoreError {
-        let call = self.store.settings.word("call");
+        let call = self.store.call.word();
         StoreError::unsupported(
             STORE,
             what,

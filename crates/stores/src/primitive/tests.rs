@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Access, Buffer, Found, registry, sync_calls};
+use stowplan_model::{SettingKind, Value};
 
 const KEYS: u64 = 500;
 const BYTES: usize = 10_000;
@@ -33,17 +34,11 @@ fn value(key: u64) -> Vec<u8> {
 
 #[test]
 fn every_call_does_what_it_can_be_a_part_of_and_refuses_the_rest() {
-    assert_eq!(
-        SETTINGS[0].kind,
-        SettingKind::Choice(
-            &CALLS
-                .iter()
-                .map(|(name, _)| *name)
-                .collect::<Vec<_>>()
-                .leak()[..]
-        )
-    );
-    for (name, call) in CALLS {
+    let SettingKind::Choice(names) = Options::SETTINGS[0].kind else {
+        unreachable!();
+    };
+    for name in names {
+        let call = Call::from_value(&Value::Word((*name).to_owned())).unwrap();
         with_session(name, |_, session| {
             let can = |operation| call.operations().contains(&operation);
             let mut buffer = Buffer::with_capacity(BYTES).unwrap();

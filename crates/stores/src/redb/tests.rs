@@ -1,13 +1,16 @@
 use super::*;
-use crate::{Access, Buffer, Found};
+use crate::{Access, Buffer, Found, Key, Result, Store};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use stowplan_model::Settings;
 
 fn settings(given: &[(&str, &str)]) -> Settings {
     let given: BTreeMap<String, String> = given
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    Settings::resolve(SETTINGS, &given).unwrap()
+    Settings::resolve(KIND.settings(), &given).unwrap()
 }
 
 fn found(store: &dyn Store, key: u64) -> Found {
@@ -21,7 +24,7 @@ fn found(store: &dyn Store, key: u64) -> Found {
 fn found_after_a_crash(directory: &Path, key: u64) -> Found {
     let left = tempfile::tempdir().unwrap();
     fs::copy(directory.join(DATABASE), left.path().join(DATABASE)).unwrap();
-    let store = Redb.open(left.path(), &settings(&[])).unwrap();
+    let store = KIND.open(left.path(), &settings(&[])).unwrap();
     found(&*store, key)
 }
 
@@ -29,7 +32,7 @@ fn found_after_a_crash(directory: &Path, key: u64) -> Found {
 fn what_is_not_durable_reaches_the_disk_by_a_checkpoint_or_by_closing() {
     let directory = tempfile::tempdir().unwrap();
     let settings = settings(&[("durability", "none")]);
-    let store = Redb.create(directory.path(), &settings).unwrap();
+    let store = KIND.create(directory.path(), &settings).unwrap();
     let mut connection = store.connect().unwrap();
     {
         let mut session = connection.session().unwrap();
@@ -48,7 +51,7 @@ fn what_is_not_durable_reaches_the_disk_by_a_checkpoint_or_by_closing() {
 #[test]
 fn a_durable_commit_is_on_disk_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Redb.create(directory.path(), &settings(&[])).unwrap();
+    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.insert(Key(1), &[1; 100]).unwrap();
@@ -58,14 +61,12 @@ fn a_durable_commit_is_on_disk_at_once() {
 #[test]
 fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Redb.create(directory.path(), &settings(&[])).unwrap();
+    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
     let mut connection = store.connect().unwrap();
     for _ in 0..2 {
         let mut session = connection.session().unwrap();
-        for _ in 0..2 {
-            session.begin(Access::Write).unwrap();
-            session.insert(Key(1), b"left").unwrap();
-        }
+        session.begin(Access::Write).unwrap();
+        session.insert(Key(1), b"left").unwrap();
     }
     connection.close().unwrap();
     assert_eq!(found(&*store, 1), Found::Missing);
@@ -74,7 +75,7 @@ fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
 #[test]
 fn a_reader_sees_what_was_there_when_it_began() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Redb.create(directory.path(), &settings(&[])).unwrap();
+    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
     let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
     let mut reader = one.session().unwrap();
     let mut writer = two.session().unwrap();
@@ -84,7 +85,7 @@ fn a_reader_sees_what_was_there_when_it_began() {
     let before = reader.read_into(Key(1), &mut buffer).unwrap();
     assert_eq!(before, Found::Missing);
     let refused = reader.insert(Key(2), b"new").unwrap_err().to_string();
-    assert!(refused.contains("one that reads"), "{refused}");
+    assert!(refused.contains("for reading only"), "{refused}");
     reader.commit().unwrap();
     let after = reader.read_into(Key(1), &mut buffer).unwrap();
     assert_eq!(after, Found::Bytes(3));
@@ -93,8 +94,8 @@ fn a_reader_sees_what_was_there_when_it_began() {
 #[test]
 fn keys_of_another_form_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
-    drop(Redb.create(directory.path(), &settings(&[("key", "text")])));
-    let opened = Redb.open(directory.path(), &settings(&[]));
+    drop(KIND.create(directory.path(), &settings(&[("key", "text")])));
+    let opened = KIND.open(directory.path(), &settings(&[]));
     let message = opened.err().unwrap().to_string();
     assert!(message.contains("key=text"), "{message}");
 }
@@ -103,19 +104,19 @@ fn keys_of_another_form_are_refused_by_name() {
 fn nothing_is_made_where_something_is_and_nothing_opened_where_nothing_is() {
     let directory = tempfile::tempdir().unwrap();
     let message = |opened: Result<Box<dyn Store>>| opened.err().unwrap().to_string();
-    let text = message(Redb.open(directory.path(), &settings(&[])));
+    let text = message(KIND.open(directory.path(), &settings(&[])));
     assert!(text.contains(DATABASE), "{text}");
     fs::write(directory.path().join(DATABASE), b"something").unwrap();
-    let text = message(Redb.create(directory.path(), &settings(&[])));
+    let text = message(KIND.create(directory.path(), &settings(&[])));
     assert!(text.contains(DATABASE), "{text}");
-    let text = message(Redb.open(directory.path(), &settings(&[])));
+    let text = message(KIND.open(directory.path(), &settings(&[])));
     assert!(text.contains(DATABASE) && !text.contains('\n'), "{text}");
 }
 
 #[test]
 fn what_is_not_written_is_not_committed_in_two_phases() {
     let settings = settings(&[("durability", "none"), ("quick_repair", "on")]);
-    let message = Redb.capabilities(&settings).unwrap_err().to_string();
+    let message = KIND.capabilities(&settings).unwrap_err().to_string();
     assert!(message.contains("quick_repair off"), "{message}");
 }
 
@@ -128,7 +129,7 @@ fn the_version_that_is_told_is_the_one_that_is_built() {
 #[test]
 fn what_was_stored_is_read_by_redb_itself() {
     let directory = tempfile::tempdir().unwrap();
-    let store = Redb.create(directory.path(), &settings(&[])).unwrap();
+    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
     {
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();

@@ -1,6 +1,6 @@
 //! A database as part of a store: its files, its connections, its checkpoint.
 
-use super::options::{Location, Options};
+use super::options::{Journal, Location, Options};
 use super::{STORE, counters, database, failed};
 use crate::{Result, StoreError};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ impl Base {
 
     /// Makes the file, if there is to be one; elsewhere the first connection makes the database.
     pub(crate) fn create(&self) -> Result<()> {
-        if self.options.location != Location::Disk {
+        if !self.options.on_disk() {
             return Ok(());
         }
         let connection = database::create(&self.path, &self.options)?;
@@ -43,14 +43,14 @@ impl Base {
 
     /// Whether there is a database that can be opened with these settings.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.options.location != Location::Disk {
+        if !self.options.on_disk() {
             return Err(self.not_on_disk("open again"));
         }
         close(database::open(&self.path, &self.options)?)
     }
 
     pub(crate) fn connect(&self) -> Result<Link<'_>> {
-        match self.options.location {
+        match self.options.pragmas.location {
             Location::Disk => Ok(self.link(database::open(&self.path, &self.options)?)),
             Location::Memory | Location::Shared | Location::Temp => self.connect_in_memory(),
         }
@@ -64,7 +64,7 @@ impl Base {
             *made = true;
             return Ok(self.link(connection));
         }
-        if self.options.location == Location::Shared && self.live.load(SeqCst) > 0 {
+        if self.options.pragmas.location == Location::Shared && self.live.load(SeqCst) > 0 {
             return Ok(self.link(database::join_shared(&self.path, &self.options)?));
         }
         Err(self.not_on_disk("have a second connection"))
@@ -80,7 +80,7 @@ impl Base {
     }
 
     fn not_on_disk(&self, what: &str) -> StoreError {
-        let location = self.options.settings.word("location");
+        let location = self.options.pragmas.location.word();
         StoreError::unsupported(
             STORE,
             what,
@@ -105,10 +105,10 @@ impl Base {
 
     /// Needs a connection of its own, which exclusive locking does not admit beside another.
     pub(crate) fn checkpoint(&self) -> Result<()> {
-        if self.options.location != Location::Disk || self.options.journal() != "wal" {
+        if !self.options.on_disk() || self.options.journal() != Journal::Wal {
             return Ok(());
         }
-        if self.options.exclusive && self.live.load(SeqCst) > 0 {
+        if self.options.locks_exclusively() && self.live.load(SeqCst) > 0 {
             return Err(StoreError::unsupported(
                 STORE,
                 "checkpoint beside a connection",

@@ -3,16 +3,16 @@
 use super::options::{Location, Options};
 use super::table::Table;
 use super::{STORE, failed, inspect};
-use crate::{Result, StoreError};
+use crate::{Result, StoreError, disk};
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use stowplan_model::{Settings, Value};
 
 /// A database that does not exist yet, with its table.
 pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
-    let connection = match options.location {
+    let connection = match options.pragmas.location {
         Location::Disk => {
-            refuse_existing(path)?;
+            disk::refuse_existing(path)?;
             open_file(path, OpenFlags::SQLITE_OPEN_CREATE)
         }
         Location::Memory => Connection::open_in_memory_with_flags(flags()),
@@ -24,9 +24,9 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
     // Before anything is written, and before WAL fixes it.
     run(
         &connection,
-        &format!("PRAGMA page_size={}", options.settings.number("page_size")),
+        &format!("PRAGMA page_size={}", options.pragmas.page_size),
     )?;
-    if options.location == Location::Temp {
+    if options.pragmas.location == Location::Temp {
         keep_temporary_files_below(&connection, path.parent().unwrap_or(path))?;
     }
     configure(&connection, options)?;
@@ -90,34 +90,21 @@ fn keep_temporary_files_below(connection: &Connection, directory: &Path) -> Resu
 
 /// An existing database on disk.
 pub(super) fn open(path: &Path, options: &Options) -> Result<Connection> {
-    let metadata = std::fs::symlink_metadata(path).map_err(StoreError::io("open", path))?;
-    let cannot_open = |detail: &str| StoreError::Engine {
-        store: STORE,
-        action: format!("open {}", path.display()),
-        detail: detail.to_owned(),
-    };
-    if !metadata.is_file() {
-        return Err(cannot_open("it is not a regular file"));
-    }
+    disk::expect_file(STORE, path)?;
     let action = || format!("open {}", path.display());
     let connection =
         open_file(path, OpenFlags::empty()).map_err(|error| failed(action(), &error))?;
     // A file that is no database, or none of ours, is told before a pragma changes it.
     wait_for_locks(&connection, options)?;
     if !has_table(&connection, options).map_err(|error| failed(action(), &error))? {
-        let missing = format!("it has no table {}", options.definition);
-        return Err(cannot_open(&missing));
+        return Err(StoreError::Engine {
+            store: STORE,
+            action: action(),
+            detail: format!("it has no table {}", options.definition),
+        });
     }
     configure(&connection, options)?;
     Ok(connection)
-}
-
-fn refuse_existing(path: &Path) -> Result<()> {
-    if std::fs::symlink_metadata(path).is_ok() {
-        let exists = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        return Err(StoreError::io("create", path)(exists));
-    }
-    Ok(())
 }
 
 fn open_file(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
@@ -139,25 +126,25 @@ fn wait_for_locks(connection: &Connection, options: &Options) -> Result<()> {
 /// taken: WAL persists in the file, and leaving it needs every other connection gone.
 fn configure(connection: &Connection, options: &Options) -> Result<()> {
     wait_for_locks(connection, options)?;
-    let settings = &options.settings;
+    let pragmas = &options.pragmas;
     let page_size = number(connection, "page_size")?.max(1);
-    let cache_pages = settings.number("cache") / page_size;
+    let cache_pages = pragmas.cache / page_size;
     // Locking comes before the journal: exclusive WAL then does without shared memory.
     for pragma in [
-        format!("locking_mode={}", settings.word("locking")),
-        format!("mmap_size={}", settings.number("mmap")),
+        format!("locking_mode={}", pragmas.locking.word()),
+        format!("mmap_size={}", pragmas.mmap),
         format!("cache_size={cache_pages}"),
-        format!("journal_mode={}", options.journal()),
-        format!("synchronous={}", options.synchronous()),
-        format!("wal_autocheckpoint={}", settings.number("autocheckpoint")),
+        format!("journal_mode={}", pragmas.journal.word()),
+        format!("synchronous={}", pragmas.synchronous.word()),
+        format!("wal_autocheckpoint={}", pragmas.autocheckpoint),
     ] {
         run(connection, &format!("PRAGMA {pragma}"))?;
     }
     let journal = word(connection, "journal_mode")?;
-    if options.location == Location::Disk && journal != options.journal() {
+    if options.on_disk() && journal != options.journal().word() {
         return Err(StoreError::Engine {
             store: STORE,
-            action: format!("set journal={}", options.journal()),
+            action: format!("set journal={}", options.journal().word()),
             detail: format!("it stays {journal} (another connection may be using the database)"),
         });
     }
@@ -174,7 +161,7 @@ pub(super) fn effective_settings(connection: &Connection, options: &Options) -> 
     effective.set("cache", Value::Number(cache));
     let busy_timeout = number(connection, "busy_timeout")?;
     effective.set("busy_timeout", Value::Number(busy_timeout));
-    if options.location != Location::Disk {
+    if !options.on_disk() {
         return Ok(effective);
     }
     for (name, pragma) in [("journal", "journal_mode"), ("locking", "locking_mode")] {
@@ -206,7 +193,7 @@ fn effective_cache(connection: &Connection, options: &Options, page_size: u64) -
     } else {
         size.unsigned_abs() * page_size
     };
-    let asked = options.settings.number("cache");
+    let asked = options.pragmas.cache;
     let same_pages = bytes / page_size.max(1) == asked / page_size.max(1);
     Ok(if same_pages { asked } else { bytes })
 }

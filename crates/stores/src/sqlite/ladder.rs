@@ -1,7 +1,7 @@
 //! A read and an overwrite by SQLite, step by step.
 
 use super::Sqlite;
-use super::options::{Api, Location, Options, Statements};
+use super::options::{Api, Journal, Options, Statements, Synchronous};
 use crate::Rung;
 use crate::ladder::{Climb, Isolated};
 use stowplan_model::{Operation, PerTransaction, Settings, Workload, WorkloadSpec};
@@ -16,7 +16,7 @@ pub(super) fn of(settings: &Settings, workload: &Workload) -> Vec<Rung> {
         return Vec::new();
     };
     // In memory there is no file to come down to.
-    if options.location != Location::Disk {
+    if !options.on_disk() {
         return Vec::new();
     }
     match workload.operation {
@@ -55,20 +55,20 @@ fn reads(settings: &Settings, options: &Options, workload: &Workload) -> Vec<Run
         let step = "finding the row in the b-tree, by the blob interface";
         climb.step(&[("api", "blob")], step, &[]);
     }
-    if options.api == Api::Sql {
+    if options.pragmas.api == Api::Sql {
         let step = match blob {
             true => "SQL: binding, stepping, a column",
             false => "finding the row in the b-tree, by SQL",
         };
         climb.step(&[("api", "sql")], step, &[]);
     }
-    if settings.number("mmap") == 0 {
+    if options.pragmas.mmap == 0 {
         let step = "reading the pages behind the row's first by pread";
         let isolated: Isolated = &[("pread", 1.0), ("memcpy", -1.0)];
         climb.step(&[("mmap", "0")], step, isolated);
     }
-    if !options.preload {
-        let cache = settings.number("cache").to_string();
+    if !options.pragmas.preload {
+        let cache = options.pragmas.cache.to_string();
         climb.step(
             &[("preload", "off"), ("cache", &cache)],
             "reading the row's first page: a miss of SQLite's own cache",
@@ -93,24 +93,24 @@ fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Ve
         climb.set(&[("journal", "off")]);
     }
     climb.step(&[], "the b-tree, its pages read and written", &[]);
-    if workload.threads == 1 && options.journal() != "off" {
-        climb.step(&[("journal", options.journal())], "the journal", &[]);
+    if workload.threads == 1 && options.journal() != Journal::Off {
+        climb.step(&[("journal", options.journal().word())], "the journal", &[]);
     }
     let transactions = climb.has_workload();
-    if options.synchronous() != "off" {
+    if options.synchronous() != Synchronous::Off {
         let step = match transactions {
             true => "syncs of the one transaction",
             false => "syncs",
         };
-        climb.step(&[("synchronous", options.synchronous())], step, &[]);
+        climb.step(&[("synchronous", options.synchronous().word())], step, &[]);
     }
     statement_and_transactions(&mut climb, options, workload);
     climb.to(settings)
 }
 
 fn statement_and_transactions(climb: &mut Climb, options: &Options, workload: &Workload) {
-    if options.statements == Statements::Each {
-        let step = match options.api {
+    if options.pragmas.statement == Statements::Each {
+        let step = match options.pragmas.api {
             Api::Sql => "preparing the statement each time",
             Api::Blob => "opening the blob handle each time",
         };

@@ -20,8 +20,9 @@ pub(crate) mod statement;
 mod store;
 pub(crate) mod table;
 
+use crate::options::StoreOptions as _;
 use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
-use options::{Api, Location, Options, SETTINGS};
+use options::{Api, Location, Options, Pragmas};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
 use std::path::{Path, PathBuf};
@@ -116,7 +117,7 @@ impl StoreKind for Sqlite {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Pragmas::SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
@@ -129,19 +130,19 @@ impl StoreKind for Sqlite {
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
-        let on_disk = options.location == Location::Disk;
+        let on_disk = options.on_disk();
         Ok(Capabilities {
             operations: [&OPERATIONS[..], &TABLES].concat(),
-            deliveries: match options.api {
+            deliveries: match options.pragmas.api {
                 Api::Sql if options.table.columns == 1 => vec![Delivery::Copy, Delivery::InPlace],
                 Api::Sql | Api::Blob => vec![Delivery::Copy],
             },
             transactions: true,
-            resizes: options.api == Api::Sql,
+            resizes: options.pragmas.api == Api::Sql,
             durability: options.durability(),
             threads: options.undoes()
-                && match options.location {
-                    Location::Disk => !options.exclusive,
+                && match options.pragmas.location {
+                    Location::Disk => !options.locks_exclusively(),
                     Location::Shared => true,
                     Location::Memory | Location::Temp => false,
                 },

@@ -1,212 +1,207 @@
 //! The settings of SQLite, typed, and what they promise.
 
 use super::STORE;
-use super::table::{COLUMN_TYPE, COLUMNS, ROWID, Table};
-use crate::{KEY_FORM, KeyForm, Result, StoreError};
+use super::table::Table;
+use crate::options::{Described, StoreOptions as _, bytes, flag, number};
+use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 use std::borrow::Cow;
 use std::time::Duration;
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings};
+use stowplan_model::{Durability, DurabilityClaim, Settings};
 
 /// SQLite stores these as signed 64-bit or 32-bit numbers.
 const MAX_BYTES: u64 = i64::MAX as u64;
 const MAX_PAGES: u64 = i32::MAX as u64;
 
-pub(super) const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "api",
-        kind: SettingKind::Choice(&["sql", "blob"]),
-        default: "sql",
-        help: "sql: SELECT and UPDATE; blob: incremental blob I/O, which cannot change a value's size",
-        shapes_layout: false,
-    },
-    PAGE_SIZE,
-    CACHE,
-    MMAP,
-    JOURNAL,
-    SYNCHRONOUS,
-    Setting {
-        name: "locking",
-        kind: SettingKind::Choice(&["normal", "exclusive"]),
-        default: "normal",
-        help: "PRAGMA locking_mode",
-        shapes_layout: false,
-    },
-    STATEMENT,
-    Setting {
-        name: "preload",
-        kind: SettingKind::Flag,
-        default: "off",
-        help: "whether a session begins by reading every row, so that what cache= holds is in SQLite's own cache before anything is measured; overflow pages of a file never are: they are read past the cache (DIRECT_OVERFLOW_READ)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "location",
-        kind: SettingKind::Choice(&["disk", "memory", "shared", "temp"]),
-        default: "disk",
-        help: "a file, memory (:memory:), memory that connections share (cache=shared), or a temporary database that ends with its connection",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "autocheckpoint",
-        kind: SettingKind::Integer {
-            min: 0,
-            max: MAX_PAGES,
-        },
-        default: "1000",
-        help: "pages in the WAL at which a commit checkpoints; 0: only when asked",
-        shapes_layout: false,
-    },
-    BUSY_TIMEOUT,
-    KEY_FORM,
-    ROWID,
-    COLUMNS,
-    COLUMN_TYPE,
-];
+/// Descriptions that other stores share.
+pub(crate) const PAGE_SIZE: Described<u64> = bytes(512, 65_536, "4096", "size of a database page")
+    .power_of_two()
+    .shapes_layout();
+
+pub(crate) const CACHE: Described<u64> = bytes(
+    0,
+    MAX_PAGES * 512,
+    "2MiB",
+    "SQLite's own page cache (PRAGMA cache_size, in whole pages)",
+);
+
+pub(crate) const MMAP: Described<u64> = bytes(
+    0,
+    MAX_BYTES,
+    "0",
+    "how much of the file is mapped into memory (PRAGMA mmap_size); SQLite caps it near 2 GiB",
+);
+
+pub(crate) const JOURNAL: Described<Journal> =
+    Journal::setting(Journal::Delete, "PRAGMA journal_mode");
+
+pub(crate) const SYNCHRONOUS: Described<Synchronous> =
+    Synchronous::setting(Synchronous::Full, "PRAGMA synchronous");
+
+pub(crate) const STATEMENT: Described<Statements> = Statements::setting(
+    Statements::Once,
+    "whether statements (or the blob handle) are kept or made anew for each operation",
+);
 
 /// The default is that of the drivers for Rust, Python and Rails; SQLite's own is 0. A single
 /// connection never waits.
-pub(crate) const BUSY_TIMEOUT: Setting = Setting {
-    name: "busy_timeout",
-    kind: SettingKind::Integer {
-        min: 0,
-        max: i32::MAX as u64,
-    },
-    default: "5000",
-    help: "milliseconds to wait for the lock of another connection before an operation is refused as a conflict; never with location=shared",
-    shapes_layout: false,
-};
+pub(crate) const BUSY_TIMEOUT: Described<u64> = number(
+    0,
+    i32::MAX as u64,
+    "5000",
+    "milliseconds to wait for the lock of another connection before an operation is refused as a conflict; never with location=shared",
+);
 
-pub(crate) const PAGE_SIZE: Setting = Setting {
-    name: "page_size",
-    kind: SettingKind::Bytes {
-        min: 512,
-        max: 65_536,
-        power_of_two: true,
-    },
-    default: "4096",
-    help: "size of a database page",
-    shapes_layout: true,
-};
-
-pub(crate) const CACHE: Setting = Setting {
-    name: "cache",
-    kind: SettingKind::Bytes {
-        min: 0,
-        max: MAX_PAGES * 512,
-        power_of_two: false,
-    },
-    default: "2MiB",
-    help: "SQLite's own page cache (PRAGMA cache_size, in whole pages)",
-    shapes_layout: false,
-};
-
-pub(crate) const MMAP: Setting = Setting {
-    name: "mmap",
-    kind: SettingKind::Bytes {
-        min: 0,
-        max: MAX_BYTES,
-        power_of_two: false,
-    },
-    default: "0",
-    help: "how much of the file is mapped into memory (PRAGMA mmap_size); SQLite caps it near 2 GiB",
-    shapes_layout: false,
-};
-
-pub(crate) const JOURNAL: Setting = Setting {
-    name: "journal",
-    kind: SettingKind::Choice(&["delete", "truncate", "persist", "memory", "wal", "off"]),
-    default: "delete",
-    help: "PRAGMA journal_mode",
-    shapes_layout: false,
-};
-
-pub(crate) const SYNCHRONOUS: Setting = Setting {
-    name: "synchronous",
-    kind: SettingKind::Choice(&["off", "normal", "full", "extra"]),
-    default: "full",
-    help: "PRAGMA synchronous",
-    shapes_layout: false,
-};
-
-pub(crate) const STATEMENT: Setting = Setting {
-    name: "statement",
-    kind: SettingKind::Choice(&["once", "each"]),
-    default: "once",
-    help: "whether statements (or the blob handle) are kept or made anew for each operation",
-    shapes_layout: false,
-};
-
-/// How values are read and overwritten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Api {
-    Sql,
-    Blob,
+options! {
+    /// The settings of an SQLite database, typed.
+    pub(crate) struct Pragmas {
+        pub(crate) api: Api = Api::setting(
+            Api::Sql,
+            "sql: SELECT and UPDATE; blob: incremental blob I/O, which cannot change a value's size",
+        ),
+        pub(crate) page_size: u64 = PAGE_SIZE,
+        pub(crate) cache: u64 = CACHE,
+        pub(crate) mmap: u64 = MMAP,
+        pub(crate) journal: Journal = JOURNAL,
+        pub(crate) synchronous: Synchronous = SYNCHRONOUS,
+        pub(crate) locking: Locking = Locking::setting(Locking::Normal, "PRAGMA locking_mode"),
+        pub(crate) statement: Statements = STATEMENT,
+        pub(crate) preload: bool = flag(
+            false,
+            "whether a session begins by reading every row, so that what cache= holds is in SQLite's own cache before anything is measured; overflow pages of a file never are: they are read past the cache (DIRECT_OVERFLOW_READ)",
+        ),
+        pub(crate) location: Location = Location::setting(
+            Location::Disk,
+            "a file, memory (:memory:), memory that connections share (cache=shared), or a temporary database that ends with its connection",
+        )
+        .shapes_layout(),
+        pub(crate) autocheckpoint: u64 = number(
+            0,
+            MAX_PAGES,
+            "1000",
+            "pages in the WAL at which a commit checkpoints; 0: only when asked",
+        ),
+        pub(crate) busy_timeout: u64 = BUSY_TIMEOUT,
+        pub(crate) key: KeyForm = KEY_FORM,
+        pub(crate) rowid: bool = flag(
+            true,
+            "of key=text: on keeps rows by a number of their own and an index of the keys, off (WITHOUT ROWID) keeps them by their keys",
+        )
+        .shapes_layout(),
+        pub(crate) columns: usize = number(
+            1,
+            32,
+            "1",
+            "into so many columns of equal size a value is cut: a record of 5 fields of 4 bytes is columns=5 with values of 20 bytes",
+        )
+        .shapes_layout(),
+        pub(crate) column_type: ColumnType = ColumnType::setting(
+            ColumnType::Blob,
+            "the type of the columns; text (as NVARCHAR is) keeps values that are UTF-8 only, such as content = \"guid\"",
+        )
+        .shapes_layout(),
+    }
 }
 
-/// Whether statements and blob handles outlive an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Statements {
-    Once,
-    Each,
+choice! {
+    /// How values are read and overwritten.
+    pub(crate) enum Api {
+        Sql = "sql",
+        Blob = "blob",
+    }
 }
 
-/// Where the database lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Location {
-    Disk,
-    Memory,
-    /// In memory, under a name that further connections of the process open as well.
-    Shared,
-    Temp,
+choice! {
+    /// The rollback journal or the log, by SQLite's own words.
+    pub(crate) enum Journal {
+        Delete = "delete",
+        Truncate = "truncate",
+        Persist = "persist",
+        Memory = "memory",
+        Wal = "wal",
+        Off = "off",
+    }
 }
 
-/// The settings that code branches on, typed; the others are pragmas and stay words.
+choice! {
+    /// When SQLite syncs, by its own words.
+    pub(crate) enum Synchronous {
+        Off = "off",
+        Normal = "normal",
+        Full = "full",
+        Extra = "extra",
+    }
+}
+
+choice! {
+    /// Whether locks outlive a transaction.
+    pub(crate) enum Locking {
+        Normal = "normal",
+        Exclusive = "exclusive",
+    }
+}
+
+choice! {
+    /// Whether statements and blob handles outlive an operation.
+    pub(crate) enum Statements {
+        Once = "once",
+        Each = "each",
+    }
+}
+
+choice! {
+    /// Where the database lies.
+    pub(crate) enum Location {
+        Disk = "disk",
+        Memory = "memory",
+        /// In memory, under a name that further connections of the process open as well.
+        Shared = "shared",
+        Temp = "temp",
+    }
+}
+
+choice! {
+    /// The type of the columns.
+    pub(crate) enum ColumnType {
+        Blob = "blob",
+        Text = "text",
+    }
+}
+
+/// The settings with the table that they describe, or another store's.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    pub(super) api: Api,
-    pub(crate) statements: Statements,
-    pub(super) location: Location,
-    pub(super) exclusive: bool,
-    /// Whether a session reads every row first.
-    pub(super) preload: bool,
+    pub(crate) pragmas: Pragmas,
     /// The table of values.
     pub(super) table: Table,
     /// The definition of the table `kv`: of [`Self::table`], or of another store's.
     pub(super) definition: Cow<'static, str>,
-    pub(super) settings: Settings,
 }
 
 impl Options {
     pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
-        let table = Table::from_settings(settings)?;
+        Self::new(Pragmas::from_settings(settings)?)
+    }
+
+    /// Of a database that is part of another store: what `set` leaves as it is, is as by default
+    /// here.
+    pub(crate) fn of_part(set: impl FnOnce(Pragmas) -> Pragmas) -> Result<Self> {
+        Self::new(set(Pragmas::from_settings(&Settings::default())?))
+    }
+
+    fn new(pragmas: Pragmas) -> Result<Self> {
+        let table = Table::of(&pragmas)?;
         let options = Self {
-            api: match settings.word("api") {
-                "blob" => Api::Blob,
-                _ => Api::Sql,
-            },
-            statements: match settings.word("statement") {
-                "each" => Statements::Each,
-                _ => Statements::Once,
-            },
-            location: match settings.word("location") {
-                "memory" => Location::Memory,
-                "shared" => Location::Shared,
-                "temp" => Location::Temp,
-                _ => Location::Disk,
-            },
-            exclusive: settings.word("locking") == "exclusive",
-            preload: settings.flag("preload"),
+            pragmas,
             table,
             definition: table.definition().into(),
-            settings: settings.clone(),
         };
         options.check_api()?;
-        if options.journal() == "wal" && options.location != Location::Disk {
+        if pragmas.journal == Journal::Wal && pragmas.location != Location::Disk {
             return Err(StoreError::unsupported(
                 STORE,
                 format!(
                     "combine journal=wal with location={}",
-                    settings.word("location")
+                    pragmas.location.word()
                 ),
                 "only a database on disk has a write-ahead log; use location=disk or another journal",
             ));
@@ -216,7 +211,7 @@ impl Options {
 
     fn check_api(&self) -> Result<()> {
         let table = self.table;
-        let (what, instead) = match self.api {
+        let (what, instead) = match self.pragmas.api {
             Api::Blob if table.columns > 1 => ("columns above 1", "columns=1"),
             Api::Blob if table.text => ("column_type=text", "column_type=blob"),
             Api::Blob if table.key == KeyForm::Text => ("key=text", "key=integer"),
@@ -231,19 +226,6 @@ impl Options {
         ))
     }
 
-    /// Of a database that is part of another store. What that store has no setting for is as it is
-    /// by default here.
-    pub(crate) fn of_part(settings: &Settings) -> Result<Self> {
-        let mut all = Settings::default();
-        for setting in SETTINGS {
-            let default = setting.parse(setting.default).ok();
-            if let Some(value) = settings.get(setting.name).cloned().or(default) {
-                all.set(setting.name, value);
-            }
-        }
-        Self::from_settings(&all)
-    }
-
     /// The same with another table, whose statements are the other store's.
     pub(crate) fn with_table(self, definition: &'static str) -> Self {
         Self {
@@ -254,38 +236,51 @@ impl Options {
 
     /// Whether a transaction can be undone, and so be tried again after a conflict.
     pub(crate) fn undoes(&self) -> bool {
-        self.journal() != "off"
+        self.journal() != Journal::Off
     }
 
     /// How long a connection waits for another's lock.
     pub(crate) fn busy_timeout(&self) -> Duration {
-        Duration::from_millis(self.settings.number(BUSY_TIMEOUT.name))
+        Duration::from_millis(self.pragmas.busy_timeout)
     }
 
-    pub(super) fn journal(&self) -> &str {
-        self.settings.word("journal")
+    pub(super) fn journal(&self) -> Journal {
+        self.pragmas.journal
     }
 
-    pub(super) fn synchronous(&self) -> &str {
-        self.settings.word("synchronous")
+    pub(super) fn synchronous(&self) -> Synchronous {
+        self.pragmas.synchronous
+    }
+
+    /// Whether the database is a file that stays.
+    pub(super) fn on_disk(&self) -> bool {
+        self.pragmas.location == Location::Disk
+    }
+
+    pub(super) fn locks_exclusively(&self) -> bool {
+        self.pragmas.locking == Locking::Exclusive
     }
 
     /// See docs/method.md, "Durability classes".
     pub(crate) fn durability(&self) -> DurabilityClaim {
-        if self.location != Location::Disk {
+        use Journal::{Delete, Memory, Off, Persist, Truncate, Wal};
+        if !self.on_disk() {
             return claim(Durability::None, false);
         }
         match (self.journal(), self.synchronous()) {
-            ("off" | "memory", _) => claim(Durability::None, false),
-            (_, "off") => claim(Durability::ProcessCrash, true),
-            ("wal", "normal") => claim(Durability::Consistent, true),
-            ("wal", _) => claim(Durability::Durable, true),
+            (Off | Memory, _) => claim(Durability::None, false),
+            (_, Synchronous::Off) => claim(Durability::ProcessCrash, true),
+            (Wal, Synchronous::Normal) => claim(Durability::Consistent, true),
             // The truncation that ends a transaction is not synced, and may reach the disk
             // before the database does: 30 of 400 sampled crash states were corrupt.
-            ("truncate", "normal") => claim(Durability::ProcessCrash, true),
+            (Truncate, Synchronous::Normal) => claim(Durability::ProcessCrash, true),
             // The journal's unlink is not synced: it may come back and undo the commit.
-            ("delete", "full") | (_, "normal") => claim(Durability::Consistent, true),
-            _ => claim(Durability::Durable, true),
+            (Delete, Synchronous::Normal | Synchronous::Full) | (Persist, Synchronous::Normal) => {
+                claim(Durability::Consistent, true)
+            }
+            (Wal | Truncate | Persist, Synchronous::Full) | (_, Synchronous::Extra) => {
+                claim(Durability::Durable, true)
+            }
         }
     }
 
@@ -293,27 +288,25 @@ impl Options {
     /// only some commits make, are left out.
     pub(super) fn syncs_per_commit(&self) -> u32 {
         let (journal, synchronous) = (self.journal(), self.synchronous());
-        match (journal, synchronous) {
-            _ if self.location != Location::Disk => 0,
-            (_, "off") | ("wal", "normal") => 0,
-            // The log alone, or the database alone.
-            ("wal" | "memory" | "off", _) => 1,
-            _ => {
-                let full = synchronous != "normal";
-                // Its records, then the header that counts them; both at once with NORMAL.
-                let records = if full { 2 } else { 1 };
-                // The directory, whenever the journal is opened; exclusive locking keeps it open.
-                let name = u32::from(!self.exclusive);
-                let database = 1;
-                let end = match journal {
-                    "truncate" => full,
-                    // Exclusive locking zeroes the header instead of deleting the journal.
-                    "delete" => self.exclusive || synchronous == "extra",
-                    _ => true,
-                };
-                records + name + database + u32::from(end)
-            }
+        if !self.on_disk() || synchronous == Synchronous::Off {
+            return 0;
         }
+        let full = synchronous != Synchronous::Normal;
+        let end = match journal {
+            Journal::Wal => return u32::from(full),
+            // The database alone.
+            Journal::Memory | Journal::Off => return 1,
+            Journal::Truncate => full,
+            // Exclusive locking zeroes the header instead of deleting the journal.
+            Journal::Delete => self.locks_exclusively() || synchronous == Synchronous::Extra,
+            Journal::Persist => true,
+        };
+        // Its records, then the header that counts them; both at once with NORMAL.
+        let records = if full { 2 } else { 1 };
+        // The directory, whenever the journal is opened; exclusive locking keeps it open.
+        let name = u32::from(!self.locks_exclusively());
+        let database = 1;
+        records + name + database + u32::from(end)
     }
 }
 
@@ -328,14 +321,13 @@ fn claim(class: Durability, atomic: bool) -> DurabilityClaim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_model::Value;
 
     fn durability(journal: &str, synchronous: &str) -> String {
-        let mut settings = Settings::resolve(SETTINGS, &Default::default()).unwrap();
-        settings.set("journal", stowplan_model::Value::Word(journal.to_owned()));
-        settings.set(
-            "synchronous",
-            stowplan_model::Value::Word(synchronous.to_owned()),
-        );
+        let mut settings = Settings::default();
+        for (name, word) in [("journal", journal), ("synchronous", synchronous)] {
+            settings.set(name, Value::Word(word.to_owned()));
+        }
         let options = Options::from_settings(&settings).unwrap();
         options.durability().to_string()
     }

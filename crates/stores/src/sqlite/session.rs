@@ -40,23 +40,23 @@ impl<'c> SqliteSession<'c> {
         commits: Arc<AtomicU64>,
     ) -> Result<Self> {
         let table = options.table;
-        let data = |text: String| Sql::of(connection, text, options.statements);
+        let data = |text: String| Sql::of(connection, text, options.pragmas.statement);
         let mut session = Self {
             connection,
             options,
             table,
             commits,
-            blob: BlobHandle::new(connection, options.statements),
+            blob: BlobHandle::new(connection, options.pragmas.statement),
             transaction: Transaction::new(connection)?,
             read: data(table.read())?,
             insert: data(table.insert(1))?,
             insert_many: None,
             overwrite: data(table.overwrite())?,
-            delete: Sql::of(connection, Table::DELETE, options.statements)?,
+            delete: Sql::of(connection, Table::DELETE, options.pragmas.statement)?,
             scan: data(table.scan())?,
             scanned: Buffer::with_capacity(0)?,
         };
-        if options.preload {
+        if options.pragmas.preload {
             session.preload()?;
         }
         Ok(session)
@@ -140,7 +140,7 @@ impl Session for SqliteSession<'_> {
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
         let table = self.table;
-        match self.options.api {
+        match self.options.pragmas.api {
             Api::Sql => self.visit(key, |row| table.copy(row, key, buffer)),
             Api::Blob => match row_id(key) {
                 Some(k) => self.blob.read(k, buffer),
@@ -152,7 +152,7 @@ impl Session for SqliteSession<'_> {
     fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
         let table = self.table;
         let refused = |why| Err(StoreError::unsupported(STORE, "deliver in place", why));
-        match self.options.api {
+        match self.options.pragmas.api {
             Api::Sql if table.columns == 1 => self.visit(key, |row| {
                 let value = table.lend(row, key)?;
                 visit(value);
@@ -177,7 +177,7 @@ impl Session for SqliteSession<'_> {
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
-        match (self.options.api, row_id(key)) {
+        match (self.options.pragmas.api, row_id(key)) {
             (Api::Sql, _) => self.update_row(key, value),
             (Api::Blob, Some(k)) => self.blob.overwrite(k, value),
             (Api::Blob, None) => Ok(Found::Missing),
@@ -267,7 +267,7 @@ impl Session for SqliteSession<'_> {
             None => Sql::of(
                 self.connection,
                 self.table.insert(rows.len()),
-                self.options.statements,
+                self.options.pragmas.statement,
             )?,
         };
         let inserted = insert.run(|statement| {

@@ -2,7 +2,7 @@
 
 use super::base::{Base, Link};
 use super::database_path;
-use super::options::{Location, Options};
+use super::options::Options;
 use super::pages::Pages;
 use super::session::SqliteSession;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, disk};
@@ -44,7 +44,7 @@ impl Store for SqliteStore {
 
     /// Nothing for databases that are not on disk: a temporary one has no name to look at.
     fn footprint(&self) -> Result<Footprint> {
-        if self.base.options().location != Location::Disk {
+        if !self.base.options().on_disk() {
             return Ok(Footprint::default());
         }
         let files = self.base.files();
@@ -62,7 +62,7 @@ impl Store for SqliteStore {
         let [file, log, ..] = self.base.files();
         let in_log = log.metadata().is_ok_and(|log| log.len() > 0);
         let by_number = options.table.key == KeyForm::Integer;
-        if options.location != Location::Disk || !by_number || in_log {
+        if !options.on_disk() || !by_number || in_log {
             return Ok(None);
         }
         let mut link = self.base.connect()?;

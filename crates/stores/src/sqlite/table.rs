@@ -1,34 +1,10 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
+use super::options::{ColumnType, Pragmas};
 use super::{STORE, key_failed};
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Row, Statement};
-use stowplan_model::{Setting, SettingKind, Settings};
-
-pub(super) const ROWID: Setting = Setting {
-    name: "rowid",
-    kind: SettingKind::Flag,
-    default: "on",
-    help: "of key=text: on keeps rows by a number of their own and an index of the keys, off (WITHOUT ROWID) keeps them by their keys",
-    shapes_layout: true,
-};
-
-pub(super) const COLUMNS: Setting = Setting {
-    name: "columns",
-    kind: SettingKind::Integer { min: 1, max: 32 },
-    default: "1",
-    help: "into so many columns of equal size a value is cut: a record of 5 fields of 4 bytes is columns=5 with values of 20 bytes",
-    shapes_layout: true,
-};
-
-pub(super) const COLUMN_TYPE: Setting = Setting {
-    name: "column_type",
-    kind: SettingKind::Choice(&["blob", "text"]),
-    default: "blob",
-    help: "the type of the columns; text (as NVARCHAR is) keeps values that are UTF-8 only, such as content = \"guid\"",
-    shapes_layout: true,
-};
 
 /// The shape of the table `kv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +24,12 @@ impl Table {
         text: false,
     };
 
-    pub(super) fn from_settings(settings: &Settings) -> Result<Self> {
+    pub(super) fn of(pragmas: &Pragmas) -> Result<Self> {
         let table = Self {
-            key: KeyForm::of(settings),
-            rowid: settings.flag(ROWID.name),
-            // From 1 to 32.
-            columns: usize::try_from(settings.number(COLUMNS.name)).unwrap_or(1),
-            text: settings.word(COLUMN_TYPE.name) == "text",
+            key: pragmas.key,
+            rowid: pragmas.rowid,
+            columns: pragmas.columns,
+            text: pragmas.column_type == ColumnType::Text,
         };
         if table.key == KeyForm::Integer && !table.rowid {
             return Err(StoreError::unsupported(

@@ -8,7 +8,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
         .iter()
         .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
         .collect();
-    Settings::resolve(SETTINGS, &given).unwrap()
+    Settings::resolve(Pragmas::SETTINGS, &given).unwrap()
 }
 
 /// A store of these settings with the keys 1 to 3, in a directory that lives as long.

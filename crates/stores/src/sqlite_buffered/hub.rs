@@ -43,7 +43,7 @@ pub(super) struct Hub {
 
 impl Hub {
     pub(super) fn new(base: Base, options: &Options) -> Result<Self> {
-        let statements = options.database.statements;
+        let statements = options.database.pragmas.statement;
         Ok(Self {
             base,
             statements,

@@ -63,15 +63,14 @@ mod session;
 mod state;
 mod store;
 
+use crate::options::{StoreOptions as _, bytes, number};
 use crate::sqlite::{self, inspect, options as database};
-use crate::{Result, Store, StoreError, StoreKind};
-use database::Options as DatabaseOptions;
+use crate::{Result, Store, StoreError, StoreKind, options};
+use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
 use std::time::Duration;
 use store::BufferedStore;
-use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Setting, SettingKind, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "sqlite-buffered";
 
@@ -81,53 +80,46 @@ const DATABASE_FILE: &str = "kv.db";
 /// An SQLite database behind two others in memory. See the module.
 pub(crate) struct SqliteBuffered;
 
-const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "window_rows",
-        kind: SettingKind::Integer {
-            min: 1,
-            max: 1_000_000_000,
-        },
-        default: "10000",
-        help: "changes in memory at which they are carried over; a kill loses up to twice as many, as writers wait then",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "window_ms",
-        kind: SettingKind::Integer {
-            min: 1,
-            max: 86_400_000,
-        },
-        default: "200",
-        help: "milliseconds after which changes are carried over; a kill loses up to so much, and the time two carry-overs take",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "window_bytes",
-        kind: SettingKind::Bytes {
-            min: 1,
-            max: i64::MAX as u64,
-            power_of_two: false,
-        },
-        default: "64MiB",
-        help: "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
-        shapes_layout: false,
-    },
-    database::PAGE_SIZE,
-    database::CACHE,
-    database::MMAP,
-    Setting {
-        kind: SettingKind::Choice(&["delete", "truncate", "persist", "wal"]),
-        default: "wal",
-        help: "PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal",
-        ..database::JOURNAL
-    },
-    Setting {
-        help: "PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full",
-        ..database::SYNCHRONOUS
-    },
-    database::STATEMENT,
-];
+options! {
+    /// The settings of the window and of the database on disk, as they are given.
+    struct Given {
+        window_rows: u64 = number(
+            1,
+            1_000_000_000,
+            "10000",
+            "changes in memory at which they are carried over; a kill loses up to twice as many, as writers wait then",
+        ),
+        window_ms: u64 = number(
+            1,
+            86_400_000,
+            "200",
+            "milliseconds after which changes are carried over; a kill loses up to so much, and the time two carry-overs take",
+        ),
+        window_bytes: u64 = bytes(
+            1,
+            i64::MAX as u64,
+            "64MiB",
+            "bytes of values in memory at which they are carried over; there are up to twice as many before writers wait",
+        ),
+        page_size: u64 = database::PAGE_SIZE,
+        cache: u64 = database::CACHE,
+        mmap: u64 = database::MMAP,
+        journal: Journal = database::JOURNAL
+            .only(
+                &[
+                    Journal::Delete.word(),
+                    Journal::Truncate.word(),
+                    Journal::Persist.word(),
+                    Journal::Wal.word(),
+                ],
+                Journal::Wal.word(),
+            )
+            .with_help("PRAGMA journal_mode of the database on disk; reads wait for carry-overs unless it is wal"),
+        synchronous: Synchronous = database::SYNCHRONOUS
+            .with_help("PRAGMA synchronous of the database on disk; a power loss too loses no more than the window with journal=wal and full"),
+        statement: Statements = database::STATEMENT,
+    }
+}
 
 /// How much may be in one layer before it is carried over, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -147,14 +139,24 @@ struct Options {
 
 impl Options {
     fn from_settings(settings: &Settings) -> Result<Self> {
+        let given = Given::from_settings(settings)?;
+        let database = DatabaseOptions::of_part(|pragmas| Pragmas {
+            page_size: given.page_size,
+            cache: given.cache,
+            mmap: given.mmap,
+            journal: given.journal,
+            synchronous: given.synchronous,
+            statement: given.statement,
+            ..pragmas
+        });
         Ok(Self {
             window: Window {
-                changes: settings.number("window_rows"),
-                bytes: settings.number("window_bytes"),
-                age: Duration::from_millis(settings.number("window_ms")),
+                changes: given.window_rows,
+                bytes: given.window_bytes,
+                age: Duration::from_millis(given.window_ms),
             },
-            readers_apart: settings.word("journal") == "wal",
-            database: DatabaseOptions::of_part(settings).map_err(ours)?,
+            readers_apart: given.journal == Journal::Wal,
+            database: database.map_err(ours)?,
         })
     }
 
@@ -202,7 +204,7 @@ impl StoreKind for SqliteBuffered {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        SETTINGS
+        Given::SETTINGS
     }
 
     fn engine(&self) -> Option<(&'static str, String)> {
