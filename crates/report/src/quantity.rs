@@ -31,7 +31,7 @@ pub(crate) fn reading(measure: Measure) -> &'static str {
         Measure::PeakMemory => "The harness's own few MB are part of it. Less is better.",
         Measure::Footprint => "After what the store calls a checkpoint. Less is better.",
         Measure::WriteAmplification => {
-            "Bringing the data to rest is part of it: checkpoint, close, syncfs. Less is better."
+            "The final flush is part of it: checkpoint, close, syncfs. Less is better."
         }
     }
 }

@@ -206,7 +206,7 @@ fn resources<'a>() -> Vec<Column<'a>> {
         ),
         time(
             "flush/op",
-            "bringing the written data to rest: checkpoint, close, syncfs",
+            "the final flush to disk: checkpoint, close, syncfs",
             |cell| cell.drain_ns,
         ),
         time("CPU/op", "CPU time of one operation", |cell| {
@@ -226,8 +226,7 @@ fn resources<'a>() -> Vec<Column<'a>> {
         }),
         counted(
             "write ampl.",
-            "bytes sent to storage, bringing the data to rest included, per byte that the operations \
-             wrote",
+            "bytes sent to storage, the final flush included, per byte that the operations wrote",
             |cell| Cell::maybe(cell.write_amplification, format::ratio),
         ),
         #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
