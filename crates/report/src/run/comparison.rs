@@ -85,9 +85,9 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
     let lines: usize = singles.iter().map(|comparison| lines(comparison)).sum();
     let has_charts = !(analysis.charts.is_empty()
         && analysis.bars.is_empty()
-        && analysis.lines.is_empty()
-        && analysis.ladders.is_empty());
-    !singles.is_empty() && (lines <= LINES || !has_charts)
+        && analysis.lines.is_empty());
+    let has_room = analysis.ladders.is_empty() && (lines <= LINES || !has_charts);
+    !singles.is_empty() && has_room
 }
 
 /// The comparisons that matrices and sweeps are made of, and where they are if they are left out.
@@ -132,7 +132,8 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     let found = findings::findings_of(analysis, comparison);
     let mut blocks = vec![
         paragraph(strong(found.headline)).at(Detail::Full),
-        paragraph(found.advice),
+        // The answers say it, too.
+        paragraph(found.advice).at(Detail::Full),
     ];
     blocks.extend(statements(&found.statements));
     blocks.push(remark(metric(comparison)).at(Detail::Full));
@@ -140,7 +141,12 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
-    blocks.push(remark(noise::of_comparison(comparison)));
+    // The answers say how noisy it was; of a session that is not reliable, more must be said.
+    let detail = match comparison.reliable {
+        true => Detail::Full,
+        false => Detail::Normal,
+    };
+    blocks.push(remark(noise::of_comparison(comparison)).at(detail));
     blocks.extend(parts_of(comparison));
     blocks.extend(totals::blocks(analysis, comparison));
     blocks.extend(by_operation::blocks(comparison));

@@ -75,12 +75,17 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
 /// What the harness itself costs, and whether that is too much for short operations.
 pub(crate) fn harness_cost(analysis: &Analysis) -> Option<Block> {
     let cost = analysis.harness_cost?;
-    Some(remark(format!(
-        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{}.",
+    let above = above_budget(&cost);
+    let text = format!(
+        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{above}.",
         format::time(cost.ratio_ns),
         format::time(cost.latency_ns),
-        above_budget(&cost)
-    )))
+    );
+    let detail = match above.is_empty() {
+        true => Detail::Full,
+        false => Detail::Normal,
+    };
+    Some(remark(text).at(detail))
 }
 
 /// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.

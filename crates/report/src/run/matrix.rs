@@ -33,7 +33,7 @@ pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
     let parts = constituents::of_matrix(analysis, outcome);
-    let mut blocks = vec![paragraph(caption(analysis, outcome))];
+    let mut blocks = vec![paragraph(caption(analysis, outcome)).at(caption_detail(analysis, outcome))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
@@ -85,6 +85,17 @@ fn caption(analysis: &Analysis, outcome: &MatrixOutcome) -> String {
         internal_label(outcome),
         outcome.external_label
     )
+}
+
+/// A terminal has room for the same words once.
+fn caption_detail(analysis: &Analysis, outcome: &MatrixOutcome) -> Detail {
+    let mut before = analysis.matrices.iter();
+    let mut before = before.by_ref().take_while(|other| other.id != outcome.id);
+    let is_said = before.any(|other| caption(analysis, other) == caption(analysis, outcome));
+    match is_said {
+        true => Detail::Full,
+        false => Detail::Normal,
+    }
 }
 
 /// The internal store without the setting of the rows.

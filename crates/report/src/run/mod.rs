@@ -86,7 +86,7 @@ fn published(analysis: &Analysis) -> Option<Block> {
 }
 
 /// Every drawing of the study, the one that answers its question first. A terminal has room for what
-/// matrices and sweeps found; else for one, if the comparisons are too many to be shown.
+/// matrices and sweeps found; else for one, if neither ladders nor comparisons are shown.
 fn figures(analysis: &Analysis) -> Vec<Block> {
     let by_size: Vec<Block> = matrix::figures(analysis)
         .into_iter()
@@ -98,7 +98,8 @@ fn figures(analysis: &Analysis) -> Vec<Block> {
         .chain(lines::figures(analysis))
         .chain(growth_by_rows::figure(analysis))
         .collect();
-    let has_room = by_size.is_empty() && !comparison::are_shown(analysis);
+    let shows_more = !analysis.ladders.is_empty() || comparison::are_shown(analysis);
+    let has_room = by_size.is_empty() && !shows_more;
     let shown = usize::from(has_room);
     for figure in others.iter_mut().skip(shown) {
         figure.detail = figure.detail.max(Detail::Full);

@@ -1,5 +1,6 @@
 //! What stores take on disk.
 
+use super::comparison;
 use crate::document::{
     Axis, Bar, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale,
     Section, Shape, Table, TableBuilder, number, paragraph, text_column,
@@ -11,7 +12,7 @@ use stowplan_model::format_bytes;
 const CAPTION: &str =
     "Bytes allocated on disk per byte of the values; 1.0 would be the values alone.";
 
-/// More stores than this have no room on a terminal.
+/// More stores than this have no room on a terminal, nor has any without the comparisons.
 const FEW: usize = 6;
 
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
@@ -31,7 +32,9 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let section = section.named("space").in_contents("Disk space");
     let asked = &analysis.run.plan.study.space;
     // The answers tell what the study asks for.
-    let detail = match asked.is_empty() && shown.len() <= FEW {
+    let is_asked = !asked.is_empty();
+    let has_room = comparison::are_shown(analysis) && shown.len() <= FEW;
+    let detail = match has_room && !is_asked {
         true => Detail::Normal,
         false => Detail::Full,
     };
