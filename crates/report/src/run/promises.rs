@@ -1,38 +1,48 @@
-//! What the cells of a comparison promise for what they write.
+//! What cells promise for what they write.
 
 use crate::{quantity, wording};
-use stowplan_analysis::ComparisonOutcome;
+use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::{DurabilityClaim, Role};
 
 /// `Durability: D0 none; D1 process-crash, atomic.`: what an acknowledged write survives, the weakest
 /// promise first; nothing for reads. The table says which cell has which class, so that cells are
 /// named only where two promises share one. Floors are no stores and promise nothing.
 pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
-    let groups = groups(comparison)?;
-    let are_alike = groups.len() == 1;
+    let is_store = |cell: &&CellSummary| matches!(cell.cell.role, Role::Baseline | Role::Candidate);
+    let groups = groups(comparison.cells.iter().filter(is_store))?;
+    let class = |claim: &DurabilityClaim| quantity::short_class(claim);
     let texts = groups.iter().map(|(claim, labels)| {
-        let class = quantity::short_class(claim);
-        let shares = groups
-            .iter()
-            .any(|(other, _)| other != claim && quantity::short_class(other) == class);
-        let labels = match (shares, are_alike) {
+        let sharing = groups.iter().filter(|(other, _)| class(other) == class(claim));
+        let labels = match (sharing.count() > 1, groups.len()) {
             (true, _) => format!(": {}", labels.join(", ")),
-            (false, true) => " (all cells)".to_owned(),
-            (false, false) => String::new(),
+            (false, 1) => " (all cells)".to_owned(),
+            (false, _) => String::new(),
         };
         format!("{}{labels}", quantity::class(claim))
     });
-    let texts: Vec<String> = texts.collect();
+    sentence(texts.collect())
+}
+
+/// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: the same with every cell.
+pub(super) fn of_cells<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
+    let groups = groups(cells.filter(|cell| cell.cell.role != Role::Floor))?;
+    let groups = groups.iter();
+    let texts =
+        groups.map(|(claim, labels)| format!("{}: {}", quantity::class(claim), labels.join(", ")));
+    sentence(texts.collect())
+}
+
+fn sentence(texts: Vec<String>) -> Option<String> {
     (!texts.is_empty()).then(|| format!("Durability: {}.", texts.join("; ")))
 }
 
 /// Promises with the labels of the cells that keep them; nothing if any cell promises nothing,
 /// because it only reads.
-fn groups(comparison: &ComparisonOutcome) -> Option<Vec<(DurabilityClaim, Vec<String>)>> {
+fn groups<'a>(
+    cells: impl Iterator<Item = &'a CellSummary>,
+) -> Option<Vec<(DurabilityClaim, Vec<String>)>> {
     let mut groups: Vec<(DurabilityClaim, Vec<String>)> = Vec::new();
-    let is_store = |role| matches!(role, Role::Baseline | Role::Candidate);
-    let cells = comparison.cells.iter();
-    for cell in cells.filter(|cell| is_store(cell.cell.role)) {
+    for cell in cells {
         let claim = wording::claim(cell)?;
         let label = wording::quoted(&cell.cell.label);
         match groups.iter_mut().find(|(known, _)| *known == claim) {
