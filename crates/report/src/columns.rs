@@ -34,10 +34,7 @@ impl<T> Columns<T> {
     }
 
     /// What was measured, which names the row.
-    pub(crate) fn name<'a>(
-        &self,
-        of: impl Fn(&T) -> &CellSummary + 'a,
-    ) -> TableBuilder<'a, T> {
+    pub(crate) fn name<'a>(&self, of: impl Fn(&T) -> &CellSummary + 'a) -> TableBuilder<'a, T> {
         self.text("cell", move |row| label(of(row)))
             .help("what was timed")
     }

@@ -3,8 +3,8 @@
 use super::Fleet;
 use super::findings::{self, Findings};
 use crate::document::{
-    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, anchor, number,
-    Tone, paragraph, text_column, toned,
+    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, Tone, anchor,
+    number, paragraph, text_column, toned,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, OnMachine, Verdict};

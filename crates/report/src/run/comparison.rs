@@ -53,7 +53,11 @@ pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
         (false, 0) => ("The", all),
         (false, _) => ("The numbers of the", all),
     };
-    let which = if what == "The" { " that this is made of" } else { "" };
+    let which = if what == "The" {
+        " that this is made of"
+    } else {
+        ""
+    };
     let comparisons = wording::comparisons(left_out);
     let text = format!("{what} {comparisons}{which} are shown with --verbose.");
     (left_out > 0).then(|| remark(text).only(Medium::Hint))
@@ -65,9 +69,8 @@ pub(crate) fn are_shown(analysis: &Analysis) -> bool {
     let cells = singles.iter().flat_map(|comparison| &comparison.cells);
     let cells = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
     let lines = cells.count() + singles.len() * LINES_BESIDE;
-    let has_charts = !(analysis.charts.is_empty()
-        && analysis.bars.is_empty()
-        && analysis.lines.is_empty());
+    let has_charts =
+        !(analysis.charts.is_empty() && analysis.bars.is_empty() && analysis.lines.is_empty());
     let has_room = analysis.ladders.is_empty() && (lines <= LINES || !has_charts);
     !singles.is_empty() && has_room
 }

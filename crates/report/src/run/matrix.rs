@@ -33,7 +33,8 @@ pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
     let parts = constituents::of_matrix(analysis, outcome);
-    let mut blocks = vec![paragraph(caption(analysis, outcome)).at(caption_detail(analysis, outcome))];
+    let mut blocks =
+        vec![paragraph(caption(analysis, outcome)).at(caption_detail(analysis, outcome))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));

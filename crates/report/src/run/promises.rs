@@ -12,7 +12,9 @@ pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
     let groups = groups(comparison.cells.iter().filter(is_store))?;
     let class = |claim: &DurabilityClaim| quantity::short_class(claim);
     let texts = groups.iter().map(|(claim, labels)| {
-        let sharing = groups.iter().filter(|(other, _)| class(other) == class(claim));
+        let sharing = groups
+            .iter()
+            .filter(|(other, _)| class(other) == class(claim));
         let labels = match (sharing.count() > 1, groups.len()) {
             (true, _) => format!(": {}", labels.join(", ")),
             (false, 1) => " (all cells)".to_owned(),

@@ -31,8 +31,6 @@ fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
         let column = make.time(title, move |row| Some(get(row.2)));
         column.help(help).weighing(weight)
     };
-    let half = "half of them took at most this";
-    let most = |share: &str| format!("{share} of them took at most this");
     vec![
         make.name(|row| row.0),
         make.text("operation", |row| row.1.name().to_owned())
@@ -41,11 +39,19 @@ fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
         make.durability(|row| row.0).weighing(0),
         make.count("count", |row| Some(row.2.count))
             .help("operations timed singly"),
-        time("mean", String::new(), 2, |l| l.mean_ns),
-        time("p50", half.to_owned(), 6, |l| float(l.p50_ns)),
-        time("p95", most("95%"), 5, |l| float(l.p95_ns)),
-        time("p99", most("99%"), 7, |l| float(l.p99_ns)),
-        time("p99.9", most("99.9%"), 4, |l| float(l.p999_ns)),
-        time("largest", String::new(), 3, |l| float(l.max_ns)),
+        time("mean", "", 2, |l| l.mean_ns),
+        time("p50", "half of them took at most this", 6, |l| {
+            float(l.p50_ns)
+        }),
+        time("p95", "95% of them took at most this", 5, |l| {
+            float(l.p95_ns)
+        }),
+        time("p99", "99% of them took at most this", 7, |l| {
+            float(l.p99_ns)
+        }),
+        time("p99.9", "99.9% of them took at most this", 4, |l| {
+            float(l.p999_ns)
+        }),
+        time("largest", "", 3, |l| float(l.max_ns)),
     ]
 }
