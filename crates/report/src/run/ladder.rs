@@ -10,8 +10,8 @@ mod testing;
 mod time;
 
 use crate::document::{
-    Axis, Block, ChartRow, Detail, Fold, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
-    Section, Segment, Shape, bullets, faint, notice, paragraph, remark, strong,
+    Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
+    Section, Segment, Shape, bullets, faint, folded, notice, paragraph, remark, strong,
 };
 use crate::{format, quantity, wording};
 use pieces::{Piece, pieces, thin};
@@ -64,7 +64,7 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let counts = counts::table(comparison).map(|table| {
         let title =
             "What each cell asked of the system, per operation, counted in a block of its own";
-        Block::from(Fold::new(title, vec![table.into()])).at(Detail::Full)
+        folded(title, table).at(Detail::Full)
     });
     blocks.extend(counts);
     let has_any = !blocks.is_empty();
@@ -96,22 +96,15 @@ impl<'a> Ladder<'a> {
 
     fn row(&self) -> ChartRow {
         let title = &self.outcome.title;
-        let row = ChartRow {
-            label: title.clone(),
-            detail: String::new(),
-            shape: Shape::Nothing,
-            interval: None,
-            value: "no steps".to_owned(),
-            spread: String::new(),
-            number: None,
-            sign: None,
-            tooltip: format!("{title}: no steps."),
-        };
         let (Some(top), Some(whole)) = (&self.top, &self.whole) else {
-            return row;
+            return ChartRow {
+                value: "no steps".to_owned(),
+                ..ChartRow::without_data(title, format!("{title}: no steps."))
+            };
         };
         let said: Vec<String> = self.pieces.iter().map(Piece::tooltip).collect();
         ChartRow {
+            label: title.clone(),
             shape: Shape::Segments {
                 pieces: self.pieces.iter().map(Piece::segment).collect(),
                 thin: self.thin.clone(),
@@ -121,7 +114,7 @@ impl<'a> Ladder<'a> {
             spread: whole.spread(),
             number: Some(whole.value),
             tooltip: format!("{title}: {top}, {}. {}.", whole.whole(), said.join("; ")),
-            ..row
+            ..ChartRow::default()
         }
     }
 
@@ -139,18 +132,16 @@ impl<'a> Ladder<'a> {
             style: ListStyle::Steps,
             items: self.pieces.iter().map(step).collect(),
         };
-        let mut blocks = Vec::new();
-        if !self.pieces.is_empty() {
-            blocks.push(Block::from(steps).only(Medium::Page));
-        }
+        let title = &self.outcome.title;
+        let name = |cell: &CellId| label_of(analysis, cell);
+        let table = pieces::table(title, &self.pieces, &name);
         let notes = notes(self.outcome, self.top.as_deref());
-        blocks.extend(notes.into_iter().map(remark));
+        let mut blocks: Vec<Block> = notes.into_iter().map(remark).collect();
         if !self.pieces.is_empty() {
-            let name = |cell: &CellId| label_of(analysis, cell);
-            let table = pieces::table(&self.outcome.title, &self.pieces, &name);
-            blocks.push(Fold::new("All figures", vec![table.into()]).into());
+            blocks.insert(0, Block::from(steps).only(Medium::Page));
+            blocks.push(folded("All figures", table));
         }
-        let section = Section::new(&self.outcome.title, blocks);
+        let section = Section::new(title, blocks);
         Block::from(section.named(format!("steps-{}", self.outcome.id))).at(Detail::Full)
     }
 }
@@ -191,16 +182,13 @@ fn titles(ladders: &[Ladder<'_>]) -> Vec<String> {
 fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
     let tick = |tick| quantity::tick(Measure::Time, tick);
     let taken_apart = titles(ladders).join("; ");
-    Rows {
-        summary: format!("Time of one operation, taken apart: {taken_apart}"),
-        axis: Axis::new("", scale, quantity::ticks(&scale), tick),
-        groups: vec![RowGroup {
-            rows: ladders.iter().map(Ladder::row).collect(),
-            ..RowGroup::default()
-        }],
-        marks: Vec::new(),
-        legend: Vec::new(),
-    }
+    let axis = Axis::new("", scale, quantity::ticks(&scale), tick);
+    let group = RowGroup {
+        rows: ladders.iter().map(Ladder::row).collect(),
+        ..RowGroup::default()
+    };
+    let summary = format!("Time of one operation, taken apart: {taken_apart}");
+    Rows::new(summary, axis, vec![group])
 }
 
 /// A piece in the list of steps.
@@ -232,21 +220,16 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
     };
     notes.extend(left_over(remainder, top));
     notes.extend(outcome.isolated.as_ref().map(alone));
-    let differing = |wanted: Agreement| {
+    let less = "Cheaper within the operation than alone, because other steps warm caches";
+    let more = "Dearer within the operation than its parts alone";
+    for (wanted, said) in [(Agreement::Less, less), (Agreement::More, more)] {
         let steps = outcome.steps.iter();
         let steps = steps.filter(|s| s.isolated.as_ref().is_some_and(|i| i.agreement == wanted));
         let steps: Vec<String> = steps.map(|step| wording::list(&step.steps)).collect();
-        (!steps.is_empty()).then(|| steps.join("; "))
-    };
-    notes.extend(differing(Agreement::Less).map(|steps| {
-        format!(
-            "Cheaper within the operation than alone, because other steps warm caches: {steps}."
-        )
-    }));
-    notes.extend(
-        differing(Agreement::More)
-            .map(|steps| format!("Dearer within the operation than its parts alone: {steps}.")),
-    );
+        if !steps.is_empty() {
+            notes.push(format!("{said}: {}.", steps.join("; ")));
+        }
+    }
     notes
 }
 

@@ -1,11 +1,13 @@
 //! Charts of lines: measured quantities against a setting.
 
+use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Fold, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel,
-    Plane, Point, Scale, Section, Table, anchor, notice, number, paragraph, text_column,
+    Axis, Block, Cell, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel, Plane,
+    Point, Scale, Section, Table, anchor, folded, notice, paragraph,
 };
 use crate::quantity::{self, class};
 use crate::{format, wording};
+use std::collections::BTreeSet;
 use stowplan_analysis::{
     Analysis, LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine, Quantity,
 };
@@ -61,8 +63,7 @@ impl<'a> Chart<'a> {
         blocks.extend(self.unreliable().map(notice));
         blocks.push(self.plane().into());
         // Text has every point with its figures anyway.
-        let table = Fold::new("All figures", vec![self.table().into()]);
-        blocks.push(Block::from(table).only(Medium::Page));
+        blocks.push(folded("All figures", self.table()).only(Medium::Page));
         Section::figure(anchor("lines", &outcome.id), &outcome.title, blocks).into()
     }
 
@@ -78,42 +79,34 @@ impl<'a> Chart<'a> {
     fn plane(&self) -> Plane {
         let levels = self.levels.iter();
         Plane {
-            summary: self.outcome.title.clone(),
-            x: self.x(),
-            y: self.y(),
-            ends: None,
-            panels: self.panels(),
-            areas: Vec::new(),
             levels: levels.clone().map(Level::mark).collect(),
             legend: levels.map(|level| level.explained(self.measure)).collect(),
             on_terminal: true,
+            ..Plane::new(&self.outcome.title, self.x(), self.y(), self.panels())
         }
     }
 
     /// The axis across; each place that has a point is marked.
     fn x(&self) -> Axis {
-        let mut places: Vec<u64> = self.points().map(|point| point.x).collect();
-        places.sort_unstable();
-        places.dedup();
-        let ticks = places.iter();
-        let ticks: Vec<(f64, String)> = ticks
-            .map(|place| (position(*place), format::count(*place)))
-            .collect();
-        let values: Vec<f64> = ticks.iter().map(|(at, _)| *at).collect();
+        let places: BTreeSet<u64> = self.points().map(|point| point.x).collect();
         Axis {
             title: self.across.clone(),
-            scale: scale(&values),
-            ticks,
+            scale: Scale::over(places.iter().map(|place| float(*place))),
+            ticks: places
+                .iter()
+                .map(|place| (float(*place), format::count(*place)))
+                .collect(),
         }
     }
 
     fn y(&self) -> Axis {
         let points = self.points().map(|point| &point.quantity);
         let levels = self.levels.iter().map(|level| level.quantity);
-        let heights = points
-            .chain(levels)
-            .flat_map(|of| [Some(of.value), of.ends.map(|e| e.0), of.ends.map(|e| e.1)]);
-        let scale = scale(&heights.flatten().collect::<Vec<f64>>()).with_bars_from_its_end();
+        let heights = points.chain(levels).flat_map(|of| {
+            let ends = of.ends.into_iter().flat_map(<[f64; 2]>::from);
+            ends.chain([of.value])
+        });
+        let scale = Scale::over(heights).with_bars_from_its_end();
         let label = |at| quantity::tick(self.measure, at);
         let title = quantity::title(self.measure);
         Axis::new(title, scale, quantity::ticks(&scale), label)
@@ -174,66 +167,56 @@ impl<'a> Chart<'a> {
         let sample = if point.sample { ", from a sample" } else { "" };
         let sentence = quantity::sentence(self.measure, found);
         Point {
-            x: position(point.x),
+            x: float(point.x),
             y: Some(found.value),
             interval: found.ends,
-            shape: None,
             tooltip: format!("{of} {place}: {sentence}{sample}"),
             label: place,
             value: quantity::value(self.measure, found.value),
             spread: quantity::spread(self.measure, found),
+            ..Point::default()
         }
     }
 
     fn table(&self) -> Table {
         let (measure, unit) = (self.measure, quantity::unit(self.measure));
+        let make = Columns::<Figure<'_>>::new();
         let columns = vec![
-            text_column("line", "", |figure: &Figure<'_>| Cell::text(figure.label)),
-            text_column(
-                "durability",
-                "what an acknowledged write survives",
-                |figure: &Figure<'_>| Cell::text(&figure.class),
-            ),
-            number("across", &self.across, |figure: &Figure<'_>| {
-                figure.x.map_or_else(Cell::default, |place| {
-                    Cell::number(position(place), format::count(place))
-                })
-            }),
-            number("value", "", |figure: &Figure<'_>| {
+            make.text("line", |figure| figure.label.to_owned()),
+            make.text("durability", |figure| figure.class.clone())
+                .help("what an acknowledged write survives"),
+            make.count("across", |figure| figure.x).help(&self.across),
+            make.number("value", |figure| {
                 let value = figure.quantity.value;
                 Cell::number(value, quantity::value(measure, value))
             })
             .in_unit(unit),
-            number(
-                "spread",
-                "standard error of a mean, or an interval",
-                |figure: &Figure<'_>| quantity::spread_cell(measure, Some(*figure.quantity)),
-            )
+            make.number("spread", |figure| {
+                quantity::spread_cell(measure, Some(*figure.quantity))
+            })
+            .help("standard error of a mean, or an interval")
             .in_unit(unit),
         ];
-        Table::of(&self.outcome.title, columns, &self.all_figures())
-    }
-
-    fn all_figures(&self) -> Vec<Figure<'_>> {
-        let mut figures = Vec::new();
-        for plane in &self.outcome.planes {
-            let class = self.class_title(plane);
-            for line in &plane.lines {
-                figures.extend(line.points.iter().map(|point| Figure {
-                    label: &line.label,
-                    class: class.clone(),
-                    x: Some(point.x),
-                    quantity: &point.quantity,
-                }));
-            }
-        }
-        figures.extend(self.levels.iter().map(|level| Figure {
+        let levels = self.levels.iter().map(|level| Figure {
             label: &level.label,
             class: String::new(),
             x: None,
             quantity: level.quantity,
-        }));
-        figures
+        });
+        let mut figures: Vec<Figure<'_>> = Vec::new();
+        for plane in &self.outcome.planes {
+            let class = self.class_title(plane);
+            let lines = plane.lines.iter();
+            let points = lines.flat_map(|line| line.points.iter().map(move |point| (line, point)));
+            figures.extend(points.map(|(line, point)| Figure {
+                label: &line.label,
+                class: class.clone(),
+                x: Some(point.x),
+                quantity: &point.quantity,
+            }));
+        }
+        figures.extend(levels);
+        Table::of(&self.outcome.title, columns, &figures)
     }
 }
 
@@ -279,19 +262,6 @@ fn across(x: &Across) -> String {
         Across::Threads => "threads".to_owned(),
         Across::Setting(name) => name.replace('_', " "),
     }
-}
-
-fn scale(values: &[f64]) -> Scale {
-    let usable = || values.iter().copied().filter(|v| v.is_finite() && *v > 0.0);
-    Scale::logarithmic(
-        usable().fold(f64::INFINITY, f64::min),
-        usable().fold(0.0, f64::max),
-    )
-}
-
-#[expect(clippy::cast_precision_loss, reason = "drawn")]
-fn position(place: u64) -> f64 {
-    place as f64
 }
 
 /// The sign of the level with this number: `a` to `z`, then `aa`, `ab` and so on.

@@ -2,7 +2,8 @@
 
 use super::call;
 use super::time::{Time, share};
-use crate::document::{Cell, Fill, Segment, Table, TableBuilder, number, text_column};
+use crate::columns::Columns;
+use crate::document::{Cell, Fill, Segment, Table};
 use crate::wording;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Agreement, Isolated, LadderOutcome, Step};
@@ -85,27 +86,28 @@ fn words(steps: &[String]) -> String {
 
 /// The steps, from the bottom up, and then the remainder.
 pub(super) fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
-    let end = |pieces: &[Piece<'_>]| pieces.last().map_or(0.0, Piece::end);
-    for (index, step) in outcome.steps.iter().enumerate() {
-        pieces.push(Piece {
-            label: words(&step.steps),
-            fill: Fill::Step(index),
-            from: end(&pieces),
-            time: Time::from(&step.cost),
-            share: step.share,
-            step: Some(step),
-        });
-    }
-    if let Some((remainder, whole)) = outcome.remainder.as_ref().zip(outcome.whole) {
-        pieces.push(Piece {
-            label: "remainder".to_owned(),
-            fill: Fill::Remainder,
-            from: end(&pieces),
-            time: Time::from(remainder),
-            share: remainder.estimate / whole.estimate,
-            step: None,
-        });
+    let piece = |label, fill, time, share, step| Piece {
+        label,
+        fill,
+        from: 0.0,
+        time,
+        share,
+        step,
+    };
+    let steps = outcome.steps.iter().enumerate().map(|(index, step)| {
+        let (label, time) = (words(&step.steps), Time::from(&step.cost));
+        piece(label, Fill::Step(index), time, step.share, Some(step))
+    });
+    let remainder = outcome.remainder.as_ref().zip(outcome.whole);
+    let remainder = remainder.map(|(left, whole)| {
+        let (label, share) = ("remainder".to_owned(), left.estimate / whole.estimate);
+        piece(label, Fill::Remainder, Time::from(left), share, None)
+    });
+    let mut pieces: Vec<Piece<'_>> = steps.chain(remainder).collect();
+    let mut from = 0.0;
+    for piece in &mut pieces {
+        piece.from = from;
+        from = piece.end();
     }
     pieces
 }
@@ -119,49 +121,34 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
     let mut from = 0.0;
     let mut thin = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let label = format!("{} alone", piece.label);
-        let (label, time) = match (piece.step, piece.isolated()) {
-            (_, Some(isolated)) => (label, Time::from(&isolated.cost)),
-            // The lowest rung is no difference: it was measured alone.
-            (Some(_), None) if index == 0 => (label, piece.time),
-            (Some(_), None) => {
-                thin.push(unknown(piece, from));
-                continue;
-            }
+        let alone = piece.isolated().map(|isolated| Time::from(&isolated.cost));
+        let (label, time) = match (piece.step, alone) {
             (None, _) => {
                 let label = "not explained by what steps cost alone".to_owned();
-                (label, Time::from(&isolated.remainder))
+                (label, Some(Time::from(&isolated.remainder)))
             }
+            // The lowest rung is no difference: it was measured alone.
+            (Some(_), None) if index == 0 => (format!("{} alone", piece.label), Some(piece.time)),
+            (Some(_), alone) => (format!("{} alone", piece.label), alone),
         };
-        let value = piece.isolated().map(|_| time.text()).unwrap_or_default();
+        let length = time.map_or(0.0, |time| time.value);
         thin.push(Segment {
             from,
-            to: from + time.value,
+            to: from + length,
             fill: piece.fill,
-            tooltip: sentence(&label, &time, time.value / whole.estimate),
+            tooltip: match &time {
+                Some(time) => sentence(&label, time, length / whole.estimate),
+                // No primitive stands for it.
+                None => format!("{label}: not known"),
+            },
             label,
-            value,
+            value: alone.map(|time| time.text()).unwrap_or_default(),
             spread: String::new(),
             note: String::new(),
         });
-        from += time.value.max(0.0);
+        from += length.max(0.0);
     }
     thin
-}
-
-/// In the place of a piece for which no primitive stands.
-fn unknown(piece: &Piece<'_>, from: f64) -> Segment {
-    let label = format!("{} alone", piece.label);
-    Segment {
-        from,
-        to: from,
-        fill: piece.fill,
-        tooltip: format!("{label}: not known"),
-        label,
-        value: String::new(),
-        spread: String::new(),
-        note: String::new(),
-    }
 }
 
 /// Every figure.
@@ -171,80 +158,54 @@ pub(super) fn table(
     name: &dyn Fn(&CellId) -> String,
 ) -> Table {
     let time = |time: Time| Cell::number(time.value, time.text());
-    let mut columns = vec![
-        text_column(
-            "step",
-            "what is done more than in the row above",
-            |row: &Piece<'_>| Cell::text(&row.label),
-        ),
-        text_column(
-            "cell",
-            "the cell that does it, beside everything above",
-            |row: &Piece<'_>| {
-                Cell::text(row.step.map_or_else(String::new, |step| name(&step.cell)))
-            },
-        ),
-        number(
-            "costs",
-            "time per operation that it adds, by ablation",
-            |row: &Piece<'_>| time(row.time),
-        )
-        .in_unit("ns")
-        .weighing(10),
-        number(
-            "interval",
-            "interval of that, widened by the noise floor",
-            |row: &Piece<'_>| Cell::number(row.time.ends.0, row.time.spread()),
-        )
-        .in_unit("ns")
-        .weighing(6),
-        number("share", "share of the whole", |row: &Piece<'_>| {
-            Cell::number(row.share, share(row.share))
-        })
-        .weighing(7),
-    ];
-    columns.extend(alone());
-    columns.push(
-        text_column(
-            "system calls",
-            "those that it adds per operation",
-            |row: &Piece<'_>| Cell::text(row.calls()),
-        )
-        .weighing(4),
-    );
-    Table::of(caption, columns, pieces)
-}
-
-/// What the primitives of each piece take by themselves, beside what it costs.
-fn alone<'a>() -> [TableBuilder<'a, Piece<'a>>; 3] {
-    let isolated = |row: &Piece<'_>, cell: fn(Time) -> Cell| {
+    let ends = |time: Time| Cell::number(time.ends.0, time.spread());
+    let alone = |row: &Piece<'_>, cell: fn(Time) -> Cell| {
         let cost = row.isolated().map(|isolated| Time::from(&isolated.cost));
         cost.map_or_else(Cell::default, cell)
     };
-    let agreement = |row: &Piece<'_>| {
-        Cell::text(row.isolated().map_or("", |i| match i.agreement {
-            Agreement::Agrees => "agree",
-            Agreement::Less => "within it is less",
-            Agreement::More => "within it is more",
-        }))
-    };
-    [
-        number(
-            "alone",
-            "what its primitives take by themselves",
-            move |row: &Piece<'_>| isolated(row, |time| Cell::number(time.value, time.text())),
-        )
-        .in_unit("ns")
-        .weighing(5),
-        number(
-            "interval alone",
-            "interval of that, its ends added up",
-            move |row: &Piece<'_>| isolated(row, |time| Cell::number(time.ends.0, time.spread())),
-        )
-        .in_unit("ns")
-        .weighing(3),
-        text_column("within against alone", "", agreement).weighing(2),
-    ]
+    let make = Columns::<Piece<'_>>::new();
+    let columns = vec![
+        make.text("step", |row| row.label.clone())
+            .help("what is done more than in the row above"),
+        make.text("cell", |row| {
+            row.step.map_or_else(String::new, |s| name(&s.cell))
+        })
+        .help("the cell that does it, beside everything above"),
+        make.number("costs", move |row| time(row.time))
+            .help("time per operation that it adds, by ablation")
+            .in_unit("ns")
+            .weighing(10),
+        make.number("interval", move |row| ends(row.time))
+            .help("interval of that, widened by the noise floor")
+            .in_unit("ns")
+            .weighing(6),
+        make.number("share", |row| Cell::number(row.share, share(row.share)))
+            .help("share of the whole")
+            .weighing(7),
+        make.number("alone", move |row| alone(row, time))
+            .help("what its primitives take by themselves")
+            .in_unit("ns")
+            .weighing(5),
+        make.number("interval alone", move |row| alone(row, ends))
+            .help("interval of that, its ends added up")
+            .in_unit("ns")
+            .weighing(3),
+        make.text("within against alone", |row| agreement(row).to_owned())
+            .weighing(2),
+        make.text("system calls", Piece::calls)
+            .help("those that it adds per operation")
+            .weighing(4),
+    ];
+    Table::of(caption, columns, pieces)
+}
+
+fn agreement(piece: &Piece<'_>) -> &'static str {
+    match piece.isolated().map(|isolated| isolated.agreement) {
+        None => "",
+        Some(Agreement::Agrees) => "agree",
+        Some(Agreement::Less) => "within it is less",
+        Some(Agreement::More) => "within it is more",
+    }
 }
 
 /// `close, openat, 3.04 pread64, −1 fstat`; `none` of none.
