@@ -6,8 +6,8 @@ mod settings;
 
 use super::{answers, percentiles, promises, totals};
 use crate::document::{
-    Block, Detail, Fold, Item, List, ListStyle, Medium, Tone, anchor, bullets, chapter, faint,
-    folded, paragraph, plain, remark, strong,
+    Block, Detail, Fold, Item, Medium, Tone, anchor, bullets, chapter, faint, folded, listed,
+    paragraph, plain, remark, strong,
 };
 use crate::findings::{self, Statement};
 use crate::{constituents, format, noise, wording};
@@ -172,17 +172,15 @@ fn sentences(statements: Vec<&Statement>, what: &str, open: usize) -> Option<Blo
         let word = wording::verdict(statement.verdict);
         Item::of(&statement.text).with_badge(word, Tone::of(statement.verdict))
     });
-    let list = List {
-        style: ListStyle::Bullets,
-        items: items.collect(),
-    };
-    let count = list.items.len();
+    let count = items.len();
     let s = if count == 1 { "" } else { "s" };
-    match count {
-        0 => None,
-        _ if count <= open => Some(list.into()),
-        _ => Some(folded(format!("{count}{what} ratio{s} in sentences"), list)),
-    }
+    let title = format!("{count}{what} ratio{s} in sentences");
+    let list = listed(items.collect())?;
+    Some(if count > open {
+        folded(title, list)
+    } else {
+        list
+    })
 }
 
 /// Cells that a store cannot do.

@@ -11,7 +11,7 @@ mod time;
 
 use crate::document::{
     Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
-    Section, Segment, Shape, bullets, faint, folded, notice, paragraph, remark, strong,
+    Section, Segment, Shape, bullets, faint, folded, listed, notice, paragraph, remark, strong,
 };
 use crate::{format, quantity, wording};
 use pieces::{Piece, pieces, thin};
@@ -39,7 +39,8 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let of = |id: &String| *id == comparison.id;
     let claims = analysis.hypotheses.iter();
-    let claims = claims::list(claims.filter(|claim| of(&claim.comparison)));
+    let claims = claims.filter(|claim| of(&claim.comparison));
+    let claims = listed(claims.map(claims::item).collect());
     let ladders = analysis.ladders.iter();
     let ladders: Vec<Ladder<'_>> = ladders
         .filter(|ladder| of(&ladder.comparison))
@@ -51,22 +52,21 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
         let text = "Session unreliable: two identical cells differed, so nothing is claimed.";
         blocks.push(notice(text));
     }
-    blocks.extend(claims.map(Block::from));
+    blocks.extend(claims);
     if !ladders.is_empty() {
         blocks.push(figure(analysis, comparison, &ladders));
     }
     let cold = analysis.cold.iter().find(|cold| of(&cold.comparison));
     let cold = cold.and_then(|cold| bullets(cold::sentences(comparison, cold)));
-    blocks.extend(cold.map(|sentences| {
-        let title = "What a cold read takes from storage";
-        Block::from(Section::new(title, vec![sentences])).at(Detail::Full)
-    }));
-    let counts = counts::table(comparison).map(|table| {
-        let title =
-            "What each cell asked of the system, per operation, counted in a block of its own";
-        folded(title, table).at(Detail::Full)
-    });
-    blocks.extend(counts);
+    let title = "What a cold read takes from storage";
+    let cold = cold.map(|sentences| Block::from(Section::new(title, vec![sentences])));
+    let title = "What each cell asked of the system, per operation, counted in a block of its own";
+    let counts = counts::table(comparison).map(|table| folded(title, table));
+    blocks.extend(
+        cold.into_iter()
+            .chain(counts)
+            .map(|block| block.at(Detail::Full)),
+    );
     let has_any = !blocks.is_empty();
     let section = Section::new(&comparison.title, blocks);
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())

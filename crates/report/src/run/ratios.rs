@@ -1,8 +1,8 @@
 //! The table of all ratios of a matrix or of a sweep.
 
-use super::sign_words::{Sides, sign};
+use super::sign_words::Sides;
 use crate::columns::{Columns, float};
-use crate::document::{self, Block, Cell, Detail, Table};
+use crate::document::{self, Block, Cell, Detail, Sign, Table};
 use crate::format;
 use stowplan_analysis::{RatioEstimate, Verdict};
 
@@ -55,10 +55,7 @@ pub(crate) fn folded(
         ratio.estimate.map_or_else(Cell::default, interval)
     };
     let published = |ratio: &Ratio| Cell::text(ratio.published.clone().unwrap_or_default());
-    let verdict = |ratio: &Ratio| {
-        let sign = sign(ratio.verdict, ratio.estimate.as_ref());
-        sides.words(sign)
-    };
+    let verdict = |ratio: &Ratio| sides.words(Sign::of(ratio.verdict, ratio.estimate.as_ref()));
     let columns = vec![
         make.text("setting", |ratio| ratio.setting.clone())
             .help("the row of the matrix")

@@ -1,18 +1,12 @@
 //! What became of the claims of a study, each with the figures that decide it.
 
 use super::time::Time;
-use crate::document::{Item, List, ListStyle, Tone, strong};
+use crate::document::{Item, Tone, strong};
 use crate::format;
 use stowplan_analysis::{ClaimVerdict, DifferenceOutcome, HypothesisOutcome};
 
-/// The claims as a list; nothing if there are none.
-pub(super) fn list<'a>(claims: impl Iterator<Item = &'a HypothesisOutcome>) -> Option<List> {
-    let items: Vec<Item> = claims.map(item).collect();
-    let style = ListStyle::Bullets;
-    (!items.is_empty()).then_some(List { style, items })
-}
-
-fn item(outcome: &HypothesisOutcome) -> Item {
+/// A claim, and what decides it.
+pub(super) fn item(outcome: &HypothesisOutcome) -> Item {
     let difference = outcome.difference.as_ref();
     let difference = difference.map(|cost| Time::from(cost).whole());
     let with = |before: &str, after: &str| {
