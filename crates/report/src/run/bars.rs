@@ -223,10 +223,7 @@ fn table(outcome: &BarsOutcome, groups: &[Vec<RowGroup>]) -> Table {
     let unit = quantity::unit(outcome.measure);
     let make = Columns::<Line<'_>>::new();
     let value = |(_, _, row): &Line<'_>| Cell::maybe(row.number, |_| row.value.clone());
-    let spread = |(_, _, row): &Line<'_>| {
-        let width = row.interval.map(|(low, high)| high - low);
-        Cell::maybe(width, |_| row.spread.clone())
-    };
+    let spread = |(_, _, row): &Line<'_>| quantity::spread_cell(row.interval, &row.spread);
     let columns = vec![
         make.text("comparison", |line| line.0.title.clone()),
         make.text("cell", |line| line.2.label.clone())
@@ -239,4 +236,29 @@ fn table(outcome: &BarsOutcome, groups: &[Vec<RowGroup>]) -> Table {
             .in_unit(unit),
     ];
     Table::of(&outcome.title, columns, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_has_room_for_some_comparisons_and_for_one_however_long_it_is() {
+        let comparison = |bars: usize| {
+            let heading = "inserts".to_owned();
+            vec![RowGroup {
+                heading,
+                rows: vec![ChartRow::default(); bars],
+                ..RowGroup::default()
+            }]
+        };
+        let room = |bars: &[usize]| {
+            let comparisons: Vec<_> = bars.iter().map(|bars| comparison(*bars)).collect();
+            room(&comparisons)
+        };
+        assert_eq!(room(&[9, 9, 9]), 3);
+        assert_eq!(room(&[9, 9, 10, 1]), 2);
+        assert_eq!(room(&[LINES, 1]), 1);
+        assert_eq!(room(&[]), 0);
+    }
 }

@@ -22,7 +22,7 @@ const SENTENCES: usize = 8;
 const DIFFERENCES: usize = 4;
 /// Comparisons of more lines than this are too many for a terminal where there are charts.
 const LINES: usize = 70;
-/// Lines that a comparison takes beside its cells: heading, advice, titles, promises, noise.
+/// Lines that a comparison takes beside its cells: heading, titles, promises, differences.
 const LINES_BESIDE: usize = 8;
 
 const HINT: &str = "Times are per operation. A click on a column title sorts; its meaning shows when \
@@ -48,15 +48,11 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
     let singles = constituents::singles(analysis).len();
     let all = analysis.comparisons.len();
-    let (what, left_out) = match (are_shown(analysis), singles) {
-        (true, singles) => ("The", all - singles),
-        (false, 0) => ("The", all),
-        (false, _) => ("The numbers of the", all),
-    };
-    let which = if what == "The" {
-        " that this is made of"
-    } else {
-        ""
+    let made_of = " that this is made of";
+    let (what, which, left_out) = match (are_shown(analysis), singles) {
+        (true, singles) => ("The", made_of, all - singles),
+        (false, 0) => ("The", made_of, all),
+        (false, _) => ("The numbers of the", "", all),
     };
     let comparisons = wording::comparisons(left_out);
     let text = format!("{what} {comparisons}{which} are shown with --verbose.");
@@ -176,11 +172,10 @@ fn sentences(statements: Vec<&Statement>, what: &str, open: usize) -> Option<Blo
     let s = if count == 1 { "" } else { "s" };
     let title = format!("{count}{what} ratio{s} in sentences");
     let list = listed(items.collect())?;
-    Some(if count > open {
-        folded(title, list)
-    } else {
-        list
-    })
+    match count > open {
+        true => Some(folded(title, list)),
+        false => Some(list),
+    }
 }
 
 /// Cells that a store cannot do.

@@ -19,7 +19,7 @@ use stowplan_analysis::{
     Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
 };
 use stowplan_model::{CellId, Measure};
-use time::{Time, minus};
+use time::minus;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
                        more than the one below it, in the same rounds. The thin bar is what the \
@@ -77,7 +77,6 @@ struct Ladder<'a> {
     outcome: &'a LadderOutcome,
     /// The cell that is taken apart.
     top: Option<String>,
-    whole: Option<Time>,
     pieces: Vec<Piece<'a>>,
     thin: Vec<Segment>,
 }
@@ -88,7 +87,6 @@ impl<'a> Ladder<'a> {
         Self {
             outcome,
             top: outcome.top().map(|cell| label_of(analysis, cell)),
-            whole: outcome.whole.as_ref().map(Time::from),
             thin: thin(outcome, &pieces),
             pieces,
         }
@@ -96,7 +94,7 @@ impl<'a> Ladder<'a> {
 
     fn row(&self) -> ChartRow {
         let title = &self.outcome.title;
-        let (Some(top), Some(whole)) = (&self.top, &self.whole) else {
+        let (Some(top), Some(whole)) = (&self.top, &self.outcome.whole) else {
             return ChartRow {
                 value: "no steps".to_owned(),
                 ..ChartRow::without_data(title, format!("{title}: no steps."))
@@ -109,11 +107,15 @@ impl<'a> Ladder<'a> {
                 pieces: self.pieces.iter().map(Piece::segment).collect(),
                 thin: self.thin.clone(),
             },
-            interval: Some(whole.ends),
-            value: whole.text(),
-            spread: whole.spread(),
-            number: Some(whole.value),
-            tooltip: format!("{title}: {top}, {}. {}.", whole.whole(), said.join("; ")),
+            interval: Some((whole.low, whole.high)),
+            value: time::text(whole),
+            spread: time::spread(whole),
+            number: Some(whole.estimate),
+            tooltip: format!(
+                "{title}: {top}, {}. {}.",
+                time::whole(whole),
+                said.join("; ")
+            ),
             ..ChartRow::default()
         }
     }
@@ -122,7 +124,7 @@ impl<'a> Ladder<'a> {
     fn end(&self) -> f64 {
         let pieces = self.pieces.iter().map(Piece::end);
         let thin = self.thin.iter().map(|piece| piece.to);
-        let whole = self.whole.map(|whole| whole.ends.1);
+        let whole = self.outcome.whole.map(|whole| whole.high);
         pieces.chain(thin).chain(whole).fold(0.0, f64::max)
     }
 
@@ -194,7 +196,7 @@ fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
 /// A piece in the list of steps.
 fn step(piece: &Piece<'_>) -> Item {
     let alone = piece.isolated();
-    let alone = alone.map(|i| format!("alone {}", Time::from(&i.cost).text()));
+    let alone = alone.map(|i| format!("alone {}", time::text(&i.cost)));
     let calls = Some(piece.calls()).filter(|calls| !calls.is_empty());
     let calls = calls.map(|calls| format!("system calls: {calls}"));
     let share = format!("{} of the whole", time::share(piece.share));
@@ -202,7 +204,8 @@ fn step(piece: &Piece<'_>) -> Item {
     Item {
         key: Some(Key::Fill(piece.fill)),
         note: faint(more.join("; ")),
-        figure: strong(piece.time.text()).then(faint(format!(" {}", piece.time.spread()))),
+        figure: strong(time::text(&piece.time))
+            .then(faint(format!(" {}", time::spread(&piece.time)))),
         ..Item::of(&piece.label)
     }
 }
@@ -238,7 +241,7 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
 fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
     let adds_up = remainder.low <= 0.0 && remainder.high >= 0.0;
     let top = top.map_or_else(|| "the topmost rung".to_owned(), wording::quoted);
-    let left = Time::from(remainder).whole();
+    let left = time::whole(remainder);
     (!adds_up).then(|| {
         format!(
             "The steps do not add up to {top}: a remainder of {left} is left, because the median of \
@@ -249,17 +252,21 @@ fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
 
 /// How much of the whole the primitives explain, which were measured apart from it.
 fn alone(isolated: &IsolatedSum) -> String {
-    let sum = Time::from(&isolated.sum).whole();
-    let remainder = Time::from(&isolated.remainder);
-    if remainder.ends.1 < 0.0 {
-        let more = remainder.negated().whole();
+    let sum = time::whole(&isolated.sum);
+    let remainder = &isolated.remainder;
+    if remainder.high < 0.0 {
+        let more = time::whole(&Interval {
+            estimate: -remainder.estimate,
+            low: -remainder.high,
+            high: -remainder.low,
+        });
         return format!("What steps cost alone adds up to {sum}, {more} more than the whole.");
     }
     let without = match isolated.without.as_slice() {
         [] => String::new(),
         steps => format!(" No primitive stands for: {}.", steps.join("; ")),
     };
-    let remainder = remainder.whole();
+    let remainder = time::whole(remainder);
     format!(
         "What steps cost alone adds up to {sum}; {remainder} of the whole is not explained by \
          it.{without}"

@@ -16,42 +16,25 @@ use stowplan_model::{Across, Measure};
 /// A figure for each chart of lines that has data.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
     let outcomes = analysis.lines.iter();
-    outcomes
-        .map(|outcome| Chart::of(analysis, outcome).figure())
-        .collect()
+    let charts = outcomes.map(|outcome| Chart {
+        analysis,
+        outcome,
+        measure: outcome.measure,
+        across: across(&outcome.x),
+    });
+    charts.map(|chart| chart.figure()).collect()
 }
 
 /// What all lines of a chart share.
 struct Chart<'a> {
+    analysis: &'a Analysis,
     outcome: &'a LinesOutcome,
     measure: Measure,
     /// What lies across, in words.
     across: String,
-    levels: Vec<Level<'a>>,
-}
-
-/// A cell at one height.
-struct Level<'a> {
-    /// The letter or letters that mark it.
-    sign: String,
-    /// What it is, and what it promises.
-    label: String,
-    quantity: &'a Quantity,
 }
 
 impl<'a> Chart<'a> {
-    fn of(analysis: &Analysis, outcome: &'a LinesOutcome) -> Self {
-        let levels = outcome.levels.iter().zip(0..);
-        Self {
-            outcome,
-            measure: outcome.measure,
-            across: across(&outcome.x),
-            levels: levels
-                .map(|(found, index)| level(analysis, found, letters(index)))
-                .collect(),
-        }
-    }
-
     fn figure(&self) -> Block {
         let outcome = self.outcome;
         let mut blocks = vec![paragraph(format!(
@@ -61,9 +44,10 @@ impl<'a> Chart<'a> {
             quantity::reading(self.measure)
         ))];
         blocks.extend(self.unreliable().map(notice));
-        blocks.push(self.plane().into());
+        let plane = self.plane();
         // Text has every point with its figures anyway.
-        blocks.push(folded("All figures", self.table()).only(Medium::Page));
+        let table = folded("All figures", self.table(&plane)).only(Medium::Page);
+        blocks.extend([plane.into(), table]);
         Section::figure(anchor("lines", &outcome.id), &outcome.title, blocks).into()
     }
 
@@ -77,13 +61,31 @@ impl<'a> Chart<'a> {
     }
 
     fn plane(&self) -> Plane {
-        let levels = self.levels.iter();
+        let levels = self.outcome.levels.iter().zip((0..).map(letters));
+        let marks = levels.clone().map(|(level, sign)| Mark {
+            sign,
+            ..Mark::new(level.quantity.value, MarkKind::Level)
+        });
+        let legend = levels.map(|(level, sign)| {
+            let figure = quantity::text(self.measure, &level.quantity);
+            let text = format!("{sign}: {}: {figure}", self.label_of(level));
+            LegendEntry::new(Key::Mark(MarkKind::Level), text)
+        });
         Plane {
-            levels: levels.clone().map(Level::mark).collect(),
-            legend: levels.map(|level| level.explained(self.measure)).collect(),
+            levels: marks.collect(),
+            legend: legend.collect(),
             on_terminal: true,
             ..Plane::new(&self.outcome.title, self.x(), self.y(), self.panels())
         }
+    }
+
+    /// What a cell at one height is, and what it promises.
+    fn label_of(&self, level: &LineLevel) -> String {
+        let label = self.analysis.label_of(&level.cell).unwrap_or(&level.label);
+        format!(
+            "{label}{}",
+            in_brackets(level.durability.as_ref().map(class))
+        )
     }
 
     /// The axis across; each place that has a point is marked.
@@ -101,7 +103,7 @@ impl<'a> Chart<'a> {
 
     fn y(&self) -> Axis {
         let points = self.points().map(|point| &point.quantity);
-        let levels = self.levels.iter().map(|level| level.quantity);
+        let levels = self.outcome.levels.iter().map(|level| &level.quantity);
         let heights = points.chain(levels).flat_map(|of| {
             let ends = of.ends.into_iter().flat_map(<[f64; 2]>::from);
             ends.chain([of.value])
@@ -148,10 +150,7 @@ impl<'a> Chart<'a> {
     }
 
     fn line(&self, line: &MeasuredLine, number: usize, class: &str) -> Line {
-        let promise = match class {
-            "" => String::new(),
-            class => format!(" ({class})"),
-        };
+        let promise = in_brackets(Some(class).filter(|class| !class.is_empty()));
         let of = format!("{}{promise}, {}", line.label, self.across);
         let points = line.points.iter();
         Line {
@@ -162,97 +161,67 @@ impl<'a> Chart<'a> {
     }
 
     fn point(&self, point: &LinePoint, of: &str) -> Point {
-        let found = &point.quantity;
         let place = format::count(point.x);
         let sample = if point.sample { ", from a sample" } else { "" };
-        let sentence = quantity::sentence(self.measure, found);
+        let sentence = quantity::sentence(self.measure, &point.quantity);
         Point {
             x: float(point.x),
-            y: Some(found.value),
-            interval: found.ends,
             tooltip: format!("{of} {place}: {sentence}{sample}"),
             label: place,
-            value: quantity::value(self.measure, found.value),
-            spread: quantity::spread(self.measure, found),
+            ..self.height(&point.quantity)
+        }
+    }
+
+    /// A point that lies nowhere across.
+    fn height(&self, quantity: &Quantity) -> Point {
+        Point {
+            y: Some(quantity.value),
+            interval: quantity.ends,
+            value: quantity::value(self.measure, quantity.value),
+            spread: quantity::spread(self.measure, quantity),
             ..Point::default()
         }
     }
 
-    fn table(&self) -> Table {
-        let (measure, unit) = (self.measure, quantity::unit(self.measure));
-        let make = Columns::<Figure<'_>>::new();
-        let columns = vec![
-            make.text("line", |figure| figure.label.to_owned()),
-            make.text("durability", |figure| figure.class.clone())
-                .help("what an acknowledged write survives"),
-            make.count("across", |figure| figure.x).help(&self.across),
-            make.number("value", |figure| {
-                let value = figure.quantity.value;
-                Cell::number(value, quantity::value(measure, value))
-            })
-            .in_unit(unit),
-            make.number("spread", |figure| {
-                quantity::spread_cell(measure, Some(*figure.quantity))
-            })
-            .help("standard error of a mean, or an interval")
-            .in_unit(unit),
-        ];
-        let levels = self.levels.iter().map(|level| Figure {
-            label: &level.label,
-            class: String::new(),
-            x: None,
-            quantity: level.quantity,
+    /// Every figure that is drawn: what it is of, what that promises, and the point.
+    fn table(&self, plane: &Plane) -> Table {
+        type Row = (String, String, Point);
+        let lines = plane.panels.iter();
+        let lines = lines.flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
+        let points = lines.flat_map(|(panel, line)| {
+            let row = |point: &Point| (line.label.clone(), panel.title.clone(), point.clone());
+            line.points.iter().map(row)
         });
-        let mut figures: Vec<Figure<'_>> = Vec::new();
-        for plane in &self.outcome.planes {
-            let class = self.class_title(plane);
-            let lines = plane.lines.iter();
-            let points = lines.flat_map(|line| line.points.iter().map(move |point| (line, point)));
-            figures.extend(points.map(|(line, point)| Figure {
-                label: &line.label,
-                class: class.clone(),
-                x: Some(point.x),
-                quantity: &point.quantity,
-            }));
-        }
-        figures.extend(levels);
-        Table::of(&self.outcome.title, columns, &figures)
+        let levels = self.outcome.levels.iter().map(|level| {
+            let point = self.height(&level.quantity);
+            (self.label_of(level), String::new(), point)
+        });
+        let rows: Vec<Row> = points.chain(levels).collect();
+        let unit = quantity::unit(self.measure);
+        let make = Columns::<Row>::new();
+        let across = |(_, _, point): &Row| match point.label.as_str() {
+            "" => Cell::default(),
+            place => Cell::number(point.x, place.to_owned()),
+        };
+        let spread = |row: &Row| quantity::spread_cell(row.2.interval, &row.2.spread);
+        let columns = vec![
+            make.text("line", |row| row.0.clone()),
+            make.text("durability", |row| row.1.clone())
+                .help("what an acknowledged write survives"),
+            make.number("across", across).help(&self.across),
+            make.number("value", |row| Cell::maybe(row.2.y, |_| row.2.value.clone()))
+                .in_unit(unit),
+            make.number("spread", spread)
+                .help("standard error of a mean, or an interval")
+                .in_unit(unit),
+        ];
+        Table::of(&self.outcome.title, columns, &rows)
     }
 }
 
-/// A figure with what it belongs to.
-struct Figure<'a> {
-    label: &'a str,
-    class: String,
-    x: Option<u64>,
-    quantity: &'a Quantity,
-}
-
-impl Level<'_> {
-    fn mark(&self) -> Mark {
-        Mark {
-            at: self.quantity.value,
-            kind: MarkKind::Level,
-            sign: self.sign.clone(),
-        }
-    }
-
-    fn explained(&self, measure: Measure) -> LegendEntry {
-        let figure = quantity::text(measure, self.quantity);
-        let text = format!("{}: {}: {figure}", self.sign, self.label);
-        LegendEntry::new(Key::Mark(MarkKind::Level), text)
-    }
-}
-
-fn level<'a>(analysis: &Analysis, found: &'a LineLevel, sign: String) -> Level<'a> {
-    let label = analysis.label_of(&found.cell).unwrap_or(&found.label);
-    let promise = found.durability.as_ref();
-    let promise = promise.map_or_else(String::new, |claim| format!(" ({})", class(claim)));
-    Level {
-        sign,
-        label: format!("{label}{promise}"),
-        quantity: &found.quantity,
-    }
+/// ` (D1 process-crash)`; empty of nothing.
+fn in_brackets(class: Option<impl std::fmt::Display>) -> String {
+    class.map_or_else(String::new, |class| format!(" ({class})"))
 }
 
 fn across(x: &Across) -> String {

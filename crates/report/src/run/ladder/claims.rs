@@ -1,6 +1,6 @@
 //! What became of the claims of a study, each with the figures that decide it.
 
-use super::time::Time;
+use super::time;
 use crate::document::{Item, Tone, strong};
 use crate::format;
 use stowplan_analysis::{ClaimVerdict, DifferenceOutcome, HypothesisOutcome};
@@ -8,7 +8,7 @@ use stowplan_analysis::{ClaimVerdict, DifferenceOutcome, HypothesisOutcome};
 /// A claim, and what decides it.
 pub(super) fn item(outcome: &HypothesisOutcome) -> Item {
     let difference = outcome.difference.as_ref();
-    let difference = difference.map(|cost| Time::from(cost).whole());
+    let difference = difference.map(|cost| time::whole(&time::of(cost)));
     let with = |before: &str, after: &str| {
         let text = difference.as_ref();
         text.map_or_else(String::new, |text| format!("{before}{text}{after}"))
@@ -49,7 +49,7 @@ pub(super) fn item(outcome: &HypothesisOutcome) -> Item {
 fn side(difference: &DifferenceOutcome, of: &str) -> String {
     let label = &difference.label;
     match &difference.cost {
-        Some(cost) => format!("{label}: {}{of}", Time::from(cost).whole()),
+        Some(cost) => format!("{label}: {}{of}", time::whole(&time::of(cost))),
         None => format!("{label}: not measured"),
     }
 }

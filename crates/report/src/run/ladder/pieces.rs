@@ -1,12 +1,12 @@
 //! The pieces of a ladder, each beginning where the one below ends: as drawn, and as a table.
 
 use super::call;
-use super::time::{Time, share};
+use super::time::{self, share};
 use crate::columns::Columns;
 use crate::document::{Cell, Fill, Segment, Table};
 use crate::wording;
 use std::collections::BTreeMap;
-use stowplan_analysis::{Agreement, Isolated, LadderOutcome, Step};
+use stowplan_analysis::{Agreement, Interval, Isolated, LadderOutcome, Step};
 use stowplan_model::CellId;
 
 /// A step, or what is left of the whole.
@@ -18,7 +18,7 @@ pub(super) struct Piece<'a> {
     /// Where it begins on the axis.
     pub(super) from: f64,
     /// Its length; a piece that saves time has one below 0.
-    pub(super) time: Time,
+    pub(super) time: Interval,
     /// Its share of the whole.
     pub(super) share: f64,
     /// The step; nothing of what is left.
@@ -39,7 +39,7 @@ impl Piece<'_> {
 
     /// Where the next one begins, which is at its own beginning where it saves time.
     pub(super) fn end(&self) -> f64 {
-        self.from + self.time.value.max(0.0)
+        self.from + self.time.estimate.max(0.0)
     }
 
     /// Everything about it in a sentence.
@@ -50,7 +50,7 @@ impl Piece<'_> {
                 Agreement::Less => ", which is more",
                 Agreement::More => ", which is less",
             };
-            format!(", alone {}{more}", Time::from(&isolated.cost).whole())
+            format!(", alone {}{more}", time::whole(&isolated.cost))
         });
         let said = sentence(&self.label, &self.time, self.share);
         format!("{said}{}", alone.unwrap_or_default())
@@ -59,11 +59,11 @@ impl Piece<'_> {
     pub(super) fn segment(&self) -> Segment {
         Segment {
             from: self.from,
-            to: self.from + self.time.value,
+            to: self.from + self.time.estimate,
             fill: self.fill,
             label: self.label.clone(),
-            value: self.time.text(),
-            spread: self.time.spread(),
+            value: time::text(&self.time),
+            spread: time::spread(&self.time),
             note: format!("{} of the whole", share(self.share)),
             tooltip: self.tooltip(),
         }
@@ -71,9 +71,9 @@ impl Piece<'_> {
 }
 
 /// `Open and close: 2.67 µs [2.61, 2.72], 45% of the whole`
-fn sentence(label: &str, time: &Time, of_whole: f64) -> String {
+fn sentence(label: &str, time: &Interval, of_whole: f64) -> String {
     let share = share(of_whole);
-    format!("{label}: {}, {share} of the whole", time.whole())
+    format!("{label}: {}, {share} of the whole", time::whole(time))
 }
 
 /// A step in words: several where they cannot be told apart.
@@ -95,13 +95,13 @@ pub(super) fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
         step,
     };
     let steps = outcome.steps.iter().enumerate().map(|(index, step)| {
-        let (label, time) = (words(&step.steps), Time::from(&step.cost));
+        let (label, time) = (words(&step.steps), time::of(&step.cost));
         piece(label, Fill::Step(index), time, step.share, Some(step))
     });
     let remainder = outcome.remainder.as_ref().zip(outcome.whole);
     let remainder = remainder.map(|(left, whole)| {
         let (label, share) = ("remainder".to_owned(), left.estimate / whole.estimate);
-        piece(label, Fill::Remainder, Time::from(left), share, None)
+        piece(label, Fill::Remainder, *left, share, None)
     });
     let mut pieces: Vec<Piece<'_>> = steps.chain(remainder).collect();
     let mut from = 0.0;
@@ -121,17 +121,17 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
     let mut from = 0.0;
     let mut thin = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let alone = piece.isolated().map(|isolated| Time::from(&isolated.cost));
+        let alone = piece.isolated().map(|isolated| isolated.cost);
         let (label, time) = match (piece.step, alone) {
             (None, _) => {
                 let label = "not explained by what steps cost alone".to_owned();
-                (label, Some(Time::from(&isolated.remainder)))
+                (label, Some(isolated.remainder))
             }
             // The lowest rung is no difference: it was measured alone.
             (Some(_), None) if index == 0 => (format!("{} alone", piece.label), Some(piece.time)),
             (Some(_), alone) => (format!("{} alone", piece.label), alone),
         };
-        let length = time.map_or(0.0, |time| time.value);
+        let length = time.map_or(0.0, |time| time.estimate);
         thin.push(Segment {
             from,
             to: from + length,
@@ -142,7 +142,7 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
                 None => format!("{label}: not known"),
             },
             label,
-            value: alone.map(|time| time.text()).unwrap_or_default(),
+            value: alone.as_ref().map(time::text).unwrap_or_default(),
             spread: String::new(),
             note: String::new(),
         });
@@ -157,10 +157,10 @@ pub(super) fn table(
     pieces: &[Piece<'_>],
     name: &dyn Fn(&CellId) -> String,
 ) -> Table {
-    let time = |time: Time| Cell::number(time.value, time.text());
-    let ends = |time: Time| Cell::number(time.ends.0, time.spread());
-    let alone = |row: &Piece<'_>, cell: fn(Time) -> Cell| {
-        let cost = row.isolated().map(|isolated| Time::from(&isolated.cost));
+    let time = |time: &Interval| Cell::number(time.estimate, time::text(time));
+    let ends = |time: &Interval| Cell::number(time.low, time::spread(time));
+    let alone = |row: &Piece<'_>, cell: fn(&Interval) -> Cell| {
+        let cost = row.isolated().map(|isolated| &isolated.cost);
         cost.map_or_else(Cell::default, cell)
     };
     let make = Columns::<Piece<'_>>::new();
@@ -171,11 +171,11 @@ pub(super) fn table(
             row.step.map_or_else(String::new, |s| name(&s.cell))
         })
         .help("the cell that does it, beside everything above"),
-        make.number("costs", move |row| time(row.time))
+        make.number("costs", move |row| time(&row.time))
             .help("time per operation that it adds, by ablation")
             .in_unit("ns")
             .weighing(10),
-        make.number("interval", move |row| ends(row.time))
+        make.number("interval", move |row| ends(&row.time))
             .help("interval of that, widened by the noise floor")
             .in_unit("ns")
             .weighing(6),
