@@ -116,12 +116,8 @@ impl Comparison<'_> {
             "" => String::new(),
             title => format!(" ({title})"),
         };
-        let bars = found.bars.iter();
-        RowGroup {
-            rows: bars.map(|bar| self.row(bar, &promise)).collect(),
-            title,
-            ..RowGroup::default()
-        }
+        let rows = found.bars.iter().map(|bar| self.row(bar, &promise));
+        RowGroup::of(&title, rows.collect())
     }
 
     /// What the bars of a class have in common; empty if nothing needs to be said.

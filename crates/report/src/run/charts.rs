@@ -23,12 +23,7 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
 /// Published figures below ours, with where they come from; nothing without any.
 pub(crate) fn published(label: Option<&str>, rows: Vec<ChartRow>) -> Option<RowGroup> {
     let label = label.map_or_else(String::new, |label| format!(": {label}"));
-    let title = format!("Published{label}");
-    (!rows.is_empty()).then(|| RowGroup {
-        title,
-        rows,
-        ..RowGroup::default()
-    })
+    (!rows.is_empty()).then(|| RowGroup::of(format!("Published{label}"), rows))
 }
 
 /// The values of rows, and the ends of their intervals.
@@ -85,11 +80,8 @@ impl<'a> Chart<'a> {
     fn rows(&self) -> Rows {
         let outcome = self.outcome;
         let bars = self.bars().map(|bar| self.row(bar));
-        let ours = RowGroup {
-            title: "This machine".to_owned(),
-            rows: once(self.reference_row()).chain(bars).collect(),
-            ..RowGroup::default()
-        };
+        let ours = once(self.reference_row()).chain(bars).collect();
+        let ours = RowGroup::of("This machine", ours);
         let published = outcome.published.iter();
         let published = published.map(|of| published_row(of, outcome.published_precision));
         let published = self::published(outcome.published_label.as_deref(), published.collect());

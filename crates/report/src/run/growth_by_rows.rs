@@ -2,6 +2,7 @@
 //! different numbers of rows.
 
 use super::totals::rows_of;
+use crate::cells::grouped;
 use crate::columns::{Columns, float};
 use crate::document::{
     Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, PointShape, Scale, Section,
@@ -53,34 +54,23 @@ pub(crate) fn figure(analysis: &Analysis) -> Option<Block> {
 fn curves(analysis: &Analysis) -> Vec<Curve> {
     let comparisons = analysis.comparisons.iter();
     let cells = comparisons.flat_map(|comparison| &comparison.cells);
-    let mut groups: Vec<Vec<&CellSummary>> = Vec::new();
-    for cell in cells.filter(|cell| inserts(cell)) {
-        match groups.iter_mut().find(|group| is_same(group[0], cell)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let compared = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
+    let inserts = compared.filter(|c| c.cell.workload.operation == Operation::Insert);
+    let mut groups = grouped(inserts.map(|cell| (identity(cell), cell)));
     let drawn = drawn(analysis);
-    groups.retain(|group| !group.iter().all(|cell| drawn.contains(&cell.cell.id)));
-    groups.iter().filter_map(|group| curve(group)).collect()
+    groups.retain(|(_, cells)| !cells.iter().all(|cell| drawn.contains(&cell.cell.id)));
+    let groups = groups.iter();
+    groups.filter_map(|(_, cells)| curve(cells)).collect()
 }
 
-fn inserts(cell: &CellSummary) -> bool {
-    let compared = !matches!(cell.cell.role, Role::Control | Role::Part);
-    compared && cell.cell.workload.operation == Operation::Insert
-}
-
-/// Whether two cells differ in nothing but the number of rows.
-fn is_same(one: &CellSummary, other: &CellSummary) -> bool {
-    fn identity(cell: &CellSummary) -> (&str, &StoreSpec, Workload) {
-        let workload = Workload {
-            operations: None,
-            sample_of: None,
-            ..cell.cell.workload.clone()
-        };
-        (&cell.cell.key, &cell.cell.store, workload)
-    }
-    identity(one) == identity(other)
+/// What is the same of cells that differ in nothing but the number of rows.
+fn identity(cell: &CellSummary) -> (&str, &StoreSpec, Workload) {
+    let workload = Workload {
+        operations: None,
+        sample_of: None,
+        ..cell.cell.workload.clone()
+    };
+    (&cell.cell.key, &cell.cell.store, workload)
 }
 
 /// The cells whose time a chart of lines shows.
@@ -143,11 +133,7 @@ fn panel(curves: &[Curve], own: &Curve) -> Panel {
     let others = curves.iter().filter(|other| !std::ptr::eq(*other, own));
     let mut lines: Vec<Line> = others.map(|other| line(other, LineKind::Behind)).collect();
     lines.push(line(own, LineKind::Only));
-    Panel {
-        id: String::new(),
-        title: own.title.clone(),
-        lines,
-    }
+    Panel::new(&own.title, lines)
 }
 
 fn line(curve: &Curve, kind: LineKind) -> Line {

@@ -62,11 +62,8 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let cold = cold.map(|sentences| Block::from(Section::new(title, vec![sentences])));
     let title = "What each cell asked of the system, per operation, counted in a block of its own";
     let counts = counts::table(comparison).map(|table| folded(title, table));
-    blocks.extend(
-        cold.into_iter()
-            .chain(counts)
-            .map(|block| block.at(Detail::Full)),
-    );
+    let more = cold.into_iter().chain(counts);
+    blocks.extend(more.map(|block| block.at(Detail::Full)));
     let has_any = !blocks.is_empty();
     let section = Section::new(&comparison.title, blocks);
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
@@ -185,10 +182,7 @@ fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
     let tick = |tick| quantity::tick(Measure::Time, tick);
     let taken_apart = titles(ladders).join("; ");
     let axis = Axis::new("", scale, quantity::ticks(&scale), tick);
-    let group = RowGroup {
-        rows: ladders.iter().map(Ladder::row).collect(),
-        ..RowGroup::default()
-    };
+    let group = RowGroup::of("", ladders.iter().map(Ladder::row).collect());
     let summary = format!("Time of one operation, taken apart: {taken_apart}");
     Rows::new(summary, axis, vec![group])
 }

@@ -128,11 +128,7 @@ impl<'a> Chart<'a> {
                 let title = self.class_title(plane);
                 let lines = plane.lines.iter().zip(&mut numbers);
                 let lines = lines.map(|(line, number)| self.line(line, number, &title));
-                Panel {
-                    id: String::new(),
-                    lines: lines.collect(),
-                    title,
-                }
+                Panel::new(&title, lines.collect())
             })
             .collect()
     }

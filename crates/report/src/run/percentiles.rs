@@ -1,6 +1,6 @@
 //! Latency percentiles of single operations: a line per cell, for means hide what is rare and slow.
 
-use crate::cells;
+use crate::cells::{self, grouped};
 use crate::columns::{Columns, float};
 use crate::document::{
     Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section, Table,
@@ -71,26 +71,16 @@ fn nanoseconds(ns: u64) -> f64 {
 
 /// All cells together, or, if they are too many, those of each kind of store.
 fn panels(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<Panel> {
-    let panel = |title: &str, cells: &[&CellSummary]| Panel {
-        id: String::new(),
-        title: title.to_owned(),
-        lines: cells
-            .iter()
-            .enumerate()
-            .filter_map(|(index, cell)| line(comparison, cell, index))
-            .collect(),
+    let panel = |title: &str, cells: &[&CellSummary]| {
+        let lines = cells.iter().enumerate();
+        let lines = lines.filter_map(|(index, cell)| line(comparison, cell, index));
+        Panel::new(title, lines.collect())
     };
     if cells.len() <= TOLD_APART {
         return vec![panel("", cells)];
     }
-    let mut kinds: Vec<(&str, Vec<&CellSummary>)> = Vec::new();
-    for cell in cells {
-        let kind = cell.cell.store.kind.as_str();
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, cells)) => cells.push(cell),
-            None => kinds.push((kind, vec![cell])),
-        }
-    }
+    let cells = cells.iter().copied();
+    let kinds = grouped(cells.map(|cell| (cell.cell.store.kind.as_str(), cell)));
     let chunks = kinds.iter().flat_map(|(kind, cells)| {
         let chunks = cells.chunks(TOLD_APART);
         chunks.map(move |chunk| (*kind, chunk))

@@ -1,5 +1,6 @@
 //! What cells promise for what they write.
 
+use crate::cells::grouped;
 use crate::{quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::{DurabilityClaim, Role};
@@ -43,15 +44,9 @@ fn sentence(texts: Vec<String>) -> Option<String> {
 fn groups<'a>(
     cells: impl Iterator<Item = &'a CellSummary>,
 ) -> Option<Vec<(DurabilityClaim, Vec<String>)>> {
-    let mut groups: Vec<(DurabilityClaim, Vec<String>)> = Vec::new();
-    for cell in cells {
-        let claim = wording::claim(cell)?;
-        let label = wording::quoted(&cell.cell.label);
-        match groups.iter_mut().find(|(known, _)| *known == claim) {
-            Some((_, labels)) => labels.push(label),
-            None => groups.push((claim, vec![label])),
-        }
-    }
+    let claims = cells.map(|cell| Some((wording::claim(cell)?, wording::quoted(&cell.cell.label))));
+    let claims: Option<Vec<(DurabilityClaim, String)>> = claims.collect();
+    let mut groups = grouped(claims?.into_iter());
     groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));
     Some(groups)
 }

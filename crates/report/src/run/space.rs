@@ -22,10 +22,8 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let (shown, of_parts) = constituents::space(analysis);
     let mut blocks = blocks(analysis, &shown);
     if !of_parts.is_empty() {
-        let title = format!(
-            "Disk space of the {} stores of matrices and sweeps",
-            of_parts.len()
-        );
+        let count = of_parts.len();
+        let title = format!("Disk space of the {count} stores of matrices and sweeps");
         let fold = Fold::new(title, self::blocks(analysis, &of_parts));
         blocks.push(Block::from(fold).at(Detail::All));
     }
@@ -60,13 +58,9 @@ fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
     let ratios: Vec<f64> = ratios.chain([1.0]).collect();
     let scale = Scale::for_bars(&ratios, &[]);
     let axis = Axis::new("", scale, scale.ticks(), format::ratio_tick);
-    let group = RowGroup {
-        rows: drawn,
-        ..RowGroup::default()
-    };
     Rows {
         marks: vec![Mark::new(1.0, MarkKind::Reference)],
-        ..Rows::new("Disk space", axis, vec![group])
+        ..Rows::new("Disk space", axis, vec![RowGroup::of("", drawn)])
     }
 }
 

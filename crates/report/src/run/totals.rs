@@ -107,34 +107,33 @@ fn samples(cells: &[CellSummary]) -> Option<Block> {
     )))
 }
 
-/// What one cell takes for all of its rows. Times are seconds.
+/// What one cell takes for all of its rows.
 struct Total<'a> {
     cell: &'a CellSummary,
     rows: Option<u64>,
-    /// Whether fewer rows were measured than these totals are of.
-    extrapolated: bool,
-    /// Until the last row is in, before the commit that ends the block; nothing where there are
-    /// several commits, which lie between the rows.
-    to_last_row: Option<f64>,
-    with_commit: Option<f64>,
+    /// Nanoseconds, every commit included.
+    all: Option<f64>,
 }
 
 impl<'a> Total<'a> {
     fn of(cell: &'a CellSummary) -> Self {
         let rows = rows_of(cell);
-        let extrapolated = cell.cell.workload.sample_of.is_some();
         let per_row = Some(wording::headline_time(cell)).filter(|time| time.is_finite());
         let all = per_row.zip(rows).map(|(time, rows)| time * float(rows));
-        // The commit of a sample is not that of all rows.
-        let commit = cell.last_commit_ns.filter(|_| !extrapolated);
-        let before_commit = all.zip(commit).map(|(all, commit)| all - commit);
-        Self {
-            cell,
-            rows,
-            extrapolated,
-            to_last_row: before_commit.map(|time| time.max(0.0) / 1e9),
-            with_commit: all.map(|time| time / 1e9),
-        }
+        Self { cell, rows, all }
+    }
+
+    /// Whether fewer rows were measured than these totals are of.
+    fn is_extrapolated(&self) -> bool {
+        self.cell.cell.workload.sample_of.is_some()
+    }
+
+    /// Seconds until the last row is in, before the commit that ends the block; nothing where there
+    /// are several commits, which lie between the rows. The commit of a sample is not that of all
+    /// rows.
+    fn to_last_row(&self) -> Option<f64> {
+        let commit = self.cell.last_commit_ns.filter(|_| !self.is_extrapolated());
+        Some((self.all? - commit?).max(0.0) / 1e9)
     }
 
     /// The transactions of a block: a median, but of whole numbers that rarely differ.
@@ -150,8 +149,12 @@ impl<'a> Total<'a> {
     }
 
     fn with_commit(&self) -> Cell {
-        let sign = if self.extrapolated { EXTRAPOLATED } else { "" };
-        Cell::maybe(self.with_commit, |seconds| {
+        let sign = if self.is_extrapolated() {
+            EXTRAPOLATED
+        } else {
+            ""
+        };
+        Cell::maybe(self.all.map(|time| time / 1e9), |seconds| {
             format!("{sign}{}", format::seconds(seconds))
         })
     }
@@ -190,7 +193,7 @@ fn times<'a>(same_rows: Option<u64>) -> Vec<Column<'a>> {
         make.count("rows", |total| total.rows)
             .help("operations of a block")
             .weighing(if same_rows.is_none() { 5 } else { 0 }),
-        make.formatted(format::seconds, "to last row", |total| total.to_last_row)
+        make.formatted(format::seconds, "to last row", Total::to_last_row)
             .help("time until the last row is in, before the one commit that ends the block")
             .in_unit("s")
             .weighing(8),
