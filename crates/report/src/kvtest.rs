@@ -261,7 +261,7 @@ impl Around {
             format!("last commit {} (counted), ", time(commit as f64))
         });
         format!(
-            "{open}, {commit}to rest {} ({})",
+            "{open}, {commit}final flush {} ({})",
             time(self.drain_ns as f64),
             counted(self.drain_counts)
         )

@@ -8,6 +8,7 @@ mod advice;
 pub mod bmf;
 pub mod calibration;
 mod cells;
+mod columns;
 pub mod compare;
 mod constituents;
 pub mod csv;

@@ -31,7 +31,7 @@ pub(crate) fn reading(measure: Measure) -> &'static str {
         Measure::PeakMemory => "The harness's own few MB are part of it. Less is better.",
         Measure::Footprint => "After what the store calls a checkpoint. Less is better.",
         Measure::WriteAmplification => {
-            "Bringing the data to rest is part of it: checkpoint, close, syncfs. Less is better."
+            "The final flush is part of it: checkpoint, close, syncfs. Less is better."
         }
     }
 }
@@ -90,12 +90,9 @@ pub(crate) fn spread(measure: Measure, quantity: &Quantity) -> String {
     }
 }
 
-/// The same as a cell of a table, sorted by how far the ends lie apart.
-pub(crate) fn spread_cell(measure: Measure, quantity: Option<Quantity>) -> Cell {
-    let Some((quantity, (low, high))) = quantity.and_then(|q| Some((q, q.ends?))) else {
-        return Cell::default();
-    };
-    Cell::number(high - low, spread(measure, &quantity))
+/// What stands behind a value as a cell of a table, sorted by how far the ends lie apart.
+pub(crate) fn spread_cell(ends: Option<(f64, f64)>, spread: &str) -> Cell {
+    Cell::maybe(ends.map(|(low, high)| high - low), |_| spread.to_owned())
 }
 
 /// Value and spread: `22.5 s ± 218 ms`.

@@ -1,6 +1,6 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
-use crate::{format, quantity};
+use crate::format;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences,
@@ -213,26 +213,6 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
         .map(claim);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
-}
-
-/// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: what an
-/// acknowledged write survives, the weakest promise first; nothing for reads. Floors are no
-/// stores and promise nothing.
-pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
-    let mut groups: Vec<(DurabilityClaim, Vec<String>)> = Vec::new();
-    for cell in cells.filter(|cell| cell.cell.role != Role::Floor) {
-        let claim = claim(cell)?;
-        match groups.iter_mut().find(|(known, _)| *known == claim) {
-            Some((_, labels)) => labels.push(quoted(&cell.cell.label)),
-            None => groups.push((claim, vec![quoted(&cell.cell.label)])),
-        }
-    }
-    groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));
-    let groups: Vec<String> = groups
-        .iter()
-        .map(|(claim, labels)| format!("{}: {}", quantity::class(claim), labels.join(", ")))
-        .collect();
-    (!groups.is_empty()).then(|| format!("Durability: {}.", groups.join("; ")))
 }
 
 /// Two sides that keep different promises for what they write, each with its name.

@@ -54,6 +54,17 @@ pub enum Detail {
     All,
 }
 
+impl Detail {
+    /// On a terminal, if it has room there; else for those who ask for everything.
+    #[must_use]
+    pub fn normal_if(has_room: bool) -> Self {
+        match has_room {
+            true => Self::Normal,
+            false => Self::Full,
+        }
+    }
+}
+
 /// Where a block is shown, if not everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
@@ -240,12 +251,26 @@ pub fn notice(text: impl Into<Text>) -> Block {
 
 /// A list with a bullet before each item; nothing without items.
 pub fn bullets<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Option<Block> {
-    let items: Vec<Item> = items.into_iter().map(|text| Item::of(text)).collect();
-    let list = List {
-        style: ListStyle::Bullets,
-        items,
-    };
-    (!list.items.is_empty()).then(|| list.into())
+    listed(items.into_iter().map(|text| Item::of(text)).collect())
+}
+
+/// These items, a bullet before each; nothing without items.
+pub fn listed(items: Vec<Item>) -> Option<Block> {
+    let style = ListStyle::Bullets;
+    (!items.is_empty()).then(|| List { style, items }.into())
+}
+
+/// A block that shows when asked for, below a line.
+pub fn folded(title: impl Into<Text>, block: impl Into<Block>) -> Block {
+    Fold::new(title, vec![block.into()]).into()
+}
+
+/// A part of the document with a name that links find and a line in the table of contents; nothing
+/// without blocks.
+pub fn chapter(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Option<Block> {
+    let title = title.into();
+    let section = Section::new(&title, blocks).named(id).in_contents(title);
+    (!section.blocks.is_empty()).then(|| section.into())
 }
 
 /// Names and values; those without a value are left out.

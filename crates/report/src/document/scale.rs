@@ -45,6 +45,15 @@ impl Scale {
         }
     }
 
+    /// A logarithmic axis over those of these values that have a place on one.
+    pub fn over(values: impl Iterator<Item = f64>) -> Self {
+        let positive = values.filter(|value| value.is_finite() && *value > 0.0);
+        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        Self::logarithmic(low, high)
+    }
+
     /// A logarithmic axis from 1 / `factor` to `factor`, which is above 1.
     pub fn around_one(factor: f64) -> Self {
         let factor = if factor.is_finite() && factor > 1.0 {

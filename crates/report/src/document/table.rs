@@ -155,6 +155,13 @@ impl<T> TableBuilder<'_, T> {
         self
     }
 
+    /// The column, with what it means.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.column.help = help.into();
+        self
+    }
+
     /// The column with this weight.
     #[must_use]
     pub fn weighing(mut self, weight: u8) -> Self {

@@ -75,17 +75,7 @@ impl Statement {
     }
 
     fn item(&self) -> Item {
-        Item::of(&self.text).with_badge(wording::verdict(self.verdict), tone(self.verdict))
-    }
-}
-
-/// What a verdict says by colour.
-pub(super) fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Faster => Tone::Good,
-        Verdict::Slower => Tone::Bad,
-        Verdict::Equivalent | Verdict::SmallDifference => Tone::Plain,
-        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => Tone::Warning,
+        Item::of(&self.text).with_badge(wording::verdict(self.verdict), Tone::of(self.verdict))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Each comparison: every ratio of every machine.
 
 use super::Fleet;
-use super::findings::{self, Findings, tone};
+use super::findings::{self, Findings};
 use crate::document::{
-    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, anchor, number,
-    paragraph, text_column, toned,
+    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, Tone, anchor,
+    number, paragraph, text_column, toned,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, OnMachine, Verdict};
@@ -161,7 +161,7 @@ fn fields(machine: &str, cell: &CellAcross, on: &OnMachine) -> [Cell; 5] {
         Cell::maybe(on.time_ns.map(|time| time.estimate), format::time),
         Cell::maybe(estimate.map(|e| e.ratio), format::ratio),
         Cell::text(interval.unwrap_or_default()),
-        Cell::text(toned(verdict, tone(on.verdict))),
+        Cell::text(toned(verdict, Tone::of(on.verdict))),
     ]
 }
 

@@ -1,8 +1,10 @@
 //! Charts of bars: measured quantities side by side.
 
+use super::charts;
+use crate::columns::Columns;
 use crate::document::{
-    Axis, Bar, Block, Cell, ChartRow, Fill, Fold, Medium, RowGroup, Rows, Scale, Section, Shape,
-    Table, anchor, number, paragraph, text_column,
+    Axis, Block, Cell, ChartRow, Detail, Fill, Medium, RowGroup, Rows, Scale, Section, Shape,
+    Table, anchor, folded, paragraph, remark,
 };
 use crate::quantity::{self, class};
 use crate::wording;
@@ -13,7 +15,10 @@ use stowplan_analysis::{
 use stowplan_model::{self as model, Measure};
 
 /// Stands before a figure that was not measured whole.
-const EXTRAPOLATED: &str = "~";
+pub(super) const EXTRAPOLATED: &str = "~";
+
+/// A terminal has room for so many lines of bars.
+const LINES: usize = 30;
 
 /// A figure for each chart of bars that has data.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
@@ -23,47 +28,58 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
 
 fn figure(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
     let measure = outcome.measure;
-    let of_comparisons: Vec<Vec<RowGroup>> = outcome
-        .groups
-        .iter()
-        .map(|group| {
-            Comparison {
-                analysis,
-                measure,
-                group,
-            }
-            .groups()
-        })
-        .collect();
-    let table = table(outcome, &of_comparisons);
-    let groups = of_comparisons.concat();
-    let scale = scale(outcome.axis, &groups);
-    let logarithmic = if scale.is_logarithmic() {
-        " Logarithmic axis: equal distances are equal factors."
+    let groups = outcome.groups.iter();
+    let groups = groups.map(|group| {
+        let comparison = Comparison {
+            analysis,
+            measure,
+            group,
+        };
+        comparison.groups()
+    });
+    let comparisons: Vec<Vec<RowGroup>> = groups.collect();
+    let scale = scale(outcome.axis, &comparisons.concat());
+    let logarithmic = match scale.is_logarithmic() {
+        true => " Logarithmic axis: equal distances are equal factors.",
+        false => "",
+    };
+    let (title, reading) = (quantity::title(measure), quantity::reading(measure));
+    let rows = |comparisons: &[Vec<RowGroup>]| {
+        let ticks = quantity::ticks(&scale);
+        let axis = Axis::new(title, scale, ticks, |at| quantity::tick(measure, at));
+        Block::from(Rows::new(&outcome.title, axis, comparisons.concat()))
+    };
+    let mut blocks = vec![paragraph(format!("{title}. {reading}{logarithmic}"))];
+    let (first, more) = comparisons.split_at(room(&comparisons));
+    if more.is_empty() {
+        blocks.push(rows(first));
     } else {
-        ""
-    };
-    let caption = format!(
-        "{}. {}{logarithmic}",
-        quantity::title(measure),
-        quantity::reading(measure)
-    );
-    let rows = Rows {
-        summary: outcome.title.clone(),
-        axis: Axis::new(
-            quantity::title(measure),
-            scale,
-            quantity::ticks(&scale),
-            |at| quantity::tick(measure, at),
-        ),
-        groups,
-        marks: Vec::new(),
-        legend: Vec::new(),
-    };
+        let more = outcome.groups[first.len()..].iter();
+        let more: Vec<&str> = more.map(|group| group.title.as_str()).collect();
+        let hint = remark(format!("Shown with --verbose: {}.", more.join("; ")));
+        blocks.push(rows(&comparisons).at(Detail::Full));
+        blocks.push(rows(first).only(Medium::Hint));
+        blocks.push(hint.only(Medium::Hint));
+    }
     // Text has every row with its figures anyway.
-    let table = Block::from(Fold::new("All figures", vec![table.into()])).only(Medium::Page);
-    let blocks = vec![paragraph(caption), rows.into(), table];
+    let table = folded("All figures", table(outcome, &comparisons));
+    blocks.push(table.only(Medium::Page));
     Section::figure(anchor("bars", &outcome.id), &outcome.title, blocks).into()
+}
+
+/// For how many comparisons a terminal has room; at least one.
+fn room(comparisons: &[Vec<RowGroup>]) -> usize {
+    let lines = |group: &RowGroup| {
+        let titles = [&group.heading, &group.title];
+        let titles = titles.iter().filter(|title| !title.is_empty()).count();
+        titles + group.notices.len() + group.remarks.len() + group.rows.len()
+    };
+    let mut taken = 0;
+    let fitting = comparisons.iter().take_while(|groups| {
+        taken += groups.iter().map(lines).sum::<usize>();
+        taken <= LINES
+    });
+    fitting.count().max(1).min(comparisons.len())
 }
 
 /// The bars of one comparison, and what is shown of them.
@@ -77,15 +93,21 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     /// What promises the same stands together, below what is said of all.
     fn groups(&self) -> Vec<RowGroup> {
+        let group = self.group;
+        let notice = "Session unreliable: two identical cells differed, so nothing is claimed.";
         let about = RowGroup {
-            heading: self.group.title.clone(),
-            notices: notices(self.group),
-            remarks: remarks(self.group),
+            heading: group.title.clone(),
+            notices: match group.reliable {
+                true => Vec::new(),
+                false => vec![notice.to_owned()],
+            },
+            remarks: remarks(group),
             ..RowGroup::default()
         };
-        let classes = self.group.classes.iter();
-        let classes = classes.map(|found| self.class(found));
-        once(about).chain(classes).chain(self.published()).collect()
+        let classes = group.classes.iter().map(|found| self.class(found));
+        let published = group.published.iter().map(|figure| self.published(figure));
+        let published = charts::published(group.published_label.as_deref(), published.collect());
+        once(about).chain(classes).chain(published).collect()
     }
 
     fn class(&self, found: &BarClass) -> RowGroup {
@@ -94,12 +116,8 @@ impl Comparison<'_> {
             "" => String::new(),
             title => format!(" ({title})"),
         };
-        let bars = found.bars.iter();
-        RowGroup {
-            rows: bars.map(|bar| self.row(bar, &promise)).collect(),
-            title,
-            ..RowGroup::default()
-        }
+        let rows = found.bars.iter().map(|bar| self.row(bar, &promise));
+        RowGroup::of(&title, rows.collect())
     }
 
     /// What the bars of a class have in common; empty if nothing needs to be said.
@@ -115,76 +133,43 @@ impl Comparison<'_> {
 
     fn row(&self, bar: &MeasuredBar, promise: &str) -> ChartRow {
         let label = self.analysis.label_of(&bar.cell).unwrap_or(&bar.label);
-        let title = &self.group.title;
+        let of = format!("{}: {label}{promise}", self.group.title);
         let Some(found) = &bar.quantity else {
-            return ChartRow {
-                label: label.to_owned(),
-                detail: String::new(),
-                shape: Shape::Nothing,
-                interval: None,
-                value: "no data".to_owned(),
-                spread: String::new(),
-                number: None,
-                sign: None,
-                tooltip: format!("{title}: {label}{promise}: no data"),
-            };
+            return ChartRow::without_data(label, format!("{of}: no data"));
         };
         let fill = match (bar.is_floor, self.group.reliable) {
             (true, _) => Fill::Floor,
             (false, true) => Fill::Ours,
             (false, false) => Fill::Uncertain,
         };
-        let sentence = quantity::sentence(self.measure, found);
-        let tooltip = format!("{title}: {label}{promise}: {sentence}");
-        let mut row = self.drawn(label, found, fill, tooltip);
+        let mut row = self.drawn(label, &of, found, fill);
         if bar.extrapolated {
             row.value.insert_str(0, EXTRAPOLATED);
         }
         row
     }
 
-    fn published(&self) -> Option<RowGroup> {
-        let label = self.group.published_label.as_ref();
-        let label = label.map_or_else(String::new, |label| format!(": {label}"));
-        let figures = self.group.published.iter();
-        let group = RowGroup {
-            title: format!("Published{label}"),
-            rows: figures.map(|figure| self.published_row(figure)).collect(),
-            ..RowGroup::default()
-        };
-        (!group.rows.is_empty()).then_some(group)
-    }
-
-    fn published_row(&self, figure: &PublishedQuantity) -> ChartRow {
+    fn published(&self, figure: &PublishedQuantity) -> ChartRow {
         let PublishedQuantity { label, quantity } = figure;
-        let sentence = quantity::sentence(self.measure, quantity);
-        let tooltip = format!("{}: {label}: {sentence} as published", self.group.title);
-        self.drawn(label, quantity, Fill::Published, tooltip)
+        let of = format!("{}: {label}", self.group.title);
+        let mut row = self.drawn(label, &of, quantity, Fill::Published);
+        row.tooltip.push_str(" as published");
+        row
     }
 
-    fn drawn(&self, label: &str, of: &Quantity, fill: Fill, tooltip: String) -> ChartRow {
+    fn drawn(&self, label: &str, of: &str, quantity: &Quantity, fill: Fill) -> ChartRow {
+        let measure = self.measure;
         ChartRow {
             label: label.to_owned(),
-            detail: String::new(),
-            shape: Shape::Bar(Bar {
-                value: of.value,
-                fill,
-            }),
-            interval: of.ends,
-            value: quantity::value(self.measure, of.value),
-            spread: quantity::spread(self.measure, of),
-            number: Some(of.value),
-            sign: None,
-            tooltip,
+            shape: Shape::bar(quantity.value, fill),
+            interval: quantity.ends,
+            value: quantity::value(measure, quantity.value),
+            spread: quantity::spread(measure, quantity),
+            number: Some(quantity.value),
+            tooltip: format!("{of}: {}", quantity::sentence(measure, quantity)),
+            ..ChartRow::default()
         }
     }
-}
-
-fn notices(group: &BarGroup) -> Vec<String> {
-    let unreliable = (!group.reliable).then(|| {
-        "Session unreliable: two identical cells differed, so nothing is claimed.".to_owned()
-    });
-    unreliable.into_iter().collect()
 }
 
 fn remarks(group: &BarGroup) -> Vec<String> {
@@ -204,19 +189,17 @@ fn remarks(group: &BarGroup) -> Vec<String> {
 /// The axis that the study asks for, or that suits the bars. A logarithmic one begins at a power of
 /// ten, so that the shortest bar has a length.
 fn scale(asked: Option<model::Axis>, groups: &[RowGroup]) -> Scale {
-    let rows = || groups.iter().flat_map(|group| &group.rows);
-    let values: Vec<f64> = rows().filter_map(|row| row.number).collect();
-    let intervals = rows().filter_map(|row| row.interval);
-    let ends: Vec<f64> = intervals.flat_map(<[f64; 2]>::from).collect();
+    let (values, ends) = charts::extent(groups);
     let suited = Scale::for_bars(&values, &ends);
     let logarithmic = match asked {
         Some(axis) => axis == model::Axis::Logarithmic,
         None => suited.is_logarithmic(),
     };
-    let all = || values.iter().chain(&ends).copied();
-    let positive = || all().filter(|value| value.is_finite() && *value > 0.0);
-    let low = positive().fold(f64::INFINITY, f64::min);
-    let high = positive().fold(0.0, f64::max);
+    let all = values.iter().chain(&ends).copied();
+    let positive = all.filter(|value| value.is_finite() && *value > 0.0);
+    let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
     match logarithmic {
         false => Scale::linear(high),
         true if high > 0.0 => {
@@ -226,53 +209,52 @@ fn scale(asked: Option<model::Axis>, groups: &[RowGroup]) -> Scale {
     }
 }
 
-/// A bar with what it stands below.
-struct Line<'a> {
-    comparison: &'a str,
-    class: &'a str,
-    row: &'a ChartRow,
-}
-
 /// Every figure; `groups` are those of each comparison.
 fn table(outcome: &BarsOutcome, groups: &[Vec<RowGroup>]) -> Table {
+    type Line<'a> = (&'a BarGroup, &'a RowGroup, &'a ChartRow);
     let comparisons = outcome.groups.iter().zip(groups);
-    let classes =
-        comparisons.flat_map(|(of, groups)| groups.iter().map(|group| (of.title.as_str(), group)));
-    let lines: Vec<Line<'_>> = classes
-        .flat_map(|(comparison, group)| {
-            group.rows.iter().map(move |row| Line {
-                comparison,
-                class: &group.title,
-                row,
-            })
-        })
-        .collect();
+    let classes = comparisons.flat_map(|(of, groups)| groups.iter().map(move |g| (of, g)));
+    let lines = classes.flat_map(|(of, group)| group.rows.iter().map(move |row| (of, group, row)));
+    let lines: Vec<Line<'_>> = lines.collect();
     let unit = quantity::unit(outcome.measure);
+    let make = Columns::<Line<'_>>::new();
+    let value = |(_, _, row): &Line<'_>| Cell::maybe(row.number, |_| row.value.clone());
+    let spread = |(_, _, row): &Line<'_>| quantity::spread_cell(row.interval, &row.spread);
     let columns = vec![
-        text_column("comparison", "", |line: &Line<'_>| {
-            Cell::text(line.comparison)
-        }),
-        text_column("cell", "what it is of", |line: &Line<'_>| {
-            Cell::text(&line.row.label)
-        }),
-        text_column(
-            "durability",
-            "what an acknowledged write survives, or who published the figure",
-            |line: &Line<'_>| Cell::text(line.class),
-        ),
-        number("value", "", |line: &Line<'_>| {
-            Cell::maybe(line.row.number, |_| line.row.value.clone())
-        })
-        .in_unit(unit),
-        number(
-            "spread",
-            "standard error of a mean, or an interval",
-            |line: &Line<'_>| {
-                let width = line.row.interval.map(|(low, high)| high - low);
-                Cell::maybe(width, |_| line.row.spread.clone())
-            },
-        )
-        .in_unit(unit),
+        make.text("comparison", |line| line.0.title.clone()),
+        make.text("cell", |line| line.2.label.clone())
+            .help("what it is of"),
+        make.text("durability", |line| line.1.title.clone())
+            .help("what an acknowledged write survives, or who published the figure"),
+        make.number("value", value).in_unit(unit),
+        make.number("spread", spread)
+            .help("standard error of a mean, or an interval")
+            .in_unit(unit),
     ];
     Table::of(&outcome.title, columns, &lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_has_room_for_some_comparisons_and_for_one_however_long_it_is() {
+        let comparison = |bars: usize| {
+            let heading = "inserts".to_owned();
+            vec![RowGroup {
+                heading,
+                rows: vec![ChartRow::default(); bars],
+                ..RowGroup::default()
+            }]
+        };
+        let room = |bars: &[usize]| {
+            let comparisons: Vec<_> = bars.iter().map(|bars| comparison(*bars)).collect();
+            room(&comparisons)
+        };
+        assert_eq!(room(&[9, 9, 9]), 3);
+        assert_eq!(room(&[9, 9, 10, 1]), 2);
+        assert_eq!(room(&[LINES, 1]), 1);
+        assert_eq!(room(&[]), 0);
+    }
 }

@@ -1,8 +1,9 @@
 //! Charts of ratios, beside the published ones.
 
+use super::promises;
 use crate::document::{
-    Axis, Bar, Block, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale,
-    Section, Shape, Sign, anchor, notice, paragraph,
+    Axis, Block, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, RowGroup, Rows, Scale, Section,
+    Shape, Sign, anchor, notice, paragraph,
 };
 use crate::{format, wording};
 use std::iter::once;
@@ -17,6 +18,22 @@ pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
     charts
         .map(|outcome| Chart::of(analysis, outcome).figure())
         .collect()
+}
+
+/// Published figures below ours, with where they come from; nothing without any.
+pub(crate) fn published(label: Option<&str>, rows: Vec<ChartRow>) -> Option<RowGroup> {
+    let label = label.map_or_else(String::new, |label| format!(": {label}"));
+    (!rows.is_empty()).then(|| RowGroup::of(format!("Published{label}"), rows))
+}
+
+/// The values of rows, and the ends of their intervals.
+pub(super) fn extent(groups: &[RowGroup]) -> (Vec<f64>, Vec<f64>) {
+    let rows = || groups.iter().flat_map(|group| &group.rows);
+    let intervals = rows().filter_map(|row| row.interval);
+    (
+        rows().filter_map(|row| row.number).collect(),
+        intervals.flat_map(<[f64; 2]>::from).collect(),
+    )
 }
 
 /// What the rows of a chart share.
@@ -43,19 +60,17 @@ impl<'a> Chart<'a> {
     fn figure(&self) -> Block {
         let outcome = self.outcome;
         let rows = self.rows();
-        let logarithmic = if rows.axis.scale.is_logarithmic() {
-            " Logarithmic axis."
-        } else {
-            ""
+        let logarithmic = match rows.axis.scale.is_logarithmic() {
+            true => " Logarithmic axis.",
+            false => "",
         };
         let mut blocks = vec![paragraph(format!(
             "Time per operation, as a multiple of {}. Shorter is faster.{logarithmic}",
             outcome.reference
         ))];
         if !outcome.reliable {
-            blocks.push(notice(
-                "Session unreliable: nothing is claimed from this machine's bars.",
-            ));
+            let text = "Session unreliable: nothing is claimed from this machine's bars.";
+            blocks.push(notice(text));
         }
         blocks.push(rows.into());
         blocks.extend(self.promises().map(paragraph));
@@ -63,26 +78,18 @@ impl<'a> Chart<'a> {
     }
 
     fn rows(&self) -> Rows {
-        let mut groups = vec![self.ours()];
-        groups.extend(self.published());
-        let signs = groups.iter().flat_map(|group| &group.rows);
-        let signs: Vec<Sign> = signs.filter_map(|row| row.sign).collect();
+        let outcome = self.outcome;
+        let bars = self.bars().map(|bar| self.row(bar));
+        let ours = once(self.reference_row()).chain(bars).collect();
+        let ours = RowGroup::of("This machine", ours);
+        let published = outcome.published.iter();
+        let published = published.map(|of| published_row(of, outcome.published_precision));
+        let published = self::published(outcome.published_label.as_deref(), published.collect());
+        let groups: Vec<RowGroup> = once(ours).chain(published).collect();
         Rows {
-            summary: self.outcome.title.clone(),
-            axis: self.axis(&groups),
-            groups,
             marks: self.marks(),
-            legend: self.legend(&signs),
-        }
-    }
-
-    fn ours(&self) -> RowGroup {
-        RowGroup {
-            title: "This machine".to_owned(),
-            rows: once(self.reference_row())
-                .chain(self.bars().map(|bar| self.row(bar)))
-                .collect(),
-            ..RowGroup::default()
+            legend: self.legend(&groups),
+            ..Rows::new(&outcome.title, self.axis(&groups), groups)
         }
     }
 
@@ -102,82 +109,55 @@ impl<'a> Chart<'a> {
         let claim = self.reference.and_then(|(_, cell)| wording::claim(cell));
         ChartRow {
             label: label.clone(),
-            detail: claim.map_or_else(String::new, durability),
-            shape: bar(1.0, Fill::Reference),
-            interval: None,
+            detail: durability(claim),
+            shape: Shape::bar(1.0, Fill::Reference),
             value: "1.00".to_owned(),
-            spread: String::new(),
             number: Some(1.0),
-            sign: None,
             tooltip: format!("{label}: 1.00 by definition, the reference of this chart"),
+            ..ChartRow::default()
         }
     }
 
     fn row(&self, of: &ChartBar) -> ChartRow {
         let verdict = wording::verdict(of.verdict);
         let (label, reference) = (&of.label, &self.outcome.reference);
-        let mut row = ChartRow {
-            label: label.clone(),
-            detail: of.durability.as_ref().map_or_else(String::new, durability),
-            shape: Shape::Nothing,
-            interval: None,
-            value: "no data".to_owned(),
-            spread: String::new(),
-            number: None,
+        let row = ChartRow {
+            detail: durability(of.durability.as_ref()),
             sign: Some(Sign::of(of.verdict, of.estimate.as_ref())),
-            tooltip: format!("{label}: {verdict}"),
+            ..ChartRow::without_data(label, format!("{label}: {verdict}"))
         };
-        if let Some(estimate) = &of.estimate {
-            let [ratio, low, high] =
-                [estimate.ratio, estimate.low, estimate.high].map(format::ratio);
-            row.shape = bar(estimate.ratio, self.fill(of));
-            row.interval = Some((estimate.low, estimate.high));
-            row.number = Some(estimate.ratio);
-            row.tooltip = format!(
-                "{label}: {ratio} times the time of {reference}, interval {low} to {high}, {} \
+        let Some(estimate) = &of.estimate else {
+            return row;
+        };
+        let (low, high) = (estimate.low, estimate.high);
+        let [ratio, from, to] = [estimate.ratio, low, high].map(format::ratio);
+        ChartRow {
+            shape: Shape::bar(estimate.ratio, self.fill(of)),
+            interval: Some((low, high)),
+            number: Some(estimate.ratio),
+            spread: format::interval(low, high),
+            tooltip: format!(
+                "{label}: {ratio} times the time of {reference}, interval {from} to {to}, {} \
                  rounds: {verdict}",
                 estimate.rounds
-            );
-            row.value = ratio;
-            row.spread = format::interval(estimate.low, estimate.high);
+            ),
+            value: ratio,
+            ..row
         }
-        row
     }
 
     fn fill(&self, bar: &ChartBar) -> Fill {
-        let is_floor = |cell: &CellSummary| cell.cell.role == Role::Floor;
-        let claims_nothing = matches!(bar.verdict, Verdict::NoData | Verdict::Unreliable);
-        if self.cell(bar).is_some_and(is_floor) {
-            Fill::Floor
-        } else if claims_nothing || !self.outcome.reliable {
-            Fill::Uncertain
-        } else {
-            Fill::Ours
+        let role = self.cell(bar).map(|cell| cell.cell.role);
+        match bar.verdict {
+            _ if role == Some(Role::Floor) => Fill::Floor,
+            Verdict::NoData | Verdict::Unreliable => Fill::Uncertain,
+            _ if !self.outcome.reliable => Fill::Uncertain,
+            _ => Fill::Ours,
         }
     }
 
-    fn published(&self) -> Option<RowGroup> {
-        let precision = self.outcome.published_precision;
-        let label = self.outcome.published_label.as_ref();
-        let label = label.map_or_else(String::new, |label| format!(": {label}"));
-        let group = RowGroup {
-            title: format!("Published{label}"),
-            rows: self
-                .outcome
-                .published
-                .iter()
-                .map(|published| published_row(published, precision))
-                .collect(),
-            ..RowGroup::default()
-        };
-        (!group.rows.is_empty()).then_some(group)
-    }
-
     fn axis(&self, groups: &[RowGroup]) -> Axis {
-        let rows = || groups.iter().flat_map(|group| &group.rows);
-        let values: Vec<f64> = rows().filter_map(|row| row.number).collect();
-        let intervals = rows().filter_map(|row| row.interval);
-        let mut ends: Vec<f64> = intervals.flat_map(<[f64; 2]>::from).collect();
+        let (values, mut ends) = extent(groups);
         ends.extend(self.floor.map(|(_, ratio)| ratio));
         let scale = Scale::for_bars(&values, &ends);
         let title = format!("time vs {}", self.outcome.reference);
@@ -185,21 +165,15 @@ impl<'a> Chart<'a> {
     }
 
     fn marks(&self) -> Vec<Mark> {
-        let mark = |at, kind| Mark {
-            at,
-            kind,
-            sign: String::new(),
-        };
-        let floor = self.floor.map(|(_, ratio)| mark(ratio, MarkKind::Floor));
-        once(mark(1.0, MarkKind::Reference)).chain(floor).collect()
+        let floor = self.floor.map(|(_, ratio)| (ratio, MarkKind::Floor));
+        let marks = once((1.0, MarkKind::Reference)).chain(floor);
+        marks.map(|(at, kind)| Mark::new(at, kind)).collect()
     }
 
-    fn legend(&self, signs: &[Sign]) -> Vec<LegendEntry> {
+    fn legend(&self, groups: &[RowGroup]) -> Vec<LegendEntry> {
         let reference = &self.outcome.reference;
-        let mut legend = vec![LegendEntry::new(
-            Key::Mark(MarkKind::Reference),
-            format!("1.0 = {reference}"),
-        )];
+        let one = format!("1.0 = {reference}");
+        let mut legend = vec![LegendEntry::new(Key::Mark(MarkKind::Reference), one)];
         legend.extend(self.floor.map(|(label, ratio)| {
             let text = format!("floor: {} ({label})", format::ratio(ratio));
             LegendEntry::new(Key::Mark(MarkKind::Floor), text)
@@ -210,29 +184,25 @@ impl<'a> Chart<'a> {
         };
         legend.push(LegendEntry::new(Key::Interval, interval));
         let zone = wording::zone(self.analysis);
-        let found = Sign::ALL.into_iter().filter(|sign| signs.contains(sign));
+        let rows = || groups.iter().flat_map(|group| &group.rows);
         // A bar without data says so itself.
-        let found = found.filter(|sign| *sign != Sign::Nothing);
-        legend.extend(
-            found.map(|sign| LegendEntry::new(Key::Sign(sign), says(sign, reference, &zone))),
-        );
+        let signs = Sign::ALL.into_iter().filter(|sign| *sign != Sign::Nothing);
+        let found = signs.filter(|sign| rows().any(|row| row.sign == Some(*sign)));
+        let said = found.map(|sign| (sign, says(sign, reference, &zone)));
+        legend.extend(said.map(|(sign, text)| LegendEntry::new(Key::Sign(sign), text)));
         legend
     }
 
     /// What the bars promise for writes, those that promise the same together.
     fn promises(&self) -> Option<String> {
-        let (comparison, reference) = self.reference?;
-        let cells = self.bars().filter_map(|bar| comparison.cell(&bar.cell));
-        wording::promises_of(once(reference).chain(cells))
+        let (_, reference) = self.reference?;
+        let cells = self.bars().filter_map(|bar| self.cell(bar));
+        promises::of_cells(once(reference).chain(cells))
     }
 }
 
-fn bar(value: f64, fill: Fill) -> Shape {
-    Shape::Bar(Bar { value, fill })
-}
-
-fn durability(promise: impl std::fmt::Display) -> String {
-    format!("durability: {promise}")
+fn durability(promise: Option<impl std::fmt::Display>) -> String {
+    promise.map_or_else(String::new, |promise| format!("durability: {promise}"))
 }
 
 /// What the sign of a bar says.
@@ -253,20 +223,20 @@ fn published_row(published: &PublishedRatio, precision: Option<f64>) -> ChartRow
         description,
         ratio: number,
     } = published;
-    let ratio = format::ratio(*number);
-    let read_to = precision
-        .map(|precision| format!(", read off the published chart to about {precision}"))
-        .unwrap_or_default();
+    let value = format::ratio(*number);
+    let read_to = precision.map_or_else(String::new, |precision| {
+        format!(", read off the published chart to about {precision}")
+    });
     ChartRow {
         label: system.clone(),
         detail: description.clone(),
-        shape: bar(*number, Fill::Published),
+        shape: Shape::bar(*number, Fill::Published),
         interval: precision.map(|p| ((number - p).max(0.0), number + p)),
-        tooltip: format!("{system} ({description}): {ratio} as published{read_to}"),
-        value: ratio,
         spread: precision.map_or_else(String::new, |p| format!("± {p}")),
         number: Some(*number),
-        sign: None,
+        tooltip: format!("{system} ({description}): {value} as published{read_to}"),
+        value,
+        ..ChartRow::default()
     }
 }
 

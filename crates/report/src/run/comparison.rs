@@ -2,17 +2,16 @@
 
 mod by_operation;
 mod cells;
-mod promises;
 mod settings;
 
-use super::{answers, percentiles, totals};
+use super::{answers, percentiles, promises, totals};
 use crate::document::{
-    self, Block, Detail, Fold, Item, List, ListStyle, Medium, Section, Tone, bullets, faint,
+    Block, Detail, Fold, Item, Medium, Tone, anchor, bullets, chapter, faint, folded, listed,
     paragraph, plain, remark, strong,
 };
 use crate::findings::{self, Statement};
 use crate::{constituents, format, noise, wording};
-use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
+use stowplan_analysis::{Analysis, ComparisonOutcome};
 use stowplan_model::Role;
 
 /// Up to so many comparisons are open from the start.
@@ -23,7 +22,7 @@ const SENTENCES: usize = 8;
 const DIFFERENCES: usize = 4;
 /// Comparisons of more lines than this are too many for a terminal where there are charts.
 const LINES: usize = 70;
-/// Lines that a comparison takes beside its cells: heading, advice, titles, promises, noise.
+/// Lines that a comparison takes beside its cells: heading, titles, promises, differences.
 const LINES_BESIDE: usize = 8;
 
 const HINT: &str = "Times are per operation. A click on a column title sorts; its meaning shows when \
@@ -31,63 +30,45 @@ const HINT: &str = "Times are per operation. A click on a column title sorts; it
 
 /// Each comparison that stands for itself, and what matrices and sweeps are made of where everything
 /// is asked for; nothing if nothing was compared.
-pub(crate) fn section(analysis: &Analysis) -> Vec<Block> {
+pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     if analysis.comparisons.is_empty() {
-        return Vec::new();
+        return None;
     }
     let singles = constituents::singles(analysis);
     let open = singles.len() <= FEW;
     let mut blocks = vec![remark(HINT).only(Medium::Page)];
     blocks.extend(singles.iter().map(|c| fold(analysis, c, open)));
     blocks.extend(of_parts(analysis));
-    let section = Section::new("Each comparison", blocks);
-    let section = section.named("comparisons").in_contents("Each comparison");
-    let detail = if are_shown(analysis) {
-        Detail::Normal
-    } else {
-        Detail::Full
-    };
-    vec![Block::from(section).at(detail)]
+    let detail = Detail::normal_if(are_shown(analysis));
+    chapter("comparisons", "Each comparison", blocks).map(|block| block.at(detail))
 }
 
 /// How to see the comparisons that a terminal leaves out unless everything is asked for; nothing if
 /// it leaves out none.
 pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
-    let singles = constituents::singles(analysis);
+    let singles = constituents::singles(analysis).len();
     let all = analysis.comparisons.len();
-    let text = match are_shown(analysis) {
-        true if all == singles.len() => return None,
-        true => format!(
-            "The {} that this is made of are shown with --verbose.",
-            wording::comparisons(all - singles.len())
-        ),
-        false if all == 0 => return None,
-        false if singles.is_empty() => format!(
-            "The {} that this is made of are shown with --verbose.",
-            wording::comparisons(all)
-        ),
-        false => format!(
-            "The numbers of the {} are shown with --verbose.",
-            wording::comparisons(all)
-        ),
+    let made_of = " that this is made of";
+    let (what, which, left_out) = match (are_shown(analysis), singles) {
+        (true, singles) => ("The", made_of, all - singles),
+        (false, 0) => ("The", made_of, all),
+        (false, _) => ("The numbers of the", "", all),
     };
-    Some(remark(text).only(Medium::Hint))
+    let comparisons = wording::comparisons(left_out);
+    let text = format!("{what} {comparisons}{which} are shown with --verbose.");
+    (left_out > 0).then(|| remark(text).only(Medium::Hint))
 }
 
 /// Whether a terminal has room for the comparisons, or they are all there is.
 pub(crate) fn are_shown(analysis: &Analysis) -> bool {
     let singles = constituents::singles(analysis);
-    let lines = |comparison: &ComparisonOutcome| {
-        let cells = comparison.cells.iter();
-        let shown = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
-        shown.count() + LINES_BESIDE
-    };
-    let lines: usize = singles.iter().map(|comparison| lines(comparison)).sum();
-    let has_charts = !(analysis.charts.is_empty()
-        && analysis.bars.is_empty()
-        && analysis.lines.is_empty()
-        && analysis.ladders.is_empty());
-    !singles.is_empty() && (lines <= LINES || !has_charts)
+    let cells = singles.iter().flat_map(|comparison| &comparison.cells);
+    let cells = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
+    let lines = cells.count() + singles.len() * LINES_BESIDE;
+    let has_charts =
+        !(analysis.charts.is_empty() && analysis.bars.is_empty() && analysis.lines.is_empty());
+    let has_room = analysis.ladders.is_empty() && (lines <= LINES || !has_charts);
+    !singles.is_empty() && has_room
 }
 
 /// The comparisons that matrices and sweeps are made of, and where they are if they are left out.
@@ -117,7 +98,7 @@ fn of_parts(analysis: &Analysis) -> Vec<Block> {
 pub(crate) fn fold(analysis: &Analysis, comparison: &ComparisonOutcome, open: bool) -> Block {
     let (badge, found) = answers::in_a_line(analysis, comparison);
     let fold = Fold {
-        id: document::anchor("finding", &comparison.id),
+        id: anchor("finding", &comparison.id),
         title: plain(&comparison.title),
         is_heading: true,
         badge: Some(badge),
@@ -132,7 +113,8 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     let found = findings::findings_of(analysis, comparison);
     let mut blocks = vec![
         paragraph(strong(found.headline)).at(Detail::Full),
-        paragraph(found.advice),
+        // The answers say it, too.
+        paragraph(found.advice).at(Detail::Full),
     ];
     blocks.extend(statements(&found.statements));
     blocks.push(remark(metric(comparison)).at(Detail::Full));
@@ -140,7 +122,9 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
-    blocks.push(remark(noise::of_comparison(comparison)));
+    // The answers say how noisy it was; of a session that is not reliable, more must be said.
+    let detail = Detail::normal_if(!comparison.reliable);
+    blocks.push(remark(noise::of_comparison(comparison)).at(detail));
     blocks.extend(parts_of(comparison));
     blocks.extend(totals::blocks(analysis, comparison));
     blocks.extend(by_operation::blocks(comparison));
@@ -153,10 +137,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
 /// everything, because labels tell them too.
 fn differences(comparison: &ComparisonOutcome) -> impl Iterator<Item = Block> {
     let differences = wording::work_differences(comparison);
-    let detail = match differences.len() {
-        0..=DIFFERENCES => Detail::Normal,
-        _ => Detail::Full,
-    };
+    let detail = Detail::normal_if(differences.len() <= DIFFERENCES);
     let blocks = differences.into_iter().map(remark);
     blocks.map(move |block| block.at(detail))
 }
@@ -174,41 +155,26 @@ fn metric(comparison: &ComparisonOutcome) -> String {
 }
 
 /// A sentence for each ratio, those to the baseline first.
-fn statements(statements: &[Statement]) -> Vec<Block> {
+fn statements(statements: &[Statement]) -> impl Iterator<Item = Block> {
     let (first, more): (Vec<_>, Vec<_>) = statements.iter().partition(|s| s.to_baseline);
-    let folded = |count: usize, what: &str, list: Block| {
-        let s = if count == 1 { "" } else { "s" };
-        let title = format!("{count}{what} ratio{s} in sentences");
-        Block::from(Fold::new(title, vec![list]))
-    };
-    let counts = (first.len(), more.len());
-    let first = sentences(first).map(|list| match counts.0 {
-        0..=SENTENCES => list,
-        count => folded(count, "", list),
-    });
-    let more = sentences(more).map(|list| folded(counts.1, " more", list));
-    let blocks = first.into_iter().chain(more);
-    blocks.map(|block| block.at(Detail::Full)).collect()
+    let blocks = [sentences(first, "", SENTENCES), sentences(more, " more", 0)];
+    let blocks = blocks.into_iter().flatten();
+    blocks.map(|block| block.at(Detail::Full))
 }
 
-fn sentences(statements: Vec<&Statement>) -> Option<Block> {
+/// These sentences, folded where there are more than `open`.
+fn sentences(statements: Vec<&Statement>, what: &str, open: usize) -> Option<Block> {
     let items = statements.into_iter().map(|statement| {
         let word = wording::verdict(statement.verdict);
-        Item::of(&statement.text).with_badge(word, verdict_tone(statement.verdict))
+        Item::of(&statement.text).with_badge(word, Tone::of(statement.verdict))
     });
-    let list = List {
-        style: ListStyle::Bullets,
-        items: items.collect(),
-    };
-    (!list.items.is_empty()).then(|| list.into())
-}
-
-fn verdict_tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Faster => Tone::Good,
-        Verdict::Slower => Tone::Bad,
-        Verdict::Equivalent | Verdict::SmallDifference => Tone::Plain,
-        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => Tone::Warning,
+    let count = items.len();
+    let s = if count == 1 { "" } else { "s" };
+    let title = format!("{count}{what} ratio{s} in sentences");
+    let list = listed(items.collect())?;
+    match count > open {
+        true => Some(folded(title, list)),
+        false => Some(list),
     }
 }
 
@@ -220,12 +186,8 @@ fn not_applicable(comparison: &ComparisonOutcome) -> Option<Block> {
 
 /// The cells that only explain others.
 fn parts_of(comparison: &ComparisonOutcome) -> Vec<Block> {
-    let Some(parts) = cells::parts(comparison) else {
-        return Vec::new();
-    };
-    let caption = paragraph("Parts, which only explain others and are compared with nothing:");
-    vec![
-        caption.at(Detail::Full),
-        Block::from(parts).at(Detail::Full),
-    ]
+    let caption = "Parts, which only explain others and are compared with nothing:";
+    let parts = cells::parts(comparison).into_iter();
+    let blocks = parts.flat_map(|parts| [paragraph(caption), parts.into()]);
+    blocks.map(|block| block.at(Detail::Full)).collect()
 }

@@ -9,7 +9,7 @@ mod words;
 pub(crate) use words::{Context, rules, setting, settings, span, spans, unreliable};
 
 use super::ratios::{self, Figure, Ratio};
-use super::sign_words::{self, Sides};
+use super::sign_words::Sides;
 use crate::document::{
     Area, AreaKind, Axis, Block, Content, Detail, Key, LegendEntry, Line, LineKind, Mark, MarkKind,
     Medium, Panel, Plane, Point, PointShape, Scale, Section, Sign, anchor, notice, paragraph,
@@ -147,7 +147,7 @@ impl Frame<'_> {
     }
 
     fn point(&self, point: &SweepPoint) -> Point {
-        let sign = sign_words::sign(point.verdict, point.estimate.as_ref());
+        let sign = Sign::of(point.verdict, point.estimate.as_ref());
         let (label, words) = (size(point.size), self.sides().words(sign));
         let figure = point.estimate.as_ref().map(Figure::of);
         let figures = figure.as_ref().map_or_else(String::new, |figure| {
@@ -169,7 +169,7 @@ impl Frame<'_> {
     /// What the drawings of the group are made of, once for all of them.
     fn legends(&self) -> [Block; 2] {
         let points = self.sweeps.iter().flat_map(|sweep| &sweep.points);
-        let signs = points.map(|p| sign_words::sign(p.verdict, p.estimate.as_ref()));
+        let signs = points.map(|p| Sign::of(p.verdict, p.estimate.as_ref()));
         let signs: Vec<Sign> = signs.collect();
         let mut entries = self.sides().legend(&signs, key);
         let (low, high) = (format::ratio(self.band.0), format::ratio(self.band.1));

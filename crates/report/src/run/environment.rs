@@ -1,6 +1,6 @@
 //! The machine, the file system, the program and its engines.
 
-use crate::document::{Block, Detail, Fold, Section, Text, bullets, facts, plain, remark};
+use crate::document::{Block, Detail, Section, Text, bullets, facts, folded, plain, remark};
 use crate::{facts as known, format};
 use stowplan_analysis::Analysis;
 use stowplan_model::{HarnessCost, format_bytes};
@@ -24,8 +24,7 @@ pub(crate) fn section(analysis: &Analysis) -> Block {
         );
         ("harness cost".to_owned(), text)
     }));
-    let fold = Fold::new(SUMMARY, vec![facts(list)]);
-    let mut blocks = vec![fold.into()];
+    let mut blocks = vec![folded(SUMMARY, facts(list))];
     blocks.extend(preparation(analysis));
     let section = Section::new("Environment", blocks);
     let section = section.named("environment").in_contents("Environment");
@@ -67,32 +66,33 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
             format::seconds(record.seconds)
         )
     });
-    let list = bullets(items)?;
-    let fold = Fold::new("What was prepared, and how long it took", vec![list]);
-    Some(Block::from(fold).at(Detail::All))
+    let title = "What was prepared, and how long it took";
+    Some(folded(title, bullets(items)?).at(Detail::All))
 }
 
 /// What the harness itself costs, and whether that is too much for short operations.
 pub(crate) fn harness_cost(analysis: &Analysis) -> Option<Block> {
     let cost = analysis.harness_cost?;
-    Some(remark(format!(
-        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{}.",
+    let above = above_budget(&cost);
+    let text = format!(
+        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{above}.",
         format::time(cost.ratio_ns),
         format::time(cost.latency_ns),
-        above_budget(&cost)
-    )))
+    );
+    Some(remark(text).at(Detail::normal_if(!above.is_empty())))
 }
 
 /// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.
 fn above_budget(cost: &HarnessCost) -> String {
-    let budgets = match (
+    let is_above = [
         cost.ratio_ns > RATIO_BUDGET_NS,
         cost.latency_ns > LATENCY_BUDGET_NS,
-    ) {
-        (false, false) => return String::new(),
-        (true, false) => format!("{RATIO_BUDGET_NS} ns in ratio blocks"),
-        (false, true) => format!("{LATENCY_BUDGET_NS} ns in latency blocks"),
-        (true, true) => format!("{RATIO_BUDGET_NS} and {LATENCY_BUDGET_NS} ns"),
+    ];
+    let budgets = match is_above {
+        [false, false] => return String::new(),
+        [true, false] => format!("{RATIO_BUDGET_NS} ns in ratio blocks"),
+        [false, true] => format!("{LATENCY_BUDGET_NS} ns in latency blocks"),
+        [true, true] => format!("{RATIO_BUDGET_NS} and {LATENCY_BUDGET_NS} ns"),
     };
     format!(", above the budget of {budgets}: short operations are overstated")
 }

@@ -2,9 +2,11 @@
 //! different numbers of rows.
 
 use super::totals::rows_of;
+use crate::cells::grouped;
+use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Detail, Fold, Line, LineKind, Medium, Panel, Plane, Point, PointShape,
-    Scale, Section, Table, number, paragraph, text_column,
+    Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, PointShape, Scale, Section,
+    Table, folded, paragraph,
 };
 use crate::{format, quantity, wording};
 use std::collections::BTreeSet;
@@ -42,47 +44,33 @@ pub(crate) fn figure(analysis: &Analysis) -> Option<Block> {
     if curves.is_empty() {
         return None;
     }
-    let table = Fold::new(
-        "All times with their intervals",
-        vec![table(&curves).into()],
-    );
+    let table = folded("All times with their intervals", table(&curves));
     // Without the drawing there is nothing across.
     let caption = paragraph(CAPTION).only(Medium::Page);
-    let blocks = vec![caption, plane(&curves).into(), table.into()];
+    let blocks = vec![caption, plane(&curves).into(), table];
     Some(Block::from(Section::figure("growth", TITLE, blocks)).at(Detail::All))
 }
 
 fn curves(analysis: &Analysis) -> Vec<Curve> {
     let comparisons = analysis.comparisons.iter();
     let cells = comparisons.flat_map(|comparison| &comparison.cells);
-    let mut groups: Vec<Vec<&CellSummary>> = Vec::new();
-    for cell in cells.filter(|cell| inserts(cell)) {
-        match groups.iter_mut().find(|group| is_same(group[0], cell)) {
-            Some(group) => group.push(cell),
-            None => groups.push(vec![cell]),
-        }
-    }
+    let compared = cells.filter(|c| !matches!(c.cell.role, Role::Control | Role::Part));
+    let inserts = compared.filter(|c| c.cell.workload.operation == Operation::Insert);
+    let mut groups = grouped(inserts.map(|cell| (identity(cell), cell)));
     let drawn = drawn(analysis);
-    groups.retain(|group| !group.iter().all(|cell| drawn.contains(&cell.cell.id)));
-    groups.iter().filter_map(|group| curve(group)).collect()
+    groups.retain(|(_, cells)| !cells.iter().all(|cell| drawn.contains(&cell.cell.id)));
+    let groups = groups.iter();
+    groups.filter_map(|(_, cells)| curve(cells)).collect()
 }
 
-fn inserts(cell: &CellSummary) -> bool {
-    let compared = !matches!(cell.cell.role, Role::Control | Role::Part);
-    compared && cell.cell.workload.operation == Operation::Insert
-}
-
-/// Whether two cells differ in nothing but the number of rows.
-fn is_same(one: &CellSummary, other: &CellSummary) -> bool {
-    fn identity(cell: &CellSummary) -> (&str, &StoreSpec, Workload) {
-        let workload = Workload {
-            operations: None,
-            sample_of: None,
-            ..cell.cell.workload.clone()
-        };
-        (&cell.cell.key, &cell.cell.store, workload)
-    }
-    identity(one) == identity(other)
+/// What is the same of cells that differ in nothing but the number of rows.
+fn identity(cell: &CellSummary) -> (&str, &StoreSpec, Workload) {
+    let workload = Workload {
+        operations: None,
+        sample_of: None,
+        ..cell.cell.workload.clone()
+    };
+    (&cell.cell.key, &cell.cell.store, workload)
 }
 
 /// The cells whose time a chart of lines shows.
@@ -90,13 +78,11 @@ fn drawn(analysis: &Analysis) -> BTreeSet<&CellId> {
     let times = [Measure::Time, Measure::BlockTime, Measure::Throughput];
     let charts = analysis.lines.iter();
     let charts = charts.filter(|chart| times.contains(&chart.measure));
-    let lines = charts
-        .flat_map(|chart| &chart.planes)
-        .flat_map(|plane| &plane.lines);
-    lines
-        .flat_map(|line| &line.points)
-        .map(|p| &p.cell)
-        .collect()
+    let planes = charts.flat_map(|chart| &chart.planes);
+    let points = planes
+        .flat_map(|plane| &plane.lines)
+        .flat_map(|line| &line.points);
+    points.map(|point| &point.cell).collect()
 }
 
 /// The curve of a cell; nothing if it has data for less than two numbers of rows.
@@ -127,33 +113,19 @@ fn place(cell: &CellSummary) -> Option<Place> {
 fn plane(curves: &[Curve]) -> Plane {
     let places = || curves.iter().flat_map(|curve| &curve.points);
     let rows: BTreeSet<u64> = places().map(|place| place.rows).collect();
-    let ticks = rows.iter().map(|rows| (count(*rows), format::count(*rows)));
-    let ticks: Vec<(f64, String)> = ticks.collect();
-    let times = scale(places().flat_map(|place| [place.time.low, place.time.high]));
-    Plane {
-        summary: TITLE.to_owned(),
-        x: Axis {
-            title: "rows".to_owned(),
-            scale: scale(ticks.iter().map(|(at, _)| *at)),
-            ticks,
-        },
-        y: Axis::new("time per row", times, times.ticks(), |at| {
-            quantity::tick(Measure::Time, at)
-        }),
-        ends: None,
-        panels: curves.iter().map(|curve| panel(curves, curve)).collect(),
-        areas: Vec::new(),
-        levels: Vec::new(),
-        legend: Vec::new(),
-        on_terminal: false,
-    }
-}
-
-fn scale(values: impl Iterator<Item = f64>) -> Scale {
-    let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    Scale::logarithmic(low, high)
+    let x = Axis {
+        title: "rows".to_owned(),
+        scale: Scale::over(rows.iter().map(|rows| float(*rows))),
+        ticks: rows
+            .iter()
+            .map(|rows| (float(*rows), format::count(*rows)))
+            .collect(),
+    };
+    let times = Scale::over(places().flat_map(|place| [place.time.low, place.time.high]));
+    let tick = |at| quantity::tick(Measure::Time, at);
+    let y = Axis::new("time per row", times, times.ticks(), tick);
+    let panels = curves.iter().map(|curve| panel(curves, curve)).collect();
+    Plane::new(TITLE, x, y, panels)
 }
 
 /// One cell, before the others.
@@ -161,11 +133,7 @@ fn panel(curves: &[Curve], own: &Curve) -> Panel {
     let others = curves.iter().filter(|other| !std::ptr::eq(*other, own));
     let mut lines: Vec<Line> = others.map(|other| line(other, LineKind::Behind)).collect();
     lines.push(line(own, LineKind::Only));
-    Panel {
-        id: String::new(),
-        title: own.title.clone(),
-        lines,
-    }
+    Panel::new(&own.title, lines)
 }
 
 fn line(curve: &Curve, kind: LineKind) -> Line {
@@ -184,16 +152,15 @@ fn point(place: &Place) -> Point {
     } = place.time;
     let [value, from, to] = [estimate, low, high].map(format::time);
     let rows = format::count(place.rows);
-    let note = if place.sample { ", from a sample" } else { "" };
+    let (shape, note) = match place.sample {
+        true => (PointShape::Cross, ", from a sample"),
+        false => (PointShape::Ring, ""),
+    };
     Point {
-        x: count(place.rows),
+        x: float(place.rows),
         y: Some(estimate),
         interval: Some((low, high)),
-        shape: Some(if place.sample {
-            PointShape::Cross
-        } else {
-            PointShape::Ring
-        }),
+        shape: Some(shape),
         tooltip: format!("{rows} rows: {value} per row, interval {from} to {to}{note}"),
         label: rows,
         value,
@@ -203,31 +170,25 @@ fn point(place: &Place) -> Point {
 
 /// Every number of every curve.
 fn table(curves: &[Curve]) -> Table {
-    type Row<'a> = (&'a str, Place);
-    let rows = curves.iter().flat_map(|curve| {
-        let points = curve.points.iter();
-        points.map(|place| (curve.title.as_str(), *place))
-    });
+    type Row<'a> = (&'a Curve, &'a Place);
+    let rows = curves.iter();
+    let rows = rows.flat_map(|curve| curve.points.iter().map(move |place| (curve, place)));
     let rows: Vec<Row<'_>> = rows.collect();
-    let time = |title: &'static str, help: &'static str, get: fn(&Interval) -> f64| {
-        let cell =
-            move |row: &Row<'_>| Cell::number(get(&row.1.time), format::time(get(&row.1.time)));
-        number(title, help, cell).in_unit("ns")
-    };
+    let make = Columns::<Row<'_>>::new();
     let columns = vec![
-        text_column("cell", "what was timed", |row: &Row<'_>| Cell::text(row.0)),
-        number("rows", "rows inserted by a block", |row: &Row<'_>| {
-            Cell::number(count(row.1.rows), format::count(row.1.rows))
-        })
-        .weighing(9),
-        time("time per row", "", |time| time.estimate).weighing(8),
-        time("from", "lower end of the interval", |time| time.low).weighing(7),
-        time("to", "upper end of the interval", |time| time.high).weighing(7),
+        make.text("cell", |row| row.0.title.clone())
+            .help("what was timed"),
+        make.count("rows", |row| Some(row.1.rows))
+            .help("rows inserted by a block")
+            .weighing(9),
+        make.time("time per row", |row| Some(row.1.time.estimate))
+            .weighing(8),
+        make.time("from", |row| Some(row.1.time.low))
+            .help("lower end of the interval")
+            .weighing(7),
+        make.time("to", |row| Some(row.1.time.high))
+            .help("upper end of the interval")
+            .weighing(7),
     ];
     Table::of(TITLE, columns, &rows)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "drawn")]
-fn count(rows: u64) -> f64 {
-    rows as f64
 }

@@ -10,8 +10,8 @@ mod testing;
 mod time;
 
 use crate::document::{
-    Axis, Block, ChartRow, Detail, Fold, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
-    Section, Segment, Shape, bullets, faint, notice, paragraph, remark, strong,
+    Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
+    Section, Segment, Shape, bullets, faint, folded, listed, notice, paragraph, remark, strong,
 };
 use crate::{format, quantity, wording};
 use pieces::{Piece, pieces, thin};
@@ -19,7 +19,7 @@ use stowplan_analysis::{
     Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
 };
 use stowplan_model::{CellId, Measure};
-use time::{Time, minus};
+use time::minus;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
                        more than the one below it, in the same rounds. The thin bar is what the \
@@ -39,7 +39,8 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let of = |id: &String| *id == comparison.id;
     let claims = analysis.hypotheses.iter();
-    let claims = claims::list(claims.filter(|claim| of(&claim.comparison)));
+    let claims = claims.filter(|claim| of(&claim.comparison));
+    let claims = listed(claims.map(claims::item).collect());
     let ladders = analysis.ladders.iter();
     let ladders: Vec<Ladder<'_>> = ladders
         .filter(|ladder| of(&ladder.comparison))
@@ -51,22 +52,18 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
         let text = "Session unreliable: two identical cells differed, so nothing is claimed.";
         blocks.push(notice(text));
     }
-    blocks.extend(claims.map(Block::from));
+    blocks.extend(claims);
     if !ladders.is_empty() {
         blocks.push(figure(analysis, comparison, &ladders));
     }
     let cold = analysis.cold.iter().find(|cold| of(&cold.comparison));
     let cold = cold.and_then(|cold| bullets(cold::sentences(comparison, cold)));
-    blocks.extend(cold.map(|sentences| {
-        let title = "What a cold read takes from storage";
-        Block::from(Section::new(title, vec![sentences])).at(Detail::Full)
-    }));
-    let counts = counts::table(comparison).map(|table| {
-        let title =
-            "What each cell asked of the system, per operation, counted in a block of its own";
-        Block::from(Fold::new(title, vec![table.into()])).at(Detail::Full)
-    });
-    blocks.extend(counts);
+    let title = "What a cold read takes from storage";
+    let cold = cold.map(|sentences| Block::from(Section::new(title, vec![sentences])));
+    let title = "What each cell asked of the system, per operation, counted in a block of its own";
+    let counts = counts::table(comparison).map(|table| folded(title, table));
+    let more = cold.into_iter().chain(counts);
+    blocks.extend(more.map(|block| block.at(Detail::Full)));
     let has_any = !blocks.is_empty();
     let section = Section::new(&comparison.title, blocks);
     has_any.then(|| section.named(format!("why-{}", comparison.id)).into())
@@ -77,7 +74,6 @@ struct Ladder<'a> {
     outcome: &'a LadderOutcome,
     /// The cell that is taken apart.
     top: Option<String>,
-    whole: Option<Time>,
     pieces: Vec<Piece<'a>>,
     thin: Vec<Segment>,
 }
@@ -88,7 +84,6 @@ impl<'a> Ladder<'a> {
         Self {
             outcome,
             top: outcome.top().map(|cell| label_of(analysis, cell)),
-            whole: outcome.whole.as_ref().map(Time::from),
             thin: thin(outcome, &pieces),
             pieces,
         }
@@ -96,32 +91,29 @@ impl<'a> Ladder<'a> {
 
     fn row(&self) -> ChartRow {
         let title = &self.outcome.title;
-        let row = ChartRow {
-            label: title.clone(),
-            detail: String::new(),
-            shape: Shape::Nothing,
-            interval: None,
-            value: "no steps".to_owned(),
-            spread: String::new(),
-            number: None,
-            sign: None,
-            tooltip: format!("{title}: no steps."),
-        };
-        let (Some(top), Some(whole)) = (&self.top, &self.whole) else {
-            return row;
+        let (Some(top), Some(whole)) = (&self.top, &self.outcome.whole) else {
+            return ChartRow {
+                value: "no steps".to_owned(),
+                ..ChartRow::without_data(title, format!("{title}: no steps."))
+            };
         };
         let said: Vec<String> = self.pieces.iter().map(Piece::tooltip).collect();
         ChartRow {
+            label: title.clone(),
             shape: Shape::Segments {
                 pieces: self.pieces.iter().map(Piece::segment).collect(),
                 thin: self.thin.clone(),
             },
-            interval: Some(whole.ends),
-            value: whole.text(),
-            spread: whole.spread(),
-            number: Some(whole.value),
-            tooltip: format!("{title}: {top}, {}. {}.", whole.whole(), said.join("; ")),
-            ..row
+            interval: Some((whole.low, whole.high)),
+            value: time::text(whole),
+            spread: time::spread(whole),
+            number: Some(whole.estimate),
+            tooltip: format!(
+                "{title}: {top}, {}. {}.",
+                time::whole(whole),
+                said.join("; ")
+            ),
+            ..ChartRow::default()
         }
     }
 
@@ -129,7 +121,7 @@ impl<'a> Ladder<'a> {
     fn end(&self) -> f64 {
         let pieces = self.pieces.iter().map(Piece::end);
         let thin = self.thin.iter().map(|piece| piece.to);
-        let whole = self.whole.map(|whole| whole.ends.1);
+        let whole = self.outcome.whole.map(|whole| whole.high);
         pieces.chain(thin).chain(whole).fold(0.0, f64::max)
     }
 
@@ -139,18 +131,16 @@ impl<'a> Ladder<'a> {
             style: ListStyle::Steps,
             items: self.pieces.iter().map(step).collect(),
         };
-        let mut blocks = Vec::new();
-        if !self.pieces.is_empty() {
-            blocks.push(Block::from(steps).only(Medium::Page));
-        }
+        let title = &self.outcome.title;
+        let name = |cell: &CellId| label_of(analysis, cell);
+        let table = pieces::table(title, &self.pieces, &name);
         let notes = notes(self.outcome, self.top.as_deref());
-        blocks.extend(notes.into_iter().map(remark));
+        let mut blocks: Vec<Block> = notes.into_iter().map(remark).collect();
         if !self.pieces.is_empty() {
-            let name = |cell: &CellId| label_of(analysis, cell);
-            let table = pieces::table(&self.outcome.title, &self.pieces, &name);
-            blocks.push(Fold::new("All figures", vec![table.into()]).into());
+            blocks.insert(0, Block::from(steps).only(Medium::Page));
+            blocks.push(folded("All figures", table));
         }
-        let section = Section::new(&self.outcome.title, blocks);
+        let section = Section::new(title, blocks);
         Block::from(section.named(format!("steps-{}", self.outcome.id))).at(Detail::Full)
     }
 }
@@ -191,22 +181,16 @@ fn titles(ladders: &[Ladder<'_>]) -> Vec<String> {
 fn rows(ladders: &[Ladder<'_>], scale: Scale) -> Rows {
     let tick = |tick| quantity::tick(Measure::Time, tick);
     let taken_apart = titles(ladders).join("; ");
-    Rows {
-        summary: format!("Time of one operation, taken apart: {taken_apart}"),
-        axis: Axis::new("", scale, quantity::ticks(&scale), tick),
-        groups: vec![RowGroup {
-            rows: ladders.iter().map(Ladder::row).collect(),
-            ..RowGroup::default()
-        }],
-        marks: Vec::new(),
-        legend: Vec::new(),
-    }
+    let axis = Axis::new("", scale, quantity::ticks(&scale), tick);
+    let group = RowGroup::of("", ladders.iter().map(Ladder::row).collect());
+    let summary = format!("Time of one operation, taken apart: {taken_apart}");
+    Rows::new(summary, axis, vec![group])
 }
 
 /// A piece in the list of steps.
 fn step(piece: &Piece<'_>) -> Item {
     let alone = piece.isolated();
-    let alone = alone.map(|i| format!("alone {}", Time::from(&i.cost).text()));
+    let alone = alone.map(|i| format!("alone {}", time::text(&i.cost)));
     let calls = Some(piece.calls()).filter(|calls| !calls.is_empty());
     let calls = calls.map(|calls| format!("system calls: {calls}"));
     let share = format!("{} of the whole", time::share(piece.share));
@@ -214,7 +198,8 @@ fn step(piece: &Piece<'_>) -> Item {
     Item {
         key: Some(Key::Fill(piece.fill)),
         note: faint(more.join("; ")),
-        figure: strong(piece.time.text()).then(faint(format!(" {}", piece.time.spread()))),
+        figure: strong(time::text(&piece.time))
+            .then(faint(format!(" {}", time::spread(&piece.time)))),
         ..Item::of(&piece.label)
     }
 }
@@ -232,21 +217,16 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
     };
     notes.extend(left_over(remainder, top));
     notes.extend(outcome.isolated.as_ref().map(alone));
-    let differing = |wanted: Agreement| {
+    let less = "Cheaper within the operation than alone, because other steps warm caches";
+    let more = "Dearer within the operation than its parts alone";
+    for (wanted, said) in [(Agreement::Less, less), (Agreement::More, more)] {
         let steps = outcome.steps.iter();
         let steps = steps.filter(|s| s.isolated.as_ref().is_some_and(|i| i.agreement == wanted));
         let steps: Vec<String> = steps.map(|step| wording::list(&step.steps)).collect();
-        (!steps.is_empty()).then(|| steps.join("; "))
-    };
-    notes.extend(differing(Agreement::Less).map(|steps| {
-        format!(
-            "Cheaper within the operation than alone, because other steps warm caches: {steps}."
-        )
-    }));
-    notes.extend(
-        differing(Agreement::More)
-            .map(|steps| format!("Dearer within the operation than its parts alone: {steps}.")),
-    );
+        if !steps.is_empty() {
+            notes.push(format!("{said}: {}.", steps.join("; ")));
+        }
+    }
     notes
 }
 
@@ -255,7 +235,7 @@ fn notes(outcome: &LadderOutcome, top: Option<&str>) -> Vec<String> {
 fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
     let adds_up = remainder.low <= 0.0 && remainder.high >= 0.0;
     let top = top.map_or_else(|| "the topmost rung".to_owned(), wording::quoted);
-    let left = Time::from(remainder).whole();
+    let left = time::whole(remainder);
     (!adds_up).then(|| {
         format!(
             "The steps do not add up to {top}: a remainder of {left} is left, because the median of \
@@ -266,17 +246,21 @@ fn left_over(remainder: &Interval, top: Option<&str>) -> Option<String> {
 
 /// How much of the whole the primitives explain, which were measured apart from it.
 fn alone(isolated: &IsolatedSum) -> String {
-    let sum = Time::from(&isolated.sum).whole();
-    let remainder = Time::from(&isolated.remainder);
-    if remainder.ends.1 < 0.0 {
-        let more = remainder.negated().whole();
+    let sum = time::whole(&isolated.sum);
+    let remainder = &isolated.remainder;
+    if remainder.high < 0.0 {
+        let more = time::whole(&Interval {
+            estimate: -remainder.estimate,
+            low: -remainder.high,
+            high: -remainder.low,
+        });
         return format!("What steps cost alone adds up to {sum}, {more} more than the whole.");
     }
     let without = match isolated.without.as_slice() {
         [] => String::new(),
         steps => format!(" No primitive stands for: {}.", steps.join("; ")),
     };
-    let remainder = remainder.whole();
+    let remainder = time::whole(remainder);
     format!(
         "What steps cost alone adds up to {sum}; {remainder} of the whole is not explained by \
          it.{without}"

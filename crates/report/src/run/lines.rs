@@ -1,11 +1,13 @@
 //! Charts of lines: measured quantities against a setting.
 
+use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Fold, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel,
-    Plane, Point, Scale, Section, Table, anchor, notice, number, paragraph, text_column,
+    Axis, Block, Cell, Key, LegendEntry, Line, LineKind, Mark, MarkKind, Medium, Panel, Plane,
+    Point, Scale, Section, Table, anchor, folded, notice, paragraph,
 };
 use crate::quantity::{self, class};
 use crate::{format, wording};
+use std::collections::BTreeSet;
 use stowplan_analysis::{
     Analysis, LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine, Quantity,
 };
@@ -14,42 +16,25 @@ use stowplan_model::{Across, Measure};
 /// A figure for each chart of lines that has data.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
     let outcomes = analysis.lines.iter();
-    outcomes
-        .map(|outcome| Chart::of(analysis, outcome).figure())
-        .collect()
+    let charts = outcomes.map(|outcome| Chart {
+        analysis,
+        outcome,
+        measure: outcome.measure,
+        across: across(&outcome.x),
+    });
+    charts.map(|chart| chart.figure()).collect()
 }
 
 /// What all lines of a chart share.
 struct Chart<'a> {
+    analysis: &'a Analysis,
     outcome: &'a LinesOutcome,
     measure: Measure,
     /// What lies across, in words.
     across: String,
-    levels: Vec<Level<'a>>,
-}
-
-/// A cell at one height.
-struct Level<'a> {
-    /// The letter or letters that mark it.
-    sign: String,
-    /// What it is, and what it promises.
-    label: String,
-    quantity: &'a Quantity,
 }
 
 impl<'a> Chart<'a> {
-    fn of(analysis: &Analysis, outcome: &'a LinesOutcome) -> Self {
-        let levels = outcome.levels.iter().zip(0..);
-        Self {
-            outcome,
-            measure: outcome.measure,
-            across: across(&outcome.x),
-            levels: levels
-                .map(|(found, index)| level(analysis, found, letters(index)))
-                .collect(),
-        }
-    }
-
     fn figure(&self) -> Block {
         let outcome = self.outcome;
         let mut blocks = vec![paragraph(format!(
@@ -59,10 +44,10 @@ impl<'a> Chart<'a> {
             quantity::reading(self.measure)
         ))];
         blocks.extend(self.unreliable().map(notice));
-        blocks.push(self.plane().into());
+        let plane = self.plane();
         // Text has every point with its figures anyway.
-        let table = Fold::new("All figures", vec![self.table().into()]);
-        blocks.push(Block::from(table).only(Medium::Page));
+        let table = folded("All figures", self.table(&plane)).only(Medium::Page);
+        blocks.extend([plane.into(), table]);
         Section::figure(anchor("lines", &outcome.id), &outcome.title, blocks).into()
     }
 
@@ -76,44 +61,54 @@ impl<'a> Chart<'a> {
     }
 
     fn plane(&self) -> Plane {
-        let levels = self.levels.iter();
+        let levels = self.outcome.levels.iter().zip((0..).map(letters));
+        let marks = levels.clone().map(|(level, sign)| Mark {
+            sign,
+            ..Mark::new(level.quantity.value, MarkKind::Level)
+        });
+        let legend = levels.map(|(level, sign)| {
+            let figure = quantity::text(self.measure, &level.quantity);
+            let text = format!("{sign}: {}: {figure}", self.label_of(level));
+            LegendEntry::new(Key::Mark(MarkKind::Level), text)
+        });
         Plane {
-            summary: self.outcome.title.clone(),
-            x: self.x(),
-            y: self.y(),
-            ends: None,
-            panels: self.panels(),
-            areas: Vec::new(),
-            levels: levels.clone().map(Level::mark).collect(),
-            legend: levels.map(|level| level.explained(self.measure)).collect(),
+            levels: marks.collect(),
+            legend: legend.collect(),
             on_terminal: true,
+            ..Plane::new(&self.outcome.title, self.x(), self.y(), self.panels())
         }
+    }
+
+    /// What a cell at one height is, and what it promises.
+    fn label_of(&self, level: &LineLevel) -> String {
+        let label = self.analysis.label_of(&level.cell).unwrap_or(&level.label);
+        format!(
+            "{label}{}",
+            in_brackets(level.durability.as_ref().map(class))
+        )
     }
 
     /// The axis across; each place that has a point is marked.
     fn x(&self) -> Axis {
-        let mut places: Vec<u64> = self.points().map(|point| point.x).collect();
-        places.sort_unstable();
-        places.dedup();
-        let ticks = places.iter();
-        let ticks: Vec<(f64, String)> = ticks
-            .map(|place| (position(*place), format::count(*place)))
-            .collect();
-        let values: Vec<f64> = ticks.iter().map(|(at, _)| *at).collect();
+        let places: BTreeSet<u64> = self.points().map(|point| point.x).collect();
         Axis {
             title: self.across.clone(),
-            scale: scale(&values),
-            ticks,
+            scale: Scale::over(places.iter().map(|place| float(*place))),
+            ticks: places
+                .iter()
+                .map(|place| (float(*place), format::count(*place)))
+                .collect(),
         }
     }
 
     fn y(&self) -> Axis {
         let points = self.points().map(|point| &point.quantity);
-        let levels = self.levels.iter().map(|level| level.quantity);
-        let heights = points
-            .chain(levels)
-            .flat_map(|of| [Some(of.value), of.ends.map(|e| e.0), of.ends.map(|e| e.1)]);
-        let scale = scale(&heights.flatten().collect::<Vec<f64>>()).with_bars_from_its_end();
+        let levels = self.outcome.levels.iter().map(|level| &level.quantity);
+        let heights = points.chain(levels).flat_map(|of| {
+            let ends = of.ends.into_iter().flat_map(<[f64; 2]>::from);
+            ends.chain([of.value])
+        });
+        let scale = Scale::over(heights).with_bars_from_its_end();
         let label = |at| quantity::tick(self.measure, at);
         let title = quantity::title(self.measure);
         Axis::new(title, scale, quantity::ticks(&scale), label)
@@ -133,11 +128,7 @@ impl<'a> Chart<'a> {
                 let title = self.class_title(plane);
                 let lines = plane.lines.iter().zip(&mut numbers);
                 let lines = lines.map(|(line, number)| self.line(line, number, &title));
-                Panel {
-                    id: String::new(),
-                    lines: lines.collect(),
-                    title,
-                }
+                Panel::new(&title, lines.collect())
             })
             .collect()
     }
@@ -155,10 +146,7 @@ impl<'a> Chart<'a> {
     }
 
     fn line(&self, line: &MeasuredLine, number: usize, class: &str) -> Line {
-        let promise = match class {
-            "" => String::new(),
-            class => format!(" ({class})"),
-        };
+        let promise = in_brackets(Some(class).filter(|class| !class.is_empty()));
         let of = format!("{}{promise}, {}", line.label, self.across);
         let points = line.points.iter();
         Line {
@@ -169,107 +157,67 @@ impl<'a> Chart<'a> {
     }
 
     fn point(&self, point: &LinePoint, of: &str) -> Point {
-        let found = &point.quantity;
         let place = format::count(point.x);
         let sample = if point.sample { ", from a sample" } else { "" };
-        let sentence = quantity::sentence(self.measure, found);
+        let sentence = quantity::sentence(self.measure, &point.quantity);
         Point {
-            x: position(point.x),
-            y: Some(found.value),
-            interval: found.ends,
-            shape: None,
+            x: float(point.x),
             tooltip: format!("{of} {place}: {sentence}{sample}"),
             label: place,
-            value: quantity::value(self.measure, found.value),
-            spread: quantity::spread(self.measure, found),
+            ..self.height(&point.quantity)
         }
     }
 
-    fn table(&self) -> Table {
-        let (measure, unit) = (self.measure, quantity::unit(self.measure));
+    /// A point that lies nowhere across.
+    fn height(&self, quantity: &Quantity) -> Point {
+        Point {
+            y: Some(quantity.value),
+            interval: quantity.ends,
+            value: quantity::value(self.measure, quantity.value),
+            spread: quantity::spread(self.measure, quantity),
+            ..Point::default()
+        }
+    }
+
+    /// Every figure that is drawn: what it is of, what that promises, and the point.
+    fn table(&self, plane: &Plane) -> Table {
+        type Row = (String, String, Point);
+        let lines = plane.panels.iter();
+        let lines = lines.flat_map(|panel| panel.lines.iter().map(move |line| (panel, line)));
+        let points = lines.flat_map(|(panel, line)| {
+            let row = |point: &Point| (line.label.clone(), panel.title.clone(), point.clone());
+            line.points.iter().map(row)
+        });
+        let levels = self.outcome.levels.iter().map(|level| {
+            let point = self.height(&level.quantity);
+            (self.label_of(level), String::new(), point)
+        });
+        let rows: Vec<Row> = points.chain(levels).collect();
+        let unit = quantity::unit(self.measure);
+        let make = Columns::<Row>::new();
+        let across = |(_, _, point): &Row| match point.label.as_str() {
+            "" => Cell::default(),
+            place => Cell::number(point.x, place.to_owned()),
+        };
+        let spread = |row: &Row| quantity::spread_cell(row.2.interval, &row.2.spread);
         let columns = vec![
-            text_column("line", "", |figure: &Figure<'_>| Cell::text(figure.label)),
-            text_column(
-                "durability",
-                "what an acknowledged write survives",
-                |figure: &Figure<'_>| Cell::text(&figure.class),
-            ),
-            number("across", &self.across, |figure: &Figure<'_>| {
-                figure.x.map_or_else(Cell::default, |place| {
-                    Cell::number(position(place), format::count(place))
-                })
-            }),
-            number("value", "", |figure: &Figure<'_>| {
-                let value = figure.quantity.value;
-                Cell::number(value, quantity::value(measure, value))
-            })
-            .in_unit(unit),
-            number(
-                "spread",
-                "standard error of a mean, or an interval",
-                |figure: &Figure<'_>| quantity::spread_cell(measure, Some(*figure.quantity)),
-            )
-            .in_unit(unit),
+            make.text("line", |row| row.0.clone()),
+            make.text("durability", |row| row.1.clone())
+                .help("what an acknowledged write survives"),
+            make.number("across", across).help(&self.across),
+            make.number("value", |row| Cell::maybe(row.2.y, |_| row.2.value.clone()))
+                .in_unit(unit),
+            make.number("spread", spread)
+                .help("standard error of a mean, or an interval")
+                .in_unit(unit),
         ];
-        Table::of(&self.outcome.title, columns, &self.all_figures())
-    }
-
-    fn all_figures(&self) -> Vec<Figure<'_>> {
-        let mut figures = Vec::new();
-        for plane in &self.outcome.planes {
-            let class = self.class_title(plane);
-            for line in &plane.lines {
-                figures.extend(line.points.iter().map(|point| Figure {
-                    label: &line.label,
-                    class: class.clone(),
-                    x: Some(point.x),
-                    quantity: &point.quantity,
-                }));
-            }
-        }
-        figures.extend(self.levels.iter().map(|level| Figure {
-            label: &level.label,
-            class: String::new(),
-            x: None,
-            quantity: level.quantity,
-        }));
-        figures
+        Table::of(&self.outcome.title, columns, &rows)
     }
 }
 
-/// A figure with what it belongs to.
-struct Figure<'a> {
-    label: &'a str,
-    class: String,
-    x: Option<u64>,
-    quantity: &'a Quantity,
-}
-
-impl Level<'_> {
-    fn mark(&self) -> Mark {
-        Mark {
-            at: self.quantity.value,
-            kind: MarkKind::Level,
-            sign: self.sign.clone(),
-        }
-    }
-
-    fn explained(&self, measure: Measure) -> LegendEntry {
-        let figure = quantity::text(measure, self.quantity);
-        let text = format!("{}: {}: {figure}", self.sign, self.label);
-        LegendEntry::new(Key::Mark(MarkKind::Level), text)
-    }
-}
-
-fn level<'a>(analysis: &Analysis, found: &'a LineLevel, sign: String) -> Level<'a> {
-    let label = analysis.label_of(&found.cell).unwrap_or(&found.label);
-    let promise = found.durability.as_ref();
-    let promise = promise.map_or_else(String::new, |claim| format!(" ({})", class(claim)));
-    Level {
-        sign,
-        label: format!("{label}{promise}"),
-        quantity: &found.quantity,
-    }
+/// ` (D1 process-crash)`; empty of nothing.
+fn in_brackets(class: Option<impl std::fmt::Display>) -> String {
+    class.map_or_else(String::new, |class| format!(" ({class})"))
 }
 
 fn across(x: &Across) -> String {
@@ -279,19 +227,6 @@ fn across(x: &Across) -> String {
         Across::Threads => "threads".to_owned(),
         Across::Setting(name) => name.replace('_', " "),
     }
-}
-
-fn scale(values: &[f64]) -> Scale {
-    let usable = || values.iter().copied().filter(|v| v.is_finite() && *v > 0.0);
-    Scale::logarithmic(
-        usable().fold(f64::INFINITY, f64::min),
-        usable().fold(0.0, f64::max),
-    )
-}
-
-#[expect(clippy::cast_precision_loss, reason = "drawn")]
-fn position(place: u64) -> f64 {
-    place as f64
 }
 
 /// The sign of the level with this number: `a` to `z`, then `aa`, `ab` and so on.

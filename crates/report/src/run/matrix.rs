@@ -3,13 +3,14 @@
 
 use super::crossover::{self, Context};
 use super::ratios::{self, Figure, Ratio};
-use super::sign_words::{self, Sides};
+use super::sign_words::Sides;
 use crate::document::shade::shade;
 use crate::document::{
     Align, Block, Cell, Column, Content, Detail, Key, LegendEntry, Medium, Row, Section, Sign,
     Table, Text, anchor, bullets, faint, notice, paragraph, plain, remark,
 };
 use crate::{constituents, format, noise, wording};
+use std::iter::once;
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixCell, MatrixOutcome};
 use stowplan_model::{CellId, Operation};
 
@@ -33,7 +34,13 @@ pub(crate) fn figures(analysis: &Analysis) -> Vec<Block> {
 
 fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Block {
     let parts = constituents::of_matrix(analysis, outcome);
-    let mut blocks = vec![paragraph(caption(analysis, outcome))];
+    let caption = |of| caption(analysis, of);
+    let mut before = analysis.matrices.iter();
+    let mut before = before.by_ref().take_while(|other| other.id != outcome.id);
+    // A terminal has room for the same words once.
+    let is_said = before.any(|other| caption(other) == caption(outcome));
+    let caption = paragraph(caption(outcome));
+    let mut blocks = vec![caption.at(Detail::normal_if(!is_said))];
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
@@ -42,16 +49,11 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
         blocks.push(hint.only(Medium::Hint));
     }
     let rules = bullets(rules(outcome, sides)).map(|rules| rules.at(Detail::Brief));
-    let rules = Section::new(
-        "Rules of thumb on this machine",
-        rules.into_iter().collect(),
-    );
+    let title = "Rules of thumb on this machine";
+    let rules = Section::new(title, rules.into_iter().collect());
     blocks.push(Block::from(rules).at(Detail::Brief));
     // Of several matrices, a terminal has room for what they say.
-    let detail = match analysis.matrices.len() {
-        0 | 1 => Detail::Normal,
-        _ => Detail::Full,
-    };
+    let detail = Detail::normal_if(analysis.matrices.len() < 2);
     blocks.extend(outcome.note.as_ref().map(|note| paragraph(note).at(detail)));
     blocks.extend(evidence(outcome, &parts).map(|block| block.at(detail)));
     let ratios = ratios_of(outcome);
@@ -111,69 +113,65 @@ fn heat_maps(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<Section> {
         let table = heat_map(outcome, &title.text(), cell);
         Section::new(title, vec![Block::from(table).at(detail)])
     };
-    let mut maps = vec![map(plain("This machine"), Detail::Normal, &|cell| {
-        ours(cell, sides)
-    })];
-    maps.extend(outcome.published_label.as_ref().map(|label| {
+    let title = plain("This machine");
+    let ours = map(title, Detail::Normal, &|cell| ours(cell, sides));
+    let published = outcome.published_label.as_ref().map(|label| {
         let title = plain("Published").then(faint(format!(": {label}")));
         map(title, Detail::Full, &published)
-    }));
-    maps
+    });
+    once(ours).chain(published).collect()
 }
 
 fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> Cell) -> Table {
-    let column = |title: String| Column {
-        title,
-        help: String::new(),
-        unit: "",
-        align: Align::Right,
-        weight: Column::ESSENTIAL,
-    };
     let rows = outcome.rows.iter().zip(&outcome.cells);
     let rows = rows.map(|(value, cells)| {
         let head = Cell::text(row_head(outcome, *value));
         Row {
             detail: Detail::default(),
-            cells: std::iter::once(head)
-                .chain(cells.iter().map(cell))
-                .collect(),
+            cells: once(head).chain(cells.iter().map(cell)).collect(),
         }
     });
     let head = outcome.row_setting.replace(['-', '_'], " ");
     let sizes = outcome.columns.iter().map(|size| format::size(*size));
+    let columns = once(head).chain(sizes).map(|title| Column {
+        title,
+        help: String::new(),
+        unit: "",
+        align: Align::Right,
+        weight: Column::ESSENTIAL,
+    });
     Table {
         caption: format!("{}: {title}", outcome.title),
-        columns: std::iter::once(head).chain(sizes).map(column).collect(),
+        columns: columns.collect(),
         rows: rows.collect(),
         is_heat_map: true,
     }
 }
 
 fn sign_of(cell: &MatrixCell) -> Sign {
-    sign_words::sign(cell.verdict, cell.estimate.as_ref())
+    Sign::of(cell.verdict, cell.estimate.as_ref())
 }
 
 /// A ratio of this machine, coloured where a side or equivalence is claimed.
 fn ours(cell: &MatrixCell, sides: &Sides<'_>) -> Cell {
     let sign = sign_of(cell);
-    let published = cell.published.map_or_else(String::new, |ratio| {
-        format!("; published {}", published_ratio(ratio))
-    });
-    let words = sides.words(sign);
-    let Some(estimate) = &cell.estimate else {
-        return Cell {
-            sign: Some(sign),
-            help: format!("{words}{published}"),
-            ..Cell::default()
-        };
-    };
-    let figure = Figure::of(estimate);
     let is_claimed = sign.claims_a_side() || sign == Sign::Even;
+    let figure = cell.estimate.as_ref();
+    let figure = figure.map(|estimate| (estimate.ratio, Figure::of(estimate)));
+    let basis = figure
+        .as_ref()
+        .map(|(_, figure)| format!("; {}", figure.basis));
+    let published = cell.published;
+    let published = published.map(|ratio| format!("; published {}", published_ratio(ratio)));
+    let more: String = [basis, published].into_iter().flatten().collect();
+    let number = figure.map(|(ratio, figure)| Cell {
+        shade: shade(ratio).filter(|_| is_claimed),
+        ..Cell::number(ratio, figure.ratio)
+    });
     Cell {
         sign: Some(sign),
-        shade: shade(estimate.ratio).filter(|_| is_claimed),
-        help: format!("{words}; {}{published}", figure.basis),
-        ..Cell::number(estimate.ratio, figure.ratio)
+        help: format!("{}{more}", sides.words(sign)),
+        ..number.unwrap_or_default()
     }
 }
 
@@ -236,15 +234,19 @@ fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {
     .collect()
 }
 
+/// The cells of values of this size.
+fn in_column(outcome: &MatrixOutcome, size: u64) -> impl Iterator<Item = &MatrixCell> {
+    let rows = outcome.cells.iter();
+    let cells = rows.flat_map(|cells| outcome.columns.iter().zip(cells));
+    cells.filter_map(move |(column, cell)| (*column == size).then_some(cell))
+}
+
 /// A sentence per row: where to keep values of which size.
 fn rules(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<String> {
-    let has_figure = |size: &u64| {
-        let column = outcome.columns.iter().position(|column| column == size);
-        let mut rows = outcome.cells.iter();
-        rows.any(|row| column.is_some_and(|column| row[column].estimate.is_some()))
-    };
     let measured = outcome.measured.iter().copied();
-    let figures: Vec<u64> = measured.filter(has_figure).collect();
+    let figures: Vec<u64> = measured
+        .filter(|size| in_column(outcome, *size).any(|cell| cell.estimate.is_some()))
+        .collect();
     let context = Context {
         a: INSIDE,
         b: OUTSIDE,
@@ -260,15 +262,12 @@ fn rules(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<String> {
 
 /// What must be said about it, such as that nothing is claimed of a column.
 fn notes(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
-    let columns = outcome.columns.iter().enumerate();
-    let unreliable = columns.filter(|(column, _)| {
-        let mut rows = outcome.cells.iter();
-        rows.any(|row| !row[*column].reliable)
-    });
-    let unreliable: Vec<u64> = unreliable.map(|(_, size)| *size).collect();
-    let columns = outcome.columns.iter().copied();
-    let missing: Vec<u64> = columns
-        .filter(|column| !outcome.measured.contains(column))
+    let columns = || outcome.columns.iter().copied();
+    let unreliable: Vec<u64> = columns()
+        .filter(|size| in_column(outcome, *size).any(|cell| !cell.reliable))
+        .collect();
+    let missing: Vec<u64> = columns()
+        .filter(|size| !outcome.measured.contains(size))
         .collect();
     let missing = crossover::spans(&missing, &outcome.columns, format::size);
     let missing = missing.map(|sizes| format!("Not measured: {sizes}."));

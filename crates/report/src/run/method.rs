@@ -20,9 +20,9 @@ const TIME: &str = "Corrected time C = W − D: wall time W minus the time D tha
                     more, or D is unknown, wall time is used instead, and the comparison says so. Warm \
                     blocks that read from storage are repeated; nothing is discarded for its time.";
 
-const FLUSH: &str = "What a write leaves to be done when its block ends is timed apart: checkpoint, \
-                     close and syncfs bring the data to rest. A time that includes the final flush is \
-                     that of the operation and its share of this together.";
+const FLUSH: &str = "What a write leaves to be done when its block ends is timed apart: the final \
+                     flush is checkpoint, close and syncfs. A time that includes it is that of the \
+                     operation and its share of this together.";
 
 const RATIO: &str = "In round r, d(r) = ln(time of the cell / time of the reference). The estimate is \
                      exp(θ), with θ the Hodges–Lehmann estimate: the median of (d(i) + d(j)) / 2 over \

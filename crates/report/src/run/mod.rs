@@ -6,7 +6,7 @@
 
 pub(crate) mod answers;
 mod bars;
-mod charts;
+pub(crate) mod charts;
 mod comparison;
 mod crossover;
 pub(crate) mod environment;
@@ -16,6 +16,7 @@ mod lines;
 mod matrix;
 pub(crate) mod method;
 mod percentiles;
+mod promises;
 mod ratios;
 mod sign_words;
 mod space;
@@ -86,7 +87,7 @@ fn published(analysis: &Analysis) -> Option<Block> {
 }
 
 /// Every drawing of the study, the one that answers its question first. A terminal has room for what
-/// matrices and sweeps found; else for one, if the comparisons are too many to be shown.
+/// matrices and sweeps found; else for one, if neither ladders nor comparisons are shown.
 fn figures(analysis: &Analysis) -> Vec<Block> {
     let by_size: Vec<Block> = matrix::figures(analysis)
         .into_iter()
@@ -98,8 +99,8 @@ fn figures(analysis: &Analysis) -> Vec<Block> {
         .chain(lines::figures(analysis))
         .chain(growth_by_rows::figure(analysis))
         .collect();
-    let has_room = by_size.is_empty() && !comparison::are_shown(analysis);
-    let shown = usize::from(has_room);
+    let shows_more = !analysis.ladders.is_empty() || comparison::are_shown(analysis);
+    let shown = usize::from(by_size.is_empty() && !shows_more);
     for figure in others.iter_mut().skip(shown) {
         figure.detail = figure.detail.max(Detail::Full);
     }
@@ -112,26 +113,26 @@ fn figures(analysis: &Analysis) -> Vec<Block> {
     if section.blocks.is_empty() {
         return Vec::new();
     }
-    let detail = if is_any_shown {
-        Detail::Brief
-    } else {
-        Detail::Full
+    let detail = match is_any_shown {
+        true => Detail::Brief,
+        false => Detail::Full,
     };
     let section = Block::from(section).at(detail);
-    let left_out = left_out(hidden, is_any_shown);
-    std::iter::once(section).chain(left_out).collect()
+    std::iter::once(section)
+        .chain(left_out(hidden, is_any_shown))
+        .collect()
 }
 
 /// How to see the charts that a terminal leaves out unless everything is asked for.
 fn left_out(charts: usize, is_any_shown: bool) -> Option<Block> {
-    let (charts, is) = match (charts, is_any_shown) {
+    let charts = match (charts, is_any_shown) {
         (0, _) => return None,
-        (1, true) => ("The other chart".to_owned(), "is"),
-        (1, false) => ("A chart".to_owned(), "is"),
-        (_, true) => (format!("{charts} more charts"), "are"),
-        (_, false) => (format!("{charts} charts"), "are"),
+        (1, true) => "The other chart is".to_owned(),
+        (1, false) => "A chart is".to_owned(),
+        (_, true) => format!("{charts} more charts are"),
+        (_, false) => format!("{charts} charts are"),
     };
-    let text = format!("{charts} {is} drawn with --verbose, and on the page.");
+    let text = format!("{charts} drawn with --verbose, and on the page.");
     Some(remark(text).only(Medium::Hint))
 }
 

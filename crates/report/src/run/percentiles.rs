@@ -1,9 +1,10 @@
 //! Latency percentiles of single operations: a line per cell, for means hide what is rare and slow.
 
-use crate::cells;
+use crate::cells::{self, grouped};
+use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Cell, Detail, Fold, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section,
-    Table, TableBuilder, anchor, number, paragraph, text_column,
+    Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section, Table,
+    anchor, folded, paragraph,
 };
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
@@ -28,10 +29,10 @@ pub(crate) fn figure(comparison: &ComparisonOutcome) -> Option<Block> {
         .filter(|cell| curve(cell).is_some())
         .collect();
     let plane = plane(comparison, &cells)?;
-    let table = Fold::new("All percentiles", vec![table(comparison).into()]);
+    let table = folded("All percentiles", table(comparison));
     // Without the drawing there is nothing across.
     let caption = paragraph(CAPTION).only(Medium::Page);
-    let blocks = vec![caption, plane.into(), table.into()];
+    let blocks = vec![caption, plane.into(), table];
     let id = anchor("percentiles", &comparison.id);
     let figure = Section::figure(id, "Latency of single operations", blocks);
     Some(Block::from(figure).at(Detail::All))
@@ -46,29 +47,16 @@ fn plane(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Option<Plane
     let points = || cells.iter().filter_map(|cell| curve(cell)).flatten();
     let last = points().map(|(percentile, _)| *percentile);
     let last = last.reduce(f64::max)?;
-    let heights = points().map(|(_, ns)| nanoseconds(*ns));
-    let (low, high) = heights.fold((f64::INFINITY, 0.0_f64), |(low, high), ns| {
-        (low.min(ns), high.max(ns))
-    });
-    let y = Scale::logarithmic(low, high);
+    let y = Scale::over(points().map(|(_, ns)| nanoseconds(*ns)));
     let marks = MARKS.into_iter().filter(|mark| *mark <= last);
-    Some(Plane {
-        summary: format!("Latency percentiles: {}", comparison.title),
-        x: Axis {
-            title: String::new(),
-            scale: Scale::logarithmic(across(50.0), across(last)),
-            ticks: marks
-                .map(|mark| (across(mark), format!("{mark}%")))
-                .collect(),
-        },
-        y: Axis::new("", y, y.ticks(), |at| quantity::tick(Measure::Time, at)),
-        ends: None,
-        panels: panels(comparison, cells),
-        areas: Vec::new(),
-        levels: Vec::new(),
-        legend: Vec::new(),
-        on_terminal: false,
-    })
+    let x = Axis {
+        title: String::new(),
+        scale: Scale::logarithmic(across(50.0), across(last)),
+        ticks: marks.map(|at| (across(at), format!("{at}%"))).collect(),
+    };
+    let y = Axis::new("", y, y.ticks(), |at| quantity::tick(Measure::Time, at));
+    let summary = format!("Latency percentiles: {}", comparison.title);
+    Some(Plane::new(summary, x, y, panels(comparison, cells)))
 }
 
 /// A percentile on the usual axis of tails, on which 90, 99 and 99.9 lie equally far apart.
@@ -76,34 +64,23 @@ fn across(percentile: f64) -> f64 {
     100.0 / (100.0 - percentile)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "drawn")]
+/// A logarithmic axis has no place for 0, which no clock measures either.
 fn nanoseconds(ns: u64) -> f64 {
-    // A logarithmic axis has no place for 0, which no clock measures either.
-    ns.max(1) as f64
+    float(ns.max(1))
 }
 
 /// All cells together, or, if they are too many, those of each kind of store.
 fn panels(comparison: &ComparisonOutcome, cells: &[&CellSummary]) -> Vec<Panel> {
-    let panel = |title: &str, cells: &[&CellSummary]| Panel {
-        id: String::new(),
-        title: title.to_owned(),
-        lines: cells
-            .iter()
-            .enumerate()
-            .filter_map(|(index, cell)| line(comparison, cell, index))
-            .collect(),
+    let panel = |title: &str, cells: &[&CellSummary]| {
+        let lines = cells.iter().enumerate();
+        let lines = lines.filter_map(|(index, cell)| line(comparison, cell, index));
+        Panel::new(title, lines.collect())
     };
     if cells.len() <= TOLD_APART {
         return vec![panel("", cells)];
     }
-    let mut kinds: Vec<(&str, Vec<&CellSummary>)> = Vec::new();
-    for cell in cells {
-        let kind = cell.cell.store.kind.as_str();
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, cells)) => cells.push(cell),
-            None => kinds.push((kind, vec![cell])),
-        }
-    }
+    let cells = cells.iter().copied();
+    let kinds = grouped(cells.map(|cell| (cell.cell.store.kind.as_str(), cell)));
     let chunks = kinds.iter().flat_map(|(kind, cells)| {
         let chunks = cells.chunks(TOLD_APART);
         chunks.map(move |chunk| (*kind, chunk))
@@ -120,19 +97,14 @@ fn line(comparison: &ComparisonOutcome, cell: &CellSummary, index: usize) -> Opt
             "{label}: {percentile}% of {} operations took at most {value}",
             format::count(count)
         );
+        let is_marked = MARKS.contains(percentile);
         Point {
             x: across(*percentile),
             y: Some(nanoseconds(*ns)),
-            interval: None,
-            shape: None,
             label: format!("{percentile}%"),
             value,
-            spread: String::new(),
-            tooltip: if MARKS.contains(percentile) {
-                tooltip
-            } else {
-                String::new()
-            },
+            tooltip: if is_marked { tooltip } else { String::new() },
+            ..Point::default()
         }
     });
     Some(Line {
@@ -152,50 +124,37 @@ fn label(comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
     }
 }
 
-/// A cell and its latencies.
-type Row<'a> = (&'a CellSummary, &'a LatencySummary);
-
-/// A row for each cell that has any.
+/// A row for each cell that has any latencies.
 fn table(comparison: &ComparisonOutcome) -> Table {
+    type Row<'a> = (&'a CellSummary, &'a LatencySummary);
     let rows = comparison.cells.iter();
-    let rows: Vec<Row<'_>> = rows
-        .filter_map(|cell| Some((cell, cell.latency.as_ref()?)))
-        .collect();
-    let caption = format!("Latency: {}", comparison.title);
-    Table::of(caption, columns(), &rows)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
-    let time = |title: &'static str, help: &'static str, get: fn(&LatencySummary) -> f64| {
-        let cell = move |row: &Row<'_>| Cell::number(get(row.1), format::time(get(row.1)));
-        number(title, help, cell).in_unit("ns")
+    let rows = rows.filter_map(|cell| Some((cell, cell.latency.as_ref()?)));
+    let rows: Vec<Row<'_>> = rows.collect();
+    let make = Columns::<Row<'_>>::new();
+    let time = |title, help, weight, get: fn(&LatencySummary) -> f64| {
+        let column = make.time(title, move |row| Some(get(row.1)));
+        column.help(help).weighing(weight)
     };
-    let help = "at most this";
-    vec![
-        text_column("cell", "what was timed", |row: &Row<'_>| {
-            Cell::text(cells::label(row.0))
-        }),
-        number("count", "operations timed singly", |row: &Row<'_>| {
-            Cell::number(row.1.count as f64, format::count(row.1.count))
-        }),
-        time("mean", "", |l| l.mean_ns).weighing(2),
-        time("p50", help, |l| l.p50_ns as f64).weighing(4),
-        time("p90", help, |l| l.p90_ns as f64).weighing(2),
-        time("p95", help, |l| l.p95_ns as f64).weighing(2),
-        time("p99", help, |l| l.p99_ns as f64).weighing(5),
-        time("p99.9", help, |l| l.p999_ns as f64).weighing(4),
-        number(
-            "p99.99",
-            "at most this; empty where too few operations lie beyond it",
-            |row: &Row<'_>| {
-                let mut curve = row.1.curve.iter();
-                let point = curve.find(|(known, _)| known.to_bits() == 99.99_f64.to_bits());
-                Cell::maybe(point.map(|(_, ns)| *ns as f64), format::time)
-            },
-        )
-        .in_unit("ns")
-        .weighing(3),
-        time("largest", "", |l| l.max_ns as f64).weighing(3),
-    ]
+    let most = "at most this";
+    let far = |row: &Row<'_>| {
+        let mut curve = row.1.curve.iter();
+        let point = curve.find(|(known, _)| known.to_bits() == 99.99_f64.to_bits());
+        point.map(|(_, ns)| float(*ns))
+    };
+    let columns = vec![
+        make.name(|row| row.0),
+        make.count("count", |row| Some(row.1.count))
+            .help("operations timed singly"),
+        time("mean", "", 2, |l| l.mean_ns),
+        time("p50", most, 4, |l| float(l.p50_ns)),
+        time("p90", most, 2, |l| float(l.p90_ns)),
+        time("p95", most, 2, |l| float(l.p95_ns)),
+        time("p99", most, 5, |l| float(l.p99_ns)),
+        time("p99.9", most, 4, |l| float(l.p999_ns)),
+        make.time("p99.99", far)
+            .help("at most this; empty where too few operations lie beyond it")
+            .weighing(3),
+        time("largest", "", 3, |l| float(l.max_ns)),
+    ];
+    Table::of(format!("Latency: {}", comparison.title), columns, &rows)
 }

@@ -1,7 +1,8 @@
 //! The table of all ratios of a matrix or of a sweep.
 
-use super::sign_words::{Sides, sign};
-use crate::document::{Block, Cell, Detail, Fold, Table, number, text_column};
+use super::sign_words::Sides;
+use crate::columns::{Columns, float};
+use crate::document::{self, Block, Cell, Detail, Sign, Table};
 use crate::format;
 use stowplan_analysis::{RatioEstimate, Verdict};
 
@@ -41,55 +42,49 @@ impl Figure {
 }
 
 /// All ratios, folded. They are times against those of what stands `above` 1 as the faster one.
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
 pub(crate) fn folded(
     caption: &str,
     ratios: &[Ratio],
     sides: &Sides<'_>,
     size: fn(u64) -> String,
 ) -> Block {
-    let estimated = |make: fn(&RatioEstimate) -> Cell| {
-        move |ratio: &Ratio| ratio.estimate.as_ref().map_or_else(Cell::default, make)
-    };
     let (above, below) = (sides.above, sides.below);
+    let make = Columns::<Ratio>::new();
+    let interval = |ratio: &Ratio| {
+        let interval = |e: RatioEstimate| Cell::number(e.low, format::interval(e.low, e.high));
+        ratio.estimate.map_or_else(Cell::default, interval)
+    };
+    let published = |ratio: &Ratio| Cell::text(ratio.published.clone().unwrap_or_default());
+    let verdict = |ratio: &Ratio| sides.words(Sign::of(ratio.verdict, ratio.estimate.as_ref()));
     let columns = vec![
-        text_column("setting", "the row of the matrix", |ratio: &Ratio| {
-            Cell::text(&ratio.setting)
+        make.text("setting", |ratio| ratio.setting.clone())
+            .help("the row of the matrix")
+            .weighing(9),
+        make.number("size", |ratio| {
+            Cell::number(float(ratio.size), size(ratio.size))
         })
-        .weighing(9),
-        number("size", "size of a value", |ratio: &Ratio| {
-            Cell::number(ratio.size as f64, size(ratio.size))
-        })
+        .help("size of a value")
         .in_unit("B")
         .weighing(9),
-        number(
-            format!("time vs {above}"),
-            format!("the time of {below} over that of {above}: above 1, {above} is faster"),
-            estimated(|e| Cell::number(e.ratio, format::ratio(e.ratio))),
-        )
+        make.formatted(format::ratio, format!("time vs {above}"), |ratio| {
+            Some(ratio.estimate?.ratio)
+        })
+        .help(format!(
+            "the time of {below} over that of {above}: above 1, {above} is faster"
+        ))
         .weighing(10),
-        number(
-            "interval",
-            "interval of the ratio, widened by the noise floor",
-            estimated(|e| Cell::number(e.low, format::interval(e.low, e.high))),
-        )
-        .weighing(6),
-        number(
-            "rounds",
-            "rounds that the ratio rests on",
-            estimated(|e| Cell::number(e.rounds as f64, e.rounds.to_string())),
-        )
-        .weighing(2),
-        text_column("verdict", "", |ratio: &Ratio| {
-            Cell::text(sides.words(sign(ratio.verdict, ratio.estimate.as_ref())))
-        })
-        .weighing(7),
-        number("published", "the published ratio", |ratio: &Ratio| {
-            Cell::text(ratio.published.clone().unwrap_or_default())
-        })
-        .weighing(4),
+        make.number("interval", interval)
+            .help("interval of the ratio, widened by the noise floor")
+            .weighing(6),
+        make.count("rounds", |ratio| Some(ratio.estimate?.rounds as u64))
+            .help("rounds that the ratio rests on")
+            .weighing(2),
+        make.text("verdict", verdict).weighing(7),
+        make.number("published", published)
+            .help("the published ratio")
+            .weighing(4),
     ];
     let table = Table::of(caption, columns, ratios);
     let title = format!("All {} ratios with their intervals", ratios.len());
-    Block::from(Fold::new(title, vec![table.into()])).at(Detail::Full)
+    document::folded(title, table).at(Detail::Full)
 }

@@ -1,8 +1,10 @@
 //! What stores take on disk.
 
+use super::comparison;
+use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Bar, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale,
-    Section, Shape, Table, TableBuilder, number, paragraph, text_column,
+    Axis, Block, Cell, ChartRow, Detail, Fill, Fold, Mark, MarkKind, RowGroup, Rows, Scale,
+    Section, Shape, Table, TableBuilder, chapter, paragraph,
 };
 use crate::{constituents, format};
 use stowplan_analysis::{Analysis, SpaceRow};
@@ -11,7 +13,7 @@ use stowplan_model::format_bytes;
 const CAPTION: &str =
     "Bytes allocated on disk per byte of the values; 1.0 would be the values alone.";
 
-/// More stores than this have no room on a terminal.
+/// More stores than this have no room on a terminal, nor has any without the comparisons.
 const FEW: usize = 6;
 
 /// What the built stores take; of those that only matrices and sweeps use, where everything is asked
@@ -20,22 +22,16 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let (shown, of_parts) = constituents::space(analysis);
     let mut blocks = blocks(analysis, &shown);
     if !of_parts.is_empty() {
-        let title = format!(
-            "Disk space of the {} stores of matrices and sweeps",
-            of_parts.len()
-        );
+        let count = of_parts.len();
+        let title = format!("Disk space of the {count} stores of matrices and sweeps");
         let fold = Fold::new(title, self::blocks(analysis, &of_parts));
         blocks.push(Block::from(fold).at(Detail::All));
     }
-    let section = Section::new("Disk space", blocks);
-    let section = section.named("space").in_contents("Disk space");
     let asked = &analysis.run.plan.study.space;
     // The answers tell what the study asks for.
-    let detail = match asked.is_empty() && shown.len() <= FEW {
-        true => Detail::Normal,
-        false => Detail::Full,
-    };
-    (!section.blocks.is_empty()).then(|| Block::from(section).at(detail))
+    let has_room = comparison::are_shown(analysis) && shown.len() <= FEW;
+    let detail = Detail::normal_if(has_room && asked.is_empty());
+    chapter("space", "Disk space", blocks).map(|block| block.at(detail))
 }
 
 fn blocks(analysis: &Analysis, rows: &[&SpaceRow]) -> Vec<Block> {
@@ -61,54 +57,37 @@ fn chart(analysis: &Analysis, rows: &[&SpaceRow]) -> Rows {
     let ratios = drawn.iter().filter_map(|row| row.number);
     let ratios: Vec<f64> = ratios.chain([1.0]).collect();
     let scale = Scale::for_bars(&ratios, &[]);
+    let axis = Axis::new("", scale, scale.ticks(), format::ratio_tick);
     Rows {
-        summary: "Disk space".to_owned(),
-        axis: Axis::new("", scale, scale.ticks(), tick),
-        groups: vec![RowGroup {
-            rows: drawn,
-            ..RowGroup::default()
-        }],
-        marks: vec![Mark {
-            at: 1.0,
-            kind: MarkKind::Reference,
-            sign: String::new(),
-        }],
-        legend: Vec::new(),
+        marks: vec![Mark::new(1.0, MarkKind::Reference)],
+        ..Rows::new("Disk space", axis, vec![RowGroup::of("", drawn)])
     }
 }
 
-/// A mark of the axis, without digits that say nothing.
-fn tick(at: f64) -> String {
-    let text = format!("{at:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 fn drawn(label: &str, ratio: f64, fill: Fill) -> ChartRow {
+    let value = format!("{ratio:.3}");
     ChartRow {
         label: label.to_owned(),
         detail: match fill {
             Fill::Published => "published".to_owned(),
             _ => String::new(),
         },
-        shape: Shape::Bar(Bar { value: ratio, fill }),
-        interval: None,
-        value: format!("{ratio:.3}"),
-        spread: String::new(),
+        shape: Shape::bar(ratio, fill),
         number: Some(ratio),
-        sign: None,
-        tooltip: format!("{label}: {ratio:.3} bytes per byte of values"),
+        tooltip: format!("{label}: {value} bytes per byte of values"),
+        value,
+        ..ChartRow::default()
     }
 }
 
 /// Allocated bytes per byte of values.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn overhead(row: &SpaceRow) -> Option<f64> {
-    (row.value_bytes > 0).then(|| row.footprint.allocated_bytes as f64 / row.value_bytes as f64)
+    let allocated = float(row.footprint.allocated_bytes);
+    (row.value_bytes > 0).then(|| allocated / float(row.value_bytes))
 }
 
 /// The published bytes per byte of values, where they are of as many values: only then can they be
 /// drawn beside ours.
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn published_overhead<'a>(analysis: &Analysis, row: &'a SpaceRow) -> Option<(&'a str, f64)> {
     let (what, bytes, values) = row.published.as_ref()?;
     let stored = row.value_bytes;
@@ -116,104 +95,79 @@ fn published_overhead<'a>(analysis: &Analysis, row: &'a SpaceRow) -> Option<(&'a
     let dataset = datasets.find(|dataset| Some(dataset.count) == *values)?;
     let asked = dataset.size.mean().saturating_mul(dataset.count);
     let comparable = stored.abs_diff(asked) < stored / 50;
-    (comparable && stored > 0).then(|| (what.as_str(), *bytes as f64 / stored as f64))
+    (comparable && stored > 0).then(|| (what.as_str(), float(*bytes) / float(stored)))
 }
 
 fn columns<'a>() -> Vec<TableBuilder<'a, &'a SpaceRow>> {
+    let make = Columns::<&SpaceRow>::new();
+    let bytes = |title, get: fn(&SpaceRow) -> u64| {
+        let column = make.bytes(title, move |row| Some(float(get(row))));
+        column.weighing(0)
+    };
     vec![
-        text_column("store", "", |row: &&SpaceRow| Cell::text(&row.label)),
-        bytes("values", "bytes of the values in it", |row| row.value_bytes),
-        bytes(
-            "allocated",
-            "bytes of allocated blocks, as du counts",
-            |row| row.footprint.allocated_bytes,
-        )
-        .weighing(9),
-        number(
-            "relative",
-            "allocated bytes beside those of the first store that the study names",
-            |row: &&SpaceRow| Cell::maybe(row.ratio, relative),
-        )
-        .weighing(8),
-        number(
-            "published",
-            "the figure of the published study, and how it relates to its first one",
-            |row: &&SpaceRow| published(row),
-        )
-        .in_unit("B")
-        .weighing(6),
-        number(
+        make.text("store", |row| row.label.clone()),
+        bytes("values", |row| row.value_bytes).help("bytes of the values in it"),
+        bytes("allocated", |row| row.footprint.allocated_bytes)
+            .help("bytes of allocated blocks, as du counts")
+            .weighing(9),
+        make.formatted(relative, "relative", |row| row.ratio)
+            .help("allocated bytes beside those of the first store that the study names")
+            .weighing(8),
+        make.number("published", |row| published(row))
+            .help("the figure of the published study, and how it relates to its first one")
+            .in_unit("B")
+            .weighing(6),
+        make.formatted(
+            |ratio| format!("{ratio:.3}"),
             "per value byte",
-            "allocated bytes per byte of the values",
-            |row: &&SpaceRow| Cell::maybe(overhead(row), |ratio| format!("{ratio:.3}")),
+            |row| overhead(row),
         )
+        .help("allocated bytes per byte of the values")
         .weighing(4),
-        bytes("apparent", "sum of the file lengths", |row| {
-            row.footprint.apparent_bytes
-        }),
-        count("files", |row| row.footprint.files),
-        count("directories", |row| row.footprint.directories),
-        text_column(
-            "as published",
-            "what was measured there, its bytes, and of how many values",
-            |row: &&SpaceRow| Cell::text(published_in_full(row).unwrap_or_default()),
-        )
-        .weighing(0),
+        bytes("apparent", |row| row.footprint.apparent_bytes).help("sum of the file lengths"),
+        make.count("files", |row| Some(row.footprint.files))
+            .weighing(0),
+        make.count("directories", |row| Some(row.footprint.directories))
+            .weighing(0),
+        make.text("as published", |row| published_in_full(row))
+            .help("what was measured there, its bytes, and of how many values")
+            .weighing(0),
     ]
 }
 
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn bytes<'a>(
-    title: &'static str,
-    help: &'static str,
-    get: fn(&SpaceRow) -> u64,
-) -> TableBuilder<'a, &'a SpaceRow> {
-    let cell = move |row: &&SpaceRow| Cell::number(get(row) as f64, format_bytes(get(row)));
-    number(title, help, cell).in_unit("B").weighing(0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
-fn count<'a>(title: &'static str, get: fn(&SpaceRow) -> u64) -> TableBuilder<'a, &'a SpaceRow> {
-    let cell = move |row: &&SpaceRow| Cell::number(get(row) as f64, format::count(get(row)));
-    number(title, "", cell).weighing(0)
-}
+/// Of the store that the others are related to, and of its published figure.
+const REFERENCE: u64 = 1.0_f64.to_bits();
 
 /// `+13%`, or `reference` for the store that the others are related to.
 fn relative(ratio: f64) -> String {
-    if ratio.to_bits() == 1.0_f64.to_bits() {
-        return "reference".to_owned();
+    match ratio.to_bits() {
+        REFERENCE => "reference".to_owned(),
+        _ => format::difference(ratio),
     }
-    format::difference(ratio)
 }
 
 /// `1.23 GB (+20%)`
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
 fn published(row: &SpaceRow) -> Cell {
     let Some((_, bytes, _)) = &row.published else {
         return Cell::default();
     };
-    let text = format!("{}{}", format_bytes(*bytes), published_relative(row));
-    Cell::number(*bytes as f64, text)
+    let ratio = row.published_ratio.filter(|r| r.to_bits() != REFERENCE);
+    let relative = ratio.map(|ratio| format!(" ({})", format::difference(ratio)));
+    let relative = relative.unwrap_or_default();
+    let text = format!("{}{relative}", format_bytes(*bytes));
+    Cell::number(float(*bytes), text)
 }
 
 /// `directory, by du: 1,228,800,000 bytes, 100,000 values`
-fn published_in_full(row: &SpaceRow) -> Option<String> {
-    let (what, bytes, values) = row.published.as_ref()?;
-    let what = if *what == row.label {
-        String::new()
-    } else {
-        format!("{what}: ")
+fn published_in_full(row: &SpaceRow) -> String {
+    let Some((what, bytes, values)) = &row.published else {
+        return String::new();
     };
-    let values = values
-        .map(|values| format!(", {} values", format::count(values)))
-        .unwrap_or_default();
-    Some(format!("{what}{} bytes{values}", format::count(*bytes)))
-}
-
-/// ` (+20%)`, how a published figure relates to that of the reference; nothing for itself.
-fn published_relative(row: &SpaceRow) -> String {
-    row.published_ratio
-        .filter(|ratio| ratio.to_bits() != 1.0_f64.to_bits())
-        .map(|ratio| format!(" ({})", format::difference(ratio)))
-        .unwrap_or_default()
+    let what = match *what == row.label {
+        true => String::new(),
+        false => format!("{what}: "),
+    };
+    let values = values.map(|values| format!(", {} values", format::count(values)));
+    let values = values.unwrap_or_default();
+    format!("{what}{} bytes{values}", format::count(*bytes))
 }

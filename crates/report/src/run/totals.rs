@@ -1,16 +1,13 @@
 //! What the operations of a block take altogether, where they can be compared with what others
 //! published, or fill an empty store.
 
+use super::bars::EXTRAPOLATED;
 use crate::cells::label;
-use crate::document::{
-    Block, Cell, Detail, Table, TableBuilder, number, paragraph, remark, text_column,
-};
+use crate::columns::{Columns, float};
+use crate::document::{Block, Cell, Detail, Table, TableBuilder, paragraph, remark};
 use crate::{format, wording};
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
 use stowplan_model::{Operation, Role};
-
-/// Stands before a total that was not measured whole.
-const EXTRAPOLATED: &str = "~";
 
 /// The totals of a comparison all of whose cells insert, or of which others published seconds;
 /// nothing for any other.
@@ -26,24 +23,16 @@ pub(crate) fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec
     let totals: Vec<Total<'_>> = cells.iter().map(Total::of).collect();
     let first = totals.first().and_then(|total| total.rows);
     let same_rows = first.filter(|_| totals.iter().all(|total| total.rows == first));
-    let detail = |total: &Total<'_>| match total.cell.cell.role {
-        Role::Control | Role::Part => Detail::Full,
-        _ => Detail::Normal,
-    };
+    let is_shown = |role| !matches!(role, Role::Control | Role::Part);
+    let detail = |total: &Total<'_>| Detail::normal_if(is_shown(total.cell.cell.role));
     let title = &comparison.title;
     let times = Table::of(format!("Totals: {title}"), times(same_rows), &totals);
-    let space = Table::of(
-        format!("Memory and space: {title}"),
-        vec![name(), peak_memory(), allocated(), durability()],
-        &totals,
-    );
+    let space = Table::of(format!("Memory and space: {title}"), space(), &totals);
     let mut blocks = vec![paragraph(caption(inserts, same_rows))];
     blocks.push(times.with_details(&totals, detail).into());
-    blocks.extend(
-        published
-            .then(|| published_label(analysis, comparison))
-            .flatten(),
-    );
+    if published {
+        blocks.extend(published_label(analysis, comparison));
+    }
     blocks.extend(samples(cells));
     if space.columns.len() > 1 {
         blocks.push(Block::from(space).at(Detail::Full));
@@ -60,18 +49,23 @@ pub(crate) fn rows_of(cell: &CellSummary) -> Option<u64> {
 }
 
 fn caption(inserts: bool, same_rows: Option<u64>) -> String {
-    if inserts {
-        let rows = same_rows.map_or_else(|| "all rows".to_owned(), count_of_rows);
-        return format!("Totals of {rows}, inserted into an empty store:");
+    let of = |what: &str| same_rows.map(|count| counted(count, what));
+    match inserts {
+        true => {
+            let rows = of("row").unwrap_or_else(|| "all rows".to_owned());
+            format!("Totals of {rows}, inserted into an empty store:")
+        }
+        false => {
+            let operations = of("operation").unwrap_or_else(|| "all operations".to_owned());
+            format!("Totals of {operations}:")
+        }
     }
-    let s = if same_rows == Some(1) { "" } else { "s" };
-    let how_many = same_rows.map_or_else(|| "all".to_owned(), format::count);
-    format!("Totals of {how_many} operation{s}:")
 }
 
-fn count_of_rows(rows: u64) -> String {
-    let s = if rows == 1 { "" } else { "s" };
-    format!("{} row{s}", format::count(rows))
+/// `1 row`, `2,000 rows`
+fn counted(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", format::count(count))
 }
 
 /// Where the published seconds come from.
@@ -94,21 +88,18 @@ fn samples(cells: &[CellSummary]) -> Option<Block> {
         cell.cell.workload.operations.map(u64::from)
     };
     let samples: Vec<(&CellSummary, Option<u64>)> = cells.map(|c| (c, sample(c))).collect();
+    let named = samples.iter().filter_map(|(cell, measured)| {
+        let label = wording::quoted(&label(cell));
+        Some(format!("{label} from {}", counted((*measured)?, "row")))
+    });
+    let named: Vec<String> = named.collect();
     let (_, first) = *samples.first()?;
-    let of_all = first.filter(|_| samples.iter().all(|(_, measured)| *measured == first));
-    let from = match of_all {
-        Some(measured) => format!(" of {} operations", format::count(measured)),
-        None => {
-            let named = samples.iter().filter_map(|(cell, measured)| {
-                let label = wording::quoted(&label(cell));
-                Some(format!("{label} from {}", count_of_rows((*measured)?)))
-            });
-            let named: Vec<String> = named.collect();
-            if named.is_empty() {
-                return None;
-            }
-            format!(": {}", wording::list(&named))
+    let from = match first {
+        _ if named.is_empty() => return None,
+        Some(measured) if samples.iter().all(|(_, other)| *other == first) => {
+            format!(" of {} operations", format::count(measured))
         }
+        _ => format!(": {}", wording::list(&named)),
     };
     Some(remark(format!(
         "{EXTRAPOLATED} extrapolated from a sample{from}; commits, memory, space and page fill are \
@@ -116,35 +107,33 @@ fn samples(cells: &[CellSummary]) -> Option<Block> {
     )))
 }
 
-/// What one cell takes for all of its rows. Times are seconds.
+/// What one cell takes for all of its rows.
 struct Total<'a> {
     cell: &'a CellSummary,
     rows: Option<u64>,
-    /// Whether fewer rows were measured than these totals are of.
-    extrapolated: bool,
-    /// Until the last row is in, before the commit that ends the block; nothing where there are
-    /// several commits, which lie between the rows.
-    to_last_row: Option<f64>,
-    with_commit: Option<f64>,
+    /// Nanoseconds, every commit included.
+    all: Option<f64>,
 }
 
 impl<'a> Total<'a> {
-    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     fn of(cell: &'a CellSummary) -> Self {
         let rows = rows_of(cell);
-        let extrapolated = cell.cell.workload.sample_of.is_some();
         let per_row = Some(wording::headline_time(cell)).filter(|time| time.is_finite());
-        let all = per_row.zip(rows).map(|(time, rows)| time * rows as f64);
-        // The commit of a sample is not that of all rows.
-        let commit = cell.last_commit_ns.filter(|_| !extrapolated);
-        let before_commit = all.zip(commit).map(|(all, commit)| all - commit);
-        Self {
-            cell,
-            rows,
-            extrapolated,
-            to_last_row: before_commit.map(|time| time.max(0.0) / 1e9),
-            with_commit: all.map(|time| time / 1e9),
-        }
+        let all = per_row.zip(rows).map(|(time, rows)| time * float(rows));
+        Self { cell, rows, all }
+    }
+
+    /// Whether fewer rows were measured than these totals are of.
+    fn is_extrapolated(&self) -> bool {
+        self.cell.cell.workload.sample_of.is_some()
+    }
+
+    /// Seconds until the last row is in, before the commit that ends the block; nothing where there
+    /// are several commits, which lie between the rows. The commit of a sample is not that of all
+    /// rows.
+    fn to_last_row(&self) -> Option<f64> {
+        let commit = self.cell.last_commit_ns.filter(|_| !self.is_extrapolated());
+        Some((self.all? - commit?).max(0.0) / 1e9)
     }
 
     /// The transactions of a block: a median, but of whole numbers that rarely differ.
@@ -160,8 +149,12 @@ impl<'a> Total<'a> {
     }
 
     fn with_commit(&self) -> Cell {
-        let sign = if self.extrapolated { EXTRAPOLATED } else { "" };
-        Cell::maybe(self.with_commit, |seconds| {
+        let sign = if self.is_extrapolated() {
+            EXTRAPOLATED
+        } else {
+            ""
+        };
+        Cell::maybe(self.all.map(|time| time / 1e9), |seconds| {
             format!("{sign}{}", format::seconds(seconds))
         })
     }
@@ -194,100 +187,53 @@ fn with_error(seconds: Option<f64>, error: Option<f64>) -> Cell {
 type Column<'a> = TableBuilder<'a, Total<'a>>;
 
 fn times<'a>(same_rows: Option<u64>) -> Vec<Column<'a>> {
+    let make = Columns::<Total<'_>>::new();
     vec![
-        name(),
-        rows().weighing(if same_rows.is_none() { 5 } else { 0 }),
-        number(
-            "to last row",
-            "time until the last row is in, before the one commit that ends the block",
-            |total: &Total<'_>| Cell::maybe(total.to_last_row, format::seconds),
-        )
-        .in_unit("s")
-        .weighing(8),
-        number(
-            "with commit",
-            "time per operation times their number, every commit included",
-            Total::with_commit,
-        )
-        .in_unit("s")
-        .weighing(9),
-        number(
-            "mean ± error",
-            "mean over the rounds and its standard error, every commit included",
-            Total::mean,
-        )
-        .in_unit("s")
-        .weighing(5),
-        number(
-            "published",
-            "what others published for as many, with its standard error where they gave one",
-            Total::published,
-        )
-        .in_unit("s")
-        .weighing(7),
-        number(
-            "commits",
-            "transactions committed by a block, counted by the engine where it can",
-            Total::commits,
-        )
-        .weighing(6),
-        number(
-            "page fill",
-            "share of the bytes of leaf pages that are in use",
-            |total: &Total<'_>| Cell::maybe(total.cell.page_fill, format::percent),
-        )
-        .weighing(4),
+        make.name(|total| total.cell),
+        make.count("rows", |total| total.rows)
+            .help("operations of a block")
+            .weighing(if same_rows.is_none() { 5 } else { 0 }),
+        make.formatted(format::seconds, "to last row", Total::to_last_row)
+            .help("time until the last row is in, before the one commit that ends the block")
+            .in_unit("s")
+            .weighing(8),
+        make.number("with commit", Total::with_commit)
+            .help("time per operation times their number, every commit included")
+            .in_unit("s")
+            .weighing(9),
+        make.number("mean ± error", Total::mean)
+            .help("mean over the rounds and its standard error, every commit included")
+            .in_unit("s")
+            .weighing(5),
+        make.number("published", Total::published)
+            .help("what others published for as many, with its standard error where they gave one")
+            .in_unit("s")
+            .weighing(7),
+        make.number("commits", Total::commits)
+            .help("transactions committed by a block, counted by the engine where it can")
+            .weighing(6),
+        make.formatted(format::percent, "page fill", |total| total.cell.page_fill)
+            .help("share of the bytes of leaf pages that are in use")
+            .weighing(4),
     ]
 }
 
-fn name<'a>() -> Column<'a> {
-    text_column("cell", "what was timed", |total: &Total<'_>| {
-        Cell::text(label(total.cell))
-    })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
-fn rows<'a>() -> Column<'a> {
-    number("rows", "operations of a block", |total: &Total<'_>| {
-        total.rows.map_or_else(Cell::default, |rows| {
-            Cell::number(rows as f64, format::count(rows))
+fn space<'a>() -> Vec<Column<'a>> {
+    let make = Columns::<Total<'_>>::new();
+    let allocated = |total: &Total<'_>| {
+        let footprint = total.cell.block_footprint?;
+        Some(float(footprint.allocated_bytes))
+    };
+    vec![
+        make.name(|total| total.cell),
+        make.bytes("peak memory", |total| {
+            total.cell.peak_memory_bytes.map(float)
         })
-    })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn bytes(bytes: Option<u64>) -> Cell {
-    Cell::maybe(bytes.map(|bytes| bytes as f64), format::bytes)
-}
-
-fn peak_memory<'a>() -> Column<'a> {
-    number(
-        "peak memory",
-        "largest resident set of a worker",
-        |total: &Total<'_>| bytes(total.cell.peak_memory_bytes),
-    )
-    .in_unit("B")
-    .weighing(9)
-}
-
-fn allocated<'a>() -> Column<'a> {
-    number(
-        "allocated",
-        "bytes allocated on disk by the store that a block filled",
-        |total: &Total<'_>| bytes(total.cell.block_footprint.map(|f| f.allocated_bytes)),
-    )
-    .in_unit("B")
-    .weighing(8)
-}
-
-fn durability<'a>() -> Column<'a> {
-    text_column(
-        "durability",
-        "what an acknowledged write survives",
-        |total: &Total<'_>| {
-            let claim = wording::claim(total.cell);
-            Cell::text(claim.map_or_else(String::new, |claim| claim.to_string()))
-        },
-    )
-    .weighing(6)
+        .help("largest resident set of a worker")
+        .weighing(9),
+        make.bytes("allocated", allocated)
+            .help("bytes allocated on disk by the store that a block filled")
+            .weighing(8),
+        make.durability(|total| total.cell).weighing(6),
+    ]
 }

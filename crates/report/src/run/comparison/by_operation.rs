@@ -1,8 +1,7 @@
 //! Latency by what the operations of a mix did.
 
-use crate::cells::label;
-use crate::document::{Block, Cell, Detail, Table, TableBuilder, number, paragraph, text_column};
-use crate::{format, wording};
+use crate::columns::{Columns, float};
+use crate::document::{Block, Detail, Table, TableBuilder, paragraph};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
 use stowplan_model::Action;
 
@@ -26,40 +25,33 @@ pub(super) fn blocks(comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.map(|block| block.at(Detail::Full)).into()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
-    let time = |title: &'static str, help: &'static str, get: fn(&LatencySummary) -> f64| {
-        let cell = move |row: &Row<'_>| Cell::number(get(row.2), format::time(get(row.2)));
-        number(title, help, cell).in_unit("ns")
+    let make = Columns::<Row<'_>>::new();
+    let time = |title, help, weight, get: fn(&LatencySummary) -> f64| {
+        let column = make.time(title, move |row| Some(get(row.2)));
+        column.help(help).weighing(weight)
     };
     vec![
-        text_column("cell", "what was timed", |row: &Row<'_>| {
-            Cell::text(label(row.0))
+        make.name(|row| row.0),
+        make.text("operation", |row| row.1.name().to_owned())
+            .help("what it did")
+            .weighing(10),
+        make.durability(|row| row.0).weighing(0),
+        make.count("count", |row| Some(row.2.count))
+            .help("operations timed singly"),
+        time("mean", "", 2, |l| l.mean_ns),
+        time("p50", "half of them took at most this", 6, |l| {
+            float(l.p50_ns)
         }),
-        text_column("operation", "what it did", |row: &Row<'_>| {
-            Cell::text(row.1.name())
-        })
-        .weighing(10),
-        text_column(
-            "durability",
-            "what an acknowledged write survives",
-            |row: &Row<'_>| {
-                let claim = wording::claim(row.0);
-                Cell::text(claim.map_or_else(String::new, |claim| claim.to_string()))
-            },
-        )
-        .weighing(0),
-        number("count", "operations timed singly", |row: &Row<'_>| {
-            Cell::number(row.2.count as f64, format::count(row.2.count))
+        time("p95", "95% of them took at most this", 5, |l| {
+            float(l.p95_ns)
         }),
-        time("mean", "", |l| l.mean_ns).weighing(2),
-        time("p50", "half of them took at most this", |l| l.p50_ns as f64).weighing(6),
-        time("p95", "95% of them took at most this", |l| l.p95_ns as f64).weighing(5),
-        time("p99", "99% of them took at most this", |l| l.p99_ns as f64).weighing(7),
-        time("p99.9", "99.9% of them took at most this", |l| {
-            l.p999_ns as f64
-        })
-        .weighing(4),
-        time("largest", "", |l| l.max_ns as f64).weighing(3),
+        time("p99", "99% of them took at most this", 7, |l| {
+            float(l.p99_ns)
+        }),
+        time("p99.9", "99.9% of them took at most this", 4, |l| {
+            float(l.p999_ns)
+        }),
+        time("largest", "", 3, |l| float(l.max_ns)),
     ]
 }

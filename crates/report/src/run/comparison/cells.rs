@@ -1,9 +1,8 @@
 //! The table of the cells of a comparison: everything that was measured of them, the most important
 //! columns with the highest weights.
 
-use super::verdict_tone;
-use crate::cells::label;
-use crate::document::{Cell, Detail, Table, TableBuilder, Tone, number, text_column};
+use crate::columns::{Columns, float};
+use crate::document::{Cell, Detail, Table, TableBuilder, Tone};
 use crate::{format, quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict};
 use stowplan_model::{Operation, Role};
@@ -16,27 +15,18 @@ type Column<'a> = TableBuilder<'a, &'a CellSummary>;
 /// The cells that can be chosen, the floors, and, where everything is asked for, the control: what it
 /// shows is said in the line about noise.
 pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
-    let mut columns = vec![name()];
+    let cells = comparison.cells.iter();
+    let cells: Vec<&CellSummary> = cells.filter(|c| c.cell.role != Role::Part).collect();
+    let mut columns = vec![make().name(|cell| cell)];
     columns.extend(class(comparison));
     columns.extend(times());
     columns.extend(verdicts(comparison));
-    columns.extend(latencies());
-    columns.push(multiple_of_floor());
-    columns.extend(resources());
-    columns.extend(calls());
-    columns.extend(evidence());
-    columns.push(durability());
-    let cells = comparison.cells.iter();
-    let cells: Vec<&CellSummary> = cells.filter(|c| c.cell.role != Role::Part).collect();
-    let table = Table::of(
-        format!("All numbers: {}", comparison.title),
-        columns,
-        &cells,
-    );
-    table.with_details(&cells, |cell| match cell.cell.role {
-        Role::Control => Detail::Full,
-        _ => Detail::Normal,
-    })
+    columns.extend(measured());
+    columns.push(make().durability(|cell| cell).weighing(0));
+    let caption = format!("All numbers: {}", comparison.title);
+    let is_shown = |cell: &&CellSummary| cell.cell.role != Role::Control;
+    let table = Table::of(caption, columns, &cells);
+    table.with_details(&cells, |cell| Detail::normal_if(is_shown(cell)))
 }
 
 /// The cells that only explain others: what they took, without any verdict; nothing if there are
@@ -44,65 +34,44 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
 pub(super) fn parts(comparison: &ComparisonOutcome) -> Option<Table> {
     let cells = comparison.cells.iter();
     let parts: Vec<&CellSummary> = cells.filter(|c| c.cell.role == Role::Part).collect();
-    let mut columns = vec![name()];
-    columns.extend(times());
-    columns.extend(latencies());
-    columns.push(multiple_of_floor());
-    columns.extend(resources());
-    columns.extend(calls());
-    columns.extend(evidence());
+    let columns = [vec![make().name(|cell| cell)], times(), measured()];
+    let columns = columns.into_iter().flatten().collect();
     let caption = format!("Parts: {}", comparison.title);
     (!parts.is_empty()).then(|| Table::of(caption, columns, &parts))
 }
 
-fn name<'a>() -> Column<'a> {
-    text_column("cell", "what was timed", |cell: &&CellSummary| {
-        Cell::text(label(cell))
-    })
+/// What makes a column of cells.
+fn make<'a>() -> Columns<&'a CellSummary> {
+    Columns::new()
 }
 
 /// Where promises differ, each figure has its own beside it.
 fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
-    let help = "what an acknowledged write survives, from D0, not even kill -9, to D3, power loss";
-    let column = text_column("class", help, |cell: &&CellSummary| {
+    let cell = |cell: &&CellSummary| {
         let claim = wording::claim(cell).filter(|_| cell.cell.role != Role::Floor);
         claim.map_or_else(Cell::default, |claim| Cell {
             help: claim.to_string(),
             ..Cell::text(quantity::short_class(&claim))
         })
-    });
-    (!wording::promise_alike(comparison)).then(|| column.weighing(10))
-}
-
-fn durability<'a>() -> Column<'a> {
-    let help = "what an acknowledged write survives";
-    let column = text_column("durability", help, |cell: &&CellSummary| {
-        Cell::text(wording::claim(cell).map_or_else(String::new, |claim| claim.to_string()))
-    });
-    column.weighing(0)
+    };
+    let help = "what an acknowledged write survives, from D0, not even kill -9, to D3, power loss";
+    let column = make().cell("class", cell).help(help).weighing(10);
+    (!wording::promise_alike(comparison)).then_some(column)
 }
 
 /// Times, of which the share of the final flush to disk is a part or is not.
 fn times<'a>() -> Vec<Column<'a>> {
+    let make = make();
     vec![
-        time(
-            "time/op",
-            "headline time of one operation, by the metric of the comparison",
-            |cell| Some(wording::headline_time(cell)),
-        )
-        .weighing(8),
-        number(
-            "ops/s",
-            "operations per second, all threads together",
-            |cell: &&CellSummary| Cell::maybe(rate(cell), quantity::rate),
-        )
-        .weighing(6),
-        time(
-            "+ flush",
-            "time of one operation, including the final flush to disk",
-            |cell| cell.total_ns,
-        )
-        .weighing(5),
+        make.time("time/op", |cell| Some(wording::headline_time(cell)))
+            .help("headline time of one operation, by the metric of the comparison")
+            .weighing(8),
+        make.formatted(quantity::rate, "ops/s", |cell| rate(cell))
+            .help("operations per second, all threads together")
+            .weighing(6),
+        make.time("+ flush", |cell| cell.total_ns)
+            .help("time of one operation, including the final flush to disk")
+            .weighing(5),
     ]
 }
 
@@ -118,35 +87,30 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
     let estimate = move |cell: &CellSummary| wording::to_baseline(comparison, cell)?.0;
     let baseline = wording::baseline(comparison).map_or("baseline", |cell| &cell.cell.label);
     let is_short = baseline.chars().count() <= LABEL;
+    let title = if is_short { baseline } else { "baseline" };
+    let ratio = move |cell: &CellSummary| match cell.cell.role {
+        Role::Baseline => Some(1.0),
+        _ => estimate(cell).map(|e| e.ratio),
+    };
+    let interval = move |cell: &&CellSummary| {
+        estimate(cell).map_or_else(Cell::default, |e| {
+            Cell::number(e.low, format::interval(e.low, e.high))
+        })
+    };
+    let make = make();
     vec![
-        number(
-            format!("time vs {}", if is_short { baseline } else { "baseline" }),
-            format!("time of the cell over time of the baseline, {baseline}; below 1 is faster"),
-            move |cell: &&CellSummary| {
-                if cell.cell.role == Role::Baseline {
-                    return Cell::number(1.0, "1.00".to_owned());
-                }
-                Cell::maybe(estimate(cell).map(|e| e.ratio), format::ratio)
-            },
-        )
-        .weighing(7),
-        number(
-            "interval",
-            "interval of that ratio, widened by the noise floor",
-            move |cell: &&CellSummary| {
-                estimate(cell).map_or_else(Cell::default, |e| {
-                    Cell::number(e.low, format::interval(e.low, e.high))
-                })
-            },
-        )
-        .weighing(9),
+        make.formatted(format::ratio, format!("time vs {title}"), move |c| ratio(c))
+            .help(format!(
+                "time of the cell over time of the baseline, {baseline}; below 1 is faster"
+            ))
+            .weighing(7),
+        make.number("interval", interval)
+            .help("interval of that ratio, widened by the noise floor")
+            .weighing(9),
         // It has the factor in it, and means nothing without the class where promises differ.
-        text_column(
-            "verdict",
-            "against the baseline",
-            move |cell: &&CellSummary| verdict(comparison, cell),
-        )
-        .weighing(11),
+        make.cell("verdict", move |cell| verdict(comparison, cell))
+            .help("against the baseline")
+            .weighing(11),
     ]
 }
 
@@ -156,7 +120,7 @@ fn verdict(comparison: &ComparisonOutcome, cell: &CellSummary) -> Cell {
         // No one could choose it.
         (Role::Floor, _) => Cell::text("floor").in_tone(Tone::Faint),
         (_, Some((estimate, verdict))) => {
-            Cell::text(with_factor(verdict, estimate)).in_tone(verdict_tone(verdict))
+            Cell::text(with_factor(verdict, estimate)).in_tone(Tone::of(verdict))
         }
         (_, None) => Cell::default(),
     }
@@ -171,122 +135,103 @@ fn with_factor(verdict: Verdict, estimate: Option<RatioEstimate>) -> String {
     }
 }
 
-fn latencies<'a>() -> Vec<Column<'a>> {
-    vec![
-        latency("p50", "median latency of single operations", |l| l.p50_ns).weighing(2),
-        latency("p95", "95% of the operations took at most this", |l| {
-            l.p95_ns
-        })
-        .weighing(0),
-        latency("p99", "99% of the operations took at most this", |l| {
-            l.p99_ns
-        })
-        .weighing(4),
-        latency("p99.9", "99.9% of the operations took at most this", |l| {
-            l.p999_ns
-        }),
-    ]
+/// What was measured beside the headline time; most of it only those see who ask for everything.
+fn measured<'a>() -> Vec<Column<'a>> {
+    let columns = [latencies(), resources(), calls(), evidence()];
+    columns.into_iter().flatten().collect()
 }
 
-fn multiple_of_floor<'a>() -> Column<'a> {
-    number(
-        "× floor",
-        "time over the time of the cheapest conceivable way to do the same work",
-        |cell: &&CellSummary| Cell::maybe(cell.multiple_of_floor.map(|e| e.ratio), format::ratio),
-    )
-    .weighing(3)
+fn latencies<'a>() -> Vec<Column<'a>> {
+    let make = make();
+    let latency = |title, get: fn(&LatencySummary) -> u64| {
+        make.time(title, move |cell| cell.latency.as_ref().map(get).map(float))
+    };
+    vec![
+        latency("p50", |l| l.p50_ns)
+            .help("median latency of single operations")
+            .weighing(2),
+        latency("p95", |l| l.p95_ns)
+            .help("95% of the operations took at most this")
+            .weighing(0),
+        latency("p99", |l| l.p99_ns)
+            .help("99% of the operations took at most this")
+            .weighing(4),
+        latency("p99.9", |l| l.p999_ns).help("99.9% of the operations took at most this"),
+        make.formatted(format::ratio, "× floor", |cell| {
+            cell.multiple_of_floor.map(|e| e.ratio)
+        })
+        .help("time over the time of the cheapest conceivable way to do the same work")
+        .weighing(3),
+    ]
 }
 
 fn resources<'a>() -> Vec<Column<'a>> {
-    vec![
-        time(
-            "wall/op",
-            "wall time of one operation: median of rounds",
-            |cell| Some(cell.wall_ns),
+    let make = make();
+    let columns = [
+        make.time("wall/op", |cell| Some(cell.wall_ns))
+            .help("wall time of one operation: median of rounds"),
+        make.time("flush/op", |cell| cell.drain_ns)
+            .help("the final flush to disk: checkpoint, close, syncfs"),
+        make.time("CPU/op", |cell| Some(cell.cpu_ns))
+            .help("CPU time of one operation"),
+        make.formatted(format::percent, "kernel", |cell| Some(cell.kernel_share))
+            .help("share of the CPU time in the kernel"),
+        make.bytes("bytes/op", |cell| Some(cell.bytes))
+            .help("bytes delivered or written"),
+        make.bytes("storage read/op", |cell| Some(cell.storage_read_bytes))
+            .help("bytes fetched from storage"),
+        make.bytes("storage written/op", |cell| cell.storage_write_bytes)
+            .help("bytes sent to storage"),
+        make.formatted(format::ratio, "write ampl.", |cell| {
+            cell.write_amplification
+        })
+        .help(
+            "bytes sent to storage, the final flush included, per byte that the operations wrote",
         ),
-        time(
-            "flush/op",
-            "bringing the written data to rest: checkpoint, close, syncfs",
-            |cell| cell.drain_ns,
-        ),
-        time("CPU/op", "CPU time of one operation", |cell| {
-            Some(cell.cpu_ns)
-        }),
-        counted("kernel", "share of the CPU time in the kernel", |cell| {
-            Cell::number(cell.kernel_share, format::percent(cell.kernel_share))
-        }),
-        bytes("bytes/op", "bytes delivered or written", |cell| {
-            Some(cell.bytes)
-        }),
-        bytes("storage read/op", "bytes fetched from storage", |cell| {
-            Some(cell.storage_read_bytes)
-        }),
-        bytes("storage written/op", "bytes sent to storage", |cell| {
-            cell.storage_write_bytes
-        }),
-        counted(
-            "write ampl.",
-            "bytes sent to storage, bringing the data to rest included, per byte that the operations \
-             wrote",
-            |cell| Cell::maybe(cell.write_amplification, format::ratio),
-        ),
-        #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-        bytes("peak memory", "largest resident set of a worker", |cell| {
-            cell.peak_memory_bytes.map(|bytes| bytes as f64)
-        }),
-    ]
+        make.bytes("peak memory", |cell| cell.peak_memory_bytes.map(float))
+            .help("largest resident set of a worker"),
+    ];
+    columns.map(|column| column.weighing(0)).into()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
 fn calls<'a>() -> Vec<Column<'a>> {
-    vec![
-        counted("read calls/op", "read-like system calls", |cell| {
-            Cell::maybe(cell.read_calls, format::per_operation)
-        }),
-        counted("write calls/op", "write-like system calls", |cell| {
-            Cell::maybe(cell.write_calls, format::per_operation)
-        }),
-        counted(
-            "conflicts",
+    let make = make();
+    let syncs = |cell: &CellSummary| {
+        let writes = cell.cell.workload.operation.writes();
+        writes.then_some(cell.syncs_per_commit)
+    };
+    let columns = [
+        make.per_operation("read calls/op", |cell| cell.read_calls)
+            .help("read-like system calls"),
+        make.per_operation("write calls/op", |cell| cell.write_calls)
+            .help("write-like system calls"),
+        make.count("conflicts", |cell| {
+            Some(cell.conflicts).filter(|count| *count > 0)
+        })
+        .help(
             "transactions that the engine refused because of another one and that were tried again",
-            |cell| match cell.conflicts {
-                0 => Cell::default(),
-                count => Cell::number(count as f64, format::count(count)),
-            },
         ),
-        counted(
-            "syncs/commit",
-            "sync calls per committed transaction",
-            |cell| {
-                let writes = cell.cell.workload.operation.writes();
-                let syncs = writes.then_some(cell.syncs_per_commit);
-                Cell::maybe(syncs, format::per_operation)
-            },
-        ),
-        counted("faults/op", "page faults", |cell| {
-            Cell::number(cell.faults, format::per_operation(cell.faults))
-        }),
-    ]
+        make.per_operation("syncs/commit", move |cell| syncs(cell))
+            .help("sync calls per committed transaction"),
+        make.per_operation("faults/op", |cell| Some(cell.faults))
+            .help("page faults"),
+    ];
+    columns.map(|column| column.weighing(0)).into()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
 fn evidence<'a>() -> Vec<Column<'a>> {
-    vec![
-        counted("rounds", "rounds measured", |cell| {
-            Cell::number(cell.rounds as f64, cell.rounds.to_string())
-        }),
-        counted("operations", "operations timed", |cell| {
-            Cell::number(cell.operations as f64, format::count(cell.operations))
-        }),
-        counted(
-            "values verified",
-            "values read back afterwards and compared byte for byte",
-            verified,
-        ),
-    ]
+    let make = make();
+    let columns = [
+        make.count("rounds", |cell| Some(cell.rounds as u64))
+            .help("rounds measured"),
+        make.count("operations", |cell| Some(cell.operations))
+            .help("operations timed"),
+        make.number("values verified", |cell| verified(cell))
+            .help("values read back afterwards and compared byte for byte"),
+    ];
+    columns.map(|column| column.weighing(0)).into()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "only sorted by")]
 fn verified(cell: &CellSummary) -> Cell {
     let Some(found) = &cell.verification else {
         return Cell::default();
@@ -296,48 +241,5 @@ fn verified(cell: &CellSummary) -> Cell {
         count => format!(" ({} overwritten)", format::count(count)),
     };
     let text = format!("{}{overwritten}", format::count(found.values));
-    Cell::number(found.values as f64, text)
-}
-
-/// A column of times that only those see who ask for everything, unless it is given another weight.
-fn time<'a>(
-    title: &'static str,
-    help: &'static str,
-    get: fn(&CellSummary) -> Option<f64>,
-) -> Column<'a> {
-    let cell = move |cell: &&CellSummary| Cell::maybe(get(cell), format::time);
-    number(title, help, cell).in_unit("ns").weighing(0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn latency<'a>(
-    title: &'static str,
-    help: &'static str,
-    get: fn(&LatencySummary) -> u64,
-) -> Column<'a> {
-    let cell = move |cell: &&CellSummary| {
-        let latency = cell.latency.as_ref();
-        Cell::maybe(latency.map(|latency| get(latency) as f64), format::time)
-    };
-    number(title, help, cell).in_unit("ns")
-}
-
-/// A column of bytes that only those see who ask for everything.
-fn bytes<'a>(
-    title: &'static str,
-    help: &'static str,
-    get: fn(&CellSummary) -> Option<f64>,
-) -> Column<'a> {
-    let cell = move |cell: &&CellSummary| Cell::maybe(get(cell), format::bytes);
-    number(title, help, cell).in_unit("B").weighing(0)
-}
-
-/// A column of counts that only those see who ask for everything.
-fn counted<'a>(
-    title: &'static str,
-    help: &'static str,
-    get: fn(&CellSummary) -> Cell,
-) -> Column<'a> {
-    let cell = move |cell: &&CellSummary| get(cell);
-    number(title, help, cell).weighing(0)
+    Cell::number(float(found.values), text)
 }

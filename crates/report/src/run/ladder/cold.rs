@@ -28,52 +28,41 @@ fn sentence(
     baseline: Option<&ColdCell>,
 ) -> String {
     let label = comparison.cell(&cell.cell).map_or("", |c| &c.cell.label);
-    let mut text = format!(
-        "{} fetches {} from storage{} per value of {}",
+    let requests = cell.requests.map(|count| things(count, "request"));
+    let requests = requests.map(|requests| format!(" in {requests}"));
+    let against = baseline.filter(|baseline| baseline.cell != cell.cell);
+    let read_ahead = match cell.ruled_by_read_ahead {
+        true => {
+            "; that is read-ahead around each page that its mapping lacked, so its figure falls with \
+             more operations"
+        }
+        false => "",
+    };
+    format!(
+        "{} fetches {} from storage{} per value of {}{}{}{read_ahead}.",
         wording::quoted(label),
         format::bytes(cell.storage_bytes),
-        requests(cell),
-        format::bytes(cell.value_bytes)
-    );
-    text.push_str(&placement(cell));
-    if let Some(against) = baseline.filter(|baseline| baseline.cell != cell.cell) {
-        text.push_str(&compared(cell, against));
-    }
-    if cell.ruled_by_read_ahead {
-        text.push_str(
-            "; that is read-ahead around each page that its mapping lacked, so its figure falls with \
-             more operations",
-        );
-    }
-    text.push('.');
-    text
+        requests.unwrap_or_default(),
+        format::bytes(cell.value_bytes),
+        placement(cell).unwrap_or_default(),
+        against
+            .and_then(|of| compared(cell, of))
+            .unwrap_or_default()
+    )
 }
 
-fn requests(cell: &ColdCell) -> String {
-    let requests = cell.requests.map(|count| things(count, "request"));
-    requests.map_or_else(String::new, |requests| format!(" in {requests}"))
-}
-
-/// Where a value lies: `, which lies in 2.03 pieces, with 2 overflow pages`.
-fn placement(cell: &ColdCell) -> String {
-    let Some(placement) = &cell.placement else {
-        return String::new();
-    };
-    let mut text = format!(
-        ", which lies in {} of its file",
-        things(placement.pieces_per_value, "piece")
-    );
-    if let Some(pages) = placement.overflow_pages_per_value {
-        let pages = things(pages, "overflow page");
-        text.push_str(&format!(", with {pages}"));
-    }
-    if let Some(count) = placement.device_pieces_per_value {
-        text.push_str(&format!(
-            ", and in {} of the device",
-            things(count, "piece")
-        ));
-    }
-    text
+/// Where a value lies: `, which lies in 2.03 pieces of its file, with 2 overflow pages`.
+fn placement(cell: &ColdCell) -> Option<String> {
+    let placement = cell.placement.as_ref()?;
+    let pieces = things(placement.pieces_per_value, "piece");
+    let pages = placement.overflow_pages_per_value;
+    let pages = pages.map(|pages| format!(", with {}", things(pages, "overflow page")));
+    let device = placement.device_pieces_per_value;
+    let device = device.map(|count| format!(", and in {} of the device", things(count, "piece")));
+    let (pages, device) = (pages.unwrap_or_default(), device.unwrap_or_default());
+    Some(format!(
+        ", which lies in {pieces} of its file{pages}{device}"
+    ))
 }
 
 /// `one piece`, `3 requests`, `2.03 pieces`
@@ -86,24 +75,19 @@ fn things(count: f64, name: &str) -> String {
     }
 }
 
-/// How bytes, requests and time compare with the baseline's.
-fn compared(cell: &ColdCell, baseline: &ColdCell) -> String {
-    let times = |ours: f64, theirs: f64| (theirs > 0.0).then(|| ours / theirs);
-    let mut said = Vec::new();
-    let bytes = times(cell.storage_bytes, baseline.storage_bytes);
-    said.extend(bytes.map(|ratio| format!("{} times the bytes", format::ratio(ratio))));
+/// How bytes, requests and time compare with the baseline's; nothing if neither is known.
+fn compared(cell: &ColdCell, baseline: &ColdCell) -> Option<String> {
+    let bytes = Some((cell.storage_bytes, baseline.storage_bytes));
     let requests = cell.requests.zip(baseline.requests);
-    let requests = requests.and_then(|(ours, theirs)| times(ours, theirs));
-    said.extend(requests.map(|ratio| format!("{} times the requests", format::ratio(ratio))));
-    if said.is_empty() {
-        return String::new();
-    }
-    let took = cell.ratio.map_or_else(String::new, |e| {
-        format!(
-            ", and it takes {} times as long {}",
-            format::ratio(e.ratio),
-            format::interval(e.low, e.high)
-        )
+    let said = [(bytes, "bytes"), (requests, "requests")];
+    let said = said.into_iter().filter_map(|(both, what)| {
+        let (ours, theirs) = both.filter(|(_, theirs)| *theirs > 0.0)?;
+        Some(format!("{} times the {what}", format::ratio(ours / theirs)))
     });
-    format!(": {} of the baseline{took}", wording::list(&said))
+    let said: Vec<String> = said.collect();
+    let took = cell.ratio.map_or_else(String::new, |e| {
+        let (ratio, interval) = (format::ratio(e.ratio), format::interval(e.low, e.high));
+        format!(", and it takes {ratio} times as long {interval}")
+    });
+    (!said.is_empty()).then(|| format!(": {} of the baseline{took}", wording::list(&said)))
 }

@@ -1,11 +1,12 @@
 //! The pieces of a ladder, each beginning where the one below ends: as drawn, and as a table.
 
 use super::call;
-use super::time::{Time, share};
-use crate::document::{Cell, Fill, Segment, Table, TableBuilder, number, text_column};
+use super::time::{self, share};
+use crate::columns::Columns;
+use crate::document::{Cell, Fill, Segment, Table};
 use crate::wording;
 use std::collections::BTreeMap;
-use stowplan_analysis::{Agreement, Isolated, LadderOutcome, Step};
+use stowplan_analysis::{Agreement, Interval, Isolated, LadderOutcome, Step};
 use stowplan_model::CellId;
 
 /// A step, or what is left of the whole.
@@ -17,7 +18,7 @@ pub(super) struct Piece<'a> {
     /// Where it begins on the axis.
     pub(super) from: f64,
     /// Its length; a piece that saves time has one below 0.
-    pub(super) time: Time,
+    pub(super) time: Interval,
     /// Its share of the whole.
     pub(super) share: f64,
     /// The step; nothing of what is left.
@@ -38,7 +39,7 @@ impl Piece<'_> {
 
     /// Where the next one begins, which is at its own beginning where it saves time.
     pub(super) fn end(&self) -> f64 {
-        self.from + self.time.value.max(0.0)
+        self.from + self.time.estimate.max(0.0)
     }
 
     /// Everything about it in a sentence.
@@ -49,7 +50,7 @@ impl Piece<'_> {
                 Agreement::Less => ", which is more",
                 Agreement::More => ", which is less",
             };
-            format!(", alone {}{more}", Time::from(&isolated.cost).whole())
+            format!(", alone {}{more}", time::whole(&isolated.cost))
         });
         let said = sentence(&self.label, &self.time, self.share);
         format!("{said}{}", alone.unwrap_or_default())
@@ -58,11 +59,11 @@ impl Piece<'_> {
     pub(super) fn segment(&self) -> Segment {
         Segment {
             from: self.from,
-            to: self.from + self.time.value,
+            to: self.from + self.time.estimate,
             fill: self.fill,
             label: self.label.clone(),
-            value: self.time.text(),
-            spread: self.time.spread(),
+            value: time::text(&self.time),
+            spread: time::spread(&self.time),
             note: format!("{} of the whole", share(self.share)),
             tooltip: self.tooltip(),
         }
@@ -70,9 +71,9 @@ impl Piece<'_> {
 }
 
 /// `Open and close: 2.67 µs [2.61, 2.72], 45% of the whole`
-fn sentence(label: &str, time: &Time, of_whole: f64) -> String {
+fn sentence(label: &str, time: &Interval, of_whole: f64) -> String {
     let share = share(of_whole);
-    format!("{label}: {}, {share} of the whole", time.whole())
+    format!("{label}: {}, {share} of the whole", time::whole(time))
 }
 
 /// A step in words: several where they cannot be told apart.
@@ -85,27 +86,28 @@ fn words(steps: &[String]) -> String {
 
 /// The steps, from the bottom up, and then the remainder.
 pub(super) fn pieces(outcome: &LadderOutcome) -> Vec<Piece<'_>> {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
-    let end = |pieces: &[Piece<'_>]| pieces.last().map_or(0.0, Piece::end);
-    for (index, step) in outcome.steps.iter().enumerate() {
-        pieces.push(Piece {
-            label: words(&step.steps),
-            fill: Fill::Step(index),
-            from: end(&pieces),
-            time: Time::from(&step.cost),
-            share: step.share,
-            step: Some(step),
-        });
-    }
-    if let Some((remainder, whole)) = outcome.remainder.as_ref().zip(outcome.whole) {
-        pieces.push(Piece {
-            label: "remainder".to_owned(),
-            fill: Fill::Remainder,
-            from: end(&pieces),
-            time: Time::from(remainder),
-            share: remainder.estimate / whole.estimate,
-            step: None,
-        });
+    let piece = |label, fill, time, share, step| Piece {
+        label,
+        fill,
+        from: 0.0,
+        time,
+        share,
+        step,
+    };
+    let steps = outcome.steps.iter().enumerate().map(|(index, step)| {
+        let (label, time) = (words(&step.steps), time::of(&step.cost));
+        piece(label, Fill::Step(index), time, step.share, Some(step))
+    });
+    let remainder = outcome.remainder.as_ref().zip(outcome.whole);
+    let remainder = remainder.map(|(left, whole)| {
+        let (label, share) = ("remainder".to_owned(), left.estimate / whole.estimate);
+        piece(label, Fill::Remainder, *left, share, None)
+    });
+    let mut pieces: Vec<Piece<'_>> = steps.chain(remainder).collect();
+    let mut from = 0.0;
+    for piece in &mut pieces {
+        piece.from = from;
+        from = piece.end();
     }
     pieces
 }
@@ -119,49 +121,34 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
     let mut from = 0.0;
     let mut thin = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
-        let label = format!("{} alone", piece.label);
-        let (label, time) = match (piece.step, piece.isolated()) {
-            (_, Some(isolated)) => (label, Time::from(&isolated.cost)),
-            // The lowest rung is no difference: it was measured alone.
-            (Some(_), None) if index == 0 => (label, piece.time),
-            (Some(_), None) => {
-                thin.push(unknown(piece, from));
-                continue;
-            }
+        let alone = piece.isolated().map(|isolated| isolated.cost);
+        let (label, time) = match (piece.step, alone) {
             (None, _) => {
                 let label = "not explained by what steps cost alone".to_owned();
-                (label, Time::from(&isolated.remainder))
+                (label, Some(isolated.remainder))
             }
+            // The lowest rung is no difference: it was measured alone.
+            (Some(_), None) if index == 0 => (format!("{} alone", piece.label), Some(piece.time)),
+            (Some(_), alone) => (format!("{} alone", piece.label), alone),
         };
-        let value = piece.isolated().map(|_| time.text()).unwrap_or_default();
+        let length = time.map_or(0.0, |time| time.estimate);
         thin.push(Segment {
             from,
-            to: from + time.value,
+            to: from + length,
             fill: piece.fill,
-            tooltip: sentence(&label, &time, time.value / whole.estimate),
+            tooltip: match &time {
+                Some(time) => sentence(&label, time, length / whole.estimate),
+                // No primitive stands for it.
+                None => format!("{label}: not known"),
+            },
             label,
-            value,
+            value: alone.as_ref().map(time::text).unwrap_or_default(),
             spread: String::new(),
             note: String::new(),
         });
-        from += time.value.max(0.0);
+        from += length.max(0.0);
     }
     thin
-}
-
-/// In the place of a piece for which no primitive stands.
-fn unknown(piece: &Piece<'_>, from: f64) -> Segment {
-    let label = format!("{} alone", piece.label);
-    Segment {
-        from,
-        to: from,
-        fill: piece.fill,
-        tooltip: format!("{label}: not known"),
-        label,
-        value: String::new(),
-        spread: String::new(),
-        note: String::new(),
-    }
 }
 
 /// Every figure.
@@ -170,81 +157,55 @@ pub(super) fn table(
     pieces: &[Piece<'_>],
     name: &dyn Fn(&CellId) -> String,
 ) -> Table {
-    let time = |time: Time| Cell::number(time.value, time.text());
-    let mut columns = vec![
-        text_column(
-            "step",
-            "what is done more than in the row above",
-            |row: &Piece<'_>| Cell::text(&row.label),
-        ),
-        text_column(
-            "cell",
-            "the cell that does it, beside everything above",
-            |row: &Piece<'_>| {
-                Cell::text(row.step.map_or_else(String::new, |step| name(&step.cell)))
-            },
-        ),
-        number(
-            "costs",
-            "time per operation that it adds, by ablation",
-            |row: &Piece<'_>| time(row.time),
-        )
-        .in_unit("ns")
-        .weighing(10),
-        number(
-            "interval",
-            "interval of that, widened by the noise floor",
-            |row: &Piece<'_>| Cell::number(row.time.ends.0, row.time.spread()),
-        )
-        .in_unit("ns")
-        .weighing(6),
-        number("share", "share of the whole", |row: &Piece<'_>| {
-            Cell::number(row.share, share(row.share))
+    let time = |time: &Interval| Cell::number(time.estimate, time::text(time));
+    let ends = |time: &Interval| Cell::number(time.low, time::spread(time));
+    let alone = |row: &Piece<'_>, cell: fn(&Interval) -> Cell| {
+        let cost = row.isolated().map(|isolated| &isolated.cost);
+        cost.map_or_else(Cell::default, cell)
+    };
+    let make = Columns::<Piece<'_>>::new();
+    let columns = vec![
+        make.text("step", |row| row.label.clone())
+            .help("what is done more than in the row above"),
+        make.text("cell", |row| {
+            row.step.map_or_else(String::new, |s| name(&s.cell))
         })
-        .weighing(7),
+        .help("the cell that does it, beside everything above"),
+        make.number("costs", move |row| time(&row.time))
+            .help("time per operation that it adds, by ablation")
+            .in_unit("ns")
+            .weighing(10),
+        make.number("interval", move |row| ends(&row.time))
+            .help("interval of that, widened by the noise floor")
+            .in_unit("ns")
+            .weighing(6),
+        make.number("share", |row| Cell::number(row.share, share(row.share)))
+            .help("share of the whole")
+            .weighing(7),
+        make.number("alone", move |row| alone(row, time))
+            .help("what its primitives take by themselves")
+            .in_unit("ns")
+            .weighing(5),
+        make.number("interval alone", move |row| alone(row, ends))
+            .help("interval of that, its ends added up")
+            .in_unit("ns")
+            .weighing(3),
+        make.text("within against alone", |row| agreement(row).to_owned())
+            .weighing(2),
+        make.text("system calls", Piece::calls)
+            .help("those that it adds per operation")
+            .weighing(4),
     ];
-    columns.extend(alone());
-    columns.push(
-        text_column(
-            "system calls",
-            "those that it adds per operation",
-            |row: &Piece<'_>| Cell::text(row.calls()),
-        )
-        .weighing(4),
-    );
     Table::of(caption, columns, pieces)
 }
 
-/// What the primitives of each piece take by themselves, beside what it costs.
-fn alone<'a>() -> [TableBuilder<'a, Piece<'a>>; 3] {
-    let isolated = |row: &Piece<'_>, cell: fn(Time) -> Cell| {
-        let cost = row.isolated().map(|isolated| Time::from(&isolated.cost));
-        cost.map_or_else(Cell::default, cell)
-    };
-    let agreement = |row: &Piece<'_>| {
-        Cell::text(row.isolated().map_or("", |i| match i.agreement {
-            Agreement::Agrees => "agree",
-            Agreement::Less => "within it is less",
-            Agreement::More => "within it is more",
-        }))
-    };
-    [
-        number(
-            "alone",
-            "what its primitives take by themselves",
-            move |row: &Piece<'_>| isolated(row, |time| Cell::number(time.value, time.text())),
-        )
-        .in_unit("ns")
-        .weighing(5),
-        number(
-            "interval alone",
-            "interval of that, its ends added up",
-            move |row: &Piece<'_>| isolated(row, |time| Cell::number(time.ends.0, time.spread())),
-        )
-        .in_unit("ns")
-        .weighing(3),
-        text_column("within against alone", "", agreement).weighing(2),
-    ]
+fn agreement(piece: &Piece<'_>) -> &'static str {
+    match piece.isolated().map(|isolated| isolated.agreement) {
+        None => "",
+        Some(Agreement::Agrees) => "agree",
+        Some(Agreement::Less) => "within it is less",
+        Some(Agreement::More) => "within it is more",
+    }
 }
 
 /// `close, openat, 3.04 pread64, −1 fstat`; `none` of none.

@@ -1,0 +1,117 @@
+//! The columns of tables, by what their numbers are.
+
+use crate::cells::label;
+use crate::document::{self, Cell, TableBuilder};
+use crate::format;
+use std::marker::PhantomData;
+use stowplan_analysis::CellSummary;
+use stowplan_model::DurabilityClaim;
+
+/// Makes columns of a table each row of which is of a `T`. Cells without a number stay empty.
+pub(crate) struct Columns<T>(PhantomData<fn(T)>);
+
+impl<T> Columns<T> {
+    pub(crate) const fn new() -> Self {
+        Self(PhantomData)
+    }
+
+    /// Text.
+    pub(crate) fn text<'a>(
+        &self,
+        title: impl Into<String>,
+        text: impl Fn(&T) -> String + 'a,
+    ) -> TableBuilder<'a, T> {
+        document::text_column(title, "", move |row: &T| Cell::text(text(row)))
+    }
+
+    /// Text with a tone or more to know of it.
+    pub(crate) fn cell<'a>(
+        &self,
+        title: impl Into<String>,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> TableBuilder<'a, T> {
+        document::text_column(title, "", cell)
+    }
+
+    /// What was measured, which names the row.
+    pub(crate) fn name<'a>(&self, of: impl Fn(&T) -> &CellSummary + 'a) -> TableBuilder<'a, T> {
+        self.text("cell", move |row| label(of(row)))
+            .help("what was timed")
+    }
+
+    /// What it promises for what it writes.
+    pub(crate) fn durability<'a>(
+        &self,
+        of: impl Fn(&T) -> &CellSummary + 'a,
+    ) -> TableBuilder<'a, T> {
+        let words = |claim: DurabilityClaim| claim.to_string();
+        let text = move |row: &T| of(row).promise().map(words).unwrap_or_default();
+        self.text("durability", text)
+            .help("what an acknowledged write survives")
+    }
+
+    /// Numbers with words of their own.
+    pub(crate) fn number<'a>(
+        &self,
+        title: impl Into<String>,
+        cell: impl Fn(&T) -> Cell + 'a,
+    ) -> TableBuilder<'a, T> {
+        document::number(title, "", cell)
+    }
+
+    /// Numbers in this format.
+    pub(crate) fn formatted<'a>(
+        &self,
+        format: fn(f64) -> String,
+        title: impl Into<String>,
+        value: impl Fn(&T) -> Option<f64> + 'a,
+    ) -> TableBuilder<'a, T> {
+        self.number(title, move |row| Cell::maybe(value(row), format))
+    }
+
+    /// Times in nanoseconds.
+    pub(crate) fn time<'a>(
+        &self,
+        title: impl Into<String>,
+        time: impl Fn(&T) -> Option<f64> + 'a,
+    ) -> TableBuilder<'a, T> {
+        self.formatted(format::time, title, time).in_unit("ns")
+    }
+
+    /// Bytes.
+    pub(crate) fn bytes<'a>(
+        &self,
+        title: impl Into<String>,
+        bytes: impl Fn(&T) -> Option<f64> + 'a,
+    ) -> TableBuilder<'a, T> {
+        self.formatted(format::bytes, title, bytes).in_unit("B")
+    }
+
+    /// Mean numbers of events per operation.
+    pub(crate) fn per_operation<'a>(
+        &self,
+        title: impl Into<String>,
+        events: impl Fn(&T) -> Option<f64> + 'a,
+    ) -> TableBuilder<'a, T> {
+        self.formatted(format::per_operation, title, events)
+    }
+
+    /// Whole numbers.
+    pub(crate) fn count<'a>(
+        &self,
+        title: impl Into<String>,
+        count: impl Fn(&T) -> Option<u64> + 'a,
+    ) -> TableBuilder<'a, T> {
+        self.number(title, move |row| {
+            count(row).map_or_else(Cell::default, |count| {
+                Cell::number(float(count), format::count(count))
+            })
+        })
+    }
+}
+
+/// A whole number to be drawn, sorted by, or shown with three digits.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}
