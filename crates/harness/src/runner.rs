@@ -70,7 +70,8 @@ pub struct RunOptions {
     pub interrupt: Interrupt,
     /// Whether datasets and built stores stay when no later comparison uses them.
     pub keep: bool,
-    /// The directory for flame graphs, `profile-COMPARISON-CELL.svg`; none: none are drawn.
+    /// The directory for samples by stack, `profile-COMPARISON-CELL.folded`, and the flame graphs
+    /// that `inferno-flamegraph` draws of them, `.svg`; none: none are taken.
     pub profile: Option<PathBuf>,
 }
 
