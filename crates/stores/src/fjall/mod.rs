@@ -77,6 +77,7 @@ impl StoreKind for Fjall {
             parallel_writers: options.optimistic,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_commit(),
             // fjall keeps lengths of values in 32 bits.
             largest_value: Some(u64::from(u32::MAX)),

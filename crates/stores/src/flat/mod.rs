@@ -97,6 +97,7 @@ impl StoreKind for Flat {
             parallel_writers: true,
             persistent: true,
             evictable: true,
+            mapped: read_mode(settings) == ReadMode::Mmap,
             syncs_per_commit: u32::from(syncs(settings)),
             largest_value: None,
         })

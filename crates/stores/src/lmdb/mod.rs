@@ -94,6 +94,7 @@ impl StoreKind for Lmdb {
             persistent: true,
             // The file is mapped, and its pages stay, while there are connections; not before.
             evictable: true,
+            mapped: true,
             syncs_per_commit: options.syncs_per_commit(),
             // MAXDATASIZE in mdb.c.
             largest_value: Some(u64::from(u32::MAX)),

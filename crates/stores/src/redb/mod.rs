@@ -78,6 +78,7 @@ impl StoreKind for Redb {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_commit(),
             // MAX_VALUE_LENGTH in redb's source.
             largest_value: Some(3 << 30),
