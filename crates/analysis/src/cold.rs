@@ -4,15 +4,13 @@
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 use stowplan_model::{
-    Cell, CellId, Environment, Operation, PlacementRecord, Role, Value, Warning, WarningKind,
+    Cell, CellId, Environment, Operation, PlacementRecord, Role, Warning, WarningKind,
 };
 
 /// From this multiple of its value on, what a mapped read fetches is read-ahead.
 const READ_AHEAD_RULES: f64 = 8.0;
 /// The device may have read this much more than the cell before its requests are others' as well.
 const OTHERS_READ: f64 = 1.25;
-/// Stores that read by mapping their file, whatever their settings.
-const ALWAYS_MAPPED: [&str; 2] = ["lmdb", "mdbx"];
 
 /// A comparison of reads that are not in the page cache.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -87,7 +85,7 @@ fn explained(
         c.cell == cell.cell.id && baseline.is_some_and(|b| b.cell.role == Role::Baseline)
     });
     let mut placements = placements.iter().rev();
-    let mapped = is_mapped(&cell.cell);
+    let mapped = cell.cell.capabilities.mapped;
     ColdCell {
         cell: cell.cell.id.clone(),
         role: cell.cell.role,
@@ -111,15 +109,6 @@ fn requests(cell: &CellSummary) -> Option<f64> {
     let device = counts.device.as_ref()?;
     let own = device.read_bytes <= OTHERS_READ * counts.storage_read_bytes;
     (own && device.reads > 0.0).then_some(device.reads)
-}
-
-fn is_mapped(cell: &Cell) -> bool {
-    let says = |(name, value): (&str, &Value)| match value {
-        Value::Flag(on) => name == "mmap" && *on,
-        Value::Number(bytes) => name == "mmap" && *bytes > 0,
-        Value::Word(word) => word == "mmap",
-    };
-    ALWAYS_MAPPED.contains(&cell.store.kind.as_str()) || cell.settings.iter().any(says)
 }
 
 /// Figures that are those of read-ahead.

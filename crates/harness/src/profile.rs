@@ -5,15 +5,16 @@
 //! are unwound by the tables that every program has for its exceptions: no frame pointers are needed.
 //! Kept is what a block's operations do, its lead-in included, and nothing of what a worker does
 //! before and after.
+//!
+//! Drawing is left to `inferno-flamegraph`, a program of its own: its licence, the CDDL, is another
+//! than that of all the rest.
 
 use crate::HarnessError;
 use crate::counting::on_path;
 use crate::worker_process::WorkerCommand;
-use inferno::flamegraph::color::{MultiPalette, Palette};
-use inferno::flamegraph::{self, Options};
 use std::collections::BTreeMap;
 use std::fs::{Permissions, read_to_string};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -28,6 +29,9 @@ const LOOP: [&str; 2] = ["stowplan_harness::block::", "<stowplan_harness::block:
 const FOOT: &str = "operations";
 /// From here on the kernel has the addresses.
 const KERNEL: u64 = 1 << 63;
+
+/// The program that draws.
+const DRAWS: &str = "inferno-flamegraph";
 
 /// Samples by stack: functions from the outermost in, joined by `;`.
 pub(crate) type Stacks = BTreeMap<String, u64>;
@@ -198,36 +202,52 @@ fn without_hash(name: &str) -> &str {
     }
 }
 
-/// Draws a flame graph into a file, which is replaced.
+/// Writes samples by stack into a file, which is replaced: a line for each stack, as
+/// `flamegraph.pl`, inferno and speedscope read it.
+pub(crate) fn write(stacks: &Stacks, file: &Path) -> Result<(), HarnessError> {
+    let mut lines = String::new();
+    for (stack, samples) in stacks {
+        lines.push_str(&format!("{stack} {samples}\n"));
+    }
+    replace(file, lines.as_bytes())
+}
+
+/// Has `inferno-flamegraph` draw what [`write`] wrote into a file, which is replaced. Draws nothing
+/// where that program is not installed.
 pub(crate) fn draw(
-    stacks: &Stacks,
+    folded: &Path,
     title: &str,
     subtitle: &str,
     file: &Path,
 ) -> Result<(), HarnessError> {
-    let refused = HarnessError::io("write", file);
-    written(stacks, title, subtitle, file).map_err(refused)
+    let Some(program) = on_path(DRAWS) else {
+        return Ok(());
+    };
+    let mut command = Command::new(&program);
+    // In one word each: a title may begin with a dash.
+    command.arg(format!("--title={title}"));
+    command.arg(format!("--subtitle={subtitle}"));
+    command.args(["--colors=rust", "--deterministic"]);
+    let output = command.arg(folded).stdin(Stdio::null()).output();
+    let output = output.map_err(HarnessError::io("run", &program))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let line = said.lines().next_back().unwrap_or("it said nothing");
+        return Err(HarnessError::invalid(format!("{DRAWS} failed: {line}")));
+    }
+    replace(file, &output.stdout)
 }
 
-fn written(stacks: &Stacks, title: &str, subtitle: &str, file: &Path) -> io::Result<()> {
-    let lines: Vec<String> = stacks
-        .iter()
-        .map(|(stack, samples)| format!("{stack} {samples}"))
-        .collect();
-    let mut options = Options::default();
-    title.clone_into(&mut options.title);
-    options.subtitle = Some(subtitle.to_owned());
-    options.colors = Palette::Multi(MultiPalette::Rust);
-    options.deterministic = true;
-    let mut svg = Vec::new();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)?;
-    let mut whole = tempfile::Builder::new()
-        // As any new file: what the umask leaves of it.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(file.parent().unwrap_or(Path::new(".")))?;
-    whole.write_all(&svg)?;
-    whole.persist(file).map_err(|error| error.error)?;
-    Ok(())
+fn replace(file: &Path, content: &[u8]) -> Result<(), HarnessError> {
+    let written = || {
+        let mut whole = tempfile::Builder::new()
+            // As any new file: what the umask leaves of it.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(file.parent().unwrap_or(Path::new(".")))?;
+        whole.write_all(content)?;
+        whole.persist(file).map_err(|error| error.error)
+    };
+    written().map(drop).map_err(HarnessError::io("write", file))
 }
 
 #[cfg(test)]
@@ -266,16 +286,28 @@ mod tests {
     }
 
     #[test]
-    fn a_flame_graph_names_the_functions_and_the_cell() {
+    fn samples_are_written_a_stack_a_line_and_drawn_where_there_is_a_program_for_it() {
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("profile.svg");
+        let at = |name: &str| directory.path().join(name);
         let stacks = stacks_in(SCRIPT);
         for _ in 0..2 {
-            draw(&stacks, "files <&>", "2 samples", &file).unwrap();
+            write(&stacks, &at("p.folded")).unwrap();
+            draw(&at("p.folded"), "-files <&>", "2 samples", &at("p.svg")).unwrap();
         }
-        let svg = std::fs::read_to_string(&file).unwrap();
+        let folded = read_to_string(at("p.folded")).unwrap();
+        let lines: Vec<&str> = folded.lines().collect();
+        assert_eq!(lines.len(), 3, "{folded}");
+        assert_eq!(lines[1], "operations;[unknown] 1");
+        let files = std::fs::read_dir(directory.path()).unwrap().count();
+        if on_path(DRAWS).is_none() {
+            assert_eq!(files, 1);
+            eprintln!("not tested: {DRAWS} is not installed");
+            return;
+        }
+        assert_eq!(files, 2);
+        let svg = read_to_string(at("p.svg")).unwrap();
         assert!(svg.contains("<svg") && svg.contains("filemap_map_pages"));
-        assert!(svg.contains("files &lt;&amp;&gt;"), "{svg}");
+        assert!(svg.contains("-files &lt;&amp;&gt;"), "{svg}");
     }
 
     #[test]

@@ -70,7 +70,8 @@ pub struct RunOptions {
     pub interrupt: Interrupt,
     /// Whether datasets and built stores stay when no later comparison uses them.
     pub keep: bool,
-    /// The directory for flame graphs, `profile-COMPARISON-CELL.svg`; none: none are drawn.
+    /// The directory for samples by stack, `profile-COMPARISON-CELL.folded`, and the flame graphs
+    /// that `inferno-flamegraph` draws of them, `.svg`; none: none are taken.
     pub profile: Option<PathBuf>,
 }
 
@@ -845,11 +846,18 @@ impl<'a> Runner<'a> {
             if self.skipped(cell) {
                 continue;
             }
-            if let Err(error) = self.verify(cell) {
-                self.cell_failed(cell, error)?;
-            } else if weighed.insert(&cell.instance) {
-                let footprint = self.instances.footprint(cell, true)?;
-                self.log.append_all(footprint.map(Record::Footprint))?;
+            let checked = self.verify(cell).and_then(|()| {
+                let first = weighed.insert(&cell.instance);
+                first
+                    .then(|| self.instances.footprint(cell, true))
+                    .transpose()
+            });
+            match checked {
+                Ok(footprint) => {
+                    let footprint = footprint.flatten().map(Record::Footprint);
+                    self.log.append_all(footprint)?;
+                }
+                Err(error) => self.cell_failed(cell, error)?,
             }
         }
         Ok(())

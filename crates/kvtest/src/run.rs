@@ -2,8 +2,6 @@
 //! process of its own.
 
 use crate::visits::{Course, Keys, Visits, Writing};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_harness::interrupt::Interrupt;
@@ -14,7 +12,7 @@ use stowplan_model::{
     BlockKind, CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec,
     Warning, WarningKind, Workload,
 };
-use stowplan_stores::registry;
+use stowplan_stores::{inspect, registry};
 
 /// Rounds in which operations are timed singly as well.
 const LATENCY_ROUNDS: u32 = 3;
@@ -116,7 +114,7 @@ pub fn run(
 /// It is no database, or may not be written.
 pub fn recover(database: &Path) -> Result<(), HarnessError> {
     // The mode that the file remembers; opening with another would change it.
-    let mode = if is_write_ahead(database)? {
+    let mode = if inspect::is_write_ahead(database)? {
         "wal"
     } else {
         "delete"
@@ -131,15 +129,6 @@ pub fn recover(database: &Path) -> Result<(), HarnessError> {
     let store = resolved.kind.open(database, &resolved.settings)?;
     store.connect()?.close()?;
     Ok(())
-}
-
-/// Whether the header of a database says so (<https://sqlite.org/fileformat2.html>, section 1.3.3).
-fn is_write_ahead(database: &Path) -> Result<bool, HarnessError> {
-    let mut header = Vec::new();
-    File::open(database)
-        .and_then(|file| file.take(20).read_to_end(&mut header))
-        .map_err(HarnessError::io("read", database))?;
-    Ok(header.get(18) == Some(&2))
 }
 
 impl Task {
@@ -287,4 +276,30 @@ fn version(block: u64) -> u32 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let milliseconds = now.unwrap_or_default().as_millis() as u32;
     (milliseconds.wrapping_add(block as u32)) | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    /// The version by which a database is read, and not that by which it is written, says whether
+    /// there is a log (<https://sqlite.org/fileformat2.html>, section 1.3.3).
+    #[test]
+    fn undoing_what_was_interrupted_leaves_the_journal_mode_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        let database = rusqlite::Connection::open(&path).unwrap();
+        database
+            .execute_batch("CREATE TABLE kv(k INTEGER PRIMARY KEY, v BLOB)")
+            .unwrap();
+        database.close().unwrap();
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.write_all_at(&[2], 18).unwrap();
+        recover(&path).unwrap();
+        assert!(!inspect::is_write_ahead(&path).unwrap());
+        file.write_all_at(&[2], 19).unwrap();
+        recover(&path).unwrap();
+        assert!(inspect::is_write_ahead(&path).unwrap());
+    }
 }

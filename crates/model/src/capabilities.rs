@@ -27,6 +27,10 @@ pub struct Capabilities {
     pub persistent: bool,
     /// Whether its files can be evicted from the page cache, so that a cold state exists.
     pub evictable: bool,
+    /// Whether its reads go through a mapping of its files into memory, so that the kernel decides
+    /// how much each of them fetches from storage.
+    #[serde(default)]
+    pub mapped: bool,
     /// The fewest sync calls (fsync, fdatasync, msync, …) that every committed overwrite makes
     /// with these settings, whatever it promises by them; 0 if a commit may do without. An
     /// overwrite by the very same bytes is none: a store may notice, and write nothing.

@@ -4,7 +4,9 @@
 //! Nothing here reads a value's bytes or changes what it looks at, except [`Database::vacuum`] and
 //! [`Database::set_journal_mode`], which say so by their names.
 
-pub use crate::sqlite::inspect::{Database, PageUse, Pages, Snapshot, companions, largest_value};
+pub use crate::sqlite::inspect::{
+    Database, PageUse, Pages, Snapshot, companions, is_write_ahead, largest_value,
+};
 
 use crate::{Result, StoreError, disk, files, sqlite};
 use std::fs::File;

@@ -303,6 +303,7 @@ pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u3
         parallel_writers: false,
         persistent: true,
         evictable: true,
+        mapped: false,
         syncs_per_commit,
         largest_value: None,
     }

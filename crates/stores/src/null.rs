@@ -63,6 +63,7 @@ impl StoreKind for Null {
             parallel_writers: true,
             persistent: true,
             evictable: false,
+            mapped: false,
             syncs_per_commit: 0,
             largest_value: None,
         })

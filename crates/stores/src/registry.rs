@@ -266,6 +266,24 @@ mod tests {
     }
 
     #[test]
+    fn stores_say_whether_they_read_through_a_mapping() {
+        let mapped = |spec| resolved(spec).unwrap().capabilities.mapped;
+        for spec in ["lmdb", "flat:read=mmap", "sqlite:mmap=64MiB"] {
+            assert!(mapped(spec), "{spec}");
+        }
+        for spec in [
+            "flat",
+            "sqlite",
+            "sqlite:mmap=64MiB,location=memory",
+            "files",
+            "redb",
+            "fjall",
+        ] {
+            assert!(!mapped(spec), "{spec}");
+        }
+    }
+
+    #[test]
     fn a_mistyped_store_or_setting_names_the_nearest_one() {
         assert!(message("sqllite").contains("did you mean 'sqlite'?"));
         let text = message("sqlite:jorunal=wal");

@@ -170,10 +170,10 @@ pub(crate) struct MeasureOptions {
     /// Keep the datasets and built stores.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Draw a flame graph of each cell: profile-COMPARISON-CELL.svg beside the result.
+    /// Take samples for a flame graph of each cell: profile-COMPARISON-CELL.folded beside the result.
     ///
-    /// By samples that perf takes in blocks of their own, which are never timed. docs/why.md says
-    /// what that needs.
+    /// By perf, in blocks of their own, which are never timed. Where inferno-flamegraph is installed,
+    /// it draws the graphs: profile-COMPARISON-CELL.svg. docs/why.md says what that needs.
     #[arg(long)]
     pub(crate) profile: bool,
     /// Say what would be measured, and what that needs, and stop.

@@ -276,21 +276,29 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
     })
 }
 
-/// Names the flame graphs that are there.
+/// Names the flame graphs that are there, or what they can be drawn of.
 fn say_flame_graphs(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
     };
     let names = entries.flatten().map(|entry| entry.file_name());
     let names = names.filter_map(|name| name.into_string().ok());
-    let drawn = |name: &String| name.starts_with("profile-") && name.ends_with(".svg");
-    let mut names: Vec<String> = names.filter(drawn).collect();
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("profile-")).collect();
     names.sort();
-    if !names.is_empty() {
-        let directory = directory.display();
+    let of_kind = |ending| {
+        let of_kind = names.iter().filter(|name| name.ends_with(ending));
+        of_kind.map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let (drawn, folded) = (of_kind(".svg"), of_kind(".folded"));
+    let directory = directory.display();
+    if !drawn.is_empty() {
         note(&format!(
-            "flame graphs in {directory}, for a browser: {}",
-            names.join(", ")
+            "flame graphs in {directory}, for a browser: {drawn}"
+        ));
+    } else if !folded.is_empty() {
+        note(&format!(
+            "samples for flame graphs in {directory}: {folded}; open them in \
+             https://www.speedscope.app, or have the next run draw them: cargo install inferno"
         ));
     }
 }

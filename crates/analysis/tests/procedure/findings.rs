@@ -10,9 +10,9 @@ use hdrhistogram::{
 };
 use stowplan_analysis::{AnalysisError, Estimate, Metric, Verdict, analyse};
 use stowplan_model::{
-    BlockKind, CellFailure, Comparison, Delivery, Durability, DurabilityClaim, EffectiveSettings,
-    Footprint, FootprintRecord, IoCounters, Measurement, Operation, PerTransaction, Record, Role,
-    SCHEMA_VERSION, SyncCalls, Value, Warning, WarningKind, Workload,
+    BlockKind, CacheState, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
+    EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
+    PerTransaction, Record, Role, SCHEMA_VERSION, SyncCalls, Value, Warning, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -614,6 +614,31 @@ fn resources_are_counted_per_operation() {
         (base.storage_read_bytes, base.storage_write_bytes),
         (5.0, Some(6.0))
     );
+}
+
+#[test]
+fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of_read_ahead() {
+    let mut blocks = ten(&[("mapped", 10_000.0)]);
+    for block in &mut blocks {
+        block.in_blocks = 8 * block.bytes / 512;
+    }
+    let mut planned = comparison(&["mapped"]);
+    for cell in &mut planned.cells {
+        cell.workload.cache = CacheState::Cold;
+        cell.capabilities.mapped = cell.key == "mapped";
+    }
+    let found = analysis(&planned, &blocks);
+    let cells = &found.cold[0].cells;
+    let ruled: Vec<(&str, bool)> = cells
+        .iter()
+        .map(|cell| (cell.cell.0.as_str(), cell.ruled_by_read_ahead))
+        .collect();
+    assert_eq!(ruled, [("c/base", false), ("c/mapped", true)]);
+    let mut warnings = found.warnings.iter();
+    assert!(warnings.any(|w| {
+        w.message
+            .starts_with("c/mapped: each cold read of 10 kB fetched")
+    }));
 }
 
 #[test]

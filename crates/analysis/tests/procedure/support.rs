@@ -70,6 +70,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: 2,
             largest_value: None,
         },

@@ -101,6 +101,7 @@ impl StoreKind for Canopy {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_commit(),
             // "Limits" in canopydb's documentation of `Database`.
             largest_value: Some(3 << 30),

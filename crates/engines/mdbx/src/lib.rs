@@ -94,6 +94,7 @@ impl StoreKind for Mdbx {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: true,
             syncs_per_commit: options.syncs_per_commit(),
             largest_value: engine::largest_value(options.page_size),
         })

@@ -90,6 +90,7 @@ impl StoreKind for PersyKind {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_commit(),
             // `record_over_size_limit` in persy's source.
             largest_value: Some((512 << 20) - 1024),

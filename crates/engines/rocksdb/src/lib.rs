@@ -97,6 +97,7 @@ impl StoreKind for RocksDb {
             parallel_writers: true,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: u32::from(options.sync),
             // RocksDB keeps lengths of values in 32 bits.
             largest_value: Some(u64::from(u32::MAX)),

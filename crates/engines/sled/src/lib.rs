@@ -97,6 +97,7 @@ impl StoreKind for Sled {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_commit(),
             largest_value: None,
         })

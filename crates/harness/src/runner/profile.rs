@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockSize, Blocks, Spot};
 use super::{Event, Runner, Sequences};
-use crate::profile::{Profiler, Stacks, draw};
+use crate::profile::{Profiler, Stacks, draw, write};
 use crate::{HarnessError, sequence};
 use std::collections::BTreeMap;
 use stowplan_model::{
@@ -68,7 +68,9 @@ impl Runner<'_> {
                 done: done as u64,
                 total: cells.len() as u64,
             });
-            let file = directory.join(format!("profile-{}-{}.svg", comparison.id, cell.key));
+            let name = format!("profile-{}-{}", comparison.id, cell.key);
+            let folded = directory.join(format!("{name}.folded"));
+            let svg = directory.join(format!("{name}.svg"));
             let drawn = self
                 .stacks_of(cell, *size, &profiler, &sequences)
                 .and_then(|stacks| {
@@ -79,7 +81,8 @@ impl Runner<'_> {
                     };
                     let subtitle = format!("{samples} samples of its operations{kernel}");
                     let title = format!("{}: {}", comparison.title, cell.label);
-                    draw(&stacks, &title, &subtitle, &file)
+                    write(&stacks, &folded)?;
+                    draw(&folded, &title, &subtitle, &svg)
                 });
             match drawn {
                 Ok(()) => {}

@@ -259,6 +259,7 @@ impl Draft {
                     parallel_writers: false,
                     persistent: true,
                     evictable: true,
+                    mapped: false,
                     syncs_per_commit: 0,
                     largest_value: None,
                 },

@@ -176,6 +176,7 @@ fn cell(comparison: &ComparisonSpec, key: &str, spec: &CellSpec) -> Cell {
             parallel_writers: true,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: u32::from(
                 claim(kind).class >= Durability::Consistent && kind != "sqlite-buffered",
             ),

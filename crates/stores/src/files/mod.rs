@@ -265,6 +265,7 @@ impl StoreKind for Files {
             parallel_writers: true,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.syncs_per_overwrite(),
             largest_value: None,
         })

@@ -148,6 +148,7 @@ impl StoreKind for FilesIndexed {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: options.files.syncs_per_overwrite(),
             largest_value: None,
         })

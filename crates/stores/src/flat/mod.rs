@@ -104,6 +104,7 @@ impl StoreKind for Flat {
             parallel_writers: true,
             persistent: true,
             evictable: true,
+            mapped: options.read == ReadMode::Mmap,
             syncs_per_commit: u32::from(options.syncs()),
             largest_value: None,
         })

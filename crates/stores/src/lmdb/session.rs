@@ -67,6 +67,7 @@ impl<F: Form> Engine for Environment<F> {
 
     fn capabilities(options: &Options) -> Capabilities {
         let mut capabilities = Capabilities {
+            mapped: true,
             // MAXDATASIZE in mdb.c.
             largest_value: Some(u64::from(u32::MAX)),
             ..capabilities::<Self>(options.durability(), options.syncs_per_commit())

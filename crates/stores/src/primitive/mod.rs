@@ -111,6 +111,7 @@ impl StoreKind for Primitive {
             // What opening a file or touching a page costs where it is not cached is no step of the
             // processor's.
             evictable: false,
+            mapped: false,
             syncs_per_commit: u32::from(call == Call::Fdatasync),
             largest_value: None,
         })

@@ -632,9 +632,15 @@ fn uri(path: &Path, parameters: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// Whether the file says that it is written by way of a write-ahead log.
-fn is_write_ahead(path: &Path) -> std::io::Result<bool> {
-    read_write_ahead(&File::open(path)?)
+/// Whether a database is written by way of a write-ahead log, as its file says. Not to be asked while
+/// this process has the database open: closing the file gives up SQLite's locks on it.
+///
+/// # Errors
+/// It cannot be read, or has no header.
+pub fn is_write_ahead(path: &Path) -> Result<bool> {
+    File::open(path)
+        .and_then(|file| read_write_ahead(&file))
+        .map_err(StoreError::io("read", path))
 }
 
 fn read_write_ahead(file: &File) -> std::io::Result<bool> {
@@ -679,7 +685,6 @@ fn kind_and_bytes(value: ValueRef<'_>) -> (&'static str, &[u8]) {
     }
 }
 
-/// Whether a value is one that a file can hold.
 /// SQLite takes a table's order for granted: of a damaged one it gives keys as they lie there, some
 /// twice. A key below 1 is left to [`check_value`].
 fn check_rises(key: i64, last: &mut i64) -> Result<()> {
@@ -692,6 +697,7 @@ fn check_rises(key: i64, last: &mut i64) -> Result<()> {
     Ok(())
 }
 
+/// Whether a value is one that a file can hold.
 fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
     let damaged = |detail: String| Err(StoreError::damaged(STORE, Key(key.unsigned_abs()), detail));
     match kind {

@@ -149,6 +149,7 @@ impl StoreKind for Sqlite {
             parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,
+            mapped: on_disk && settings.number("mmap") > 0,
             syncs_per_commit: options.syncs_per_commit(),
             largest_value: Some(inspect::largest_value()),
         })

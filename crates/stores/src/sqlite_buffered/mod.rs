@@ -228,6 +228,7 @@ impl StoreKind for SqliteBuffered {
             parallel_writers: false,
             persistent: true,
             evictable: true,
+            mapped: false,
             syncs_per_commit: 0,
             largest_value: Some(inspect::largest_value()),
         })

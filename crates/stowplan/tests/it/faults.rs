@@ -280,6 +280,68 @@ fn a_store_that_finds_the_disk_full_ends_the_run_which_goes_on_once_there_is_roo
     assert_eq!(rounds(&records).len(), FAULTS.len() + 3);
 }
 
+/// Takes a store away while it is read back behind the rounds, and keeps the failures.
+struct Thief {
+    store: std::path::PathBuf,
+    rounds: bool,
+    told: Told,
+}
+
+impl Observer for Thief {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Block { .. } => self.rounds = true,
+            Event::Preparing { what, .. }
+                if self.rounds && what == "checking every value of lost" =>
+            {
+                std::fs::remove_file(&self.store).unwrap();
+            }
+            event => self.told.event(event),
+        }
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_weighed_behind_the_rounds_fails_its_cell_and_no_other() {
+    let bench = Bench::new();
+    let text = r#"
+name = "thief"
+title = "A thief"
+question = "Who goes on?"
+datasets.blobs = { count = 2000, size = { distribution = "fixed", bytes = 100 } }
+[[comparison]]
+id = "write"
+title = "Writes"
+dataset = "blobs"
+workload = { operation = "overwrite", operations = 20, per_transaction = "all" }
+baseline = "kept"
+[comparison.cells]
+kept = { store = "sqlite", label = "kept" }
+lost = { store = "sqlite:page_size=8192", label = "lost" }
+last = { store = "sqlite:page_size=16384", label = "last" }
+"#;
+    let study = Study::parse(text, "thief.toml").unwrap();
+    let plan = plan(study, &PlanOptions::default()).unwrap();
+    std::fs::create_dir_all(bench.path("out")).unwrap();
+    let work = WorkDirectory::create(&bench.path("out/work")).unwrap();
+    let lost = plan.cells().find(|cell| cell.key == "lost").unwrap();
+    let store = work.path().join(format!("store-{}", lost.instance));
+    let mut thief = Thief {
+        store: store.join(stowplan_stores::DATABASE_FILE),
+        rounds: false,
+        told: Told::default(),
+    };
+    let options = options(&bench, &work, wrapped(&bench, &[]));
+    let end = runner::run(&plan, &options, &mut thief, &mut AsPlanned).unwrap();
+    work.remove().unwrap();
+    assert_eq!(end.outcome, RunOutcome::Complete);
+    let failed: Vec<&str> = thief.told.0.iter().map(|f| f.cell.0.as_str()).collect();
+    assert_eq!(failed, ["write/lost"]);
+    let records = bench.records("out");
+    let weighed = |record: &&Record| matches!(record, Record::Footprint(footprint) if footprint.after_workloads);
+    assert_eq!(records.iter().filter(weighed).count(), 2);
+}
+
 const STUDY: &str = "study small.toml --output out --rounds 10 --only read";
 
 /// Runs the small study from a shell, with limits or redirections; returns its exit code and

@@ -85,6 +85,7 @@ impl StoreKind for Toy {
             parallel_writers: false,
             persistent: true,
             evictable: false,
+            mapped: false,
             syncs_per_commit: 0,
             largest_value: None,
         })
