@@ -4,8 +4,8 @@ use crate::wording::{self, list, quoted};
 use crate::{format, noise, quantity};
 use stowplan_analysis::{
     Alternative, Analysis, CellSummary, ComparisonOutcome, Flush, Kind, NoFastest, Open, Over,
-    PromiseDifference, Promises, RatioEstimate, Recommendation, Unbeaten, Verdict, When,
-    WorkDifference,
+    PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED, Unbeaten, Verdict,
+    When, WorkDifference, same_work, work_differences,
 };
 use stowplan_model::{CellId, DurabilityClaim, PerTransaction};
 
@@ -128,7 +128,7 @@ impl<'a> Words<'a> {
         }
         let faster = self.faster();
         if !faster.is_empty() {
-            let open = self.found.no_fastest.map_or("", no_fastest);
+            let open = self.found.no_fastest.map_or("", |why| self.no_fastest(why));
             return format!("Faster than {}: {}.{open}", self.base(), list(&faster));
         }
         if self.found.kind == Kind::Equivalent {
@@ -147,7 +147,7 @@ impl<'a> Words<'a> {
             |because: String| format!("No verdict: session unreliable, because {because}.");
         match open {
             Open::NoBaseline => "No verdict: the baseline was not measured.".to_owned(),
-            Open::Unreliable => unreliable(self.differed("two identical cells differed by")),
+            Open::Unreliable => unreliable(self.differed()),
             Open::ControlTooShort => unreliable("the control has too few rounds".to_owned()),
             Open::Undecided => "No verdict yet: nothing was decided.".to_owned(),
             Open::Alone | Open::Failed => format!("No verdict: {}.", because(open)),
@@ -157,11 +157,14 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `two identical cells differed by 4.2%`
-    fn differed(&self, what: &str) -> String {
+    /// `measuring the same thing twice differed by 4.2%`
+    fn differed(&self) -> String {
         let control = self.comparison.control.as_ref();
         let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
-        format!("{what} {}", noise::by_how_much(noise::away_from_one(ratio)))
+        format!(
+            "{TWICE_DIFFERED} by {}",
+            noise::by_how_much(noise::away_from_one(ratio))
+        )
     }
 
     fn fastest(&self, winner: &CellSummary) -> String {
@@ -172,9 +175,7 @@ impl<'a> Words<'a> {
             format!(", {} as {}", times_as_fast(&ratio), self.base())
         });
         let baseline = self.comparison.baseline();
-        let alike = |cell: &CellSummary| {
-            baseline.is_some_and(|base| stowplan_analysis::same_work(cell, base))
-        };
+        let alike = |cell: &CellSummary| baseline.is_some_and(|base| same_work(cell, base));
         let others = if self.comparison.rivals().all(alike) {
             "each of the others"
         } else {
@@ -193,6 +194,26 @@ impl<'a> Words<'a> {
         sooner.map_or_else(String::new, |sooner| format!(" But {sooner}."))
     }
 
+    /// Why none of those that are faster is called the fastest.
+    fn no_fastest(&self, why: NoFastest) -> &'static str {
+        let does_other_work = |(cell, _): &(&CellSummary, RatioEstimate)| {
+            let baseline = self.comparison.baseline();
+            baseline.is_some_and(|baseline| !same_work(cell, baseline))
+        };
+        match (why, &*self.comparison.with_verdict(Verdict::Faster)) {
+            (NoFastest::Promises, _) => {
+                " None is called the fastest, because they do not all promise the same."
+            }
+            (NoFastest::NotEachBeaten, _) => " None of them was shown to beat each of the others.",
+            (NoFastest::OtherWork, [only]) if does_other_work(only) => {
+                " It is not called the fastest, because it does other work."
+            }
+            (NoFastest::OtherWork, _) => {
+                " None is called the fastest, because they do not all do the same work."
+            }
+        }
+    }
+
     /// Every cell that is faster than the baseline, with its factor.
     fn faster(&self) -> Vec<String> {
         let baseline = self.comparison.baseline();
@@ -200,8 +221,11 @@ impl<'a> Words<'a> {
         let named = faster.map(|(cell, ratio)| {
             let promise = baseline.and_then(|base| PromiseDifference::of(cell, base));
             let promise = promise.as_ref().map(promise_difference);
+            let work = baseline.map(|base| work_differences(cell, base));
+            let work = work.filter(|work| !work.is_empty());
+            let work = work.map_or_else(String::new, |work| format!(", {}", other_work(&work)));
             format!(
-                "{} ({}{})",
+                "{} ({}{}{work})",
                 quoted(&cell.cell.label),
                 times_as_fast(&ratio),
                 promise.unwrap_or_default()
@@ -246,12 +270,12 @@ impl<'a> Words<'a> {
         match found.kind {
             Kind::Use => format!("use {}", self.choice()),
             Kind::Stay => format!("stay with {}", self.choice()),
-            Kind::Prefer => format!("{}{}", self.preferred(), self.by_promise()),
+            Kind::Prefer => format!("{}{}", self.preferred(), self.by_promise(true)),
             Kind::Depends => format!(
                 "{}{}{}",
                 self.depends(),
                 self.condition(),
-                self.by_promise()
+                self.by_promise(true)
             ),
             _ => format!("{}{}", self.kept(), self.promising_more()),
         }
@@ -316,64 +340,75 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The alternatives by promise, in full.
-    fn by_promise(&self) -> String {
-        let texts = self
-            .found
-            .alternatives
-            .iter()
-            .map(|other| match other.when {
-                When::MoreMustSurvive => self.safer(other),
-                When::LessIsEnough => self.weaker(other),
-                When::OtherWorkWillDo => String::new(),
-            });
-        texts.collect()
-    }
-
-    /// The same for a line among others.
-    fn by_promise_in_short(&self) -> String {
-        let texts = self
-            .found
-            .alternatives
-            .iter()
-            .map(|other| match other.when {
-                When::MoreMustSurvive => self.safer(other),
-                When::LessIsEnough => self.weaker_in_short(other),
-                When::OtherWorkWillDo => String::new(),
-            });
+    /// The alternatives by promise, in full or for a line among others.
+    fn by_promise(&self, in_full: bool) -> String {
+        let others = self.found.alternatives.iter();
+        let texts = others.filter_map(|other| match other.when {
+            When::MoreMustSurvive => self.safer(other, in_full),
+            When::LessIsEnough => self.weaker(other, in_full),
+            When::OtherWorkWillDo => None,
+        });
         texts.collect()
     }
 
     /// `; where more must survive a crash, B (consistent, atomic)`: the slower choice that promises
     /// more.
-    fn safer(&self, other: &Alternative) -> String {
-        other.promise.map_or_else(String::new, |promise| {
-            let label = self.label(&other.cell);
-            format!("; where more must survive a crash, {label} ({promise})")
+    fn safer(&self, other: &Alternative, in_full: bool) -> Option<String> {
+        Some(format!(
+            "; where more must survive a crash, {} ({}){}",
+            self.label(&other.cell),
+            other.promise?,
+            self.work_of(other, in_full)
+        ))
+    }
+
+    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`, or in short
+    /// `; where D0 none is enough: D, 3.10×`
+    fn weaker(&self, other: &Alternative, in_full: bool) -> Option<String> {
+        let (lacks, ratio) = (self.lacks(other)?, other.ratio?);
+        let (label, work) = (self.label(&other.cell), self.work_of(other, in_full));
+        Some(if in_full {
+            format!(
+                "; where {} is enough, {label}, {} as {}{work}",
+                lacking(&lacks),
+                times_as_fast(&ratio),
+                self.base()
+            )
+        } else {
+            let promise = lacking_in_short(&lacks);
+            format!(
+                "; where {promise} is enough: {label}, {}{work}",
+                factor(&ratio).0
+            )
         })
     }
 
-    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`
-    fn weaker(&self, other: &Alternative) -> String {
-        let Some((lacks, ratio)) = self.lacks(other).zip(other.ratio) else {
-            return String::new();
-        };
-        format!(
-            "; where {} is enough, {}, {} as {}",
-            lacking(&lacks),
-            self.label(&other.cell),
-            times_as_fast(&ratio),
-            self.base()
-        )
+    /// `, but it does other work than B: 4 threads against one thread`, or in short `, with more
+    /// threads`: that an alternative does not do what the baseline or the choice does.
+    fn work_of(&self, other: &Alternative, in_full: bool) -> String {
+        match self.other_work(other) {
+            None => String::new(),
+            Some((than, work)) if in_full => format!(
+                ", but it does other work than {}: {}",
+                quoted(&than.cell.label),
+                wording::other_work(&work)
+            ),
+            Some((_, work)) => format!(", {}", other_work(&work)),
+        }
     }
 
-    /// `; where D0 none is enough: D, 3.10×`
-    fn weaker_in_short(&self, other: &Alternative) -> String {
-        let Some((lacks, ratio)) = self.lacks(other).zip(other.ratio) else {
-            return String::new();
-        };
-        let (promise, label) = (lacking_in_short(&lacks), self.label(&other.cell));
-        format!("; where {promise} is enough: {label}, {}", factor(&ratio).0)
+    /// What an alternative does otherwise than the baseline, or else than the choice.
+    fn other_work(&self, other: &Alternative) -> Option<(&'a CellSummary, Vec<WorkDifference>)> {
+        let cell = self.cell(&other.cell)?;
+        let beside = [
+            self.comparison.baseline(),
+            self.found.chosen(self.comparison),
+        ];
+        let mut beside = beside.into_iter().flatten();
+        beside.find_map(|than| {
+            let work = work_differences(cell, than);
+            (!work.is_empty()).then_some((than, work))
+        })
     }
 
     fn lacks(&self, other: &Alternative) -> Option<PromiseDifference> {
@@ -395,22 +430,44 @@ impl<'a> Words<'a> {
     fn promising_more(&self) -> String {
         let ours = self.comparison.baseline().and_then(CellSummary::promise);
         let others = self.found.alternatives.iter();
-        let more: Vec<(String, DurabilityClaim)> = others
+        let more: Vec<(&Alternative, DurabilityClaim)> = others
             .filter(|other| other.when == When::MoreMustSurvive)
-            .filter_map(|other| Some((self.label(&other.cell), other.promise?)))
+            .filter_map(|other| Some((other, other.promise?)))
             .collect();
         let Some(ours) = ours else {
             return String::new();
         };
         match more.as_slice() {
             [] => String::new(),
-            [(label, theirs)] => format!("; {label} promises more ({theirs} against {ours})"),
-            [(label, theirs), others @ ..] => format!(
-                "; {label} ({theirs}) and {} promise more than {ours}",
+            [(other, theirs)] => format!(
+                "; {} promises more ({theirs} against {ours}){}",
+                self.label(&other.cell),
+                self.work_of(other, true)
+            ),
+            [(first, theirs), others @ ..] => format!(
+                "; {} ({theirs}) and {} promise more than {ours}{}",
+                self.label(&first.cell),
                 match others {
-                    [(other, _)] => other.clone(),
+                    [(other, _)] => self.label(&other.cell),
                     _ => format!("{} others", others.len()),
-                }
+                },
+                self.work_of_several(&more)
+            ),
+        }
+    }
+
+    /// `, but B and C do other work than A`
+    fn work_of_several(&self, others: &[(&Alternative, DurabilityClaim)]) -> String {
+        let others = others.iter().map(|(other, _)| *other);
+        let others = others.filter(|other| self.other_work(other).is_some());
+        let labels: Vec<String> = others.map(|other| self.label(&other.cell)).collect();
+        let verb = if labels.len() == 1 { "does" } else { "do" };
+        match labels.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", but {} {verb} other work than {}",
+                some(&labels),
+                self.base()
             ),
         }
     }
@@ -423,8 +480,7 @@ impl<'a> Words<'a> {
             ),
             Open::Unreliable => (
                 "run it again on a quieter machine",
-                self.differed("measuring the same thing twice differed by")
-                    + ": too noisy to decide",
+                format!("{}: too noisy to decide", self.differed()),
             ),
             Open::ControlTooShort => (
                 "go on with it, or run it again",
@@ -495,10 +551,11 @@ impl<'a> Words<'a> {
             let reasons: Vec<String> = reasons.filter(|reason| !reason.is_empty()).collect();
             return (reasons.join("; "), caveat);
         }
-        let (full, short) = (self.by_promise(), self.by_promise_in_short());
+        let work = over.map_or_else(String::new, |over| and_other_work(&over.work));
+        let (full, short) = (self.by_promise(true), self.by_promise(false));
         (
             format!("{ahead}{flush}{more}{full}"),
-            format!("{}{lacks}{flush}{more}{short}", self.condition()),
+            format!("{}{lacks}{work}{flush}{more}{short}", self.condition()),
         )
     }
 
@@ -513,18 +570,13 @@ impl<'a> Words<'a> {
     /// does other work: one thread against 4 threads`
     fn ahead(&self, over: &Over) -> String {
         let promise = over.promise.as_ref().map(promise_difference);
-        let work = wording::other_work(&over.work);
-        let work = if work.is_empty() {
-            work
-        } else {
-            format!(", and does other work: {work}")
-        };
         format!(
-            "{} {} as {}{}{work}",
+            "{} {} as {}{}{}",
             times_as_fast(&over.ratio),
             ends(&over.ratio.inverse()),
             self.label(&over.cell),
-            promise.unwrap_or_default()
+            promise.unwrap_or_default(),
+            and_other_work(&over.work)
         )
     }
 
@@ -588,6 +640,14 @@ impl<'a> Words<'a> {
     }
 }
 
+/// `, and does other work: one thread against 4 threads`
+fn and_other_work(differences: &[WorkDifference]) -> String {
+    match differences {
+        [] => String::new(),
+        some => format!(", and does other work: {}", wording::other_work(some)),
+    }
+}
+
 /// What is in a time that ends only when the data is on disk.
 pub(crate) const FLUSH: &str = "including the final flush to disk";
 
@@ -603,24 +663,12 @@ fn totals(first: &CellSummary, second: &CellSummary) -> String {
     format!("{} against {}", time(first), time(second))
 }
 
-fn no_fastest(why: NoFastest) -> &'static str {
-    match why {
-        NoFastest::Promises => {
-            " None is called the fastest, because they do not all promise the same."
-        }
-        NoFastest::NotEachBeaten => " None of them was shown to beat each of the others.",
-        NoFastest::OtherWork => {
-            " None is called the fastest, because they do not all do the same work."
-        }
-    }
-}
-
 /// Why nothing can be said.
 fn because(open: &Open) -> String {
     match open {
         Open::NoBaseline => "the baseline was not measured".to_owned(),
         Open::Alone => "there is nothing to compare it with".to_owned(),
-        Open::Unreliable => "two identical cells differ".to_owned(),
+        Open::Unreliable => noise::beyond_noise(),
         Open::ControlTooShort => "the control has too few rounds".to_owned(),
         Open::TooFewRounds { rounds, needed } => {
             format!("too few rounds ({rounds} of {needed}) to compare")

@@ -210,7 +210,7 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
             format!("{} failed: {message}", summary.cell.label)
         }
         None => {
-            let measured = cell.rounds.min(reference.rounds);
+            let measured = cell.rounds_in_common(reference);
             format!("there are too few rounds ({measured} of {MIN_ROUNDS}) to compare")
         }
     }

@@ -2,7 +2,7 @@
 //! what follows for the ratios.
 
 use crate::{format, wording};
-use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS};
+use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
 use stowplan_model::Role;
 
 /// By how much the larger exceeds the smaller.
@@ -89,12 +89,25 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
     let noise = noise_at_most(comparisons).zip(widening(comparisons));
     let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
-            "; measuring the same thing twice differed by {noise}{}, and every interval is widened \
+            "; {TWICE_DIFFERED} by {noise}{}, and every interval is widened \
              by {widened} for noise",
             too_noisy(comparisons)
         )
     });
     format!("Each ratio rests on {rounds}{noise}.")
+}
+
+/// What makes a session unreliable.
+pub(crate) fn beyond_noise() -> String {
+    format!("{TWICE_DIFFERED} by more than noise explains")
+}
+
+/// That a session is unreliable, beside figures that claim something elsewhere.
+pub(crate) fn unreliable() -> String {
+    format!(
+        "Session unreliable: {}, so nothing is claimed.",
+        beyond_noise()
+    )
 }
 
 /// What two identical cells of a comparison showed, and what follows for its ratios.
@@ -112,7 +125,7 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         )
     };
     format!(
-        "Noise: measuring the same thing twice differed by {} (control {} {}){consequence}; {}.",
+        "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}.",
         by_how_much(away_from_one(estimate.ratio)),
         format::ratio(estimate.ratio),
         format::interval(estimate.low, estimate.high),

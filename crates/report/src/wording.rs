@@ -274,19 +274,22 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
 /// a difference between stores alone.
 pub(crate) fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
-    let found = differences(cell, reference);
-    let words = found.iter().filter_map(difference);
-    words.chain(sample(cell)).collect::<Vec<_>>().join("; ")
+    let mut found = differences(cell, reference);
+    let sample = sample(cell);
+    // What all of its operations would take says that it is one.
+    found.retain(|found| sample.is_none() || !matches!(found, WorkDifference::Sample(_)));
+    let words = found.iter().map(difference);
+    words.chain(sample).collect::<Vec<_>>().join("; ")
 }
 
 /// `one thread against 4 threads; random order against ascending`
 pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
-    let words = differences.iter().filter_map(difference);
+    let words = differences.iter().map(difference);
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// `one thread against 4 threads`; nothing of a sample, of which more is said.
-fn difference(difference: &WorkDifference) -> Option<String> {
+/// `one thread against 4 threads`
+fn difference(difference: &WorkDifference) -> String {
     let (ours, theirs) = match difference {
         WorkDifference::Delivery(both) => (
             delivery(both.ours).to_owned(),
@@ -301,13 +304,20 @@ fn difference(difference: &WorkDifference) -> Option<String> {
             format!("{} rows by each statement", format::count(both.ours.into())),
             format::count(both.theirs.into()),
         ),
-        WorkDifference::Sample(both) if both.ours.is_some() => return None,
+        WorkDifference::Sample(both) => (sample_of(both.ours), sample_of(both.theirs)),
         other => {
             let (what, ours, theirs) = other.in_words();
             (format!("{what}: {ours}"), theirs)
         }
     };
-    Some(format!("{ours} against {theirs}"))
+    format!("{ours} against {theirs}")
+}
+
+fn sample_of(all: Option<u64>) -> String {
+    all.map_or_else(
+        || "all operations".to_owned(),
+        |all| format!("a sample out of {} operations", format::count(all)),
+    )
 }
 
 fn delivery(delivery: Delivery) -> &'static str {

@@ -10,7 +10,7 @@ use crate::wording::{self, quoted};
 use crate::{advice, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, CellSummary, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace,
-    RatioEstimate, SizeRange, SpaceRow, SweepOutcome,
+    RatioEstimate, SizeRange, SpaceRow, SweepOutcome, TWICE_DIFFERED,
 };
 use stowplan_model::format_bytes;
 
@@ -528,7 +528,7 @@ fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
         format!("{least} in the quietest comparison and {most} in the noisiest")
     };
     Some(format!(
-        "measuring the same thing twice differed by up to {noise}{}; every interval is widened by \
+        "{TWICE_DIFFERED} by up to {noise}{}; every interval is widened by \
          {widened}",
         noise::too_noisy(comparisons)
     ))

@@ -5,7 +5,7 @@ use crate::document::{
     Table, anchor, number, paragraph, text_column,
 };
 use crate::quantity::{self, class};
-use crate::wording;
+use crate::{noise, wording};
 use std::iter::once;
 use stowplan_analysis::{
     Analysis, BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity, Quantity,
@@ -181,9 +181,7 @@ impl Comparison<'_> {
 }
 
 fn notices(group: &BarGroup) -> Vec<String> {
-    let unreliable = (!group.reliable).then(|| {
-        "Session unreliable: two identical cells differed, so nothing is claimed.".to_owned()
-    });
+    let unreliable = (!group.reliable).then(noise::unreliable);
     unreliable.into_iter().collect()
 }
 
