@@ -1,5 +1,6 @@
 //! What the analysis recommends, in words. Nothing is decided here.
 
+use crate::format::NO_BREAK;
 use crate::wording::{self, list, quoted};
 use crate::{format, noise, quantity};
 use stowplan_analysis::{
@@ -56,10 +57,10 @@ pub(crate) fn times_as_fast(ratio: &RatioEstimate) -> String {
     format!("{} times as fast", format::ratio(1.0 / ratio.ratio))
 }
 
-/// `(2.06 to 2.15)`: the interval of a factor.
+/// `(2.06 to 2.15)`: the interval of a factor, which stays on one line.
 pub(crate) fn ends(factor: &RatioEstimate) -> String {
     let [low, high] = [factor.low, factor.high].map(format::ratio);
-    format!("({low} to {high})")
+    format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
 }
 
 /// `5.01× (3.78 to 5.95)`: how many times as fast, of a ratio of times.

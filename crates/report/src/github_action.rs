@@ -51,7 +51,7 @@ fn extra(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary
         lines.push(format!(
             "{} {} of {}: {}",
             format::ratio(estimate.ratio),
-            format::interval(estimate.low, estimate.high),
+            format::interval(estimate.low, estimate.high).replace(format::NO_BREAK, " "),
             baseline.cell.label,
             wording::verdict(verdict)
         ));

@@ -283,7 +283,8 @@ fn a_small_gain_that_may_be_one_that_matters_keeps_the_question_open() {
 }
 
 #[test]
-fn of_several_that_are_faster_the_one_with_the_smallest_ratio_is_named_and_not_called_the_fastest() {
+fn of_several_that_are_faster_the_one_with_the_smallest_ratio_is_named_and_not_called_the_fastest()
+{
     let comparison = comparison(&["near", "nearest"]);
     let blocks = measured(&[("near", 5_010.0), ("nearest", 5_000.0)], 10);
     let found = outcome(&comparison, &blocks);
