@@ -129,7 +129,7 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         by_how_much(away_from_one(estimate.ratio)),
         format::ratio(estimate.ratio),
         format::interval(estimate.low, estimate.high),
-        wording::rounds_of(comparison)
+        wording::rounds_of(&[comparison])
     )
 }
 

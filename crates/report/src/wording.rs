@@ -10,10 +10,15 @@ use stowplan_model::{
     RunOutcome, Warning, Workload,
 };
 
+/// `1 round`, `7 rounds`
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
+
 /// `7 comparisons`
 pub(crate) fn comparisons(count: usize) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} comparison{s}")
+    counted(count, "comparison")
 }
 
 /// How the run ended, if that qualifies what it found.
@@ -181,28 +186,17 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
 
 /// ` (90 reads to 10 overwrites)`: the parts of a mix.
 fn proportions(mix: Mix) -> String {
-    let part = |action: Action| match mix.parts(action) {
-        1 => format!("1 {action}"),
-        parts => format!("{parts} {}", plural(action)),
+    let part = |action: Action| match (mix.parts(action), action) {
+        (1, _) => format!("1 {action}"),
+        (parts, Action::Modify) => format!("{parts} read-modify-writes"),
+        (parts, _) => format!("{parts} {action}s"),
     };
     let parts: Vec<String> = mix.actions().map(part).collect();
     format!(" ({})", parts.join(" to "))
 }
 
-fn plural(action: Action) -> &'static str {
-    match action {
-        Action::Read => "reads",
-        Action::Overwrite => "overwrites",
-        Action::Modify => "read-modify-writes",
-        Action::Insert => "inserts",
-        Action::Delete => "deletes",
-        Action::Scan => "scans",
-    }
-}
-
 pub(crate) fn rounds(rounds: usize) -> String {
-    let s = if rounds == 1 { "" } else { "s" };
-    format!("{rounds} round{s}")
+    counted(rounds, "round")
 }
 
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
@@ -219,14 +213,9 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
 /// acknowledged write survives, the weakest promise first; nothing for reads. Floors are no
 /// stores and promise nothing.
 pub(crate) fn promises_of<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
-    let mut groups: Vec<(DurabilityClaim, Vec<String>)> = Vec::new();
-    for cell in cells.filter(|cell| cell.cell.role != Role::Floor) {
-        let claim = claim(cell)?;
-        match groups.iter_mut().find(|(known, _)| *known == claim) {
-            Some((_, labels)) => labels.push(quoted(&cell.cell.label)),
-            None => groups.push((claim, vec![quoted(&cell.cell.label)])),
-        }
-    }
+    let stores = cells.filter(|cell| cell.cell.role != Role::Floor);
+    let stores = stores.map(|cell| Some((cell.promise()?, quoted(&cell.cell.label))));
+    let mut groups = grouped(stores.collect::<Option<Vec<_>>>()?);
     groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));
     let groups: Vec<String> = groups
         .iter()
@@ -252,23 +241,30 @@ pub(crate) fn different_promises(
 
 /// Where cells do not do quite the same as the baseline, a sentence for each way.
 pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
-    let Some(baseline) = baseline(comparison) else {
+    let Some(baseline) = comparison.baseline() else {
         return Vec::new();
     };
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for cell in comparison.rivals() {
-        let difference = work_difference(cell, baseline);
-        let label = quoted(&cell.cell.label);
-        match groups.iter_mut().find(|(known, _)| *known == difference) {
-            _ if difference.is_empty() => {}
-            Some((_, labels)) => labels.push(label),
-            None => groups.push((difference, vec![label])),
-        }
-    }
+    let rivals = comparison.rivals();
+    let said = rivals.map(|cell| (work_difference(cell, baseline), quoted(&cell.cell.label)));
+    let groups = grouped(said.filter(|(difference, _)| !difference.is_empty()));
     let groups = groups.iter();
     groups
         .map(|(difference, labels)| format!("{}: {difference}.", labels.join(", ")))
         .collect()
+}
+
+/// Values by what they have in common, in the order in which that first occurs.
+pub(crate) fn grouped<K: PartialEq, V>(
+    items: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
@@ -354,13 +350,11 @@ fn per_transaction(per: PerTransaction) -> String {
     }
 }
 
-/// How many rounds the ratios of a comparison rest on: `10 to 20 rounds`.
-pub(crate) fn rounds_of(comparison: &ComparisonOutcome) -> String {
-    let ratios = comparison.contrasts.iter();
-    let counts: Vec<usize> = ratios
-        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
-        .collect();
-    range_of_rounds(&counts)
+/// How many rounds the ratios of these comparisons rest on: `10 to 20 rounds`.
+pub(crate) fn rounds_of(comparisons: &[&ComparisonOutcome]) -> String {
+    let ratios = comparisons.iter().flat_map(|found| &found.contrasts);
+    let counts = ratios.filter_map(|contrast| Some(contrast.estimate?.rounds));
+    range_of_rounds(&counts.collect::<Vec<_>>())
 }
 
 /// The least and the most of these numbers of rounds: `10 to 20 rounds`.

@@ -86,14 +86,12 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
 
 /// `2 warnings`, `1 failed cell`
 fn counts(analysis: &Analysis) -> Vec<String> {
-    let counted = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        _ => Some(format!("{count} {what}s")),
-    };
     let counts = [
-        counted(analysis.warnings.len(), "warning"),
-        counted(analysis.failures.len(), "failed cell"),
+        (analysis.warnings.len(), "warning"),
+        (analysis.failures.len(), "failed cell"),
     ];
-    counts.into_iter().flatten().collect()
+    let found = counts.into_iter().filter(|(count, _)| *count > 0);
+    found
+        .map(|(count, what)| wording::counted(count, what))
+        .collect()
 }
