@@ -20,7 +20,7 @@ pub(crate) fn by_how_much(part: f64) -> String {
 }
 
 /// By how much identical cells may differ, as far as the interval of the control reaches; above 0.
-pub(crate) fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
+fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
     let estimate = comparison.control.as_ref()?.estimate;
     let ends = [estimate.low, estimate.high].map(away_from_one);
     Some(ends[0].max(ends[1]))
@@ -56,11 +56,9 @@ pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
         .iter()
         .filter_map(|c| Some((c, noise_of(c)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
+    let is_open = |found: &ComparisonOutcome| found.recommendation.kind == Kind::Open;
     match noisiest {
-        Some((comparison, part)) if part >= 1.0 => match comparison.recommendation.kind {
-            Kind::Open => ": too noisy to decide",
-            _ => "",
-        },
+        Some((comparison, part)) if part >= 1.0 && is_open(comparison) => ": too noisy to decide",
         _ => "",
     }
 }
@@ -77,9 +75,8 @@ fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
 
 /// The least and the most of these parts.
 fn range(parts: impl Iterator<Item = f64>) -> Option<(String, String)> {
-    let mut found: Vec<f64> = parts.collect();
-    found.sort_by(f64::total_cmp);
-    let (least, most) = (*found.first()?, *found.last()?);
+    let ends = parts.map(|part| (part, part));
+    let (least, most) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     Some((by_how_much(least), by_how_much(most)))
 }
 

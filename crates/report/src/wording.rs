@@ -204,7 +204,7 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
     let stores = comparison.cells.iter();
     let mut claims = stores
         .filter(|cell| !matches!(cell.cell.role, Role::Floor | Role::Part))
-        .map(claim);
+        .map(CellSummary::promise);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
 }
@@ -229,7 +229,10 @@ pub(crate) fn different_promises(
     (a, ours): (&str, Option<&CellSummary>),
     (b, theirs): (&str, Option<&CellSummary>),
 ) -> String {
-    let promises = match (ours.and_then(claim), theirs.and_then(claim)) {
+    let promises = match (
+        ours.and_then(CellSummary::promise),
+        theirs.and_then(CellSummary::promise),
+    ) {
         (Some(ours), Some(theirs)) => format!(": {a}: {ours}; {b}: {theirs}"),
         _ => String::new(),
     };
