@@ -45,9 +45,7 @@ fn entry(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary
 fn extra(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
     let mut lines = vec![cell.cell.label.clone(), format!("{} rounds", cell.rounds)];
     let ratio = wording::to_baseline(comparison, cell);
-    if let (Some((Some(estimate), verdict)), Some(baseline)) =
-        (ratio, wording::baseline(comparison))
-    {
+    if let (Some((Some(estimate), verdict)), Some(baseline)) = (ratio, comparison.baseline()) {
         lines.push(format!(
             "{} {} of {}: {}",
             format::ratio(estimate.ratio),

@@ -6,8 +6,8 @@ use stowplan_analysis::{
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
-    RunOutcome, Warning, Workload,
+    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Warning,
+    Workload,
 };
 
 /// `1 round`, `7 rounds`
@@ -114,16 +114,6 @@ pub(crate) fn to_baseline(
     }
     let contrast = comparison.to_baseline(cell)?;
     Some((contrast.estimate, contrast.verdict))
-}
-
-/// The cell that the others are compared with.
-pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
-    comparison.baseline()
-}
-
-/// What a cell promises for what it writes; nothing if it only reads or is a floor.
-pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
-    cell.promise()
 }
 
 /// A label within a sentence: in quotes if it has a comma, at which it would fall apart.

@@ -99,7 +99,7 @@ impl<'a> Chart<'a> {
 
     fn reference_row(&self) -> ChartRow {
         let label = &self.outcome.reference;
-        let claim = self.reference.and_then(|(_, cell)| wording::claim(cell));
+        let claim = self.reference.and_then(|(_, cell)| cell.promise());
         ChartRow {
             label: label.clone(),
             detail: claim.map_or_else(String::new, durability),

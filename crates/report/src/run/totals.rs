@@ -285,7 +285,7 @@ fn durability<'a>() -> Column<'a> {
         "durability",
         "what an acknowledged write survives",
         |total: &Total<'_>| {
-            let claim = wording::claim(total.cell);
+            let claim = total.cell.promise();
             Cell::text(claim.map_or_else(String::new, |claim| claim.to_string()))
         },
     )

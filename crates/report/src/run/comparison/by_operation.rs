@@ -2,7 +2,7 @@
 
 use crate::cells::label;
 use crate::document::{Block, Cell, Detail, Table, TableBuilder, number, paragraph, text_column};
-use crate::{format, wording};
+use crate::format;
 use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary};
 use stowplan_model::Action;
 
@@ -44,7 +44,7 @@ fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
             "durability",
             "what an acknowledged write survives",
             |row: &Row<'_>| {
-                let claim = wording::claim(row.0);
+                let claim = row.0.promise();
                 Cell::text(claim.map_or_else(String::new, |claim| claim.to_string()))
             },
         )

@@ -65,7 +65,7 @@ fn name<'a>() -> Column<'a> {
 fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
     let help = "what an acknowledged write survives, from D0, not even kill -9, to D3, power loss";
     let column = text_column("class", help, |cell: &&CellSummary| {
-        let claim = wording::claim(cell).filter(|_| cell.cell.role != Role::Floor);
+        let claim = cell.promise().filter(|_| cell.cell.role != Role::Floor);
         claim.map_or_else(Cell::default, |claim| Cell {
             help: claim.to_string(),
             ..Cell::text(quantity::short_class(&claim))
@@ -77,7 +77,10 @@ fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
 fn durability<'a>() -> Column<'a> {
     let help = "what an acknowledged write survives";
     let column = text_column("durability", help, |cell: &&CellSummary| {
-        Cell::text(wording::claim(cell).map_or_else(String::new, |claim| claim.to_string()))
+        Cell::text(
+            cell.promise()
+                .map_or_else(String::new, |claim| claim.to_string()),
+        )
     });
     column.weighing(0)
 }
@@ -116,7 +119,9 @@ fn rate(cell: &CellSummary) -> Option<f64> {
 
 fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
     let estimate = move |cell: &CellSummary| wording::to_baseline(comparison, cell)?.0;
-    let baseline = wording::baseline(comparison).map_or("baseline", |cell| &cell.cell.label);
+    let baseline = comparison
+        .baseline()
+        .map_or("baseline", |cell| &cell.cell.label);
     let is_short = baseline.chars().count() <= LABEL;
     vec![
         number(

@@ -33,7 +33,7 @@ fn groups(comparison: &ComparisonOutcome) -> Option<Vec<(DurabilityClaim, Vec<St
     let is_store = |role| matches!(role, Role::Baseline | Role::Candidate);
     let cells = comparison.cells.iter();
     for cell in cells.filter(|cell| is_store(cell.cell.role)) {
-        let claim = wording::claim(cell)?;
+        let claim = cell.promise()?;
         let label = wording::quoted(&cell.cell.label);
         match groups.iter_mut().find(|(known, _)| *known == claim) {
             Some((_, labels)) => labels.push(label),
