@@ -222,8 +222,8 @@ impl<'a> Words<'a> {
                 "{} ({}{}{})",
                 name(cell),
                 times_as_fast(&ratio),
-                promise.as_ref().map(promise_difference).unwrap_or_default(),
-                work.map_or_else(String::new, |work| format!(", {}", other_work(&work)))
+                work.map_or_else(String::new, |work| format!(", {}", other_work(&work))),
+                promise.as_ref().map(promise_difference).unwrap_or_default()
             )
         });
         named.collect()

@@ -142,6 +142,10 @@ fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
     );
     let both = headline(&["off", "wal"]);
     assert!(
+        both.contains("with more threads, and promises more: consistent, atomic against none"),
+        "{both}"
+    );
+    assert!(
         both.ends_with(" None is called the fastest, because they do not all do the same work."),
         "{both}"
     );
