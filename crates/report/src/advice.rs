@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 }
 
 /// A comparison and what is recommended there.
-struct Words<'a> {
+pub(crate) struct Advice<'a> {
     analysis: &'a Analysis,
     comparison: &'a ComparisonOutcome,
     found: &'a Recommendation,
@@ -30,30 +30,6 @@ struct Words<'a> {
     /// What the baseline is called, and the choice; empty where there is none.
     base: String,
     choice: String,
-}
-
-/// Which is fastest, in a sentence.
-pub(crate) fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).headline()
-}
-
-/// What that means for the user, in a sentence.
-pub(crate) fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).advice()
-}
-
-/// The same for where all answers stand together.
-pub(crate) fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
-    let words = Words::of(analysis, comparison);
-    match &words.found.open {
-        Some(open) => words.open_answer(open),
-        None => words.answer(),
-    }
-}
-
-/// `A answers sooner, B is done sooner`, where it depends on that.
-pub(crate) fn both(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).both()
 }
 
 /// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
@@ -95,8 +71,8 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-impl<'a> Words<'a> {
-    fn of(analysis: &'a Analysis, comparison: &'a ComparisonOutcome) -> Self {
+impl<'a> Advice<'a> {
+    pub(crate) fn of(analysis: &'a Analysis, comparison: &'a ComparisonOutcome) -> Self {
         let (found, baseline) = (&comparison.recommendation, comparison.baseline());
         let label = |cell: Option<&CellSummary>| cell.map_or_else(String::new, name);
         Self {
@@ -114,7 +90,8 @@ impl<'a> Words<'a> {
         cell.map_or_else(|| id.0.clone(), name)
     }
 
-    fn headline(&self) -> String {
+    /// Which is fastest, in a sentence.
+    pub(crate) fn headline(&self) -> String {
         if let Some(open) = &self.found.open {
             return self.open_headline(open);
         }
@@ -229,7 +206,8 @@ impl<'a> Words<'a> {
         named.collect()
     }
 
-    fn advice(&self) -> String {
+    /// What that means for the user, in a sentence.
+    pub(crate) fn in_a_sentence(&self) -> String {
         let claim_nothing = "Claim nothing from this comparison;";
         match &self.found.open {
             Some(Open::NoBaseline) => return "See the failures.".to_owned(),
@@ -311,8 +289,8 @@ impl<'a> Words<'a> {
         )
     }
 
-    /// `A answers sooner, B is done sooner`
-    fn both(&self) -> String {
+    /// `A answers sooner, B is done sooner`, where it depends on that.
+    pub(crate) fn both(&self) -> String {
         let sooner = self.found.flush.as_ref().and_then(|f| f.sooner.as_ref());
         let sooner = sooner.map_or_else(String::new, |sooner| self.label(sooner));
         format!("{} answers sooner, {sooner} is done sooner", self.choice)
@@ -484,7 +462,11 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn answer(&self) -> Answer {
+    /// What it means for where all answers stand together.
+    pub(crate) fn answer(&self) -> Answer {
+        if let Some(open) = &self.found.open {
+            return self.open_answer(open);
+        }
         let base = &self.base;
         let text = self.to_do().unwrap_or_else(|| match self.found.kind {
             Kind::Equivalent => "choose by something else".to_owned(),

@@ -1,7 +1,8 @@
 //! What one comparison found, in sentences: which is fastest, what that means, and one sentence for
 //! each ratio.
 
-use crate::{advice, format, noise, wording};
+use crate::advice::{self, Advice};
+use crate::{format, noise, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, PromiseDifference,
     RatioEstimate, Verdict,
@@ -48,11 +49,12 @@ pub fn findings(analysis: &Analysis) -> Vec<Findings> {
 
 /// The findings of one comparison.
 pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
+    let advice = Advice::of(analysis, comparison);
     Findings {
         id: comparison.id.clone(),
         title: comparison.title.clone(),
-        headline: advice::headline(analysis, comparison),
-        advice: advice::advice(analysis, comparison),
+        headline: advice.headline(),
+        advice: advice.in_a_sentence(),
         statements: statements(analysis, comparison),
         noise: noise::of_comparison(comparison),
     }

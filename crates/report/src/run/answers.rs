@@ -2,12 +2,13 @@
 //! decided by the analysis.
 
 use super::crossover;
+use crate::advice::{self, Advice};
 use crate::document::{
     Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone,
     anchor, faint, paragraph, plain, remark, strong,
 };
 use crate::wording::{self, counted, quoted};
-use crate::{advice, constituents, format, noise, quantity};
+use crate::{constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace, RatioEstimate, SizeRange,
     SpaceRow, SweepOutcome, TWICE_DIFFERED,
@@ -76,7 +77,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 
 /// A comparison's answer in a line, for where its details are folded.
 pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Badge, Text) {
-    let answer = advice::answer(analysis, comparison).text;
+    let answer = Advice::of(analysis, comparison).answer().text;
     let badge = badge(comparison.recommendation.kind);
     (badge, format::capital(&answer).into())
 }
@@ -237,7 +238,8 @@ fn row(analysis: &Analysis, answer: &Answer) -> Option<Row> {
 
 fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
     let found = &comparison.recommendation;
-    let answer = advice::answer(analysis, comparison);
+    let advice = Advice::of(analysis, comparison);
+    let answer = advice.answer();
     let over = found.over.as_ref().filter(|_| found.kind != Kind::Keep);
     let choice = found
         .chosen(comparison)
@@ -246,7 +248,7 @@ fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
     let promise = promise.map_or_else(String::new, |p| format!(" ({})", quantity::class(p)));
     let yet = if found.may_change() { " yet" } else { "" };
     let group = match (&choice, found.kind) {
-        (_, Kind::Depends) => format!("{}{promise}", advice::both(analysis, comparison)),
+        (_, Kind::Depends) => format!("{}{promise}", advice.both()),
         (Some(label), Kind::Use | Kind::Stay) => format!("use {label}{promise}"),
         (Some(label), Kind::Keep) => format!("no reason{yet} to leave {label}{promise}"),
         (Some(label), _) => format!("prefer {label}{promise}"),
