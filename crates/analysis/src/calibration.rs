@@ -11,7 +11,7 @@ mod series;
 
 pub use cold::{ColdFinding, WarmFinding};
 pub use proportion::Proportion;
-pub use series::{DifferentSeries, IdenticalSeries, SeriesPart, Silent, VerdictCounts};
+pub use series::{DifferentSeries, IdenticalSeries, SeriesPart, UnusableSessions, VerdictCounts};
 
 use crate::gathered::Gathered;
 use crate::{Analysis, AnalysisError, CellSummary, ComparisonOutcome, Estimate, Interval, Metric};
@@ -38,7 +38,7 @@ pub const FALSE_CLAIMS: f64 = 0.05;
 /// How often the interval of a known difference must hold it, at least.
 pub const COVERAGE: f64 = 0.95;
 /// The share of planned sessions that may say nothing before the rest of them shows nothing.
-pub const MOST_SILENT: f64 = 0.10;
+pub const MOST_UNUSABLE: f64 = 0.10;
 
 /// Intervals of single figures miss with this probability at most.
 const ALPHA: f64 = 0.05;
@@ -46,7 +46,7 @@ const ALPHA: f64 = 0.05;
 /// How a figure stands against its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum LimitStatus {
     /// The figure and its whole interval are within the limit.
     Met,
     /// The figure is within the limit; its interval reaches beyond.
@@ -58,7 +58,7 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl LimitStatus {
     /// Of a figure and its interval; `within` tells whether a value is within the limit, which is
     /// an interval.
     fn of(found: &Interval, within: impl Fn(f64) -> bool) -> Self {
@@ -121,7 +121,7 @@ pub struct CostFinding {
     /// What it may be, nanoseconds.
     pub budget_ns: f64,
     /// Whether it is.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 /// Costs that were known beforehand, measured in the same rounds.
@@ -150,7 +150,7 @@ pub struct KnownCost {
     /// Rounds that it rests on.
     pub rounds: usize,
     /// Whether the known cost was recovered.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 impl KnownCost {
@@ -242,9 +242,9 @@ fn found(run: &Run<'_>) -> Calibration {
         warm: cold::warm(run),
     };
     calibration.passed = calibration
-        .standings()
+        .statuses()
         .into_iter()
-        .all(|(_, standing)| standing.passes());
+        .all(|(_, status)| status.passes());
     calibration
 }
 
@@ -271,35 +271,35 @@ pub enum Subject {
 impl Calibration {
     /// How each subject stands: as its worst figure.
     #[must_use]
-    pub fn standings(&self) -> BTreeMap<Subject, Standing> {
-        let known = |costs: &KnownCosts| worst(costs.costs.iter().map(|cost| cost.standing));
-        let mut standings = BTreeMap::from([
+    pub fn statuses(&self) -> BTreeMap<Subject, LimitStatus> {
+        let known = |costs: &KnownCosts| worst(costs.costs.iter().map(|cost| cost.status));
+        let mut statuses = BTreeMap::from([
             (
                 Subject::Harness,
-                self.ratio_cost.standing.max(self.latency_cost.standing),
+                self.ratio_cost.status.max(self.latency_cost.status),
             ),
             (Subject::Known, known(&self.known)),
-            (Subject::Identical, self.identical.standing),
+            (Subject::Identical, self.identical.status),
             (
                 Subject::Different,
-                worst(self.different.iter().map(|series| series.standing)),
+                worst(self.different.iter().map(|series| series.status)),
             ),
             (
                 Subject::Cold,
-                worst(self.cold.iter().map(|cold| cold.standing)),
+                worst(self.cold.iter().map(|cold| cold.status)),
             ),
-            (Subject::Warm, self.warm.standing),
+            (Subject::Warm, self.warm.status),
         ]);
         if let Some(busy) = &self.busy {
-            standings.insert(Subject::Busy, known(busy));
+            statuses.insert(Subject::Busy, known(busy));
         }
-        standings
+        statuses
     }
 }
 
 /// The worst of some; of none, nothing is known.
-fn worst(standings: impl Iterator<Item = Standing>) -> Standing {
-    standings.max().unwrap_or(Standing::Unknown)
+fn worst(statuses: impl Iterator<Item = LimitStatus>) -> LimitStatus {
+    statuses.max().unwrap_or(LimitStatus::Unknown)
 }
 
 impl KnownCosts {
@@ -392,7 +392,9 @@ fn known_cost(cell: &CellSummary, nothing: Option<&CellSummary>, share: f64) -> 
         found_ns,
         allowed_ns,
         rounds: differences.len(),
-        standing: found_ns.map_or(Standing::Unknown, |found| Standing::of(&found, within)),
+        status: found_ns.map_or(LimitStatus::Unknown, |found| {
+            LimitStatus::of(&found, within)
+        }),
     }
 }
 
@@ -473,8 +475,8 @@ fn cost(run: &Run<'_>, kind: BlockKind, budget_ns: f64) -> CostFinding {
         found_ns,
         blocks: times.len(),
         budget_ns,
-        standing: found_ns.map_or(Standing::Unknown, |found| {
-            Standing::of(&found, |value| value <= budget_ns)
+        status: found_ns.map_or(LimitStatus::Unknown, |found| {
+            LimitStatus::of(&found, |value| value <= budget_ns)
         }),
     }
 }

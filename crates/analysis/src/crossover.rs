@@ -226,42 +226,81 @@ pub enum Crossover {
 }
 
 impl Crossover {
-    /// The side that this finding claims to win at `size`, if it is a measured one of a stretch
-    /// that one side wins from end to end. Single sizes inside a zone, or within what has no
-    /// order, are claimed for nobody.
+    /// The smallest and the largest measured size; nothing without any.
     #[must_use]
-    pub fn winner_at(&self, size: u64) -> Option<Side> {
-        let within = |from, to| (from..=to).contains(&size);
+    pub fn range(&self) -> Option<SizeRange> {
+        let (from, to) = match self {
+            Self::Zone { from, to, .. }
+            | Self::Throughout { from, to, .. }
+            | Self::NeverSlower { from, to, .. }
+            | Self::Equivalent { from, to }
+            | Self::NobodyWins { from, to, .. }
+            | Self::BothEnds { from, to, .. }
+            | Self::WinsBelow { from, to, .. }
+            | Self::WinsAbove { from, to, .. } => (*from, *to),
+            Self::NoOrder { evidence } => (evidence.first()?.size, evidence.last()?.size),
+        };
+        Some(SizeRange { from, to })
+    }
+
+    /// The stretches whose every measured size one side is claimed to win, rising: one from an end of
+    /// what was measured, or one from either end.
+    #[must_use]
+    pub fn stretches(&self) -> Vec<(Side, SizeRange)> {
+        let range = |from, to| SizeRange { from, to };
         match *self {
             Self::Zone {
-                smaller,
+                smaller: side,
                 from,
                 low,
                 high,
                 to,
                 ..
-            } => {
-                let larger = within(high, to).then_some(smaller.other());
-                within(from, low).then_some(smaller).or(larger)
-            }
-            Self::Throughout { winner, from, to } => within(from, to).then_some(winner),
+            } => vec![(side, range(from, low)), (side.other(), range(high, to))],
+            Self::Throughout { winner, from, to } => vec![(winner, range(from, to))],
             Self::WinsBelow {
                 winner, from, low, ..
-            } => within(from, low).then_some(winner),
+            } => vec![(winner, range(from, low))],
             Self::WinsAbove {
                 winner, high, to, ..
-            } => within(high, to).then_some(winner),
-            Self::NeverSlower { side, ref wins, .. } => wins.contains(&size).then_some(side),
+            } => vec![(winner, range(high, to))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The sizes, ends included, within which stretches leave the order open.
+    #[must_use]
+    pub fn open(&self) -> Option<SizeRange> {
+        let (from, to) = match *self {
+            Self::Zone { low, high, .. } => (low, high),
+            Self::WinsBelow { low, to, .. } => (low, to),
+            Self::WinsAbove { from, high, .. } => (from, high),
+            _ => return None,
+        };
+        Some(SizeRange { from, to })
+    }
+
+    /// The side that this finding claims to win at `size`, if it is a measured one of a stretch
+    /// that one side wins from end to end. Single sizes inside a zone, or within what has no
+    /// order, are claimed for nobody.
+    #[must_use]
+    pub fn winner_at(&self, size: u64) -> Option<Side> {
+        match self {
+            Self::NeverSlower { side, wins, .. } => wins.contains(&size).then_some(*side),
             Self::BothEnds {
                 winner,
                 from,
                 to,
-                ref except,
+                except,
             } => {
                 let shown = except.iter().all(|finding| finding.size != size);
-                (shown && within(from, to)).then_some(winner)
+                (shown && (*from..=*to).contains(&size)).then_some(*winner)
             }
-            Self::Equivalent { .. } | Self::NobodyWins { .. } | Self::NoOrder { .. } => None,
+            _ => {
+                let mut stretches = self.stretches().into_iter();
+                let found = stretches.find(|(_, range)| (range.from..=range.to).contains(&size));
+                found.map(|(side, _)| side)
+            }
         }
     }
 }

@@ -75,4 +75,5 @@ pub use repeated::{Repeated, repeated};
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };
+pub use warnings::TWICE_DIFFERED;
 pub use work::{Both, WorkDifference, same_work, work_differences, workload_differences};

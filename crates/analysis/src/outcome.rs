@@ -379,6 +379,15 @@ impl CellSummary {
         let promises = self.cell.workload.operation.writes() && self.cell.role != Role::Floor;
         promises.then_some(self.cell.capabilities.durability)
     }
+
+    /// Rounds that both of two cells have, which are what their ratio rests on.
+    #[must_use]
+    pub fn rounds_in_common(&self, other: &Self) -> usize {
+        let theirs = || other.series.iter().map(|(round, _)| round);
+        let ours = self.series.iter();
+        ours.filter(|(round, _)| theirs().any(|known| known == round))
+            .count()
+    }
 }
 
 /// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks.

@@ -28,6 +28,10 @@ pub(crate) fn of_comparison(
     warnings
 }
 
+/// What a control showed that is not as its baseline, as the beginning of a sentence: one phrase for
+/// it in everything that is said of a run.
+pub const TWICE_DIFFERED: &str = "measuring the same thing twice differed";
+
 fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
     if outcome.reliable {
         return None;
@@ -39,8 +43,7 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
         ),
         Some(e) => (
             format!(
-                "two identical cells differ by a factor of {:.3} [{:.3}, {:.3}], more than noise \
-                 explains",
+                "{TWICE_DIFFERED} by a factor of {:.3} [{:.3}, {:.3}], more than noise explains",
                 e.ratio, e.low, e.high
             ),
             "Stop other work on this machine, then run it again.",

@@ -1,11 +1,12 @@
 //! What the analysis recommends, in words. Nothing is decided here.
 
+use crate::format::NO_BREAK;
 use crate::wording::{self, list, quoted};
 use crate::{format, noise, quantity};
 use stowplan_analysis::{
-    Alternative, Analysis, CellSummary, ComparisonOutcome, Flush, Kind, NoFastest, Open, Over,
-    PromiseDifference, Promises, RatioEstimate, Recommendation, Unbeaten, Verdict, When,
-    WorkDifference,
+    Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, NoFastest, Open, Over,
+    PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED, Unbeaten, Verdict,
+    When, WorkDifference, same_work, work_differences,
 };
 use stowplan_model::{CellId, DurabilityClaim, PerTransaction};
 
@@ -21,34 +22,14 @@ pub(crate) struct Answer {
 }
 
 /// A comparison and what is recommended there.
-struct Words<'a> {
+pub(crate) struct Advice<'a> {
     analysis: &'a Analysis,
     comparison: &'a ComparisonOutcome,
     found: &'a Recommendation,
-}
-
-/// Which is fastest, in a sentence.
-pub(crate) fn headline(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).headline()
-}
-
-/// What that means for the user, in a sentence.
-pub(crate) fn advice(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).advice()
-}
-
-/// The same for where all answers stand together.
-pub(crate) fn answer(analysis: &Analysis, comparison: &ComparisonOutcome) -> Answer {
-    let words = Words::of(analysis, comparison);
-    match &words.found.open {
-        Some(open) => words.open_answer(open),
-        None => words.answer(),
-    }
-}
-
-/// `A answers sooner, B is done sooner`, where it depends on that.
-pub(crate) fn both(analysis: &Analysis, comparison: &ComparisonOutcome) -> String {
-    Words::of(analysis, comparison).both()
+    baseline: Option<&'a CellSummary>,
+    /// What the baseline is called, and the choice; empty where there is none.
+    base: String,
+    choice: String,
 }
 
 /// `2.10 times as fast`, for a ratio of times below 1 (and, inverted, for any other).
@@ -56,10 +37,10 @@ pub(crate) fn times_as_fast(ratio: &RatioEstimate) -> String {
     format!("{} times as fast", format::ratio(1.0 / ratio.ratio))
 }
 
-/// `(2.06 to 2.15)`: the interval of a factor.
+/// `(2.06 to 2.15)`: the interval of a factor, which stays on one line.
 pub(crate) fn ends(factor: &RatioEstimate) -> String {
     let [low, high] = [factor.low, factor.high].map(format::ratio);
-    format!("({low} to {high})")
+    format!("({low}{NO_BREAK}to{NO_BREAK}{high})")
 }
 
 /// `5.01× (3.78 to 5.95)`: how many times as fast, of a ratio of times.
@@ -90,203 +71,217 @@ fn some(labels: &[String]) -> String {
     }
 }
 
-impl<'a> Words<'a> {
-    fn of(analysis: &'a Analysis, comparison: &'a ComparisonOutcome) -> Self {
+impl<'a> Advice<'a> {
+    pub(crate) fn of(analysis: &'a Analysis, comparison: &'a ComparisonOutcome) -> Self {
+        let (found, baseline) = (&comparison.recommendation, comparison.baseline());
+        let label = |cell: Option<&CellSummary>| cell.map_or_else(String::new, name);
         Self {
             analysis,
             comparison,
-            found: &comparison.recommendation,
+            found,
+            baseline,
+            base: label(baseline),
+            choice: label(found.chosen(comparison)),
         }
-    }
-
-    fn cell(&self, id: &CellId) -> Option<&'a CellSummary> {
-        self.comparison.cell(id)
     }
 
     fn label(&self, id: &CellId) -> String {
-        let cell = self.cell(id);
-        cell.map_or_else(|| id.0.clone(), |cell| quoted(&cell.cell.label))
+        let cell = self.comparison.cell(id);
+        cell.map_or_else(|| id.0.clone(), name)
     }
 
-    fn choice(&self) -> String {
-        let choice = self.found.choice.as_ref();
-        choice.map_or_else(String::new, |id| self.label(id))
-    }
-
-    fn base(&self) -> String {
-        let baseline = self.comparison.baseline();
-        baseline.map_or_else(String::new, |cell| quoted(&cell.cell.label))
-    }
-
-    fn headline(&self) -> String {
+    /// Which is fastest, in a sentence.
+    pub(crate) fn headline(&self) -> String {
         if let Some(open) = &self.found.open {
             return self.open_headline(open);
         }
-        let but = self.but_sooner();
+        let (base, but) = (&self.base, self.but_sooner());
         if let Some(winner) = self.comparison.fastest() {
             return format!("{}{but}", self.fastest(winner));
         }
         let faster = self.faster();
         if !faster.is_empty() {
-            let open = self.found.no_fastest.map_or("", no_fastest);
-            return format!("Faster than {}: {}.{open}", self.base(), list(&faster));
+            let open = self.found.no_fastest.map_or("", |why| self.no_fastest(why));
+            return format!("Faster than {base}: {}.{open}", list(&faster));
         }
         if self.found.kind == Kind::Equivalent {
-            let base = self.base();
             return format!("No difference that matters: all are equivalent to {base}.");
         }
         let zone = wording::zone(self.analysis);
-        format!(
-            "Nothing was shown to be faster than {} by more than {zone}.{but}",
-            self.base()
-        )
+        format!("Nothing was shown to be faster than {base} by more than {zone}.{but}")
     }
 
     fn open_headline(&self, open: &Open) -> String {
-        let unreliable =
-            |because: String| format!("No verdict: session unreliable, because {because}.");
+        let verdict = match open {
+            Open::Unreliable | Open::ControlTooShort => "No verdict: session unreliable, because",
+            Open::Undecided | Open::TooFewRounds { .. } | Open::NoRatio => "No verdict yet:",
+            Open::NoBaseline | Open::Alone | Open::Failed => "No verdict:",
+        };
+        format!("{verdict} {}.", self.because(open))
+    }
+
+    /// Why nothing can be said.
+    fn because(&self, open: &Open) -> String {
         match open {
-            Open::NoBaseline => "No verdict: the baseline was not measured.".to_owned(),
-            Open::Unreliable => unreliable(self.differed("two identical cells differed by")),
-            Open::ControlTooShort => unreliable("the control has too few rounds".to_owned()),
-            Open::Undecided => "No verdict yet: nothing was decided.".to_owned(),
-            Open::Alone | Open::Failed => format!("No verdict: {}.", because(open)),
-            Open::TooFewRounds { .. } | Open::NoRatio => {
-                format!("No verdict yet: {}.", because(open))
+            Open::NoBaseline => "the baseline was not measured".to_owned(),
+            Open::Alone => "there is nothing to compare it with".to_owned(),
+            Open::Unreliable => {
+                let control = self.comparison.control.as_ref();
+                let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
+                let part = noise::by_how_much(noise::away_from_one(ratio));
+                format!("{TWICE_DIFFERED} by {part}")
             }
+            Open::ControlTooShort => "the control has too few rounds".to_owned(),
+            Open::TooFewRounds { rounds, needed } => {
+                format!("too few rounds ({rounds} of {needed}) to compare")
+            }
+            Open::NoRatio => "no ratio has data".to_owned(),
+            Open::Failed => "what was to be compared failed".to_owned(),
+            Open::Undecided => "nothing was decided".to_owned(),
         }
     }
 
-    /// `two identical cells differed by 4.2%`
-    fn differed(&self, what: &str) -> String {
-        let control = self.comparison.control.as_ref();
-        let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
-        format!("{what} {}", noise::by_how_much(noise::away_from_one(ratio)))
-    }
-
     fn fastest(&self, winner: &CellSummary) -> String {
-        let label = quoted(&winner.cell.label);
         let ratio = self.comparison.to_baseline(winner);
         let ratio = ratio.and_then(|contrast| contrast.estimate);
         let factor = ratio.map_or_else(String::new, |ratio| {
-            format!(", {} as {}", times_as_fast(&ratio), self.base())
+            format!(", {} as {}", times_as_fast(&ratio), self.base)
         });
-        let baseline = self.comparison.baseline();
-        let alike = |cell: &CellSummary| {
-            baseline.is_some_and(|base| stowplan_analysis::same_work(cell, base))
-        };
-        let others = if self.comparison.rivals().all(alike) {
+        let does_the_same = |cell: &CellSummary| !self.does_other_work(cell);
+        let others = if self.comparison.rivals().all(does_the_same) {
             "each of the others"
         } else {
             "each of the others that do the same work"
         };
-        format!("Fastest: {label}{factor}. It beats {others}.")
+        format!("Fastest: {}{factor}. It beats {others}.", name(winner))
+    }
+
+    /// Whether a cell does other work than the baseline.
+    fn does_other_work(&self, cell: &CellSummary) -> bool {
+        self.baseline
+            .is_some_and(|baseline| !same_work(cell, baseline))
     }
 
     /// ` But including the final flush to disk, B is done sooner: 5.18 µs against 12.2 µs.`, where
     /// it depends on that.
     fn but_sooner(&self) -> String {
-        if self.found.kind != Kind::Depends {
-            return String::new();
-        }
-        let sooner = self.sooner();
+        let depends = self.found.kind == Kind::Depends;
+        let sooner = self.sooner().filter(|_| depends);
         sooner.map_or_else(String::new, |sooner| format!(" But {sooner}."))
+    }
+
+    /// Why none of those that are faster is called the fastest.
+    fn no_fastest(&self, why: NoFastest) -> &'static str {
+        match (why, &*self.comparison.with_verdict(Verdict::Faster)) {
+            (NoFastest::Promises, _) => {
+                " None is called the fastest, because they do not all promise the same."
+            }
+            (NoFastest::NotEachBeaten, _) => " None of them was shown to beat each of the others.",
+            (NoFastest::OtherWork, [(only, _)]) if self.does_other_work(only) => {
+                " It is not called the fastest, because it does other work."
+            }
+            (NoFastest::OtherWork, _) => {
+                " None is called the fastest, because they do not all do the same work."
+            }
+        }
     }
 
     /// Every cell that is faster than the baseline, with its factor.
     fn faster(&self) -> Vec<String> {
-        let baseline = self.comparison.baseline();
         let faster = self.comparison.with_verdict(Verdict::Faster).into_iter();
         let named = faster.map(|(cell, ratio)| {
-            let promise = baseline.and_then(|base| PromiseDifference::of(cell, base));
-            let promise = promise.as_ref().map(promise_difference);
+            let promise = self
+                .baseline
+                .and_then(|base| PromiseDifference::of(cell, base));
+            let work = self.baseline.map(|base| work_differences(cell, base));
+            let work = work.filter(|work| !work.is_empty());
             format!(
-                "{} ({}{})",
-                quoted(&cell.cell.label),
+                "{} ({}{}{})",
+                name(cell),
                 times_as_fast(&ratio),
-                promise.unwrap_or_default()
+                work.map_or_else(String::new, |work| format!(", {}", other_work(&work))),
+                promise.as_ref().map(promise_difference).unwrap_or_default()
             )
         });
         named.collect()
     }
 
-    fn advice(&self) -> String {
+    /// What that means for the user, in a sentence.
+    pub(crate) fn in_a_sentence(&self) -> String {
+        let claim_nothing = "Claim nothing from this comparison;";
         match &self.found.open {
             Some(Open::NoBaseline) => return "See the failures.".to_owned(),
-            Some(open @ (Open::Unreliable | Open::ControlTooShort)) => {
-                let what = match open {
-                    Open::Unreliable => "run it again on a quieter machine",
-                    _ => "its control has too few rounds: go on with it, or run it again",
-                };
-                return format!("Claim nothing from this comparison; {what}.");
+            Some(Open::Unreliable) => {
+                return format!("{claim_nothing} run it again on a quieter machine.");
+            }
+            Some(Open::ControlTooShort) => {
+                return format!(
+                    "{claim_nothing} its control has too few rounds: go on with it, or run it again."
+                );
             }
             _ => {}
         }
-        let baseline = self.comparison.baseline();
-        let work = baseline.map(|baseline| wording::work(self.analysis, baseline));
-        format!(
-            "On this machine, {}, {}.",
-            work.unwrap_or_default(),
-            self.advised()
-        )
+        let work = self
+            .baseline
+            .map(|baseline| wording::work(self.analysis, baseline));
+        let work = work.unwrap_or_default();
+        format!("On this machine, {work}, {}.", self.advised())
     }
 
     fn advised(&self) -> String {
-        let found = self.found;
-        if let Some(open) = &found.open {
+        if let Some(open) = &self.found.open {
             let again = match open {
                 Open::Undecided | Open::NoRatio => {
-                    "measure again, with more rounds or on a quieter machine".into()
+                    "measure again, with more rounds or on a quieter machine".to_owned()
                 }
-                Open::TooFewRounds { .. } => format!("{}; go on with it", because(open)),
-                open => because(open),
+                Open::TooFewRounds { .. } => format!("{}; go on with it", self.because(open)),
+                open => self.because(open),
             };
             return format!("nothing was decided: {again}{}", self.promising_more());
         }
-        match found.kind {
-            Kind::Use => format!("use {}", self.choice()),
-            Kind::Stay => format!("stay with {}", self.choice()),
-            Kind::Prefer => format!("{}{}", self.preferred(), self.by_promise()),
-            Kind::Depends => format!(
-                "{}{}{}",
-                self.depends(),
-                self.condition(),
-                self.by_promise()
-            ),
-            _ => format!("{}{}", self.kept(), self.promising_more()),
-        }
+        let more = match self.found.kind {
+            Kind::Use | Kind::Stay => String::new(),
+            Kind::Prefer => self.by_promise(true),
+            Kind::Depends => format!("{}{}", self.condition(), self.by_promise(true)),
+            _ => self.promising_more(),
+        };
+        format!("{}{more}", self.to_do().unwrap_or_else(|| self.kept()))
     }
 
-    /// `prefer A to B, provided that its weaker durability (none) is enough`
-    fn preferred(&self) -> String {
-        format!(
-            "prefer {} to {}{}",
-            self.choice(),
-            self.base(),
-            self.condition()
-        )
+    /// What to do, where something is to be used, preferred or stayed with, or where it depends.
+    fn to_do(&self) -> Option<String> {
+        let Self { base, choice, .. } = self;
+        Some(match self.found.kind {
+            Kind::Use => format!("use {choice}"),
+            Kind::Stay => format!("stay with {choice}"),
+            Kind::Prefer => format!("prefer {choice} to {base}{}", self.condition()),
+            Kind::Depends => format!(
+                "it depends on when the data must be on disk: {}",
+                self.both()
+            ),
+            _ => return None,
+        })
     }
 
     /// Nothing is shown to be faster: whether it may yet turn out to be.
     fn kept(&self) -> String {
-        let base = self.base();
-        let may_be = || self.found.unbeaten.iter().filter(|cell| cell.may_be_faster);
+        let base = &self.base;
         if !self.found.may_change() {
             return format!("speed is no reason to leave {base}");
         }
-        let small = may_be().filter(|cell| cell.verdict == Verdict::SmallDifference);
-        let gains = small.filter_map(|cell| Some((cell, cell.possible_gain?)));
+        let may_be = self.found.unbeaten.iter().filter(|cell| cell.may_be_faster);
+        let (small, rest): (Vec<&Unbeaten>, Vec<&Unbeaten>) =
+            may_be.partition(|cell| cell.verdict == Verdict::SmallDifference);
+        let gains = small
+            .iter()
+            .filter_map(|cell| Some((cell, cell.possible_gain?)));
         let gain = gains
             .max_by(|a, b| a.1.total_cmp(&b.1))
             .map(|(cell, gain)| {
-                let gain = format::percent(gain);
-                format!(
-                    "a gain of up to {gain} by {} is not ruled out",
-                    self.label(&cell.cell)
-                )
+                let (gain, label) = (format::percent(gain), self.label(&cell.cell));
+                format!("a gain of up to {gain} by {label} is not ruled out")
             });
-        let rest = may_be().any(|cell| cell.verdict != Verdict::SmallDifference);
-        let rest = rest.then(|| "some cells have no verdict yet".to_owned());
+        let rest = (!rest.is_empty()).then(|| "some cells have no verdict yet".to_owned());
         let why: Vec<String> = gain.into_iter().chain(rest).collect();
         format!(
             "nothing measured so far is a reason to leave {base}; {}",
@@ -294,19 +289,11 @@ impl<'a> Words<'a> {
         )
     }
 
-    /// `it depends on when the data must be on disk: A answers sooner, B is done sooner`
-    fn depends(&self) -> String {
-        format!(
-            "it depends on when the data must be on disk: {}",
-            self.both()
-        )
-    }
-
-    /// `A answers sooner, B is done sooner`
-    fn both(&self) -> String {
+    /// `A answers sooner, B is done sooner`, where it depends on that.
+    pub(crate) fn both(&self) -> String {
         let sooner = self.found.flush.as_ref().and_then(|f| f.sooner.as_ref());
         let sooner = sooner.map_or_else(String::new, |sooner| self.label(sooner));
-        format!("{} answers sooner, {sooner} is done sooner", self.choice())
+        format!("{} answers sooner, {sooner} is done sooner", self.choice)
     }
 
     /// `, provided that its weaker durability (none) is enough`, if the choice lacks something.
@@ -316,68 +303,76 @@ impl<'a> Words<'a> {
         })
     }
 
-    /// The alternatives by promise, in full.
-    fn by_promise(&self) -> String {
-        let texts = self
-            .found
-            .alternatives
-            .iter()
-            .map(|other| match other.when {
-                When::MoreMustSurvive => self.safer(other),
-                When::LessIsEnough => self.weaker(other),
-                When::OtherWorkWillDo => String::new(),
-            });
-        texts.collect()
-    }
-
-    /// The same for a line among others.
-    fn by_promise_in_short(&self) -> String {
-        let texts = self
-            .found
-            .alternatives
-            .iter()
-            .map(|other| match other.when {
-                When::MoreMustSurvive => self.safer(other),
-                When::LessIsEnough => self.weaker_in_short(other),
-                When::OtherWorkWillDo => String::new(),
-            });
+    /// The alternatives by promise, in full or for a line among others.
+    fn by_promise(&self, in_full: bool) -> String {
+        let others = self.found.alternatives.iter();
+        let texts = others.filter_map(|other| match other.when {
+            When::MoreMustSurvive => self.safer(other, in_full),
+            When::LessIsEnough => self.weaker(other, in_full),
+            When::OtherWorkWillDo => None,
+        });
         texts.collect()
     }
 
     /// `; where more must survive a crash, B (consistent, atomic)`: the slower choice that promises
     /// more.
-    fn safer(&self, other: &Alternative) -> String {
-        other.promise.map_or_else(String::new, |promise| {
-            let label = self.label(&other.cell);
-            format!("; where more must survive a crash, {label} ({promise})")
+    fn safer(&self, other: &Alternative, in_full: bool) -> Option<String> {
+        Some(format!(
+            "; where more must survive a crash, {} ({}){}",
+            self.label(&other.cell),
+            other.promise?,
+            self.work_of(other, in_full)
+        ))
+    }
+
+    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`, or in short
+    /// `; where D0 none is enough: D, 3.10×`
+    fn weaker(&self, other: &Alternative, in_full: bool) -> Option<String> {
+        let (lacks, ratio) = (self.lacks(other)?, other.ratio?);
+        let (label, work) = (self.label(&other.cell), self.work_of(other, in_full));
+        Some(if in_full {
+            format!(
+                "; where {} is enough, {label}, {} as {}{work}",
+                lacking(&lacks),
+                times_as_fast(&ratio),
+                self.base
+            )
+        } else {
+            let promise = lacking_in_short(&lacks);
+            format!(
+                "; where {promise} is enough: {label}, {}{work}",
+                factor(&ratio).0
+            )
         })
     }
 
-    /// `; where weaker durability (none) is enough, D, 3.10 times as fast as B`
-    fn weaker(&self, other: &Alternative) -> String {
-        let Some((lacks, ratio)) = self.lacks(other).zip(other.ratio) else {
-            return String::new();
-        };
-        format!(
-            "; where {} is enough, {}, {} as {}",
-            lacking(&lacks),
-            self.label(&other.cell),
-            times_as_fast(&ratio),
-            self.base()
-        )
+    /// `, but it does other work than B: 4 threads against one thread`, or in short `, with more
+    /// threads`: that an alternative does not do what the baseline or the choice does.
+    fn work_of(&self, other: &Alternative, in_full: bool) -> String {
+        match self.other_work(other) {
+            None => String::new(),
+            Some((than, work)) if in_full => format!(
+                ", but it does other work than {}: {}",
+                name(than),
+                wording::other_work(&work)
+            ),
+            Some((_, work)) => format!(", {}", other_work(&work)),
+        }
     }
 
-    /// `; where D0 none is enough: D, 3.10×`
-    fn weaker_in_short(&self, other: &Alternative) -> String {
-        let Some((lacks, ratio)) = self.lacks(other).zip(other.ratio) else {
-            return String::new();
-        };
-        let (promise, label) = (lacking_in_short(&lacks), self.label(&other.cell));
-        format!("; where {promise} is enough: {label}, {}", factor(&ratio).0)
+    /// What an alternative does otherwise than the baseline, or else than the choice.
+    fn other_work(&self, other: &Alternative) -> Option<(&'a CellSummary, Vec<WorkDifference>)> {
+        let cell = self.comparison.cell(&other.cell)?;
+        let beside = [self.baseline, self.chosen()];
+        let mut beside = beside.into_iter().flatten();
+        beside.find_map(|than| {
+            let work = work_differences(cell, than);
+            (!work.is_empty()).then_some((than, work))
+        })
     }
 
     fn lacks(&self, other: &Alternative) -> Option<PromiseDifference> {
-        PromiseDifference::between(other.promise?, self.comparison.baseline()?.promise()?)
+        PromiseDifference::between(other.promise?, self.baseline?.promise()?)
     }
 
     /// `; with more threads: B, 12.1×`
@@ -393,51 +388,67 @@ impl<'a> Words<'a> {
 
     /// `; A promises more (durable, atomic against none)`
     fn promising_more(&self) -> String {
-        let ours = self.comparison.baseline().and_then(CellSummary::promise);
+        let ours = self.baseline.and_then(CellSummary::promise);
         let others = self.found.alternatives.iter();
-        let more: Vec<(String, DurabilityClaim)> = others
+        let more: Vec<(&Alternative, DurabilityClaim)> = others
             .filter(|other| other.when == When::MoreMustSurvive)
-            .filter_map(|other| Some((self.label(&other.cell), other.promise?)))
+            .filter_map(|other| Some((other, other.promise?)))
             .collect();
         let Some(ours) = ours else {
             return String::new();
         };
         match more.as_slice() {
             [] => String::new(),
-            [(label, theirs)] => format!("; {label} promises more ({theirs} against {ours})"),
-            [(label, theirs), others @ ..] => format!(
-                "; {label} ({theirs}) and {} promise more than {ours}",
+            [(other, theirs)] => format!(
+                "; {} promises more ({theirs} against {ours}){}",
+                self.label(&other.cell),
+                self.work_of(other, true)
+            ),
+            [(first, theirs), others @ ..] => format!(
+                "; {} ({theirs}) and {} promise more than {ours}{}",
+                self.label(&first.cell),
                 match others {
-                    [(other, _)] => other.clone(),
+                    [(other, _)] => self.label(&other.cell),
                     _ => format!("{} others", others.len()),
-                }
+                },
+                self.work_of_several(&more)
+            ),
+        }
+    }
+
+    /// `, but B and C do other work than A`
+    fn work_of_several(&self, others: &[(&Alternative, DurabilityClaim)]) -> String {
+        let others = others.iter().map(|(other, _)| *other);
+        let others = others.filter(|other| self.other_work(other).is_some());
+        let labels: Vec<String> = others.map(|other| self.label(&other.cell)).collect();
+        let verb = if labels.len() == 1 { "does" } else { "do" };
+        match labels.is_empty() {
+            true => String::new(),
+            false => format!(
+                ", but {} {verb} other work than {}",
+                some(&labels),
+                self.base
             ),
         }
     }
 
     fn open_answer(&self, open: &Open) -> Answer {
+        let because = self.because(open);
         let (text, reason) = match open {
-            Open::NoBaseline => (
-                "see the failures",
-                "the baseline was not measured".to_owned(),
-            ),
+            Open::NoBaseline | Open::Failed => ("see the failures", because),
             Open::Unreliable => (
                 "run it again on a quieter machine",
-                self.differed("measuring the same thing twice differed by")
-                    + ": too noisy to decide",
+                format!("{because}: too noisy to decide"),
             ),
             Open::ControlTooShort => (
                 "go on with it, or run it again",
-                "the control has too few rounds for any claim".to_owned(),
+                format!("{because} for any claim"),
             ),
-            Open::Failed => ("see the failures", because(open)),
             Open::Undecided => (
                 "measure again, nothing was decided",
                 self.unbeaten().join("; "),
             ),
-            Open::TooFewRounds { .. } | Open::NoRatio | Open::Alone => {
-                ("measure again", because(open))
-            }
+            Open::TooFewRounds { .. } | Open::NoRatio | Open::Alone => ("measure again", because),
         };
         // Which cells were not decided is too much where answers stand in a line each.
         let caveat = match open {
@@ -451,18 +462,18 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn answer(&self) -> Answer {
-        let (choice, base) = (self.choice(), self.base());
-        let text = match self.found.kind {
-            Kind::Use => format!("use {choice}"),
-            Kind::Stay => format!("stay with {choice}"),
-            Kind::Prefer => self.preferred(),
-            Kind::Depends => self.depends(),
+    /// What it means for where all answers stand together.
+    pub(crate) fn answer(&self) -> Answer {
+        if let Some(open) = &self.found.open {
+            return self.open_answer(open);
+        }
+        let base = &self.base;
+        let text = self.to_do().unwrap_or_else(|| match self.found.kind {
             Kind::Equivalent => "choose by something else".to_owned(),
             _ if self.found.may_change() => format!("no reason yet to leave {base}"),
             _ if self.found.over.is_some() => format!("stay with {base}"),
             _ => format!("no reason to leave {base}"),
-        };
+        });
         let (reason, caveat) = self.why();
         Answer {
             text,
@@ -474,8 +485,8 @@ impl<'a> Words<'a> {
     fn why(&self) -> (String, String) {
         let found = self.found;
         if found.kind == Kind::Equivalent {
-            let zone = wording::zone(self.analysis);
-            let reason = format!("all are equivalent to {} within {zone}", self.base());
+            let (base, zone) = (&self.base, wording::zone(self.analysis));
+            let reason = format!("all are equivalent to {base} within {zone}");
             return (reason, String::new());
         }
         let over = found.over.as_ref();
@@ -495,36 +506,31 @@ impl<'a> Words<'a> {
             let reasons: Vec<String> = reasons.filter(|reason| !reason.is_empty()).collect();
             return (reasons.join("; "), caveat);
         }
-        let (full, short) = (self.by_promise(), self.by_promise_in_short());
+        let work = over.map_or_else(String::new, |over| and_other_work(&over.work));
+        let (full, short) = (self.by_promise(true), self.by_promise(false));
         (
             format!("{ahead}{flush}{more}{full}"),
-            format!("{}{lacks}{flush}{more}{short}", self.condition()),
+            format!("{}{lacks}{work}{flush}{more}{short}", self.condition()),
         )
     }
 
     /// Whether the baseline is the choice because nothing was shown to be faster.
     fn is_kept(&self) -> bool {
         let no_winner = self.comparison.fastest().is_none();
-        let baseline = self.comparison.baseline().map(|cell| &cell.cell.id);
-        no_winner && self.found.choice.as_ref() == baseline
+        no_winner && self.found.choice.as_ref() == self.baseline.map(|cell| &cell.cell.id)
     }
 
     /// `1.12 times as fast (1.08 to 1.16) as files, but promises less: none against durable, and
     /// does other work: one thread against 4 threads`
     fn ahead(&self, over: &Over) -> String {
         let promise = over.promise.as_ref().map(promise_difference);
-        let work = wording::other_work(&over.work);
-        let work = if work.is_empty() {
-            work
-        } else {
-            format!(", and does other work: {work}")
-        };
         format!(
-            "{} {} as {}{}{work}",
+            "{} {} as {}{}{}",
             times_as_fast(&over.ratio),
             ends(&over.ratio.inverse()),
             self.label(&over.cell),
-            promise.unwrap_or_default()
+            promise.unwrap_or_default(),
+            and_other_work(&over.work)
         )
     }
 
@@ -552,83 +558,66 @@ impl<'a> Words<'a> {
     /// The end of a sentence that says how many times as fast the choice is: what the same comes to
     /// including the final flush, and who is done sooner then.
     fn flush(&self) -> String {
-        let Some(flush) = &self.found.flush else {
+        let Some((flush, choice)) = self.found.flush.as_ref().zip(self.chosen()) else {
             return String::new();
         };
-        let sooner = flush.sooner.as_ref().and_then(|id| self.cell(id));
-        let choice = self.found.chosen(self.comparison);
+        let sooner = self.done_sooner();
         if self.found.kind == Kind::Depends {
-            let totals = choice
-                .zip(sooner)
-                .map(|(choice, other)| totals(choice, other));
-            return format!("; {FLUSH} {}", totals.unwrap_or_default());
+            let totals = sooner.map_or_else(String::new, |sooner| totals(choice, sooner));
+            return format!("; {FLUSH} {totals}");
         }
-        let factor = with_flush(flush);
-        match (factor, choice.zip(sooner)) {
-            (Some(factor), Some((choice, sooner))) => format!(
-                "; {factor}, and {} is done sooner: {}",
-                quoted(&sooner.cell.label),
-                totals(sooner, choice)
-            ),
-            (Some(factor), None) => format!("; {factor}"),
-            (None, _) => self
-                .sooner()
-                .map_or_else(String::new, |text| format!("; {text}")),
-        }
+        let Some(ratio) = &flush.ratio else {
+            let sooner = self.sooner();
+            return sooner.map_or_else(String::new, |text| format!("; {text}"));
+        };
+        let (factor, ends) = factor(ratio);
+        let sooner = sooner.map_or_else(String::new, |sooner| {
+            let totals = totals(sooner, choice);
+            format!(", and {} is done sooner: {totals}", name(sooner))
+        });
+        format!("; {FLUSH} {factor} {ends}{sooner}")
+    }
+
+    fn chosen(&self) -> Option<&'a CellSummary> {
+        self.found.chosen(self.comparison)
+    }
+
+    /// What is done sooner than the choice, including the flush.
+    fn done_sooner(&self) -> Option<&'a CellSummary> {
+        self.comparison
+            .cell(self.found.flush.as_ref()?.sooner.as_ref()?)
     }
 
     /// `including the final flush to disk, B is done sooner: 5.18 µs against 12.2 µs`, if it is.
     fn sooner(&self) -> Option<String> {
-        let sooner = self.cell(self.found.flush.as_ref()?.sooner.as_ref()?)?;
+        let sooner = self.done_sooner()?;
+        let totals = totals(sooner, self.chosen()?);
         Some(format!(
-            "{FLUSH}, {} is done sooner: {}",
-            quoted(&sooner.cell.label),
-            totals(sooner, self.found.chosen(self.comparison)?)
+            "{FLUSH}, {} is done sooner: {totals}",
+            name(sooner)
         ))
+    }
+}
+
+fn name(cell: &CellSummary) -> String {
+    quoted(&cell.cell.label)
+}
+
+/// `, and does other work: one thread against 4 threads`
+fn and_other_work(differences: &[WorkDifference]) -> String {
+    match differences {
+        [] => String::new(),
+        some => format!(", and does other work: {}", wording::other_work(some)),
     }
 }
 
 /// What is in a time that ends only when the data is on disk.
 pub(crate) const FLUSH: &str = "including the final flush to disk";
 
-/// `including the final flush to disk 2.69× (2.51 to 2.90)`
-fn with_flush(flush: &Flush) -> Option<String> {
-    let (factor, ends) = factor(&flush.ratio?);
-    Some(format!("{FLUSH} {factor} {ends}"))
-}
-
 /// `5.18 µs against 12.2 µs`: times including the flush.
 fn totals(first: &CellSummary, second: &CellSummary) -> String {
     let time = |cell: &CellSummary| cell.total_ns.map_or_else(String::new, format::time);
     format!("{} against {}", time(first), time(second))
-}
-
-fn no_fastest(why: NoFastest) -> &'static str {
-    match why {
-        NoFastest::Promises => {
-            " None is called the fastest, because they do not all promise the same."
-        }
-        NoFastest::NotEachBeaten => " None of them was shown to beat each of the others.",
-        NoFastest::OtherWork => {
-            " None is called the fastest, because they do not all do the same work."
-        }
-    }
-}
-
-/// Why nothing can be said.
-fn because(open: &Open) -> String {
-    match open {
-        Open::NoBaseline => "the baseline was not measured".to_owned(),
-        Open::Alone => "there is nothing to compare it with".to_owned(),
-        Open::Unreliable => "two identical cells differ".to_owned(),
-        Open::ControlTooShort => "the control has too few rounds".to_owned(),
-        Open::TooFewRounds { rounds, needed } => {
-            format!("too few rounds ({rounds} of {needed}) to compare")
-        }
-        Open::NoRatio => "no ratio has data".to_owned(),
-        Open::Failed => "what was to be compared failed".to_owned(),
-        Open::Undecided => "nothing was decided".to_owned(),
-    }
 }
 
 /// `weaker durability (none)`

@@ -14,7 +14,7 @@ use crate::document::{
 };
 use crate::{format, wording};
 use serde::Serialize;
-use stowplan_analysis::calibration::{Calibration, Standing, metric_of};
+use stowplan_analysis::calibration::{Calibration, LimitStatus, metric_of};
 use stowplan_analysis::{Analysis, Metric};
 
 /// The version of the JSON document; a change that old readers would misread raises it.
@@ -51,9 +51,9 @@ pub fn document(
 /// The verdict.
 fn outcome(calibration: &Calibration) -> Block {
     let tone = match verdict::worst(calibration) {
-        Standing::Met => Tone::Good,
-        Standing::Unsure => Tone::Strong,
-        Standing::Missed | Standing::Unknown => Tone::Bad,
+        LimitStatus::Met => Tone::Good,
+        LimitStatus::Unsure => Tone::Strong,
+        LimitStatus::Missed | LimitStatus::Unknown => Tone::Bad,
     };
     let text = paragraph(strong(verdict(calibration))).at(Detail::Brief);
     let panel = Section {
@@ -82,8 +82,8 @@ fn section(figures: &Figures) -> Block {
 
 fn table(figures: &Figures) -> Table {
     let state = |row: &Row| Cell {
-        text: toned(state(row.standing), tone(row.standing)),
-        sort: row.standing.map(|standing| f64::from(standing as u8)),
+        text: toned(state(row.status), tone(row.status)),
+        sort: row.status.map(|status| f64::from(status as u8)),
         ..Cell::default()
     };
     let columns = vec![
@@ -109,12 +109,12 @@ fn table(figures: &Figures) -> Table {
     Table::of(&figures.title, columns, &figures.rows)
 }
 
-fn tone(standing: Option<Standing>) -> Tone {
-    match standing {
+fn tone(status: Option<LimitStatus>) -> Tone {
+    match status {
         None => Tone::Faint,
-        Some(Standing::Met) => Tone::Good,
-        Some(Standing::Unsure) => Tone::Warning,
-        Some(Standing::Missed | Standing::Unknown) => Tone::Bad,
+        Some(LimitStatus::Met) => Tone::Good,
+        Some(LimitStatus::Unsure) => Tone::Warning,
+        Some(LimitStatus::Missed | LimitStatus::Unknown) => Tone::Bad,
     }
 }
 

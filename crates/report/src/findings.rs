@@ -1,7 +1,8 @@
 //! What one comparison found, in sentences: which is fastest, what that means, and one sentence for
 //! each ratio.
 
-use crate::{advice, format, noise, wording};
+use crate::advice::{self, Advice};
+use crate::{format, noise, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, PromiseDifference,
     RatioEstimate, Verdict,
@@ -48,11 +49,12 @@ pub fn findings(analysis: &Analysis) -> Vec<Findings> {
 
 /// The findings of one comparison.
 pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
+    let advice = Advice::of(analysis, comparison);
     Findings {
         id: comparison.id.clone(),
         title: comparison.title.clone(),
-        headline: advice::headline(analysis, comparison),
-        advice: advice::advice(analysis, comparison),
+        headline: advice.headline(),
+        advice: advice.in_a_sentence(),
         statements: statements(analysis, comparison),
         noise: noise::of_comparison(comparison),
     }
@@ -68,26 +70,24 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
             !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
         })
     };
-    let mut statements: Vec<Statement> = Vec::new();
+    let baseline = comparison.baseline().map(|cell| &cell.cell.id);
     let mut said: Vec<&ContrastOutcome> = Vec::new();
     for contrast in comparison.contrasts.iter().filter(shown) {
         // A chart may ask for the inverse of a ratio to the baseline; one sentence says both.
         let inverse =
             |c: &&ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
-        if said.iter().any(inverse) {
-            continue;
+        if !said.iter().any(inverse) {
+            said.push(contrast);
         }
-        said.push(contrast);
-        let baseline = wording::baseline(comparison).map(|cell| &cell.cell.id);
-        statements.push(Statement {
-            verdict: contrast.verdict,
-            to_baseline: [&contrast.cell, &contrast.reference]
-                .into_iter()
-                .any(|id| Some(id) == baseline),
-            text: statement(analysis, comparison, contrast),
-        });
     }
-    statements
+    let statements = said.into_iter().map(|contrast| Statement {
+        verdict: contrast.verdict,
+        to_baseline: [&contrast.cell, &contrast.reference]
+            .into_iter()
+            .any(|id| Some(id) == baseline),
+        text: statement(analysis, comparison, contrast),
+    });
+    statements.collect()
 }
 
 /// One ratio and its verdict as a sentence.
@@ -116,8 +116,10 @@ fn statement(
         format::time(wording::headline_time(reference))
     );
     let finding = finding(analysis, contrast.verdict, &estimate, &other);
-    let promise = durability_difference(cell, reference)
-        .filter(|_| !contrast.same_durability)
+    let promise = PromiseDifference::of(cell, reference).filter(|_| !contrast.same_durability);
+    let promise = promise
+        .as_ref()
+        .map(advice::promise_difference)
         .unwrap_or_default();
     let operation = one(cell.cell.workload.operation);
     let time = format::time(wording::headline_time(cell));
@@ -130,11 +132,9 @@ fn statement(
         ),
     };
     let rounds = wording::rounds(estimate.rounds);
-    let work = wording::work_difference(cell, reference);
-    let work = if work.is_empty() {
-        work
-    } else {
-        format!(" ({work})")
+    let work = match wording::work_difference(cell, reference) {
+        work if work.is_empty() => work,
+        work => format!(" ({work})"),
     };
     let flush = with_flush(contrast, cell, reference);
     format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{flush}")
@@ -204,21 +204,10 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
         let failure = failures.find(|failure| failure.cell == summary.cell.id)?;
         Some((summary, failure))
     });
-    match failed {
-        Some((summary, failure)) => {
-            let message = failure.message.trim_end_matches('.');
-            format!("{} failed: {message}", summary.cell.label)
-        }
-        None => {
-            let measured = cell.rounds.min(reference.rounds);
-            format!("there are too few rounds ({measured} of {MIN_ROUNDS}) to compare")
-        }
-    }
-}
-
-/// `, but promises less: none against consistent, atomic`; nothing if both promise the same or
-/// the operation does not write.
-fn durability_difference(cell: &CellSummary, reference: &CellSummary) -> Option<String> {
-    let difference = PromiseDifference::of(cell, reference)?;
-    Some(advice::promise_difference(&difference))
+    let Some((summary, failure)) = failed else {
+        let common = cell.rounds_in_common(reference);
+        return format!("there are too few rounds ({common} of {MIN_ROUNDS}) to compare");
+    };
+    let message = failure.message.trim_end_matches('.');
+    format!("{} failed: {message}", summary.cell.label)
 }

@@ -33,9 +33,12 @@ pub(crate) fn ratio_tick(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `[2.05, 2.16]`
+/// A space at which no line breaks. Text forms show it as any other.
+pub(crate) const NO_BREAK: char = '\u{a0}';
+
+/// `[2.05, 2.16]`, which stays on one line.
 pub(crate) fn interval(low: f64, high: f64) -> String {
-    format!("[{}, {}]", ratio(low), ratio(high))
+    format!("[{},{NO_BREAK}{}]", ratio(low), ratio(high))
 }
 
 /// A share from 0 to 1 as a percentage: whole from 10% on, one decimal below.
@@ -146,7 +149,7 @@ mod tests {
         assert_eq!(ratio(0.4762), "0.476");
         assert_eq!(ratio(9.996), "10.0");
         assert_eq!(ratio(13.75), "13.8");
-        assert_eq!(interval(2.051, 2.158), "[2.05, 2.16]");
+        assert_eq!(interval(2.051, 2.158), "[2.05,\u{a0}2.16]");
     }
 
     #[test]

@@ -45,13 +45,11 @@ fn entry(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary
 fn extra(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
     let mut lines = vec![cell.cell.label.clone(), format!("{} rounds", cell.rounds)];
     let ratio = wording::to_baseline(comparison, cell);
-    if let (Some((Some(estimate), verdict)), Some(baseline)) =
-        (ratio, wording::baseline(comparison))
-    {
+    if let (Some((Some(estimate), verdict)), Some(baseline)) = (ratio, comparison.baseline()) {
         lines.push(format!(
             "{} {} of {}: {}",
             format::ratio(estimate.ratio),
-            format::interval(estimate.low, estimate.high),
+            format::interval(estimate.low, estimate.high).replace(format::NO_BREAK, " "),
             baseline.cell.label,
             wording::verdict(verdict)
         ));

@@ -2,7 +2,7 @@
 //! what follows for the ratios.
 
 use crate::{format, wording};
-use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS};
+use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
 use stowplan_model::Role;
 
 /// By how much the larger exceeds the smaller.
@@ -20,7 +20,7 @@ pub(crate) fn by_how_much(part: f64) -> String {
 }
 
 /// By how much identical cells may differ, as far as the interval of the control reaches; above 0.
-pub(crate) fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
+fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
     let estimate = comparison.control.as_ref()?.estimate;
     let ends = [estimate.low, estimate.high].map(away_from_one);
     Some(ends[0].max(ends[1]))
@@ -56,11 +56,9 @@ pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
         .iter()
         .filter_map(|c| Some((c, noise_of(c)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
+    let is_open = |found: &ComparisonOutcome| found.recommendation.kind == Kind::Open;
     match noisiest {
-        Some((comparison, part)) if part >= 1.0 => match comparison.recommendation.kind {
-            Kind::Open => ": too noisy to decide",
-            _ => "",
-        },
+        Some((comparison, part)) if part >= 1.0 && is_open(comparison) => ": too noisy to decide",
         _ => "",
     }
 }
@@ -77,9 +75,8 @@ fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
 
 /// The least and the most of these parts.
 fn range(parts: impl Iterator<Item = f64>) -> Option<(String, String)> {
-    let mut found: Vec<f64> = parts.collect();
-    found.sort_by(f64::total_cmp);
-    let (least, most) = (*found.first()?, *found.last()?);
+    let ends = parts.map(|part| (part, part));
+    let (least, most) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     Some((by_how_much(least), by_how_much(most)))
 }
 
@@ -89,12 +86,25 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
     let noise = noise_at_most(comparisons).zip(widening(comparisons));
     let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
-            "; measuring the same thing twice differed by {noise}{}, and every interval is widened \
+            "; {TWICE_DIFFERED} by {noise}{}, and every interval is widened \
              by {widened} for noise",
             too_noisy(comparisons)
         )
     });
     format!("Each ratio rests on {rounds}{noise}.")
+}
+
+/// What makes a session unreliable.
+pub(crate) fn beyond_noise() -> String {
+    format!("{TWICE_DIFFERED} by more than noise explains")
+}
+
+/// That a session is unreliable, beside figures that claim something elsewhere.
+pub(crate) fn unreliable() -> String {
+    format!(
+        "Session unreliable: {}, so nothing is claimed.",
+        beyond_noise()
+    )
 }
 
 /// What two identical cells of a comparison showed, and what follows for its ratios.
@@ -112,11 +122,11 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         )
     };
     format!(
-        "Noise: measuring the same thing twice differed by {} (control {} {}){consequence}; {}.",
+        "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}.",
         by_how_much(away_from_one(estimate.ratio)),
         format::ratio(estimate.ratio),
         format::interval(estimate.low, estimate.high),
-        wording::rounds_of(comparison)
+        wording::rounds_of(&[comparison])
     )
 }
 

@@ -6,14 +6,19 @@ use stowplan_analysis::{
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, DurabilityClaim, Mix, Operation, PerTransaction, Role,
-    RunOutcome, Warning, Workload,
+    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Warning,
+    Workload,
 };
+
+/// `1 round`, `7 rounds`
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
 
 /// `7 comparisons`
 pub(crate) fn comparisons(count: usize) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} comparison{s}")
+    counted(count, "comparison")
 }
 
 /// How the run ended, if that qualifies what it found.
@@ -111,16 +116,6 @@ pub(crate) fn to_baseline(
     Some((contrast.estimate, contrast.verdict))
 }
 
-/// The cell that the others are compared with.
-pub(crate) fn baseline(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
-    comparison.baseline()
-}
-
-/// What a cell promises for what it writes; nothing if it only reads or is a floor.
-pub(crate) fn claim(cell: &CellSummary) -> Option<DurabilityClaim> {
-    cell.promise()
-}
-
 /// A label within a sentence: in quotes if it has a comma, at which it would fall apart.
 pub(crate) fn quoted(label: &str) -> String {
     if label.contains(',') {
@@ -181,28 +176,17 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
 
 /// ` (90 reads to 10 overwrites)`: the parts of a mix.
 fn proportions(mix: Mix) -> String {
-    let part = |action: Action| match mix.parts(action) {
-        1 => format!("1 {action}"),
-        parts => format!("{parts} {}", plural(action)),
+    let part = |action: Action| match (mix.parts(action), action) {
+        (1, _) => format!("1 {action}"),
+        (parts, Action::Modify) => format!("{parts} read-modify-writes"),
+        (parts, _) => format!("{parts} {action}s"),
     };
     let parts: Vec<String> = mix.actions().map(part).collect();
     format!(" ({})", parts.join(" to "))
 }
 
-fn plural(action: Action) -> &'static str {
-    match action {
-        Action::Read => "reads",
-        Action::Overwrite => "overwrites",
-        Action::Modify => "read-modify-writes",
-        Action::Insert => "inserts",
-        Action::Delete => "deletes",
-        Action::Scan => "scans",
-    }
-}
-
 pub(crate) fn rounds(rounds: usize) -> String {
-    let s = if rounds == 1 { "" } else { "s" };
-    format!("{rounds} round{s}")
+    counted(rounds, "round")
 }
 
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
@@ -210,7 +194,7 @@ pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
     let stores = comparison.cells.iter();
     let mut claims = stores
         .filter(|cell| !matches!(cell.cell.role, Role::Floor | Role::Part))
-        .map(claim);
+        .map(CellSummary::promise);
     let first = claims.next();
     claims.all(|claim| Some(claim) == first)
 }
@@ -220,7 +204,10 @@ pub(crate) fn different_promises(
     (a, ours): (&str, Option<&CellSummary>),
     (b, theirs): (&str, Option<&CellSummary>),
 ) -> String {
-    let promises = match (ours.and_then(claim), theirs.and_then(claim)) {
+    let promises = match (
+        ours.and_then(CellSummary::promise),
+        theirs.and_then(CellSummary::promise),
+    ) {
         (Some(ours), Some(theirs)) => format!(": {a}: {ours}; {b}: {theirs}"),
         _ => String::new(),
     };
@@ -232,41 +219,51 @@ pub(crate) fn different_promises(
 
 /// Where cells do not do quite the same as the baseline, a sentence for each way.
 pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
-    let Some(baseline) = baseline(comparison) else {
+    let Some(baseline) = comparison.baseline() else {
         return Vec::new();
     };
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for cell in comparison.rivals() {
-        let difference = work_difference(cell, baseline);
-        let label = quoted(&cell.cell.label);
-        match groups.iter_mut().find(|(known, _)| *known == difference) {
-            _ if difference.is_empty() => {}
-            Some((_, labels)) => labels.push(label),
-            None => groups.push((difference, vec![label])),
-        }
-    }
+    let rivals = comparison.rivals();
+    let said = rivals.map(|cell| (work_difference(cell, baseline), quoted(&cell.cell.label)));
+    let groups = grouped(said.filter(|(difference, _)| !difference.is_empty()));
     let groups = groups.iter();
     groups
         .map(|(difference, labels)| format!("{}: {difference}.", labels.join(", ")))
         .collect()
 }
 
+/// Values by what they have in common, in the order in which that first occurs.
+pub(crate) fn grouped<K: PartialEq, V>(
+    items: impl IntoIterator<Item = (K, V)>,
+) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in items {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
 /// a difference between stores alone.
 pub(crate) fn work_difference(cell: &CellSummary, reference: &CellSummary) -> String {
-    let found = differences(cell, reference);
-    let words = found.iter().filter_map(difference);
-    words.chain(sample(cell)).collect::<Vec<_>>().join("; ")
+    let mut found = differences(cell, reference);
+    let sample = sample(cell);
+    // What all of its operations would take says that it is one.
+    found.retain(|found| sample.is_none() || !matches!(found, WorkDifference::Sample(_)));
+    let words = found.iter().map(difference);
+    words.chain(sample).collect::<Vec<_>>().join("; ")
 }
 
 /// `one thread against 4 threads; random order against ascending`
 pub(crate) fn other_work(differences: &[WorkDifference]) -> String {
-    let words = differences.iter().filter_map(difference);
+    let words = differences.iter().map(difference);
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// `one thread against 4 threads`; nothing of a sample, of which more is said.
-fn difference(difference: &WorkDifference) -> Option<String> {
+/// `one thread against 4 threads`
+fn difference(difference: &WorkDifference) -> String {
     let (ours, theirs) = match difference {
         WorkDifference::Delivery(both) => (
             delivery(both.ours).to_owned(),
@@ -281,13 +278,20 @@ fn difference(difference: &WorkDifference) -> Option<String> {
             format!("{} rows by each statement", format::count(both.ours.into())),
             format::count(both.theirs.into()),
         ),
-        WorkDifference::Sample(both) if both.ours.is_some() => return None,
+        WorkDifference::Sample(both) => (sample_of(both.ours), sample_of(both.theirs)),
         other => {
             let (what, ours, theirs) = other.in_words();
             (format!("{what}: {ours}"), theirs)
         }
     };
-    Some(format!("{ours} against {theirs}"))
+    format!("{ours} against {theirs}")
+}
+
+fn sample_of(all: Option<u64>) -> String {
+    all.map_or_else(
+        || "all operations".to_owned(),
+        |all| format!("a sample out of {} operations", format::count(all)),
+    )
 }
 
 fn delivery(delivery: Delivery) -> &'static str {
@@ -324,13 +328,11 @@ fn per_transaction(per: PerTransaction) -> String {
     }
 }
 
-/// How many rounds the ratios of a comparison rest on: `10 to 20 rounds`.
-pub(crate) fn rounds_of(comparison: &ComparisonOutcome) -> String {
-    let ratios = comparison.contrasts.iter();
-    let counts: Vec<usize> = ratios
-        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
-        .collect();
-    range_of_rounds(&counts)
+/// How many rounds the ratios of these comparisons rest on: `10 to 20 rounds`.
+pub(crate) fn rounds_of(comparisons: &[&ComparisonOutcome]) -> String {
+    let ratios = comparisons.iter().flat_map(|found| &found.contrasts);
+    let counts = ratios.filter_map(|contrast| Some(contrast.estimate?.rounds));
+    range_of_rounds(&counts.collect::<Vec<_>>())
 }
 
 /// The least and the most of these numbers of rounds: `10 to 20 rounds`.

@@ -1,6 +1,6 @@
 //! Whether cold was cold, and warm warm.
 
-use super::{Run, Standing};
+use super::{LimitStatus, Run};
 use serde::Serialize;
 use stowplan_model::{BlockKind, CellId, Measurement, Residency};
 
@@ -26,7 +26,7 @@ pub struct ColdFinding {
     /// Bytes that they delivered.
     pub bytes: u64,
     /// Whether nothing was left, and the blocks brought something in.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 /// Blocks that were to find everything in the page cache.
@@ -39,7 +39,7 @@ pub struct WarmFinding {
     /// Blocks that were discarded because they did, or because the machine was taken away (R9).
     pub discarded: u64,
     /// Whether none that counts read from storage.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 pub(super) fn cold(run: &Run<'_>) -> Vec<ColdFinding> {
@@ -71,22 +71,22 @@ fn finding(cell: CellId, label: String, blocks: &[&Measurement]) -> ColdFinding 
         after_pages: told(|r| r.after_block_pages),
         storage_bytes: io.sum(),
         bytes: blocks.iter().map(|m| m.bytes).sum(),
-        standing: Standing::Unknown,
+        status: LimitStatus::Unknown,
     };
     if !blocks.is_empty() && residencies.len() == blocks.len() {
-        finding.standing = judged(&finding);
+        finding.status = judged(&finding);
     }
     finding
 }
 
-fn judged(finding: &ColdFinding) -> Standing {
+fn judged(finding: &ColdFinding) -> LimitStatus {
     let brought = finding.after_pages.unwrap_or(0).max(
         // What was fetched and not looked for has come in all the same.
         finding.storage_bytes.unwrap_or(0),
     );
     match finding.evicted_pages == 0 && brought > 0 {
-        true => Standing::Met,
-        false => Standing::Missed,
+        true => LimitStatus::Met,
+        false => LimitStatus::Missed,
     }
 }
 
@@ -100,10 +100,10 @@ pub(super) fn warm(run: &Run<'_>) -> WarmFinding {
         blocks: blocks.len(),
         reading,
         discarded: blocks.iter().map(|m| u64::from(m.repeats)).sum(),
-        standing: match (blocks.len(), reading) {
-            (0, _) => Standing::Unknown,
-            (_, 0) => Standing::Met,
-            _ => Standing::Missed,
+        status: match (blocks.len(), reading) {
+            (0, _) => LimitStatus::Unknown,
+            (_, 0) => LimitStatus::Met,
+            _ => LimitStatus::Missed,
         },
     }
 }

@@ -1,6 +1,6 @@
 //! How often something happened, with an exact interval.
 
-use super::Standing;
+use super::LimitStatus;
 use crate::Interval;
 use serde::Serialize;
 
@@ -44,16 +44,16 @@ impl Proportion {
     }
 
     /// Whether the share is at most `most`.
-    pub(crate) fn at_most(&self, most: f64) -> Standing {
-        self.share.map_or(Standing::Unknown, |share| {
-            Standing::of(&share, |value| value <= most)
+    pub(crate) fn at_most(&self, most: f64) -> LimitStatus {
+        self.share.map_or(LimitStatus::Unknown, |share| {
+            LimitStatus::of(&share, |value| value <= most)
         })
     }
 
     /// Whether the share is at least `least`.
-    pub(crate) fn at_least(&self, least: f64) -> Standing {
-        self.share.map_or(Standing::Unknown, |share| {
-            Standing::of(&share, |value| value >= least)
+    pub(crate) fn at_least(&self, least: f64) -> LimitStatus {
+        self.share.map_or(LimitStatus::Unknown, |share| {
+            LimitStatus::of(&share, |value| value >= least)
         })
     }
 }
@@ -131,12 +131,12 @@ mod tests {
 
     #[test]
     fn none_of_73_is_what_it_takes_to_show_five_percent_at_most() {
-        let standing = |count, of| Proportion::new(count, of).at_most(0.05);
-        assert_eq!(standing(0, 71), Standing::Unsure);
-        assert_eq!(standing(0, 73), Standing::Met);
-        assert_eq!(standing(1, 73), Standing::Unsure);
-        assert_eq!(standing(4, 73), Standing::Missed);
-        assert_eq!(standing(0, 0), Standing::Unknown);
+        let status = |count, of| Proportion::new(count, of).at_most(0.05);
+        assert_eq!(status(0, 71), LimitStatus::Unsure);
+        assert_eq!(status(0, 73), LimitStatus::Met);
+        assert_eq!(status(1, 73), LimitStatus::Unsure);
+        assert_eq!(status(4, 73), LimitStatus::Missed);
+        assert_eq!(status(0, 0), LimitStatus::Unknown);
     }
 
     proptest! {

@@ -6,7 +6,8 @@
 //! there are too many of them nothing is known.
 
 use super::{
-    COVERAGE, FALSE_CLAIMS, MOST_SILENT, Proportion, Run, Standing, baseline, candidates, setting,
+    COVERAGE, FALSE_CLAIMS, LimitStatus, MOST_UNUSABLE, Proportion, Run, baseline, candidates,
+    setting,
 };
 use crate::{ComparisonOutcome, ContrastOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
@@ -18,7 +19,7 @@ pub struct IdenticalSeries {
     /// Sessions that claimed a difference, of all that are reliable: their interval excludes 1.
     pub claims: Proportion,
     /// Sessions that say nothing.
-    pub silent: Silent,
+    pub unusable: UnusableSessions,
     /// The same by what was compared with itself.
     pub parts: Vec<SeriesPart>,
     /// What the sessions ended with.
@@ -30,7 +31,7 @@ pub struct IdenticalSeries {
     /// Rounds of all reliable sessions.
     pub rounds: usize,
     /// Whether claims are as rare as they must be.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 /// Sessions of one kind.
@@ -44,7 +45,7 @@ pub struct SeriesPart {
 
 /// Sessions that were planned and say nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Silent {
+pub struct UnusableSessions {
     /// Those whose control failed, so that they may claim nothing.
     pub unreliable: u32,
     /// Those that came to no verdict: too few rounds, or a cell failed.
@@ -53,27 +54,27 @@ pub struct Silent {
     pub planned: u32,
 }
 
-impl Silent {
+impl UnusableSessions {
     fn of(sessions: &[Option<Session>]) -> Self {
-        let mut silent = Self::default();
+        let mut unusable = Self::default();
         for session in sessions {
-            silent.planned += 1;
+            unusable.planned += 1;
             match session {
-                None => silent.lost += 1,
-                Some(session) if !session.is_reliable() => silent.unreliable += 1,
+                None => unusable.lost += 1,
+                Some(session) if !session.is_reliable() => unusable.unreliable += 1,
                 Some(_) => {}
             }
         }
-        silent
+        unusable
     }
 
     /// How a figure of the others stands: unknown where too many say nothing, for a tool that
     /// refuses to say anything makes no mistakes.
-    fn beside(self, standing: Standing) -> Standing {
-        let silent = f64::from(self.unreliable + self.lost);
-        match silent > MOST_SILENT * f64::from(self.planned) {
-            true => Standing::Unknown,
-            false => standing,
+    fn qualify(self, status: LimitStatus) -> LimitStatus {
+        let unusable = f64::from(self.unreliable + self.lost);
+        match unusable > MOST_UNUSABLE * f64::from(self.planned) {
+            true => LimitStatus::Unknown,
+            false => status,
         }
     }
 }
@@ -93,7 +94,7 @@ pub struct DifferentSeries {
     /// Reliable sessions whose interval holds the truth.
     pub covered: Proportion,
     /// Sessions that say nothing.
-    pub silent: Silent,
+    pub unusable: UnusableSessions,
     /// What the sessions ended with.
     pub verdicts: VerdictCounts,
     /// The interval of each session that has one, in their order.
@@ -102,7 +103,7 @@ pub struct DifferentSeries {
     pub median: Option<f64>,
     /// Whether no more claims are reversed, and no fewer intervals hold the truth, than there may
     /// be. Power has no limit: it is what the machine's noise leaves of it.
-    pub standing: Standing,
+    pub status: LimitStatus,
 }
 
 /// How many sessions ended with which verdict.
@@ -190,11 +191,11 @@ pub(super) fn identical(run: &Run<'_>) -> IdenticalSeries {
     }
     let logs = reliable(&sessions).map(|session| session.estimate.ratio.ln());
     let farthest = logs.max_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let silent = Silent::of(&sessions);
+    let unusable = UnusableSessions::of(&sessions);
     let all = claims(&sessions);
     IdenticalSeries {
         claims: all,
-        silent,
+        unusable,
         parts: parts
             .into_iter()
             .map(|(label, sessions)| SeriesPart {
@@ -206,7 +207,7 @@ pub(super) fn identical(run: &Run<'_>) -> IdenticalSeries {
         farthest: farthest.map(f64::exp),
         intervals: intervals(&sessions),
         rounds: reliable(&sessions).map(|s| s.estimate.rounds).sum(),
-        standing: silent.beside(all.at_most(FALSE_CLAIMS)),
+        status: unusable.qualify(all.at_most(FALSE_CLAIMS)),
     }
 }
 
@@ -253,28 +254,28 @@ fn series(label: String, truth: f64, sessions: &[Option<Session>]) -> DifferentS
     let reversed = Proportion::of(heard.clone().map(Session::is_below));
     let covered = Proportion::of(heard.clone().map(|session| session.holds(truth)));
     let ratios = heard.clone().map(|session| session.estimate.ratio);
-    let silent = Silent::of(sessions);
+    let unusable = UnusableSessions::of(sessions);
     DifferentSeries {
         label,
         truth,
         claimed: Proportion::of(heard.map(Session::is_above)),
         reversed,
         covered,
-        silent,
+        unusable,
         verdicts: counts(sessions),
         intervals: intervals(sessions),
         median: crate::estimate::median(ratios.collect()),
-        standing: silent.beside(standing(reversed, covered)),
+        status: unusable.qualify(status(reversed, covered)),
     }
 }
 
 /// A few sessions cannot show that something is rare, so their interval does not count here.
-fn standing(reversed: Proportion, covered: Proportion) -> Standing {
-    let standing = reversed
+fn status(reversed: Proportion, covered: Proportion) -> LimitStatus {
+    let status = reversed
         .at_most(FALSE_CLAIMS)
         .max(covered.at_least(COVERAGE));
-    match standing {
-        Standing::Unsure => Standing::Met,
+    match status {
+        LimitStatus::Unsure => LimitStatus::Met,
         other => other,
     }
 }

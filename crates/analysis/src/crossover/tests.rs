@@ -255,6 +255,20 @@ proptest! {
     }
 
     #[test]
+    fn beside_stretches_every_size_lies_within_what_they_leave_open(letters in letters()) {
+        let points = points(&letters);
+        let found = crossover(&points);
+        let stretches = found.stretches();
+        for point in points.iter().filter(|_| !stretches.is_empty()) {
+            let within = |range: &SizeRange| (range.from..=range.to).contains(&point.size);
+            let is_open = found.open().is_some_and(|open| within(&open));
+            let is_won = stretches.iter().any(|(_, range)| within(range));
+            prop_assert!(is_won || is_open, "{found:?}");
+            prop_assert_eq!(is_won, found.winner_at(point.size).is_some(), "{:?}", found);
+        }
+    }
+
+    #[test]
     fn both_ends_are_claimed_for_their_winners_unless_the_order_changes_back(letters in letters()) {
         let points = points(&letters);
         let found = crossover(&points);

@@ -344,7 +344,7 @@ impl<'a> Choosing<'a> {
     ) -> Open {
         let failed = |cell: &CellSummary| failures.iter().any(|f| is_of(f, &cell.cell.id));
         let pairs = contrasts.iter();
-        let rounds = pairs.map(|(cell, _)| rounds_in_common(cell, self.baseline));
+        let rounds = pairs.map(|(cell, _)| cell.rounds_in_common(self.baseline));
         let Some(rounds) = rounds.max() else {
             return Open::Alone;
         };
@@ -359,13 +359,6 @@ impl<'a> Choosing<'a> {
             Open::NoRatio
         }
     }
-}
-
-fn rounds_in_common(cell: &CellSummary, other: &CellSummary) -> usize {
-    let theirs = || other.series.iter().map(|(round, _)| round);
-    let ours = cell.series.iter();
-    ours.filter(|(round, _)| theirs().any(|known| known == round))
-        .count()
 }
 
 fn is_of(failure: &CellFailure, cell: &CellId) -> bool {

@@ -1,7 +1,9 @@
 //! What is made of calibrations whose answer is known: a tool that errs must not pass.
 
 use crate::support::{Random, block, cell, header};
-use stowplan_analysis::calibration::{Calibration, Silent, Standing, Subject, calibration};
+use stowplan_analysis::calibration::{
+    Calibration, LimitStatus, Subject, UnusableSessions, calibration,
+};
 use stowplan_analysis::{Verdict, analyse};
 use stowplan_model::{
     BlockKind, Cell, CellId, Comparison, Contrast, Measurement, Record, Residency, Role, Value,
@@ -196,9 +198,9 @@ impl Made {
     fn failing(self) -> Vec<Subject> {
         let found = self.found();
         let failing: Vec<Subject> = found
-            .standings()
+            .statuses()
             .into_iter()
-            .filter(|(_, standing)| !standing.passes())
+            .filter(|(_, status)| !status.passes())
             .map(|(subject, _)| subject)
             .collect();
         assert_eq!(found.passed, failing.is_empty());
@@ -231,7 +233,7 @@ fn wrong(cell: &Cell, work: f64, error: [f64; 2]) -> f64 {
 #[test]
 fn a_tool_that_measures_truly_passes_with_the_figures_that_were_put_in() {
     let found = TRUE.found();
-    assert!(found.passed, "{:?}", found.standings());
+    assert!(found.passed, "{:?}", found.statuses());
     let near = |found: f64, expected: f64, by: f64| {
         assert!((found - expected).abs() <= by, "{found} for {expected}");
     };
@@ -283,13 +285,13 @@ fn too_many_false_claims_fail() {
     assert_eq!(with(4, 76).failing(), [Subject::Identical]);
     let three = with(3, 76).found();
     assert_eq!(
-        three.identical.standing,
-        Standing::Unsure,
+        three.identical.status,
+        LimitStatus::Unsure,
         "3.9%, but 11% at most"
     );
     assert!(three.passed);
-    assert_eq!(with(0, 76).found().identical.standing, Standing::Met);
-    assert_eq!(with(0, 20).found().identical.standing, Standing::Unsure);
+    assert_eq!(with(0, 76).found().identical.status, LimitStatus::Met);
+    assert_eq!(with(0, 20).found().identical.status, LimitStatus::Unsure);
     assert!((three.identical.farthest.unwrap() - 1.2).abs() < 0.01);
 }
 
@@ -308,19 +310,19 @@ fn a_difference_within_the_zone_is_a_false_claim_where_the_interval_excludes_1()
 
 /// Sessions that say nothing, and what becomes of the figure of the others.
 #[track_caller]
-fn silent(made: Made, [unreliable, lost]: [u32; 2], standing: Standing) {
+fn unusable(made: Made, [unreliable, lost]: [u32; 2], status: LimitStatus) {
     let found = made.found();
     let identical = &found.identical;
-    let silent = Silent {
+    let unusable = UnusableSessions {
         unreliable,
         lost,
         planned: made.sessions[0],
     };
-    assert_eq!(identical.silent, silent);
+    assert_eq!(identical.unusable, unusable);
     assert_eq!(identical.claims.count, 0);
     assert_eq!(identical.claims.of, made.sessions[0] - unreliable - lost);
-    assert_eq!(identical.standing, standing);
-    assert_eq!(found.passed, standing.passes());
+    assert_eq!(identical.status, status);
+    assert_eq!(found.passed, status.passes());
 }
 
 #[test]
@@ -334,13 +336,13 @@ fn a_tool_that_refuses_to_say_anything_does_not_pass() {
         unreliable: identical,
         ..eighty
     };
-    silent(unreliable, [80, 0], Standing::Unknown);
+    unusable(unreliable, [80, 0], LimitStatus::Unknown);
     assert_eq!(unreliable.failing(), [Subject::Identical]);
     let lost = Made {
         lost: identical,
         ..eighty
     };
-    silent(lost, [0, 80], Standing::Unknown);
+    unusable(lost, [0, 80], LimitStatus::Unknown);
     // Warm blocks are theirs as well.
     assert_eq!(lost.failing(), [Subject::Identical, Subject::Warm]);
 }
@@ -356,8 +358,8 @@ fn a_tenth_of_the_sessions_may_say_nothing_and_no_more() {
     // Sessions 000 to 007 of 100, and 090 and 091.
     let eight = |id: &str| id.strip_prefix("aa-files-").is_some_and(|n| n < "008");
     let two = |id: &str| id == "aa-files-090" || id == "aa-files-091";
-    silent(with(100, eight, two), [8, 2], Standing::Met);
-    silent(with(99, eight, two), [8, 2], Standing::Unknown);
+    unusable(with(100, eight, two), [8, 2], LimitStatus::Met);
+    unusable(with(99, eight, two), [8, 2], LimitStatus::Unknown);
 }
 
 #[test]
@@ -370,13 +372,13 @@ fn known_differences_of_which_no_session_says_anything_do_not_pass() {
     assert_eq!(unreliable.failing(), [Subject::Different]);
     let ten = &unreliable.found().different[0];
     assert_eq!((ten.covered.of, ten.claimed.of), (0, 0));
-    assert_eq!((ten.silent.unreliable, ten.silent.planned), (1, 1));
+    assert_eq!((ten.unusable.unreliable, ten.unusable.planned), (1, 1));
     let lost = Made {
         lost: different,
         ..TRUE
     };
     assert_eq!(lost.failing(), [Subject::Different]);
-    assert_eq!(lost.found().different[0].silent.lost, 1);
+    assert_eq!(lost.found().different[0].unusable.lost, 1);
 }
 
 #[test]
@@ -417,8 +419,8 @@ fn what_was_not_measured_does_not_pass() {
     let analysis = analyse(&records, None).unwrap();
     let found = calibration(&records, &analysis).unwrap().unwrap();
     assert!(!found.passed);
-    for (subject, standing) in found.standings() {
-        assert_eq!(standing, Standing::Unknown, "{subject:?}");
+    for (subject, status) in found.statuses() {
+        assert_eq!(status, LimitStatus::Unknown, "{subject:?}");
     }
 }
 

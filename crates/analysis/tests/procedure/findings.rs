@@ -8,7 +8,7 @@ use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2Serializer},
 };
-use stowplan_analysis::{AnalysisError, Estimate, Metric, Verdict, analyse};
+use stowplan_analysis::{AnalysisError, Estimate, Metric, TWICE_DIFFERED, Verdict, analyse};
 use stowplan_model::{
     BlockKind, CacheState, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
     EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
@@ -187,7 +187,7 @@ fn a_control_that_surely_differs_forbids_claims() {
             found
                 .warnings
                 .iter()
-                .any(|w| w.message.contains("two identical cells differ"))
+                .any(|w| w.message.contains(TWICE_DIFFERED))
         );
     }
 }

@@ -163,6 +163,33 @@ fn it_depends_on_the_flush_only_where_both_orders_are_shown() {
 }
 
 #[test]
+fn of_two_candidates_it_depends_between_the_one_that_answers_sooner_and_the_one_done_sooner() {
+    let mut comparison = writing(comparison(&["quick", "done"]));
+    comparison.contrasts.push(contrast("quick", "done"));
+    let with = |flush: f64| {
+        let blocks = measured(&[("quick", 3_000.0), ("done", 5_000.0)], 10);
+        let flushes = [
+            ("base", 10_000.0),
+            ("again", 10_000.0),
+            ("quick", flush),
+            ("done", 2_000.0),
+        ];
+        let found = outcome(&comparison, &flushed(blocks, &flushes));
+        assert_eq!(found.fastest.as_ref().unwrap().0, "c/quick");
+        found.recommendation
+    };
+    let reversed = with(30_000.0);
+    assert_eq!(reversed.kind, Kind::Depends, "33 ms against 7 ms and 20 ms");
+    assert_eq!(reversed.choice.unwrap().0, "c/quick");
+    assert_eq!(reversed.flush.unwrap().sooner.unwrap().0, "c/done");
+    // Done later than the other candidate, and still sooner than the baseline.
+    let lead = with(9_000.0);
+    assert_eq!(lead.kind, Kind::Use, "12 ms against 7 ms and 20 ms");
+    assert_eq!(lead.flush.unwrap().sooner.unwrap().0, "c/done");
+    assert_eq!(with(1_000.0).flush.and_then(|flush| flush.sooner), None);
+}
+
+#[test]
 fn where_totals_are_too_noisy_nothing_depends_on_them() {
     let comparison = writing(comparison(&["other"]));
     let mut blocks = measured(&[("other", 5_000.0)], 10);
@@ -244,12 +271,30 @@ fn a_small_gain_that_may_be_one_that_matters_keeps_the_question_open() {
     let small = kept(9_500.0);
     assert_eq!(small.unbeaten[0].verdict, Verdict::SmallDifference);
     assert!(small.may_change());
-    assert!(small.unbeaten[0].possible_gain.unwrap() > 0.05);
+    let gain = small.unbeaten[0].possible_gain.unwrap();
+    // 1 / 0.95, and the floor by which every interval is widened.
+    assert!((gain - (1.01 / 0.95 - 1.0)).abs() < 0.002, "{gain}");
     // As far on the other side of 1, no gain is possible.
     let other_way = kept(10_500.0);
     assert_eq!(other_way.unbeaten[0].verdict, Verdict::SmallDifference);
     assert!(!other_way.may_change());
+    assert_eq!(other_way.unbeaten[0].possible_gain, Some(0.0));
     assert!(!kept(10_010.0).may_change(), "equivalent");
+}
+
+#[test]
+fn of_several_that_are_faster_the_one_with_the_smallest_ratio_is_named_and_not_called_the_fastest()
+{
+    let comparison = comparison(&["near", "nearest"]);
+    let blocks = measured(&[("near", 5_010.0), ("nearest", 5_000.0)], 10);
+    let found = outcome(&comparison, &blocks);
+    assert_eq!(found.fastest, None);
+    let advice = found.recommendation;
+    assert_eq!(
+        (advice.kind, advice.no_fastest),
+        (Kind::Prefer, Some(NoFastest::NotEachBeaten))
+    );
+    assert_eq!(advice.choice.unwrap().0, "c/nearest");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::wording;
 use stowplan_analysis::Verdict;
 use stowplan_analysis::calibration::{
     Calibration, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries, KnownCost, KnownCosts,
-    Proportion, Standing, VerdictCounts,
+    LimitStatus, Proportion, VerdictCounts,
 };
 
 /// Some figures of one kind.
@@ -21,7 +21,7 @@ pub(crate) struct Figures {
 /// One figure.
 pub(crate) struct Row {
     /// Nothing where it has no limit.
-    pub(crate) standing: Option<Standing>,
+    pub(crate) status: Option<LimitStatus>,
     pub(crate) name: String,
     pub(crate) found: String,
     /// What it may be; empty where it has no limit.
@@ -31,7 +31,7 @@ pub(crate) struct Row {
 impl Row {
     fn fact(name: &str, found: String) -> Self {
         Self {
-            standing: None,
+            status: None,
             name: name.to_owned(),
             found,
             limit: String::new(),
@@ -40,13 +40,13 @@ impl Row {
 }
 
 /// How a figure stands, in a word.
-pub(crate) fn state(standing: Option<Standing>) -> &'static str {
-    match standing {
+pub(crate) fn state(status: Option<LimitStatus>) -> &'static str {
+    match status {
         None => "",
-        Some(Standing::Met) => "ok",
-        Some(Standing::Unsure) => "unsure",
-        Some(Standing::Missed) => "missed",
-        Some(Standing::Unknown) => "unknown",
+        Some(LimitStatus::Met) => "ok",
+        Some(LimitStatus::Unsure) => "unsure",
+        Some(LimitStatus::Missed) => "missed",
+        Some(LimitStatus::Unknown) => "unknown",
     }
 }
 
@@ -106,7 +106,7 @@ fn clock(calibration: &Calibration) -> Figures {
 
 fn cost(name: &str, cost: &CostFinding) -> Row {
     Row {
-        standing: Some(cost.standing),
+        status: Some(cost.status),
         name: name.to_owned(),
         found: cost.found_ns.map_or_else(
             || NOTHING.to_owned(),
@@ -130,7 +130,7 @@ fn known_row(cost: &KnownCost) -> Row {
     let short = cost.known_ns < 1_000.0;
     let found = cost.found_ns.zip(cost.error_ns());
     Row {
-        standing: Some(cost.standing),
+        status: Some(cost.status),
         name: time(cost.known_ns),
         found: found.map_or_else(
             || NOTHING.to_owned(),
@@ -154,12 +154,12 @@ fn known_row(cost: &KnownCost) -> Row {
 
 fn identical(series: &IdenticalSeries) -> Figures {
     let mut rows = vec![Row {
-        standing: Some(series.standing),
+        status: Some(series.status),
         name: "false claims".to_owned(),
         found: format!(
             "in {}{}",
             proportion(&series.claims),
-            unusable(", ", &series.silent)
+            unusable(", ", &series.unusable)
         ),
         limit: "may be 5%".to_owned(),
     }];
@@ -201,12 +201,12 @@ fn different(series: &[DifferentSeries]) -> Figures {
 
 fn difference(series: &DifferentSeries) -> Row {
     Row {
-        standing: Some(series.standing),
+        status: Some(series.status),
         name: series.label.clone(),
         found: format!(
             "claimed in {}{}, found as {}, truth held by {} of {}, {} the other way round; {}",
             proportion(&series.claimed),
-            unusable(", ", &series.silent),
+            unusable(", ", &series.unusable),
             series.median.map_or(NOTHING.to_owned(), |ratio| {
                 let share = ratio - 1.0;
                 format!("{}{}", sign(share), fine_percent(share.abs()))
@@ -227,7 +227,7 @@ fn cold_and_warm(calibration: &Calibration) -> Figures {
     let warm = &calibration.warm;
     let mut rows: Vec<Row> = calibration.cold.iter().map(cold).collect();
     rows.push(Row {
-        standing: Some(warm.standing),
+        status: Some(warm.status),
         name: "warm".to_owned(),
         found: format!(
             "{} of {} blocks that count read from storage; {} were measured again",
@@ -248,7 +248,7 @@ fn cold_and_warm(calibration: &Calibration) -> Figures {
 fn cold(found: &ColdFinding) -> Row {
     let pages = |pages: Option<u64>| pages.map_or_else(|| NOTHING.to_owned(), count);
     Row {
-        standing: Some(found.standing),
+        status: Some(found.status),
         name: found.label.clone(),
         found: match found.blocks {
             0 => NOTHING.to_owned(),

@@ -2,19 +2,21 @@
 
 use super::numbers::{fine_percent, significant};
 use crate::format::time;
-use stowplan_analysis::calibration::{Calibration, KnownCost, Silent, Standing, Subject};
+use stowplan_analysis::calibration::{
+    Calibration, KnownCost, LimitStatus, Subject, UnusableSessions,
+};
 
 /// The worst of how its subjects stand.
-pub(super) fn worst(calibration: &Calibration) -> Standing {
-    let standings = calibration.standings();
-    standings.into_values().max().unwrap_or(Standing::Unknown)
+pub(super) fn worst(calibration: &Calibration) -> LimitStatus {
+    let statuses = calibration.statuses();
+    statuses.into_values().max().unwrap_or(LimitStatus::Unknown)
 }
 
 /// In which of the subjects figures stand so.
-fn subjects(calibration: &Calibration, wanted: Standing) -> Vec<&'static str> {
-    let standings = calibration.standings().into_iter();
-    standings
-        .filter(|(_, standing)| *standing == wanted)
+fn subjects(calibration: &Calibration, wanted: LimitStatus) -> Vec<&'static str> {
+    let statuses = calibration.statuses().into_iter();
+    statuses
+        .filter(|(_, status)| *status == wanted)
         .map(|(subject, _)| name(subject))
         .collect()
 }
@@ -34,8 +36,12 @@ fn name(subject: Subject) -> &'static str {
 /// The verdict, in a sentence or two.
 #[must_use]
 pub fn verdict(calibration: &Calibration) -> String {
-    let [unsure, missed, unknown] = [Standing::Unsure, Standing::Missed, Standing::Unknown]
-        .map(|standing| subjects(calibration, standing));
+    let [unsure, missed, unknown] = [
+        LimitStatus::Unsure,
+        LimitStatus::Missed,
+        LimitStatus::Unknown,
+    ]
+    .map(|status| subjects(calibration, status));
     let mut text = if calibration.passed {
         let figures = figures(calibration);
         // What no interval shows is not said without a word of doubt.
@@ -98,7 +104,7 @@ fn figures(calibration: &Calibration) -> Vec<String> {
             claims.count,
             claims.of,
             fine_percent(share.high),
-            unusable("; ", &calibration.identical.silent)
+            unusable("; ", &calibration.identical.unusable)
         ));
     }
     figures
@@ -107,13 +113,13 @@ fn figures(calibration: &Calibration) -> Vec<String> {
 /// What to do about what is off, in sentences.
 #[must_use]
 pub fn advice(calibration: &Calibration) -> Vec<&'static str> {
-    let standings = calibration.standings().into_iter();
-    let mut advice: Vec<&str> = standings
-        .filter(|(_, standing)| !standing.passes())
-        .map(|(subject, standing)| mend(subject, standing))
+    let statuses = calibration.statuses().into_iter();
+    let mut advice: Vec<&str> = statuses
+        .filter(|(_, status)| !status.passes())
+        .map(|(subject, status)| mend(subject, status))
         .collect();
     advice.dedup();
-    if advice.is_empty() && worst(calibration) == Standing::Unsure {
+    if advice.is_empty() && worst(calibration) == LimitStatus::Unsure {
         advice.push(
             "Stop other work and run it again, or give it more --sessions, for narrower intervals.",
         );
@@ -121,21 +127,21 @@ pub fn advice(calibration: &Calibration) -> Vec<&'static str> {
     advice
 }
 
-fn mend(subject: Subject, standing: Standing) -> &'static str {
-    match (subject, standing) {
-        (Subject::Cold, Standing::Unknown) => {
+fn mend(subject: Subject, status: LimitStatus) -> &'static str {
+    match (subject, status) {
+        (Subject::Cold, LimitStatus::Unknown) => {
             "Cold could not be produced or proved there: have the data on a disk (--work DIR), or \
              measure warm only."
         }
-        (Subject::Busy, Standing::Missed) => {
+        (Subject::Busy, LimitStatus::Missed) => {
             "Beside other work this machine adds time that no correction sees: measure on it only \
              while it is quiet."
         }
-        (Subject::Identical | Subject::Different, Standing::Unknown) => {
+        (Subject::Identical | Subject::Different, LimitStatus::Unknown) => {
             "Too many sessions say nothing, for their control failed or they were not measured: \
              stop other work, and run it again without --budget."
         }
-        (_, Standing::Unknown) => {
+        (_, LimitStatus::Unknown) => {
             "Too little was measured to say: run it again, without --budget and with more --sessions."
         }
         (Subject::Harness, _) => {
@@ -172,7 +178,7 @@ fn relative_error(cost: &KnownCost) -> Option<f64> {
 
 /// `, 3 unreliable, 2 lost`, after what separates it from what was said; nothing where every session
 /// says something.
-pub(super) fn unusable(separator: &str, sessions: &Silent) -> String {
+pub(super) fn unusable(separator: &str, sessions: &UnusableSessions) -> String {
     let counts = [(sessions.unreliable, "unreliable"), (sessions.lost, "lost")];
     let texts: Vec<String> = counts
         .into_iter()

@@ -2,6 +2,7 @@
 
 use super::sentences::differences;
 use crate::document::{Block, Detail, Fold, bullets, paragraph};
+use crate::noise::beyond_noise;
 use stowplan_analysis::Metric;
 use stowplan_analysis::compare::{Changes, NotCompared, Obstacle};
 
@@ -50,7 +51,7 @@ fn not_compared(changes: &Changes) -> Vec<(String, Vec<String>)> {
 fn reasons_of(all: &[Obstacle]) -> String {
     match all {
         [Obstacle::Unreliable { .. }, Obstacle::Unreliable { .. }] => {
-            format!("both are {UNRELIABLE}")
+            format!("both are unreliable here: {}", beyond_noise())
         }
         [
             Obstacle::Failed { message, .. },
@@ -62,8 +63,6 @@ fn reasons_of(all: &[Obstacle]) -> String {
         }
     }
 }
-
-const UNRELIABLE: &str = "unreliable here: two identical cells differ by more than noise explains";
 
 fn reason(obstacle: &Obstacle) -> String {
     match obstacle {
@@ -87,7 +86,9 @@ fn reason(obstacle: &Obstacle) -> String {
         Obstacle::Clock { base, new } => {
             format!("another clock: {} → {}", clock(*base), clock(*new))
         }
-        Obstacle::Unreliable { side } => format!("{} is {UNRELIABLE}", side.name()),
+        Obstacle::Unreliable { side } => {
+            format!("{} is unreliable here: {}", side.name(), beyond_noise())
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::document::{
     plain, remark, strong,
 };
 use crate::{format, noise, wording};
-use stowplan_analysis::{CellAcross, ComparisonAcross, Verdict};
+use stowplan_analysis::{CellAcross, ComparisonAcross, TWICE_DIFFERED, Verdict};
 use stowplan_model::{CellId, DurabilityClaim, Role};
 
 /// The first thing to read. Text says everything that was found at once; the page has an answer per
@@ -349,7 +349,7 @@ fn noise(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> String {
     let outcomes: Vec<_> = outcomes.filter(|o| o.id == comparison.id).collect();
     let differed = noise::noise(&outcomes).map_or_else(
         || "Noise is unknown: no control has rounds enough".to_owned(),
-        |noise| format!("Two identical cells differed by {noise}"),
+        |noise| format!("{} by {noise}", format::capital(TWICE_DIFFERED)),
     );
     match unreliable.as_slice() {
         [] => format!("{differed}."),

@@ -5,6 +5,7 @@ use crate::document::{
     Align, Block, Cell, ChartRow, Content, Detail, Document, Fold, Item, Key, LegendEntry, List,
     ListStyle, Medium, PointShape, RowGroup, Rows, Section, Shape, Sign, Table, Text, Tone,
 };
+use crate::format::NO_BREAK;
 use crate::steers;
 
 /// Where its blocks may be meant to be shown.
@@ -349,7 +350,7 @@ fn characters(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            c if steers(c) => escaped.push(' '),
+            c if steers(c) || c == NO_BREAK => escaped.push(' '),
             c => escaped.push(c),
         }
     }

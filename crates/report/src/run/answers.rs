@@ -2,15 +2,16 @@
 //! decided by the analysis.
 
 use super::crossover;
+use crate::advice::{self, Advice};
 use crate::document::{
     Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone,
     anchor, faint, paragraph, plain, remark, strong,
 };
-use crate::wording::{self, quoted};
-use crate::{advice, constituents, format, noise, quantity};
+use crate::wording::{self, counted, quoted};
+use crate::{constituents, format, noise, quantity};
 use stowplan_analysis::{
-    Analysis, Answer, CellSummary, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace,
-    RatioEstimate, SizeRange, SpaceRow, SweepOutcome,
+    Analysis, Answer, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace, RatioEstimate, SizeRange,
+    SpaceRow, SweepOutcome, TWICE_DIFFERED,
 };
 use stowplan_model::format_bytes;
 
@@ -18,39 +19,33 @@ use stowplan_model::format_bytes;
 const MANY: usize = 8;
 
 /// An answer in words.
+#[derive(Default)]
 pub(crate) struct Row {
     /// Where the page has the details: the name of a section.
-    pub(crate) target: String,
+    target: String,
     /// The question.
     pub(crate) title: String,
     /// What to do, in a few words.
     pub(crate) answer: String,
     /// Why: the factor with its interval, and what qualifies it.
-    pub(crate) reason: String,
+    reason: String,
     /// By how much identical cells differed; nothing where nothing was timed, or too little.
-    pub(crate) noise: Option<String>,
+    noise: Option<String>,
     /// What was decided.
-    pub(crate) kind: Kind,
-    /// What is chosen, where the answer is one cell: its label.
-    pub(crate) choice: Option<String>,
-    /// Its time over the time of what it is ahead of. Nothing where the baseline is only kept: what
-    /// it beats says nothing of what it does not.
-    pub(crate) ratio: Option<RatioEstimate>,
-    /// What it promises for what it writes.
-    promise: Option<String>,
+    kind: Kind,
+    /// Whether the answer is a cell, which its group names.
+    is_cell: bool,
+    /// The time of that cell over the time of what it is ahead of. Nothing where the baseline is only
+    /// kept: what it beats says nothing of what it does not.
+    ratio: Option<RatioEstimate>,
+    /// What it has in common with the others of its group: `use redb`, or that there is no choice.
+    group: String,
     /// What must be known before doing it, as the end of a sentence.
-    pub(crate) caveat: String,
-    /// Whether something that is not decided yet may turn out to be faster.
-    may_change: bool,
+    caveat: String,
 }
 
-/// Answers that come to the same choice.
-pub(crate) struct Group<'a> {
-    /// `use redb`, or that there is no choice.
-    pub(crate) title: String,
-    /// Its answers, in running order; at least one.
-    pub(crate) rows: Vec<&'a Row>,
-}
+/// Answers that come to the same choice: what that is, and the answers in running order.
+type Group<'a> = (&'a str, Vec<&'a Row>);
 
 /// What to do on this machine; nothing where nothing was asked.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
@@ -82,47 +77,25 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 
 /// A comparison's answer in a line, for where its details are folded.
 pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Badge, Text) {
-    let answer = advice::answer(analysis, comparison).text;
+    let answer = Advice::of(analysis, comparison).answer().text;
     let badge = badge(comparison.recommendation.kind);
-    (badge, sentence_start(&answer).into())
+    (badge, format::capital(&answer).into())
 }
 
 /// What was decided, in a word or two.
-pub(crate) fn name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Use | Kind::Stay => "fastest",
-        Kind::Prefer => "faster",
-        Kind::Keep => "none faster",
-        Kind::Equivalent => "equivalent",
-        Kind::Smallest => "smallest",
-        Kind::BySize => "by size",
-        Kind::Depends => "it depends",
-        Kind::Open => "no verdict",
-    }
-}
-
-/// Its colour, which repeats the word.
-pub(crate) fn tone(kind: Kind) -> Tone {
-    match kind {
-        Kind::Use | Kind::Stay | Kind::Prefer | Kind::Smallest | Kind::BySize => Tone::Good,
-        Kind::Keep | Kind::Equivalent => Tone::Plain,
-        Kind::Depends | Kind::Open => Tone::Warning,
-    }
-}
-
 fn badge(kind: Kind) -> Badge {
-    Badge {
-        word: name(kind).to_owned(),
-        tone: tone(kind),
-    }
-}
-
-/// The text with a capital letter first.
-fn sentence_start(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
+    let (word, tone) = match kind {
+        Kind::Use | Kind::Stay => ("fastest", Tone::Good),
+        Kind::Prefer => ("faster", Tone::Good),
+        Kind::Keep => ("none faster", Tone::Plain),
+        Kind::Equivalent => ("equivalent", Tone::Plain),
+        Kind::Smallest => ("smallest", Tone::Good),
+        Kind::BySize => ("by size", Tone::Good),
+        Kind::Depends => ("it depends", Tone::Warning),
+        Kind::Open => ("no verdict", Tone::Warning),
+    };
+    let word = word.to_owned();
+    Badge { word, tone }
 }
 
 fn one_by_one(rows: &[Row]) -> Block {
@@ -142,18 +115,19 @@ fn grouped(groups: &[Group<'_>], rows: &[Row]) -> Vec<Block> {
     blocks
 }
 
-fn panel(group: &Group<'_>, all: usize) -> Section {
+fn panel((title, rows): &Group<'_>, all: usize) -> Section {
     let list = List {
         style: ListStyle::Figures,
-        items: group.rows.iter().map(|row| row.item_of_group()).collect(),
+        items: rows.iter().map(|row| row.item_of_group()).collect(),
     };
-    let title = plain(sentence_start(&group.title));
-    let count = faint(format!(" {} of {all}", group.rows.len()));
-    let kind = group.rows.first().map_or(Kind::Open, |row| row.kind);
+    let count = faint(format!(" {} of {all}", rows.len()));
     Section {
         look: Look::Panel,
-        tone: tone(kind),
-        ..Section::new(title.then(count), vec![Block::from(list).at(Detail::Brief)])
+        tone: badge(rows[0].kind).tone,
+        ..Section::new(
+            plain(format::capital(title)).then(count),
+            vec![Block::from(list).at(Detail::Brief)],
+        )
     }
 }
 
@@ -166,7 +140,7 @@ impl Row {
         Item {
             badge: Some(badge(self.kind)),
             title: self.linked(),
-            text: strong(sentence_start(&self.answer)),
+            text: strong(format::capital(&self.answer)),
             // Not begun with a capital: the first word may be a label.
             note: faint(note.join("; ")),
             figure: self.figure(),
@@ -175,9 +149,8 @@ impl Row {
     }
 
     fn item_of_group(&self) -> Item {
-        let is_cell = self.ratio.is_some() || self.choice.is_some();
         // Why nothing can be said says what to do about it.
-        let said = if is_cell || (self.kind == Kind::Open && !self.caveat.is_empty()) {
+        let said = if self.is_cell || (self.kind == Kind::Open && !self.caveat.is_empty()) {
             self.caveat.clone()
         } else {
             format!("{}: {}", self.caveat, self.answer)
@@ -199,39 +172,6 @@ impl Row {
             strong(factor).then(faint(format!(" {ends}")))
         })
     }
-
-    /// What the answers of its group have in common.
-    fn group(&self) -> String {
-        let promise = self.promise.as_ref();
-        let promise = promise.map_or_else(String::new, |promise| format!(" ({promise})"));
-        let yet = if self.may_change { " yet" } else { "" };
-        match (&self.choice, self.kind) {
-            (Some(label), Kind::Use | Kind::Stay) => format!("use {label}{promise}"),
-            (Some(label), Kind::Keep) => format!("no reason{yet} to leave {label}{promise}"),
-            (Some(both), Kind::Depends) => format!("{both}{promise}"),
-            (Some(label), _) => format!("prefer {label}{promise}"),
-            (None, Kind::Equivalent) => "choose by something else: all are equivalent".to_owned(),
-            (None, Kind::Open) => "no verdict yet".to_owned(),
-            (None, _) => "other answers".to_owned(),
-        }
-    }
-
-    /// An answer that is no cell.
-    fn without_cell(target: String, title: String, kind: Kind) -> Self {
-        Self {
-            target,
-            title,
-            answer: String::new(),
-            reason: String::new(),
-            noise: None,
-            kind,
-            choice: None,
-            ratio: None,
-            promise: None,
-            caveat: String::new(),
-            may_change: false,
-        }
-    }
 }
 
 /// The answers in words, in running order.
@@ -242,34 +182,24 @@ pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
 
 /// The answers by what they choose, the most frequent choice first and what has none last; nothing
 /// where they are few enough to be read one by one.
-pub(crate) fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
+fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
     if rows.len() <= MANY {
         return None;
     }
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for row in rows {
-        let title = row.group();
-        match groups.iter_mut().find(|group| group.title == title) {
-            Some(group) => group.rows.push(row),
-            None => groups.push(Group {
-                title,
-                rows: vec![row],
-            }),
-        }
-    }
+    let mut groups = wording::grouped(rows.iter().map(|row| (row.group.as_str(), row)));
     let rank = |kind| match kind {
         Kind::Use | Kind::Stay | Kind::Prefer | Kind::Keep => 0,
         Kind::Depends => 1,
         Kind::Smallest | Kind::BySize | Kind::Equivalent => 2,
         Kind::Open => 3,
     };
-    groups.sort_by_key(|group| (rank(group.rows[0].kind), usize::MAX - group.rows.len()));
+    groups.sort_by_key(|(_, rows)| (rank(rows[0].kind), usize::MAX - rows.len()));
     Some(groups)
 }
 
 /// What the figures of groups are, if there is one.
-pub(crate) fn figures(groups: &[Group<'_>]) -> Option<&'static str> {
-    let mut rows = groups.iter().flat_map(|group| &group.rows);
+fn figures(groups: &[Group<'_>]) -> Option<&'static str> {
+    let mut rows = groups.iter().flat_map(|(_, rows)| rows);
     rows.any(|row| row.ratio.is_some()).then_some(FIGURES)
 }
 
@@ -299,10 +229,8 @@ fn row(analysis: &Analysis, answer: &Answer) -> Option<Row> {
         }
         Answer::Comparison { id, .. } => {
             let mut comparisons = analysis.comparisons.iter();
-            Some(comparison_row(
-                analysis,
-                comparisons.find(|known| known.id == *id)?,
-            ))
+            let comparison = comparisons.find(|known| known.id == *id)?;
+            Some(comparison_row(analysis, comparison))
         }
         Answer::Space { choice, others, .. } => space_row(analysis, choice, others),
     }
@@ -310,27 +238,42 @@ fn row(analysis: &Analysis, answer: &Answer) -> Option<Row> {
 
 fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
     let found = &comparison.recommendation;
-    let answer = advice::answer(analysis, comparison);
-    let label = |cell: &CellSummary| quoted(&cell.cell.label);
-    let chosen = found.chosen(comparison);
+    let advice = Advice::of(analysis, comparison);
+    let answer = advice.answer();
     let over = found.over.as_ref().filter(|_| found.kind != Kind::Keep);
+    let choice = found
+        .chosen(comparison)
+        .map(|cell| quoted(&cell.cell.label));
+    let promise = found.promise.as_ref();
+    let promise = promise.map_or_else(String::new, |p| format!(" ({})", quantity::class(p)));
+    let yet = if found.may_change() { " yet" } else { "" };
+    let group = match (&choice, found.kind) {
+        (_, Kind::Depends) => format!("{}{promise}", advice.both()),
+        (Some(label), Kind::Use | Kind::Stay) => format!("use {label}{promise}"),
+        (Some(label), Kind::Keep) => format!("no reason{yet} to leave {label}{promise}"),
+        (Some(label), _) => format!("prefer {label}{promise}"),
+        (None, kind) => without_cell(kind).to_owned(),
+    };
     Row {
+        target: anchor("finding", &comparison.id),
+        title: comparison.title.clone(),
         answer: answer.text,
         reason: answer.reason,
         noise: noise::noise_at_most(&[comparison]),
-        choice: match found.kind {
-            Kind::Depends => Some(advice::both(analysis, comparison)),
-            _ => chosen.map(label),
-        },
+        kind: found.kind,
+        is_cell: choice.is_some(),
         ratio: over.map(|over| over.ratio),
-        promise: found.promise.as_ref().map(quantity::class),
+        group,
         caveat: answer.caveat,
-        may_change: found.may_change(),
-        ..Row::without_cell(
-            anchor("finding", &comparison.id),
-            comparison.title.clone(),
-            found.kind,
-        )
+    }
+}
+
+/// What answers have in common that are no cell.
+fn without_cell(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Equivalent => "choose by something else: all are equivalent",
+        Kind::Open => "no verdict yet",
+        _ => "other answers",
     }
 }
 
@@ -356,7 +299,11 @@ fn matrix_row(analysis: &Analysis, outcome: &MatrixOutcome, kind: Kind, answer: 
         answer,
         reason: format!("{reason}{}", unlike(outcome.same_durability)),
         noise: noise::noise_at_most(&constituents::of_matrix(analysis, outcome)),
-        ..Row::without_cell(anchor("matrix", &outcome.id), outcome.title.clone(), kind)
+        target: anchor("matrix", &outcome.id),
+        title: outcome.title.clone(),
+        kind,
+        group: without_cell(kind).to_owned(),
+        ..Row::default()
     }
 }
 
@@ -407,11 +354,11 @@ fn sweep_row(analysis: &Analysis, outcome: &SweepOutcome, kind: Kind) -> Row {
         },
         reason: format!("{}{}", measured(outcome), unlike(outcome.same_durability)),
         noise: noise::noise_at_most(&constituents::of_sweep(analysis, outcome)),
-        ..Row::without_cell(
-            anchor("sweep", &outcome.sweep.id),
-            crossover::title(outcome),
-            kind,
-        )
+        target: anchor("sweep", &outcome.sweep.id),
+        title: crossover::title(outcome),
+        kind,
+        group: without_cell(kind).to_owned(),
+        ..Row::default()
     }
 }
 
@@ -436,20 +383,16 @@ fn measured(outcome: &SweepOutcome) -> String {
     let (Some(from), Some(to)) = (figures.first(), figures.last()) else {
         return format!("measured: no size; planned: {}", range(low, high));
     };
-    let s = if figures.len() == 1 { "" } else { "s" };
+    let (first, last) = (crossover::size(low), crossover::size(high));
     let more = match (low < *from, high > *to) {
         _ if figures.len() == planned.len() => String::new(),
-        (true, true) => format!(
-            "; planned from {} to {}",
-            crossover::size(low),
-            crossover::size(high)
-        ),
-        (true, false) => format!("; planned from {} on", crossover::size(low)),
-        (false, true) => format!("; planned up to {}", crossover::size(high)),
+        (true, true) => format!("; planned from {first} to {last}"),
+        (true, false) => format!("; planned from {first} on"),
+        (false, true) => format!("; planned up to {last}"),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
-    let sizes = figures.len();
-    format!("measured: {sizes} size{s}, {}{more}", range(*from, *to))
+    let sizes = counted(figures.len(), "size");
+    format!("measured: {sizes}, {}{more}", range(*from, *to))
 }
 
 /// Which store takes the least space, and how much more the others take.
@@ -466,11 +409,11 @@ fn space_row(analysis: &Analysis, smallest: &str, others: &[MoreSpace]) -> Optio
     Some(Row {
         answer: format!("{smallest} takes the least: {}", allocated(smallest)?),
         reason: others.join("; "),
-        ..Row::without_cell(
-            "space".to_owned(),
-            "Disk space, allocated".to_owned(),
-            Kind::Smallest,
-        )
+        target: "space".to_owned(),
+        title: "Disk space, allocated".to_owned(),
+        kind: Kind::Smallest,
+        group: without_cell(Kind::Smallest).to_owned(),
+        ..Row::default()
     })
 }
 
@@ -490,19 +433,24 @@ fn more_space(other: &MoreSpace, allocated: &str) -> Option<String> {
 /// What was done that makes the answers worth believing, in a sentence.
 pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
     // Not those whose size was measured again: no answer rests on them.
-    let counted = analysis.comparisons.iter();
-    let counted: Vec<&ComparisonOutcome> = counted
+    let comparisons = analysis.comparisons.iter();
+    let comparisons: Vec<&ComparisonOutcome> = comparisons
         .filter(|comparison| !analysis.is_superseded(comparison))
         .collect();
-    let cells = || counted.iter().flat_map(|comparison| &comparison.cells);
+    let cells = || comparisons.iter().flat_map(|comparison| &comparison.cells);
     let sum = |counts: &mut dyn Iterator<Item = u64>| counts.fold(0, u64::saturating_add);
     let operations = sum(&mut cells().map(|cell| cell.operations));
-    let mut ratios = counted.iter().flat_map(|comparison| &comparison.contrasts);
+    let mut ratios = comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.contrasts);
     if operations == 0 || ratios.all(|contrast| contrast.estimate.is_none()) {
         return None;
     }
-    let mut reasons = vec![format!("{} in random order", rounds(&counted))];
-    reasons.extend(noise_of_all(&counted));
+    let mut reasons = vec![format!(
+        "{} in random order",
+        wording::rounds_of(&comparisons)
+    )];
+    reasons.extend(noise_of_all(&comparisons));
     let verified = cells().filter_map(|cell| cell.verification.as_ref());
     let verified = sum(&mut verified.map(|found| found.values));
     if verified > 0 {
@@ -513,8 +461,8 @@ pub(crate) fn evidence(analysis: &Analysis) -> Option<String> {
         "{} operations were timed",
         format::count(operations)
     ));
-    reasons.extend(unreliable_sessions(&counted));
-    Some(format!("{}.", sentence_start(&reasons.join("; "))))
+    reasons.extend(unreliable_sessions(&comparisons));
+    Some(format!("{}.", format::capital(&reasons.join("; "))))
 }
 
 /// `measuring the same thing twice differed by up to 2% in the quietest comparison and 16% in the
@@ -528,7 +476,7 @@ fn noise_of_all(comparisons: &[&ComparisonOutcome]) -> Option<String> {
         format!("{least} in the quietest comparison and {most} in the noisiest")
     };
     Some(format!(
-        "measuring the same thing twice differed by up to {noise}{}; every interval is widened by \
+        "{TWICE_DIFFERED} by up to {noise}{}; every interval is widened by \
          {widened}",
         noise::too_noisy(comparisons)
     ))
@@ -545,13 +493,4 @@ fn unreliable_sessions(comparisons: &[&ComparisonOutcome]) -> Option<String> {
     Some(format!(
         "{unreliable} {session} {was} too noisy, and nothing is claimed of what was measured there"
     ))
-}
-
-/// `10 to 20 rounds`
-fn rounds(comparisons: &[&ComparisonOutcome]) -> String {
-    let ratios = comparisons.iter().flat_map(|c| &c.contrasts);
-    let counts: Vec<usize> = ratios
-        .filter_map(|contrast| Some(contrast.estimate.as_ref()?.rounds))
-        .collect();
-    wording::range_of_rounds(&counts)
 }

@@ -7,7 +7,7 @@ use crate::document::{
     Table, anchor, folded, paragraph, remark,
 };
 use crate::quantity::{self, class};
-use crate::wording;
+use crate::{noise, wording};
 use std::iter::once;
 use stowplan_analysis::{
     Analysis, BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity, Quantity,
@@ -94,12 +94,12 @@ impl Comparison<'_> {
     /// What promises the same stands together, below what is said of all.
     fn groups(&self) -> Vec<RowGroup> {
         let group = self.group;
-        let notice = "Session unreliable: two identical cells differed, so nothing is claimed.";
+        let notice = noise::unreliable();
         let about = RowGroup {
             heading: group.title.clone(),
             notices: match group.reliable {
                 true => Vec::new(),
-                false => vec![notice.to_owned()],
+                false => vec![notice],
             },
             remarks: remarks(group),
             ..RowGroup::default()

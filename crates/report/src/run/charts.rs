@@ -106,7 +106,7 @@ impl<'a> Chart<'a> {
 
     fn reference_row(&self) -> ChartRow {
         let label = &self.outcome.reference;
-        let claim = self.reference.and_then(|(_, cell)| wording::claim(cell));
+        let claim = self.reference.and_then(|(_, cell)| cell.promise());
         ChartRow {
             label: label.clone(),
             detail: durability(claim),

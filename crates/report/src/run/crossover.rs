@@ -1,7 +1,6 @@
 //! Sweeps: how two stores compare over the sizes of values. What was found in a sentence, ratio
 //! against size on logarithmic axes, and the zone in which nothing is claimed.
 
-mod order;
 #[cfg(test)]
 pub(crate) mod testing;
 mod words;
@@ -16,9 +15,8 @@ use crate::document::{
     remark, strong,
 };
 use crate::{constituents, format, noise, wording};
-use order::{Open, Order};
 use stowplan_analysis::{
-    Analysis, ComparisonOutcome, Crossover, SizeRange, SweepOutcome, SweepPoint, Verdict,
+    Analysis, ComparisonOutcome, Crossover, SweepOutcome, SweepPoint, Verdict,
 };
 use stowplan_model::Role;
 
@@ -50,7 +48,7 @@ struct Frame<'a> {
 
 fn group(analysis: &Analysis, index: usize, sweeps: &[SweepOutcome]) -> Block {
     let first = &sweeps[0];
-    let ((a, b), (long_a, long_b)) = (names(first), introduced(first));
+    let [(a, long_a), (b, long_b)] = names(first);
     let factor = 1.0 + analysis.run.equivalence;
     let band = (1.0 / factor, factor);
     let points: Vec<&SweepPoint> = sweeps.iter().flat_map(|sweep| &sweep.points).collect();
@@ -103,7 +101,7 @@ impl Frame<'_> {
     }
 
     fn plane(&self, outcome: &SweepOutcome, summary: String) -> Plane {
-        let unclaimed = open_range(&outcome.finding).map(|range| Area {
+        let unclaimed = outcome.finding.open().map(|range| Area {
             kind: AreaKind::Unclaimed,
             x: Some((bytes(range.from), bytes(range.to))),
             y: None,
@@ -177,7 +175,7 @@ impl Frame<'_> {
         entries.push(LegendEntry::new(Key::Interval, "interval"));
         entries.push(LegendEntry::new(Key::Band, band));
         let mut sweeps = self.sweeps.iter();
-        if sweeps.any(|sweep| open_range(&sweep.finding).is_some()) {
+        if sweeps.any(|sweep| sweep.finding.open().is_some()) {
             let words = "no claim between these sizes";
             entries.push(LegendEntry::new(Key::Unclaimed, words));
         }
@@ -221,14 +219,9 @@ fn crossing(size: f64) -> Point {
     }
 }
 
-/// The sizes, ends included, within which the finding leaves the order open.
-fn open_range(finding: &Crossover) -> Option<SizeRange> {
-    Order::of(finding).open().map(Open::range)
-}
-
 /// What tells the sweep from others, and what it compares: `A or B: pages of 4 KiB`.
 pub(crate) fn title(outcome: &SweepOutcome) -> String {
-    let (a, b) = introduced(outcome);
+    let [(_, a), (_, b)] = names(outcome);
     match &outcome.sweep.setting {
         Some(setting) => format!("{a} or {b}: {}", settings(setting)),
         None => format!("{a} or {b}, by size of the values"),
@@ -250,13 +243,13 @@ fn worded(
     outcome: &SweepOutcome,
     word: fn(&Crossover, &Context<'_>) -> String,
 ) -> String {
-    let (a, b) = names(outcome);
+    let [(a, _), (b, _)] = names(outcome);
     let context = Context {
         a: &a,
         b: &b,
-        sizes: &sizes(outcome),
+        sizes: &sizes(outcome, |_| true),
         figures: &measured(outcome),
-        complete: is_complete(outcome),
+        complete: outcome.points.len() == outcome.planned.len(),
         same_durability: outcome.same_durability,
         unit: size,
         zone: &wording::zone(analysis),
@@ -278,61 +271,36 @@ pub(crate) fn size(size: u64) -> String {
         return format!("{size} B");
     };
     let value = size / unit;
-    let decimals = if value < 9.995 {
-        2
-    } else {
-        usize::from(value < 99.95)
+    let digits = match value {
+        _ if value < 9.995 => format!("{value:.2}"),
+        _ if value < 99.95 => format!("{value:.1}"),
+        _ => return format!("{value:.0} {name}"),
     };
-    let digits = format!("{value:.decimals$}");
-    let digits = if decimals > 0 {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &digits
-    };
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
     format!("{digits} {name}")
 }
 
-/// The sizes that were tried, rising.
-fn sizes(outcome: &SweepOutcome) -> Vec<u64> {
-    outcome.points.iter().map(|point| point.size).collect()
+/// The sizes of some of its points, rising.
+fn sizes(outcome: &SweepOutcome, wanted: fn(&SweepPoint) -> bool) -> Vec<u64> {
+    let points = outcome.points.iter().filter(|point| wanted(point));
+    points.map(|point| point.size).collect()
 }
 
 /// The sizes that have a figure, rising.
 pub(crate) fn measured(outcome: &SweepOutcome) -> Vec<u64> {
-    let points = outcome.points.iter();
-    let points = points.filter(|point| point.estimate.is_some());
-    points.map(|point| point.size).collect()
+    sizes(outcome, |point| point.estimate.is_some())
 }
 
-/// Whether every size that was planned was at least tried.
-pub(crate) fn is_complete(outcome: &SweepOutcome) -> bool {
-    outcome.points.len() == outcome.planned.len()
-}
-
-/// What sentences call the stores: `A` and `B` where a label is too long to be repeated. The title
-/// says which is which.
-fn names(outcome: &SweepOutcome) -> (String, String) {
-    let sweep = &outcome.sweep;
-    if has_long_labels(outcome) {
-        return ("A".to_owned(), "B".to_owned());
-    }
-    (wording::quoted(&sweep.a), wording::quoted(&sweep.b))
-}
-
-/// Both labels, each with what it is called if that is something else.
-fn introduced(outcome: &SweepOutcome) -> (String, String) {
-    let sweep = &outcome.sweep;
-    let (a, b) = (wording::quoted(&sweep.a), wording::quoted(&sweep.b));
-    if has_long_labels(outcome) {
-        return (format!("{a} (A)"), format!("{b} (B)"));
-    }
-    (a, b)
-}
-
-fn has_long_labels(outcome: &SweepOutcome) -> bool {
-    let labels = [&outcome.sweep.a, &outcome.sweep.b];
-    let mut labels = labels.iter();
-    labels.any(|label| label.chars().count() > LONG_LABEL)
+/// What sentences call each store, and its label as the title introduces it: `A` and `B` where a
+/// label is too long to be repeated.
+fn names(outcome: &SweepOutcome) -> [(String, String); 2] {
+    let labels = [("A", &outcome.sweep.a), ("B", &outcome.sweep.b)];
+    let mut lengths = labels.iter().map(|(_, label)| label.chars().count());
+    let is_long = lengths.any(|length| length > LONG_LABEL);
+    labels.map(|(letter, label)| match wording::quoted(label) {
+        label if is_long => (letter.to_owned(), format!("{label} ({letter})")),
+        label => (label.clone(), label),
+    })
 }
 
 fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
@@ -349,36 +317,26 @@ fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
 }
 
 fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {
-    let tried = sizes(outcome);
+    let tried = sizes(outcome, |_| true);
     let planned = outcome.planned.iter().copied();
     let missing: Vec<u64> = planned.filter(|size| !tried.contains(size)).collect();
-    let points = outcome.points.iter();
-    let points = points.filter(|point| point.verdict == Verdict::Unreliable);
-    let unreliable: Vec<u64> = points.map(|point| point.size).collect();
+    let unreliable = sizes(outcome, |point| point.verdict == Verdict::Unreliable);
     let missing = spans(&missing, &outcome.planned, size);
     let missing = missing.map(|sizes| format!("Planned and not measured: {sizes}."));
     let unreliable = words::unreliable(&unreliable, &tried, size);
-    missing
+    let promises = (!outcome.same_durability).then(|| {
+        let [(a, _), (b, _)] = names(outcome);
+        let with_role = |role: Role| {
+            let mut cells = parts.first()?.cells.iter();
+            cells.find(|cell| cell.cell.role == role)
+        };
+        let (ours, theirs) = (with_role(Role::Baseline), with_role(Role::Candidate));
+        wording::different_promises((&a, ours), (&b, theirs))
+    });
+    [missing, unreliable, promises]
         .into_iter()
-        .chain(unreliable)
-        .chain(different_promises(outcome, parts))
+        .flatten()
         .collect()
-}
-
-/// What the two stores promise for what is written, if that differs.
-fn different_promises(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Option<String> {
-    if outcome.same_durability {
-        return None;
-    }
-    let (a, b) = names(outcome);
-    let with_role = |role: Role| {
-        let mut cells = parts.first()?.cells.iter();
-        cells.find(|cell| cell.cell.role == role)
-    };
-    Some(wording::different_promises(
-        (&a, with_role(Role::Baseline)),
-        (&b, with_role(Role::Candidate)),
-    ))
 }
 
 fn size_axis(points: &[&SweepPoint]) -> Axis {
@@ -404,13 +362,7 @@ fn ratio_axis(points: &[&SweepPoint], band: (f64, f64), title: String) -> Axis {
         ends().fold(f64::INFINITY, f64::min),
         ends().fold(0.0, f64::max),
     );
-    Axis::new(title, scale, scale.fine_ticks(), ratio_tick)
-}
-
-/// A tick of the axis of ratios, without digits that say nothing.
-fn ratio_tick(tick: f64) -> String {
-    let text = format!("{tick:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    Axis::new(title, scale, scale.fine_ticks(), format::ratio_tick)
 }
 
 /// A tick of the axis of sizes; ticks are whole bytes.

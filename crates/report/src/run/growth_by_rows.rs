@@ -8,7 +8,7 @@ use crate::document::{
     Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, PointShape, Scale, Section,
     Table, folded, paragraph,
 };
-use crate::{format, quantity, wording};
+use crate::{format, quantity};
 use std::collections::BTreeSet;
 use stowplan_analysis::{Analysis, CellSummary, Interval};
 use stowplan_model::{CellId, Measure, Operation, Role, StoreSpec, Workload};
@@ -91,7 +91,7 @@ fn curve(group: &[&CellSummary]) -> Option<Curve> {
     points.sort_by_key(|point| point.rows);
     points.dedup_by_key(|point| point.rows);
     let first = group.first()?;
-    let promise = wording::claim(first);
+    let promise = first.promise();
     let promise = promise.map_or_else(String::new, |claim| format!(" (durability: {claim})"));
     (points.len() > 1).then(|| Curve {
         title: format!("{}{promise}", first.cell.label),

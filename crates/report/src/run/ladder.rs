@@ -13,7 +13,7 @@ use crate::document::{
     Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
     Section, Segment, Shape, bullets, faint, folded, listed, notice, paragraph, remark, strong,
 };
-use crate::{format, quantity, wording};
+use crate::{format, noise, quantity, wording};
 use pieces::{Piece, pieces, thin};
 use stowplan_analysis::{
     Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
@@ -49,8 +49,7 @@ fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let claims_something = claims.is_some() || !ladders.is_empty();
     let mut blocks: Vec<Block> = Vec::new();
     if claims_something && !comparison.reliable {
-        let text = "Session unreliable: two identical cells differed, so nothing is claimed.";
-        blocks.push(notice(text));
+        blocks.push(notice(noise::unreliable()));
     }
     blocks.extend(claims);
     if !ladders.is_empty() {

@@ -118,7 +118,10 @@ fn line(comparison: &ComparisonOutcome, cell: &CellSummary, index: usize) -> Opt
 fn label(comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
     let label = cells::label(cell);
     let differ = !wording::promise_alike(comparison);
-    match wording::claim(cell).filter(|_| differ && cell.cell.role != Role::Floor) {
+    match cell
+        .promise()
+        .filter(|_| differ && cell.cell.role != Role::Floor)
+    {
         Some(claim) => format!("{label} ({})", quantity::short_class(&claim)),
         None => label,
     }

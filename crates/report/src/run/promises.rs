@@ -44,7 +44,7 @@ fn sentence(texts: Vec<String>) -> Option<String> {
 fn groups<'a>(
     cells: impl Iterator<Item = &'a CellSummary>,
 ) -> Option<Vec<(DurabilityClaim, Vec<String>)>> {
-    let claims = cells.map(|cell| Some((wording::claim(cell)?, wording::quoted(&cell.cell.label))));
+    let claims = cells.map(|cell| Some((cell.promise()?, wording::quoted(&cell.cell.label))));
     let claims: Option<Vec<(DurabilityClaim, String)>> = claims.collect();
     let mut groups = grouped(claims?.into_iter());
     groups.sort_by_key(|(claim, _)| (claim.class, !claim.delayed, claim.atomic));

@@ -24,16 +24,16 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 
 /// What each warning says, without what to do about it.
 fn in_a_line_each(analysis: &Analysis) -> Vec<Block> {
-    let short = |text: &str| {
-        text.split(". ")
-            .next()
-            .map(|s| s.trim_end_matches('.').to_owned())
-    };
     let messages = analysis.warnings.iter();
-    let list = bullets(messages.filter_map(|warning| short(&warning.message)));
+    let list = bullets(messages.map(|warning| first_sentence(&warning.message)));
     let more = remark("What to do about them is said with --verbose, and on the page.");
     let blocks = list.into_iter().flat_map(|list| [list, more.clone()]);
     blocks.map(|block| block.only(Medium::Hint)).collect()
+}
+
+fn first_sentence(text: &str) -> String {
+    let first = text.split(". ").next().unwrap_or(text);
+    first.trim_end_matches('.').to_owned()
 }
 
 /// Which cell, why, and the last that it printed.
@@ -74,7 +74,7 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
         (None, Some(failure)) => format!("{}: {}", failure.cell, failure.message),
         (None, None) => return None,
     };
-    let first = first.split(". ").next()?.trim_end_matches('.').to_owned();
+    let first = first_sentence(&first);
     let all = match analysis.warnings.len() + analysis.failures.len() {
         1 => "without --quiet it is shown",
         _ => "without --quiet they are listed",
@@ -86,14 +86,12 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
 
 /// `2 warnings`, `1 failed cell`
 fn counts(analysis: &Analysis) -> Vec<String> {
-    let counted = |count: usize, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        _ => Some(format!("{count} {what}s")),
-    };
     let counts = [
-        counted(analysis.warnings.len(), "warning"),
-        counted(analysis.failures.len(), "failed cell"),
+        (analysis.warnings.len(), "warning"),
+        (analysis.failures.len(), "failed cell"),
     ];
-    counts.into_iter().flatten().collect()
+    let found = counts.into_iter().filter(|(count, _)| *count > 0);
+    found
+        .map(|(count, what)| wording::counted(count, what))
+        .collect()
 }

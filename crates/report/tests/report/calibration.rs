@@ -5,7 +5,7 @@ use crate::said::{in_text, on_page};
 use crate::support::{PLAIN, VERBOSE, in_brief, words};
 use stowplan_analysis::calibration::{
     Calibration, ClockFinding, ColdFinding, CostFinding, DifferentSeries, IdenticalSeries,
-    KnownCost, KnownCosts, Proportion, SeriesPart, Silent, Standing, WarmFinding,
+    KnownCost, KnownCosts, LimitStatus, Proportion, SeriesPart, UnusableSessions, WarmFinding,
 };
 use stowplan_analysis::{Interval, Verdict};
 use stowplan_model::CellId;
@@ -27,7 +27,7 @@ fn cost(estimate: f64, blocks: usize, budget_ns: f64) -> CostFinding {
         found_ns: Some(interval(estimate, 0.2)),
         blocks,
         budget_ns,
-        standing: Standing::Met,
+        status: LimitStatus::Met,
     }
 }
 
@@ -38,7 +38,7 @@ fn known_cost(known_ns: f64, error: f64, allowed_ns: f64) -> KnownCost {
         found_ns: Some(interval(known_ns + error, known_ns / 500.0)),
         allowed_ns,
         rounds: 10,
-        standing: Standing::Met,
+        status: LimitStatus::Met,
     }
 }
 
@@ -54,8 +54,8 @@ fn proportion(count: u32, of: u32, [low, high]: [f64; 2]) -> Proportion {
     }
 }
 
-fn silent(unreliable: u32, lost: u32, planned: u32) -> Silent {
-    Silent {
+fn unusable(unreliable: u32, lost: u32, planned: u32) -> UnusableSessions {
+    UnusableSessions {
         unreliable,
         lost,
         planned,
@@ -70,11 +70,11 @@ fn difference(share: f64, claimed: u32, verdicts: &[(Verdict, u32)]) -> Differen
         claimed: proportion(claimed, 20, [0.83, 1.0]),
         reversed: proportion(0, 20, [0.0, 0.17]),
         covered: proportion(20, 20, [0.83, 1.0]),
-        silent: silent(0, 0, 20),
+        unusable: unusable(0, 0, 20),
         verdicts: verdicts.iter().copied().collect(),
         intervals: vec![fixture::estimate(truth, 0.015); 20],
         median: Some(truth - 0.0004),
-        standing: Standing::Met,
+        status: LimitStatus::Met,
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn found() -> Calibration {
         }),
         identical: IdenticalSeries {
             claims: proportion(0, 80, [0.0, 0.0451]),
-            silent: silent(0, 0, 80),
+            unusable: unusable(0, 0, 80),
             parts: vec![
                 SeriesPart {
                     label: "SQLite".to_owned(),
@@ -121,7 +121,7 @@ pub(crate) fn found() -> Calibration {
             farthest: Some(0.981),
             intervals: vec![fixture::estimate(1.0, 0.02); 80],
             rounds: 860,
-            standing: Standing::Met,
+            status: LimitStatus::Met,
         },
         different: vec![
             difference(0.02, 18, &[(Verdict::Equivalent, 20)]),
@@ -142,13 +142,13 @@ pub(crate) fn found() -> Calibration {
             after_pages: Some(9_000),
             storage_bytes: Some(36_864_000),
             bytes: 30_000_000,
-            standing: Standing::Met,
+            status: LimitStatus::Met,
         }],
         warm: WarmFinding {
             blocks: 2_580,
             reading: 0,
             discarded: 1,
-            standing: Standing::Met,
+            status: LimitStatus::Met,
         },
     }
 }
@@ -158,12 +158,12 @@ pub(crate) fn off() -> Calibration {
     let mut found = found();
     found.passed = false;
     found.known.costs[0] = KnownCost {
-        standing: Standing::Missed,
+        status: LimitStatus::Missed,
         ..known_cost(200.0, 41.0, 15.0)
     };
     found.identical.claims = proportion(9, 80, [0.0528, 0.2028]);
-    found.identical.standing = Standing::Missed;
-    found.latency_cost.standing = Standing::Unsure;
+    found.identical.status = LimitStatus::Missed;
+    found.latency_cost.status = LimitStatus::Unsure;
     found.cold.clear();
     found.busy = None;
     found
@@ -207,7 +207,7 @@ fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() 
     let sure = verdict(&found());
     assert!(sure.starts_with("This machine measures truly: "), "{sure}");
     let mut unsure = found();
-    unsure.identical.standing = Standing::Unsure;
+    unsure.identical.status = LimitStatus::Unsure;
     let said = verdict(&unsure);
     assert!(said.starts_with("By estimate, this machine"), "{said}");
     assert!(said.ends_with("whole interval: identical cells."), "{said}");
@@ -217,8 +217,8 @@ fn truth_is_not_claimed_without_a_word_of_doubt_where_an_interval_leaves_some() 
 fn sessions_that_say_nothing_are_told_beside_those_that_do() {
     let mut found = found();
     found.identical.claims = proportion(0, 75, [0.0, 0.048]);
-    found.identical.silent = silent(3, 2, 80);
-    found.different[0].silent = silent(0, 1, 20);
+    found.identical.unusable = unusable(3, 2, 80);
+    found.different[0].unusable = unusable(0, 1, 20);
     let said = verdict(&found);
     assert!(
         said.contains(
@@ -244,8 +244,8 @@ fn where_too_many_sessions_say_nothing_truth_is_not_claimed() {
         of: 0,
         share: None,
     };
-    found.identical.silent = silent(80, 0, 80);
-    found.identical.standing = Standing::Unknown;
+    found.identical.unusable = unusable(80, 0, 80);
+    found.identical.status = LimitStatus::Unknown;
     assert_eq!(
         verdict(&found),
         "Not calibrated: identical cells are not shown."
@@ -260,7 +260,7 @@ fn the_document_for_programs_has_the_verdict_and_every_figure() {
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["passed"], false);
     assert_eq!(document["verdict"], verdict(&off()));
-    assert_eq!(document["known"]["costs"][0]["standing"], "missed");
+    assert_eq!(document["known"]["costs"][0]["status"], "missed");
     assert_eq!(document["identical"]["claims"]["count"], 9);
     assert_eq!(document["identical"]["verdicts"]["equivalent"], 78);
 }

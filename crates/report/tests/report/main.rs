@@ -24,6 +24,7 @@ mod matrix;
 mod measured;
 mod measured_run;
 mod new_kind;
+mod other_work;
 mod render;
 mod said;
 mod sample_document;

@@ -13,7 +13,7 @@ pub(crate) fn said(document: &Document, detail: Detail, media: &[Medium]) -> Str
         text: String::new(),
     };
     lines.blocks(&document.blocks);
-    lines.text
+    lines.text.replace('\u{a0}', " ")
 }
 
 /// What a terminal says.

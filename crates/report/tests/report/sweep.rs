@@ -189,7 +189,7 @@ fn every_point_is_drawn_with_its_interval_and_listed() {
         let [ratio, low, high] = [estimate.ratio, estimate.low, estimate.high].map(digits);
         let tooltip = format!("{ratio}, interval {low} to {high}, 20 rounds: ");
         assert!(page.contains(&tooltip), "{tooltip}");
-        assert!(page.contains(&format!("[{low}, {high}]")), "{low}");
+        assert!(page.contains(&format!("[{low},\u{a0}{high}]")), "{low}");
         let row = format!("| {ratio} | \\[{low}, {high}\\] | 20 |");
         assert!(document.contains(&row), "{row}");
     }

@@ -17,13 +17,14 @@ fn faster_and_slower_are_worded_in_the_direction_above_one() {
     let reads = texts(0);
     assert_eq!(
         reads[1],
-        "SQLite, prepared SELECT: 4.10 µs per read, 2.10 times as fast (2.06 to 2.15) as separate \
+        "SQLite, prepared SELECT: 4.10 µs per read, 2.10 times as fast (2.06\u{a0}to\u{a0}2.15) as separate \
          files (8.62 µs), 20 rounds."
     );
     let overwrites = texts(1);
     assert!(
-        overwrites[0]
-            .contains("218 µs per overwrite, 1.25 times as long (1.23 to 1.28) as separate files"),
+        overwrites[0].contains(
+            "218 µs per overwrite, 1.25 times as long (1.23\u{a0}to\u{a0}1.28) as separate files"
+        ),
         "{}",
         overwrites[0]
     );
@@ -50,7 +51,9 @@ fn an_unreliable_session_claims_nothing() {
     );
     assert!(findings.statements.is_empty(), "the headline says it once");
     assert!(
-        findings.noise.contains("4.2% (control 1.04 [1.03, 1.06])"),
+        findings
+            .noise
+            .contains("4.2% (control 1.04 [1.03,\u{a0}1.06])"),
         "{}",
         findings.noise
     );

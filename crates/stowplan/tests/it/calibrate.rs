@@ -80,8 +80,8 @@ fn everything_was_measured(bench: &Bench, document: &Value) {
         assert_eq!(costs, [200.0, 2_000.0, 20_000.0]);
     }
     // A busy machine may find its control to fail: then it is planned and not lost, and no claim.
-    assert_eq!(document["identical"]["silent"]["planned"], 1);
-    assert_eq!(document["identical"]["silent"]["lost"], 0);
+    assert_eq!(document["identical"]["unusable"]["planned"], 1);
+    assert_eq!(document["identical"]["unusable"]["lost"], 0);
     let different = document["different"].as_array().unwrap();
     let truths: Vec<f64> = different
         .iter()

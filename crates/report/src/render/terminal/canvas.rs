@@ -3,6 +3,7 @@
 //! Unicode.
 
 use crate::document::{Sign, Text, Tone};
+use crate::format::NO_BREAK;
 use crate::steers;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar as _;
@@ -168,7 +169,7 @@ impl Canvas {
         let mut line = Line::default();
         for (character, style) in inks {
             match character {
-                ' '..='~' => line.0.push((character, style)),
+                ' '..='~' | NO_BREAK => line.0.push((character, style)),
                 '\n' | '\t' => line.0.push((' ', style)),
                 // It may widen the character before it, after that has been measured.
                 '\u{fe0f}' => {}
@@ -186,7 +187,10 @@ impl Canvas {
         let mut current = PLAIN;
         for (character, style) in line.0.iter().take(end.map_or(0, |end| end + 1)) {
             self.switch(&mut current, *style);
-            self.text.push(*character);
+            self.text.push(match *character {
+                NO_BREAK => ' ',
+                character => character,
+            });
         }
         self.switch(&mut current, PLAIN);
         self.text.push('\n');
@@ -251,7 +255,7 @@ impl Canvas {
 /// of our own texts does, is only told to be there.
 fn ascii(character: char) -> &'static str {
     match character {
-        '\u{a0}' | '\u{202f}' | '\u{2009}' => " ",
+        '\u{202f}' | '\u{2009}' => " ",
         'µ' | 'μ' => "u",
         '×' | '✗' => "x",
         '±' => "+-",
@@ -306,6 +310,16 @@ mod tests {
         assert_eq!(wrapped("abcdefgh", 3), lines(&["abc", "def", "gh"]));
         assert_eq!(wrapped("", 3), lines(&[""]));
         assert_eq!(wrapped("漢字漢字", 5), lines(&["漢字", "漢字"]));
+    }
+
+    #[test]
+    fn an_interval_stays_on_one_line_and_is_written_with_plain_spaces() {
+        for unicode in [true, false] {
+            let mut canvas = Canvas::new(12, false, unicode);
+            let interval = crate::format::interval(2.06, 2.15);
+            canvas.paragraph(&canvas.ink(&format!("a {interval} b"), PLAIN), 0);
+            assert_eq!(canvas.finish(), "a\n[2.06, 2.15]\nb\n");
+        }
     }
 
     #[test]

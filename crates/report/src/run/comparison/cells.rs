@@ -48,7 +48,7 @@ fn make<'a>() -> Columns<&'a CellSummary> {
 /// Where promises differ, each figure has its own beside it.
 fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
     let cell = |cell: &&CellSummary| {
-        let claim = wording::claim(cell).filter(|_| cell.cell.role != Role::Floor);
+        let claim = cell.promise().filter(|_| cell.cell.role != Role::Floor);
         claim.map_or_else(Cell::default, |claim| Cell {
             help: claim.to_string(),
             ..Cell::text(quantity::short_class(&claim))
@@ -85,7 +85,9 @@ fn rate(cell: &CellSummary) -> Option<f64> {
 
 fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
     let estimate = move |cell: &CellSummary| wording::to_baseline(comparison, cell)?.0;
-    let baseline = wording::baseline(comparison).map_or("baseline", |cell| &cell.cell.label);
+    let baseline = comparison
+        .baseline()
+        .map_or("baseline", |cell| &cell.cell.label);
     let is_short = baseline.chars().count() <= LABEL;
     let title = if is_short { baseline } else { "baseline" };
     let ratio = move |cell: &CellSummary| match cell.cell.role {

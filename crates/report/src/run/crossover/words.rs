@@ -1,10 +1,9 @@
-//! What sweeps and rows of matrices say as a whole, in sentences. Each claims what its [`Order`]
+//! What sweeps and rows of matrices say as a whole, in sentences. Each claims what its finding
 //! claims and names only measured sizes; roots of interpolated ratios are no claims.
 
-use super::order::{Open, Order, Stretch};
 use crate::format;
 use crate::wording::list;
-use stowplan_analysis::{Crossover, Rule, Side, SizeRange};
+use stowplan_analysis::{Crossover, Finding, Rule, Side, SizeRange, Standing};
 
 /// How sizes are written: one way for all of a sweep or matrix.
 pub(crate) type Unit = fn(u64) -> String;
@@ -41,6 +40,11 @@ impl Context<'_> {
         span(range, self.unit)
     }
 
+    /// `at 1 KiB to 4 KiB and at 64 KiB`, of the sizes of these findings.
+    fn at_those(&self, findings: &[Finding]) -> String {
+        self.at(&findings.iter().map(|f| f.size).collect::<Vec<_>>())
+    }
+
     /// `at 1 KiB to 4 KiB and at 64 KiB`
     fn at(&self, sizes: &[u64]) -> String {
         let runs = runs(sizes, self.sizes).into_iter();
@@ -64,10 +68,11 @@ impl Context<'_> {
     /// The same of the sizes that have a figure.
     fn at_no_size(&self) -> String {
         let ends = self.figures.first().zip(self.figures.last());
-        ends.map_or_else(String::new, |(from, to)| {
-            let (from, to) = (*from, *to);
-            self.anywhere(SizeRange { from, to })
-        })
+        let range = ends.map(|(from, to)| SizeRange {
+            from: *from,
+            to: *to,
+        });
+        range.map_or_else(String::new, |range| self.anywhere(range))
     }
 
     /// `faster at 1 KiB to 4 KiB`
@@ -81,15 +86,18 @@ impl Context<'_> {
         format!("faster {}", self.at(wins))
     }
 
-    /// That stretches leave something open: `above, up to 1 MiB, no order is shown`.
-    fn left_open(&self, open: Open) -> String {
-        let size = |size: u64| (self.unit)(size);
-        match open {
-            Open::Between(_) => "between, neither can be said".to_owned(),
-            Open::Above(range) => format!("above, up to {}, no order is shown", size(range.to)),
-            Open::Below(range) => {
-                format!("below, down to {}, no order is shown", size(range.from))
+    /// What the stretches of a finding leave open: `above, up to 1 MiB, no order is shown`.
+    fn left_open(&self, finding: &Crossover) -> Option<String> {
+        let size = self.unit;
+        match *finding {
+            Crossover::Zone { .. } => Some("between, neither can be said".to_owned()),
+            Crossover::WinsBelow { to, .. } => {
+                Some(format!("above, up to {}, no order is shown", size(to)))
             }
+            Crossover::WinsAbove { from, .. } => {
+                Some(format!("below, down to {}, no order is shown", size(from)))
+            }
+            _ => None,
         }
     }
 }
@@ -104,7 +112,7 @@ pub(crate) fn span(range: SizeRange, unit: Unit) -> String {
 }
 
 /// The sizes as ranges of neighbours among all that were measured.
-pub(crate) fn runs(sizes: &[u64], measured: &[u64]) -> Vec<SizeRange> {
+fn runs(sizes: &[u64], measured: &[u64]) -> Vec<SizeRange> {
     SizeRange::of_neighbours(&sizes.iter().copied().collect(), measured)
 }
 
@@ -118,8 +126,11 @@ pub(crate) fn unreliable(sizes: &[u64], measured: &[u64], unit: Unit) -> Option<
 
 /// `1 KiB to 2 KiB and 64 KiB`; nothing of no sizes.
 pub(crate) fn spans(sizes: &[u64], among: &[u64], unit: Unit) -> Option<String> {
-    let ranges = runs(sizes, among).into_iter();
-    let ranges: Vec<String> = ranges.map(|range| span(range, unit)).collect();
+    listed(&runs(sizes, among), unit)
+}
+
+fn listed(ranges: &[SizeRange], unit: Unit) -> Option<String> {
+    let ranges: Vec<String> = ranges.iter().map(|range| span(*range, unit)).collect();
     (!ranges.is_empty()).then(|| list(&ranges))
 }
 
@@ -127,113 +138,109 @@ pub(crate) fn spans(sizes: &[u64], among: &[u64], unit: Unit) -> Option<String> 
 /// some are plural.
 pub(crate) fn sentence(finding: &Crossover, context: &Context<'_>) -> String {
     let Context { a, b, zone, .. } = *context;
-    let order = Order::of(finding);
-    match &order {
-        Order::Stretches { won, .. } => {
-            let of = |stretch: &Stretch| {
-                let sizes = context.everywhere(stretch.range);
-                format!("{sizes}: {}", context.name(stretch.side))
-            };
-            let won: Vec<String> = won.iter().map(of).collect();
-            let open = order.open().map(|open| context.left_open(open));
-            let open =
-                open.map_or_else(String::new, |open| format!(" {}.", format::capital(&open)));
-            format!("Faster {}.{open}", won.join("; "))
-        }
-        Order::OneSided {
-            side,
-            range,
-            wins,
-            open,
-        } => {
-            let name = context.name(*side);
-            if open.is_empty() {
-                let (sizes, faster) = (context.anywhere(*range), context.faster_at(wins));
-                return format!("Not slower by more than {zone} {sizes}: {name}; {faster}.");
-            }
-            format!(
-                "Faster at the smallest and at the largest sizes measured from {}: {name}. This is \
-                 not shown {}, and nowhere the opposite.",
-                context.span(*range),
-                context.at(open)
-            )
-        }
-        Order::Even { range, open } if open.is_empty() => {
-            let sizes = context.everywhere(*range);
+    let Some(range) = finding.range() else {
+        return no_order(&[], context);
+    };
+    match finding {
+        Crossover::NeverSlower { side, wins, .. } => format!(
+            "Not slower by more than {zone} {}: {}; {}.",
+            context.anywhere(range),
+            context.name(*side),
+            context.faster_at(wins)
+        ),
+        Crossover::BothEnds { winner, except, .. } => format!(
+            "Faster at the smallest and at the largest sizes measured from {}: {}. This is not \
+             shown {}, and nowhere the opposite.",
+            context.span(range),
+            context.name(*winner),
+            context.at_those(except)
+        ),
+        Crossover::Equivalent { .. } => {
+            let sizes = context.everywhere(range);
             format!("{a} and {b} are equivalent within {zone} {sizes}.")
         }
-        Order::Even { open, .. } => format!(
+        Crossover::NobodyWins { except, .. } => format!(
             "Between {a} and {b}, no difference above {zone} is shown {}; {}, equivalence is not \
              shown either.",
             context.at_no_size(),
-            context.at(open)
+            context.at_those(except)
         ),
-        _ => no_order(&order, context),
+        Crossover::NoOrder { evidence } => no_order(evidence, context),
+        stretches => {
+            let of =
+                |(side, range)| format!("{}: {}", context.everywhere(range), context.name(side));
+            let won: Vec<String> = stretches.stretches().into_iter().map(of).collect();
+            let open = context.left_open(stretches);
+            let open = open.map_or_else(String::new, |o| format!(" {}.", format::capital(&o)));
+            format!("Faster {}.{open}", won.join("; "))
+        }
     }
 }
 
-fn no_order(order: &Order, context: &Context<'_>) -> String {
-    match order {
-        _ if context.sizes.is_empty() => "No verdict: no size was measured.".to_owned(),
-        _ if context.figures.is_empty() => "No verdict: no size has a figure.".to_owned(),
-        Order::Unordered {
-            range,
-            changes_back,
-        } => {
-            let why = match changes_back {
+fn no_order(evidence: &[Finding], context: &Context<'_>) -> String {
+    if context.sizes.is_empty() {
+        return "No verdict: no size was measured.".to_owned();
+    }
+    if context.figures.is_empty() {
+        return "No verdict: no size has a figure.".to_owned();
+    }
+    let is_won = |end: &Finding| matches!(end.standing, Standing::Wins(_));
+    match evidence {
+        [first, .., last] if is_decided(evidence) => {
+            let why = match is_won(first) && is_won(last) {
                 true => "which is faster changes with the size, and changes back",
                 false => "neither end of the range is won",
             };
-            let sizes = context.span(*range);
+            let (from, to) = (first.size, last.size);
+            let sizes = context.span(SizeRange { from, to });
             format!("No order from small to large values ({sizes}): {why}.")
         }
-        _ => {
-            let range = context.at_no_size();
-            format!("No verdict: nothing is decided {range}.")
-        }
+        _ => format!("No verdict: nothing is decided {}.", context.at_no_size()),
     }
+}
+
+/// Whether anything is known of any size.
+fn is_decided(evidence: &[Finding]) -> bool {
+    evidence.iter().any(|f| f.standing != Standing::Undecided)
 }
 
 /// The same in a few words, for a list of answers. Names come last: some must not begin with a
 /// capital letter, as answers do.
 pub(crate) fn in_short(finding: &Crossover, context: &Context<'_>) -> String {
-    let order = Order::of(finding);
-    match &order {
-        Order::Stretches { range, won } => {
-            let of = |stretch: &Stretch| {
-                let sizes = reach(stretch.range, *range, context);
-                format!("{sizes}: {}", context.name(stretch.side))
-            };
-            let won: Vec<String> = won.iter().map(of).collect();
-            let open = match order.open() {
-                Some(Open::Above(_)) => "; above, no order",
-                Some(Open::Below(_)) => "; below, no order",
-                Some(Open::Between(_)) | None => "",
+    match finding {
+        Crossover::NeverSlower { side, .. } => format!("never slower: {}", context.name(*side)),
+        Crossover::BothEnds { winner, .. } => {
+            let name = context.name(*winner);
+            format!("at both ends: {name}; between, not shown")
+        }
+        Crossover::Equivalent { .. } if context.same_durability => {
+            "choose by something else".to_owned()
+        }
+        Crossover::Equivalent { .. } => "equivalent".to_owned(),
+        Crossover::NobodyWins { except, .. } => {
+            let sizes = context.sizes.len();
+            let equivalent = sizes.saturating_sub(except.len());
+            format!("no difference shown; equivalent at {equivalent} of {sizes} sizes")
+        }
+        Crossover::NoOrder { evidence } if is_decided(evidence) => "no order by size".to_owned(),
+        Crossover::NoOrder { .. } => "no verdict".to_owned(),
+        stretches => {
+            let of = |(side, range)| format!("{}: {}", reach(range, context), context.name(side));
+            let won: Vec<String> = stretches.stretches().into_iter().map(of).collect();
+            let open = match stretches {
+                Crossover::WinsBelow { .. } => "; above, no order",
+                Crossover::WinsAbove { .. } => "; below, no order",
+                _ => "",
             };
             format!("{}{open}", won.join("; "))
         }
-        Order::OneSided { side, open, .. } => match (context.name(*side), open.is_empty()) {
-            (name, true) => format!("never slower: {name}"),
-            (name, false) => format!("at both ends: {name}; between, not shown"),
-        },
-        Order::Even { open, .. } if open.is_empty() => match context.same_durability {
-            true => "choose by something else".to_owned(),
-            false => "equivalent".to_owned(),
-        },
-        Order::Even { open, .. } => {
-            let sizes = context.sizes.len();
-            let equivalent = sizes.saturating_sub(open.len());
-            format!("no difference shown; equivalent at {equivalent} of {sizes} sizes")
-        }
-        Order::Unordered { .. } => "no order by size".to_owned(),
-        Order::Undecided => "no verdict".to_owned(),
     }
 }
 
 /// Where a stretch lies within what was measured: `up to 4 KiB`. One size is no "up to": nothing is
 /// known of those beside it.
-fn reach(stretch: SizeRange, range: SizeRange, context: &Context<'_>) -> String {
-    let size = |size: u64| (context.unit)(size);
+fn reach(stretch: SizeRange, context: &Context<'_>) -> String {
+    let size = context.unit;
     if stretch.from == stretch.to {
         let only = match context.figures.len() {
             1 => " (the only size measured)",
@@ -241,7 +248,9 @@ fn reach(stretch: SizeRange, range: SizeRange, context: &Context<'_>) -> String 
         };
         return format!("at {}{only}", size(stretch.from));
     }
-    match (stretch.from == range.from, stretch.to == range.to) {
+    let is_first = context.sizes.first() == Some(&stretch.from);
+    let is_last = context.sizes.last() == Some(&stretch.to);
+    match (is_first, is_last) {
         (true, true) if context.complete => "throughout".to_owned(),
         (true, false) => format!("up to {}", size(stretch.to)),
         (false, true) => format!("from {} on", size(stretch.from)),
@@ -269,95 +278,81 @@ pub(crate) fn rules(setting: &str, rules: &[Rule], context: &Context<'_>) -> Vec
 /// tell.
 fn gains(setting: &str, rule: &Rule, unit: Unit) -> Vec<String> {
     let row = self::setting(setting, &[&rule.setting]);
-    let listed = |ranges: &[SizeRange]| {
-        let ranges: Vec<String> = ranges.iter().map(|range| span(*range, unit)).collect();
-        (!ranges.is_empty()).then(|| list(&ranges))
-    };
-    let gains = listed(&rule.gains_most)
+    let gains = listed(&rule.gains_most, unit)
         .map(|sizes| format!("Being inside pays most with {row} for values of {sizes}."));
-    let costs = listed(&rule.costs_least)
+    let costs = listed(&rule.costs_least, unit)
         .map(|sizes| format!("If values of {sizes} must be inside, that costs least with {row}."));
     gains.into_iter().chain(costs).collect()
 }
 
+const UNDECIDED: &str = "nothing is decided at any size";
+
 /// What to do by what one row found, or what was found where no choice may be advised.
 fn advice(finding: &Crossover, context: &Context<'_>) -> String {
     let zone = context.zone;
-    let order = Order::of(finding);
-    match &order {
-        Order::Stretches { won, .. } => keep(won, order.open(), context),
-        Order::OneSided {
-            side,
-            range,
-            wins,
-            open,
-        } => {
-            let place = context.name(*side);
-            if open.is_empty() {
-                let (sizes, faster) = (context.anywhere(*range), context.faster_at(wins));
-                return format!("{place} is not slower by more than {zone} {sizes}, and {faster}");
-            }
-            format!(
-                "{place} is faster at the smallest and at the largest sizes of {}, and {} nowhere; \
-                 {}, it is not shown to be faster",
-                context.span(*range),
-                context.name(side.other()),
-                context.at(open)
-            )
-        }
-        Order::Even { range, open } if open.is_empty() => {
-            let sizes = context.span(*range);
+    let Some(range) = finding.range() else {
+        return UNDECIDED.to_owned();
+    };
+    match finding {
+        Crossover::NeverSlower { side, wins, .. } => format!(
+            "{} is not slower by more than {zone} {}, and {}",
+            context.name(*side),
+            context.anywhere(range),
+            context.faster_at(wins)
+        ),
+        Crossover::BothEnds { winner, except, .. } => format!(
+            "{} is faster at the smallest and at the largest sizes of {}, and {} nowhere; {}, it \
+             is not shown to be faster",
+            context.name(*winner),
+            context.span(range),
+            context.name(winner.other()),
+            context.at_those(except)
+        ),
+        Crossover::Equivalent { .. } => {
+            let are = format!("inside and outside are equivalent within {zone}");
+            let sizes = context.span(range);
             match context.same_durability {
-                true => format!(
-                    "it does not matter for values of {sizes}: inside and outside are equivalent \
-                     within {zone}"
-                ),
-                false => {
-                    format!("inside and outside are equivalent within {zone} for values of {sizes}")
-                }
+                true => format!("it does not matter for values of {sizes}: {are}"),
+                false => format!("{are} for values of {sizes}"),
             }
         }
-        Order::Even { open, .. } => format!(
+        Crossover::NobodyWins { except, .. } => format!(
             "neither inside nor outside is shown to be faster by more than {zone} {}; {}, \
              equivalence is not shown either",
             context.at_no_size(),
-            context.at(open)
+            context.at_those(except)
         ),
-        Order::Unordered { .. } => {
+        Crossover::NoOrder { evidence } if is_decided(evidence) => {
             "there is no rule by size: neither place wins from an end of the range on".to_owned()
         }
-        Order::Undecided => "nothing is decided at any size".to_owned(),
+        Crossover::NoOrder { .. } => UNDECIDED.to_owned(),
+        stretches => keep(stretches, context),
     }
 }
 
 /// `keep values of 1 KiB inside and those of 8 KiB outside; between, neither can be said`
-fn keep(won: &[Stretch], open: Option<Open>, context: &Context<'_>) -> String {
-    let advised = context.same_durability;
-    let (keep, are) = if advised {
-        ("keep ", "")
-    } else {
-        ("", "are faster ")
-    };
-    let place = |stretch: &Stretch| {
-        let (sizes, place) = (context.span(stretch.range), context.name(stretch.side));
-        (sizes, place.to_owned())
-    };
-    let Some((first, more)) = won.split_first() else {
+fn keep(stretches: &Crossover, context: &Context<'_>) -> String {
+    let won = stretches.stretches().into_iter();
+    let mut places = won.map(|(side, range)| (range, context.name(side)));
+    let Some((sizes, first)) = places.next() else {
         return String::new();
     };
-    let (sizes, first_place) = place(first);
-    let Some(open) = open else {
-        let everywhere = context.everywhere(first.range);
+    let advised = context.same_durability;
+    let Some(open) = context.left_open(stretches) else {
+        let everywhere = context.everywhere(sizes);
         return match advised {
-            true => format!("keep values {first_place}: that is faster {everywhere}"),
-            false => format!("values are faster {first_place} {everywhere}"),
+            true => format!("keep values {first}: that is faster {everywhere}"),
+            false => format!("values are faster {first} {everywhere}"),
         };
     };
-    let mut text = format!("{keep}values of {sizes} {are}{first_place}");
-    for (sizes, place) in more.iter().map(place) {
-        text.push_str(&format!(" and those of {sizes} {place}"));
+    let sizes = context.span(sizes);
+    let more =
+        places.map(|(sizes, place)| format!(" and those of {} {place}", context.span(sizes)));
+    let more: String = more.collect();
+    match advised {
+        true => format!("keep values of {sizes} {first}{more}; {open}"),
+        false => format!("values of {sizes} are faster {first}{more}; {open}"),
     }
-    format!("{text}; {}", context.left_open(open))
 }
 
 /// Values of a setting in words: `pages of 8 KiB and 16 KiB`, `cache 4000`.

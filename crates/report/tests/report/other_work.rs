@@ -1,0 +1,214 @@
+//! Where cells do not do the same work, whatever is said of one of them says so.
+
+use crate::fixture;
+use crate::support::markdown;
+use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
+use stowplan_model::{Durability, DurabilityClaim, Operation};
+use stowplan_report::findings::{self, Findings};
+
+const OVERWRITES: usize = 1;
+
+/// The run, with cells of the overwrites that promise this, and what else is done to them.
+fn analysis(promises: &[(&str, Durability)], change: impl Fn(&mut Analysis)) -> Analysis {
+    let mut analysis = fixture::analysis();
+    for cell in &mut analysis.comparisons[OVERWRITES].cells {
+        let promise = promises.iter().find(|(key, _)| *key == cell.cell.key);
+        if let Some((_, class)) = promise {
+            cell.cell.workload.operation = Operation::Overwrite;
+            cell.cell.capabilities.durability = DurabilityClaim {
+                class: *class,
+                atomic: true,
+                delayed: false,
+            };
+        }
+    }
+    change(&mut analysis);
+    analysis.decide();
+    analysis
+}
+
+fn found(analysis: &Analysis) -> Findings {
+    findings::findings(analysis).swap_remove(OVERWRITES)
+}
+
+fn overwrites(analysis: &mut Analysis) -> &mut ComparisonOutcome {
+    &mut analysis.comparisons[OVERWRITES]
+}
+
+/// The cell with this key works with so many threads.
+fn with_threads(analysis: &mut Analysis, key: &str, threads: u32) {
+    let mut cells = overwrites(analysis).cells.iter_mut();
+    let cell = cells.find(|cell| cell.cell.key == key).unwrap();
+    cell.cell.workload.threads = threads;
+}
+
+/// The answer in a line of the document.
+fn answer(analysis: &Analysis) -> String {
+    let markdown = markdown(analysis);
+    let mut lines = markdown.lines();
+    lines
+        .find(|l| l.starts_with("- Overwriting"))
+        .unwrap()
+        .to_owned()
+}
+
+const OTHER_WORK: &str = ", but it does other work than “separate files, truncated and written”: \
+                          4 threads against one thread";
+
+#[test]
+fn a_weaker_alternative_says_its_other_work() {
+    let promises = [("dir", Durability::Durable), ("wal", Durability::Durable)];
+    let with = |threads| analysis(&promises, |a| with_threads(a, "off", threads));
+    let alike = found(&with(1)).advice;
+    assert!(!alike.contains("work"), "{alike}");
+    let other = found(&with(4)).advice;
+    let expected = format!(
+        "; where weaker durability (none) is enough, “SQLite, no journal, synchronous=OFF”, 5.61 \
+         times as fast as “separate files, truncated and written”{OTHER_WORK}."
+    );
+    assert!(other.ends_with(&expected), "{other}");
+    let answer = answer(&with(4));
+    assert!(answer.contains(OTHER_WORK), "{answer}");
+}
+
+#[test]
+fn a_safer_alternative_says_its_other_work() {
+    let with = |threads| analysis(&[], |a| with_threads(a, "wal", threads));
+    let safer = "; where more must survive a crash, “SQLite, WAL, synchronous=NORMAL” \
+                 (consistent, atomic)";
+    let alike = found(&with(1)).advice;
+    assert!(alike.ends_with(&format!("{safer}.")), "{alike}");
+    let other = found(&with(4)).advice;
+    assert!(other.ends_with(&format!("{safer}{OTHER_WORK}.")), "{other}");
+}
+
+/// Nothing is faster than the baseline.
+fn with_nothing_faster(analysis: &mut Analysis) {
+    for contrast in &mut overwrites(analysis).contrasts {
+        (contrast.verdict, contrast.total) = (Verdict::Slower, None);
+    }
+}
+
+#[test]
+fn what_promises_more_says_its_other_work() {
+    let said = |keys: &[&str], promises: &[(&str, Durability)]| {
+        let analysis = analysis(promises, |a| {
+            with_nothing_faster(a);
+            keys.iter().for_each(|key| with_threads(a, key, 4));
+        });
+        found(&analysis).advice
+    };
+    let both = "; “separate files, temporary file and rename” (process-crash, atomic) and “SQLite, \
+                WAL, synchronous=NORMAL” promise more than none";
+    let than = "other work than “separate files, truncated and written”.";
+    let alike = said(&[], &[]);
+    assert!(alike.ends_with(&format!("{both}.")), "{alike}");
+    let one = said(&["wal"], &[]);
+    let expected = format!("{both}, but “SQLite, WAL, synchronous=NORMAL” does {than}");
+    assert!(one.ends_with(&expected), "{one}");
+    let two = said(&["safe", "wal"], &[]);
+    assert!(two.ends_with(&format!(" do {than}")), "{two}");
+    let crash = Durability::ProcessCrash;
+    let only = said(&["wal"], &[("dir", crash), ("safe", crash)]);
+    let expected = format!(
+        "; “SQLite, WAL, synchronous=NORMAL” promises more (consistent, atomic against \
+         process-crash, atomic){OTHER_WORK}."
+    );
+    assert!(only.ends_with(&expected), "{only}");
+}
+
+#[test]
+fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
+    let headline = |keys: &[&str]| {
+        let analysis = analysis(&[], |a| {
+            keys.iter().for_each(|key| with_threads(a, key, 4));
+            let slow = ["overwrites/safe", "overwrites/wal"];
+            let faster = if keys.len() == 1 { 2 } else { 1 };
+            for contrast in &mut overwrites(a).contrasts {
+                if slow[..faster].contains(&contrast.cell.0.as_str()) {
+                    contrast.verdict = Verdict::Slower;
+                }
+            }
+        });
+        found(&analysis).headline
+    };
+    let only = headline(&["off"]);
+    assert!(
+        only.ends_with(
+            "(5.61 times as fast, with more threads). It is not called the fastest, because it does \
+             other work."
+        ),
+        "{only}"
+    );
+    let both = headline(&["off", "wal"]);
+    assert!(
+        both.contains("with more threads, and promises more: consistent, atomic against none"),
+        "{both}"
+    );
+    assert!(
+        both.ends_with(" None is called the fastest, because they do not all do the same work."),
+        "{both}"
+    );
+}
+
+#[test]
+fn a_sample_alone_is_other_work_that_is_said() {
+    let with = |sampled: &str| {
+        analysis(&[], |a| {
+            let mut cells = overwrites(a).cells.iter_mut();
+            let cell = cells.find(|cell| cell.cell.key == sampled).unwrap();
+            cell.cell.workload.sample_of = Some(1_000_000);
+            // What keeps the promises of the baseline without being a sample.
+            let mut contrasts = overwrites(a).contrasts.iter_mut();
+            let wal = contrasts.find(|contrast| contrast.cell.0 == "overwrites/wal");
+            wal.unwrap().verdict = Verdict::Slower;
+        })
+    };
+    let sample = "a sample out of 1,000,000 operations";
+    let answer = answer(&with("off"));
+    assert!(
+        answer.contains(&format!(
+            ", and does other work: {sample} against all operations"
+        )),
+        "{answer}"
+    );
+    let texts = |analysis: &Analysis| -> Vec<String> {
+        let statements = found(analysis).statements.into_iter();
+        statements.map(|statement| statement.text).collect()
+    };
+    let sampled = texts(&with("off"));
+    assert!(
+        sampled
+            .iter()
+            .any(|text| text.contains("(a sample of 10,000 operations, extrapolated")),
+        "what it would take says so, {sampled:?}"
+    );
+    let beside = texts(&with("dir"));
+    assert!(
+        beside
+            .iter()
+            .any(|text| text.contains(&format!("(all operations against {sample})"))),
+        "{beside:?}"
+    );
+}
+
+#[test]
+fn why_there_is_no_ratio_is_said_by_the_rounds_in_common() {
+    let analysis = analysis(&[], |a| {
+        let comparison = overwrites(a);
+        for (place, cell) in comparison.cells.iter_mut().enumerate() {
+            cell.rounds = 12;
+            let first = if place == 0 { 0 } else { 9 };
+            cell.series = (first..first + 12).map(|round| (round, 1.0)).collect();
+        }
+        for contrast in &mut comparison.contrasts {
+            (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
+        }
+    });
+    let found = found(&analysis);
+    let text = &found.statements[0].text;
+    assert!(
+        text.ends_with("no verdict, because there are too few rounds (3 of 10) to compare."),
+        "{text}"
+    );
+}
