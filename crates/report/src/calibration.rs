@@ -12,13 +12,10 @@ use crate::document::{
     Block, Cell, Content, Detail, Document, File, Look, Medium, Section, Table, Tone, notice,
     paragraph, remark, strong, text_column, toned,
 };
-use crate::{format, wording};
+use crate::{format, json, wording};
 use serde::Serialize;
 use stowplan_analysis::calibration::{Calibration, Standing, metric_of};
 use stowplan_analysis::{Analysis, Metric};
-
-/// The version of the JSON document; a change that old readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// The report of a calibration. `raw` is the text of the result, which the page carries; `more`
 /// stands behind the figures: what else there is to know of the run.
@@ -133,9 +130,6 @@ fn raw_result(raw: &str) -> Block {
 
 #[derive(Serialize)]
 struct Json<'a> {
-    tool: &'static str,
-    document: &'static str,
-    schema: u32,
     verdict: String,
     advice: Vec<&'static str>,
     host: &'a str,
@@ -152,10 +146,7 @@ struct Json<'a> {
 /// None that is known: every key is a text.
 pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, serde_json::Error> {
     let run = &analysis.run;
-    let document = Json {
-        tool: "stowplan",
-        document: "calibration",
-        schema: SCHEMA_VERSION,
+    let content = Json {
         verdict: verdict(calibration),
         advice: advice(calibration),
         host: &run.environment.host,
@@ -164,9 +155,7 @@ pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, se
         tool_version: &run.environment.tool_version,
         calibration,
     };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    json::of("calibration", &content)
 }
 
 /// Where and when, in a sentence.

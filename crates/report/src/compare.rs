@@ -11,7 +11,7 @@ mod sentences;
 mod tables;
 
 pub use csv::{CSV_START, render as csv};
-pub use json::{SCHEMA_VERSION, render as json};
+pub use json::render as json;
 pub use sentences::other_machine;
 
 use crate::document::{

@@ -7,14 +7,8 @@ use crate::document::{
 use serde::Serialize;
 use stowplan_model::{Check, CheckGroup, CheckState, Checkup};
 
-/// The version of the JSON document; a change that old readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
-
 #[derive(Serialize)]
 struct Json<'a> {
-    tool: &'static str,
-    document: &'static str,
-    schema: u32,
     /// Whether nothing speaks against measuring here.
     fit: bool,
     verdict: String,
@@ -27,17 +21,12 @@ struct Json<'a> {
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
-    let document = Json {
-        tool: "stowplan",
-        document: "checkup",
-        schema: SCHEMA_VERSION,
+    let content = Json {
         fit: checkup.is_fit(),
         verdict: verdict(checkup),
         checkup,
     };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    crate::json::of("checkup", &content)
 }
 
 /// The verdict is its title: that alone is shown where only the outcome is wanted. Reasons stand

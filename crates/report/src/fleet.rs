@@ -6,7 +6,6 @@
 
 mod answers;
 mod charts;
-mod export;
 mod findings;
 mod machines;
 mod notes;
@@ -15,7 +14,7 @@ mod ratios;
 use crate::document::{
     Block, Content, Detail, Document, File, Medium, Section, Text, paragraph, plain, remark,
 };
-use crate::wording;
+use crate::{csv, json, wording};
 use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
 
 /// Several results of one study, ready to be written.
@@ -75,7 +74,8 @@ impl<'a> Fleet<'a> {
     /// A row per cell and machine: the columns of the CSV of one result, and `machine`.
     #[must_use]
     pub fn csv(&self) -> String {
-        export::csv(self)
+        let labels = self.machines().iter().map(|machine| machine.label.as_str());
+        csv::of_machines(labels.zip(self.analyses.iter().copied()))
     }
 
     /// What was set side by side, as one JSON document.
@@ -83,7 +83,7 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// None that is known: every key is a text.
     pub fn json(&self) -> Result<String, serde_json::Error> {
-        export::json(self)
+        json::of("machines", &self.outcome)
     }
 
     fn machines(&self) -> &[Machine] {

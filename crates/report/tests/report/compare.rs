@@ -164,7 +164,7 @@ fn json_is_one_document_with_its_version_and_units_in_its_names() {
     let text = printed(&new(), &Question::default(), |c| json(c).unwrap());
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["document"], "compare");
-    assert_eq!(document["schema"], stowplan_report::compare::SCHEMA_VERSION);
+    assert_eq!(document["schema"], stowplan_report::json::SCHEMA_VERSION);
     assert_eq!(document["base"]["name"], "results/before");
     let result = &document["results"][0];
     assert_eq!(document["regressions"], result["regressions"]);

@@ -39,6 +39,20 @@ fn csv_has_a_row_per_cell_and_a_field_per_column() {
 }
 
 #[test]
+fn every_column_of_csv_finds_its_field() {
+    let text = csv::render(&fixture::analysis());
+    let rows: Vec<Vec<String>> = text.lines().map(fields).collect();
+    let empty = rows[0].iter().enumerate().filter(|(column, name)| {
+        let is_of_mix = stowplan_model::Action::ALL
+            .iter()
+            .any(|action| name.starts_with(&format!("{action}_")) && !name.contains("calls"));
+        !is_of_mix && rows[1..].iter().all(|row| row[*column].is_empty())
+    });
+    let empty: Vec<&String> = empty.map(|(_, name)| name).collect();
+    assert_eq!(empty, [""; 0]);
+}
+
+#[test]
 fn a_failed_cell_has_no_numbers_and_no_zeros() {
     let analysis = fixture::analysis();
     let text = csv::render(&analysis);
