@@ -9,10 +9,10 @@ use figures::{Figures, Row, sections, state};
 pub use verdict::{advice, verdict};
 
 use crate::document::{
-    Block, Cell, Content, Detail, Document, File, Look, Medium, Section, Table, Tone, notice,
-    paragraph, remark, strong, text_column, toned,
+    Block, Cell, Detail, Document, Look, Section, Table, Tone, notice, paragraph, remark, strong,
+    text_column, toned,
 };
-use crate::{format, json, wording};
+use crate::{format, json, run, wording};
 use serde::Serialize;
 use stowplan_analysis::calibration::{Calibration, Standing, metric_of};
 use stowplan_analysis::{Analysis, Metric};
@@ -35,7 +35,7 @@ pub fn document(
     blocks.push(all_figures(calibration));
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
     blocks.extend(more);
-    blocks.push(raw_result(raw));
+    blocks.push(run::raw(raw));
     Document {
         kind: "Stowplan calibration".to_owned(),
         title: study.title.clone(),
@@ -78,32 +78,25 @@ fn section(figures: &Figures) -> Block {
 }
 
 fn table(figures: &Figures) -> Table {
-    let state = |row: &Row| Cell {
-        text: toned(state(row.standing), tone(row.standing)),
-        sort: row.standing.map(|standing| f64::from(standing as u8)),
-        ..Cell::default()
-    };
+    let of_state = "ok: within its limit with its whole interval; unsure: by estimate only";
+    let column = |title, help, cell: fn(&Row) -> Cell| text_column(title, help, cell);
     let columns = vec![
-        text_column("figure", "what was measured", |row: &Row| {
-            Cell::text(&row.name)
-        })
-        .weighing(9),
-        text_column(
-            "state",
-            "ok: within its limit with its whole interval; unsure: by estimate only",
-            state,
-        )
-        .weighing(8),
-        text_column("found", "the estimate with its interval", |row: &Row| {
+        column("figure", "what was measured", |row| Cell::text(&row.name)).weighing(9),
+        column("state", of_state, state_cell).weighing(8),
+        column("found", "the estimate with its interval", |row| {
             Cell::text(&row.found)
         })
         .weighing(10),
-        text_column("limit", "what it may be", |row: &Row| {
-            Cell::text(&row.limit)
-        })
-        .weighing(7),
+        column("limit", "what it may be", |row| Cell::text(&row.limit)).weighing(7),
     ];
     Table::of(&figures.title, columns, &figures.rows)
+}
+
+fn state_cell(row: &Row) -> Cell {
+    Cell {
+        sort: row.standing.map(|standing| f64::from(standing as u8)),
+        ..Cell::text(toned(state(row.standing), tone(row.standing)))
+    }
 }
 
 fn tone(standing: Option<Standing>) -> Tone {
@@ -113,19 +106,6 @@ fn tone(standing: Option<Standing>) -> Tone {
         Some(Standing::Unsure) => Tone::Warning,
         Some(Standing::Missed | Standing::Unknown) => Tone::Bad,
     }
-}
-
-fn raw_result(raw: &str) -> Block {
-    let file = File {
-        of: String::new(),
-        name: "result.jsonl".to_owned(),
-        content: raw.to_owned(),
-    };
-    let what = "Every block that was timed, enough to redo the analysis: stowplan report \
-                result.jsonl.";
-    let blocks = vec![paragraph(what), Content::Files(vec![file]).into()];
-    let section = Section::new("Raw result", blocks);
-    Block::from(section.named("raw").in_contents("Raw result")).only(Medium::Page)
 }
 
 #[derive(Serialize)]

@@ -46,25 +46,22 @@ pub fn document(checkup: &Checkup) -> Document {
     Document {
         kind: "Stowplan doctor".to_owned(),
         title: verdict(checkup),
-        question: Text::default(),
-        byline: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
 fn section(group: CheckGroup, checks: &[&Check]) -> Option<Block> {
     let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| is_told(c));
-    let mut blocks = Vec::new();
-    if !told.is_empty() {
-        blocks.push(Block::from(List {
-            style: ListStyle::Bullets,
-            items: told.into_iter().map(item).collect(),
-        }));
-    }
-    if !untold.is_empty() {
-        let names: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
-        blocks.push(remark(format!("not available here: {}", names.join(", "))));
-    }
+    let told = List {
+        style: ListStyle::Bullets,
+        items: told.into_iter().map(item).collect(),
+    };
+    let untold: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
+    let missing = format!("not available here: {}", untold.join(", "));
+    let told = (!told.items.is_empty()).then(|| told.into());
+    let missing = (!untold.is_empty()).then(|| remark(missing));
+    let blocks: Vec<Block> = told.into_iter().chain(missing).collect();
     (!blocks.is_empty()).then(|| Section::new(group_title(group), blocks).into())
 }
 
@@ -86,8 +83,7 @@ fn is_told(check: &Check) -> bool {
 fn item(check: &Check) -> Item {
     let (word, tone) = badge(check);
     let wrong = is_wrong(check);
-    let missing = check.group == CheckGroup::Features && check.state == CheckState::Unavailable;
-    let mend = check.mend.as_ref().filter(|_| wrong || missing);
+    let mend = check.mend.as_ref().filter(|_| wrong || is_missing(check));
     let mut note = Text::default();
     if let Some(mend) = mend {
         let text = if wrong { strong(mend) } else { plain(mend) };
@@ -115,6 +111,11 @@ fn badge(check: &Check) -> (&'static str, Tone) {
     }
 }
 
+/// Whether it is a feature that this machine lacks.
+fn is_missing(check: &Check) -> bool {
+    check.group == CheckGroup::Features && check.state == CheckState::Unavailable
+}
+
 fn is_wrong(check: &Check) -> bool {
     matches!(check.state, CheckState::Warning | CheckState::Problem)
 }
@@ -138,10 +139,9 @@ fn reason(check: &Check) -> Text {
         true => Text::default(),
         false => plain(format!("unknown: {}. ", check.found.trim_end_matches('.'))),
     };
-    let missing = check.state == CheckState::Unavailable && check.group == CheckGroup::Features;
-    let mend = check.mend.as_ref().filter(|_| !missing);
-    let mend = mend.map_or_else(Text::default, |mend| plain(format!(" {mend}")));
-    told.then(plain(&check.why)).then(mend)
+    let mend = check.mend.as_ref().filter(|_| !is_missing(check));
+    let mend = mend.map_or_else(String::new, |mend| format!(" {mend}"));
+    told.then(&check.why).then(mend)
 }
 
 /// One sentence, or two.
@@ -151,23 +151,18 @@ fn verdict(checkup: &Checkup) -> String {
         names.collect::<Vec<_>>()
     };
     let (problems, warnings) = (names(CheckState::Problem), names(CheckState::Warning));
+    let (problems, all) = (problems.join(", "), warnings.join(", "));
     let warned = match warnings.len() {
-        0 => None,
-        1 => Some(format!("one warning: {}.", warnings[0])),
-        many => Some(format!("{many} warnings: {}.", warnings.join(", "))),
+        1 => format!("one warning: {all}."),
+        many => format!("{many} warnings: {all}."),
     };
-    match (problems.is_empty(), warned) {
-        (true, None) => {
+    match (problems.is_empty(), warnings.is_empty()) {
+        (true, true) => {
             "Fit for measuring: nothing was found here that would spoil a measurement.".to_owned()
         }
-        (true, Some(warned)) => format!("Fit for measuring, with {warned}"),
-        (false, None) => format!("Not fit for measuring: {}.", problems.join(", ")),
-        (false, Some(warned)) => {
-            format!(
-                "Not fit for measuring: {}. Besides, {warned}",
-                problems.join(", ")
-            )
-        }
+        (true, false) => format!("Fit for measuring, with {warned}"),
+        (false, true) => format!("Not fit for measuring: {problems}."),
+        (false, false) => format!("Not fit for measuring: {problems}. Besides, {warned}"),
     }
 }
 

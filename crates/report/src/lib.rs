@@ -18,6 +18,7 @@ pub mod findings;
 pub mod fleet;
 mod format;
 pub mod github_action;
+mod grouped;
 pub mod json;
 pub mod kvtest;
 mod noise;

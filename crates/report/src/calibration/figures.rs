@@ -1,6 +1,6 @@
 //! Every figure of a calibration beside its limit, in words.
 
-use super::numbers::{fine_percent, nanoseconds, sign, signed};
+use super::numbers::{fine_percent, nanoseconds, signed, signed_percent};
 use super::verdict::unusable;
 use crate::format::{self, NOTHING, count, percent, time};
 use crate::wording;
@@ -29,6 +29,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    fn of(standing: Standing, name: &str, found: String, limit: impl Into<String>) -> Self {
+        Self {
+            standing: Some(standing),
+            limit: limit.into(),
+            ..Self::fact(name, found)
+        }
+    }
+
     fn fact(name: &str, found: String) -> Self {
         Self {
             standing: None,
@@ -85,35 +93,24 @@ pub(crate) fn sections(calibration: &Calibration) -> Vec<Figures> {
 
 fn clock(calibration: &Calibration) -> Figures {
     let clock = &calibration.clock;
-    let reading = clock.reading_ns;
+    let reading = format::maybe(clock.reading_ns.as_ref(), nanoseconds);
+    let step = format::maybe(clock.step_ns, |step| format!("{step} ns, or less"));
     Figures {
         title: "Clock".to_owned(),
         about: "Ratio blocks read it at their two ends, latency blocks once per operation.",
         rows: vec![
-            Row::fact(
-                "a reading takes",
-                reading.map_or_else(|| NOTHING.to_owned(), |found| nanoseconds(&found)),
-            ),
-            Row::fact(
-                "steps",
-                clock
-                    .step_ns
-                    .map_or_else(|| NOTHING.to_owned(), |step| format!("{step} ns, or less")),
-            ),
+            Row::fact("a reading takes", reading),
+            Row::fact("steps", step),
         ],
     }
 }
 
 fn cost(name: &str, cost: &CostFinding) -> Row {
-    Row {
-        standing: Some(cost.standing),
-        name: name.to_owned(),
-        found: cost.found_ns.map_or_else(
-            || NOTHING.to_owned(),
-            |found| format!("{}, {} blocks", nanoseconds(&found), cost.blocks),
-        ),
-        limit: format!("may be {} ns", cost.budget_ns),
-    }
+    let found = format::maybe(cost.found_ns, |found| {
+        format!("{}, {} blocks", nanoseconds(&found), cost.blocks)
+    });
+    let limit = format!("may be {} ns", cost.budget_ns);
+    Row::of(cost.standing, name, found, limit)
 }
 
 fn known(title: &str, costs: &KnownCosts) -> Figures {
@@ -128,59 +125,44 @@ fn known(title: &str, costs: &KnownCosts) -> Figures {
 fn known_row(cost: &KnownCost) -> Row {
     let share = cost.allowed_ns / cost.known_ns;
     let short = cost.known_ns < 1_000.0;
-    let found = cost.found_ns.zip(cost.error_ns());
-    Row {
-        standing: Some(cost.standing),
-        name: time(cost.known_ns),
-        found: found.map_or_else(
-            || NOTHING.to_owned(),
-            |(found, error)| {
-                let error = if short {
-                    format!("{} ns", signed(error.estimate))
-                } else {
-                    let share = error.estimate / cost.known_ns;
-                    format!("{}{}", sign(share), fine_percent(share.abs()))
-                };
-                format!("{error} ({})", nanoseconds(&found))
-            },
-        ),
-        limit: if short {
-            format!("may be {} ns off", cost.allowed_ns)
-        } else {
-            format!("may be {} off", percent(share))
-        },
-    }
+    let found = format::maybe(cost.found_ns.zip(cost.error_ns()), |(found, error)| {
+        let error = match short {
+            true => format!("{} ns", signed(error.estimate)),
+            false => signed_percent(error.estimate / cost.known_ns),
+        };
+        format!("{error} ({})", nanoseconds(&found))
+    });
+    let limit = match short {
+        true => format!("{} ns", cost.allowed_ns),
+        false => percent(share),
+    };
+    let limit = format!("may be {limit} off");
+    Row::of(cost.standing, &time(cost.known_ns), found, limit)
 }
 
 fn identical(series: &IdenticalSeries) -> Figures {
-    let mut rows = vec![Row {
-        standing: Some(series.standing),
-        name: "false claims".to_owned(),
-        found: format!(
-            "in {}{}",
-            proportion(&series.claims),
-            unusable(", ", &series.silent)
-        ),
-        limit: "may be 5%".to_owned(),
-    }];
-    for part in &series.parts {
-        rows.push(Row::fact(
-            &part.label,
-            format!("in {}", proportion(&part.claims)),
-        ));
-    }
+    let silent = unusable(", ", &series.silent);
+    let claims = format!("in {}{silent}", proportion(&series.claims));
+    let mut rows = vec![Row::of(
+        series.standing,
+        "false claims",
+        claims,
+        "may be 5%",
+    )];
+    rows.extend(series.parts.iter().map(|part| {
+        let claims = format!("in {}", proportion(&part.claims));
+        Row::fact(&part.label, claims)
+    }));
     rows.push(Row::fact("verdicts", verdicts(&series.verdicts)));
-    if let Some(farthest) = series.farthest {
-        rows.push(Row::fact(
-            "farthest from 1",
-            format!(
-                "{}, of {} sessions with {} rounds together",
-                format::difference(farthest),
-                series.claims.of,
-                count(series.rounds as u64)
-            ),
-        ));
-    }
+    rows.extend(series.farthest.map(|farthest| {
+        let found = format!(
+            "{}, of {} sessions with {} rounds together",
+            format::difference(farthest),
+            series.claims.of,
+            count(series.rounds as u64)
+        );
+        Row::fact("farthest from 1", found)
+    }));
     Figures {
         title: "Identical cells".to_owned(),
         about: "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
@@ -200,43 +182,32 @@ fn different(series: &[DifferentSeries]) -> Figures {
 }
 
 fn difference(series: &DifferentSeries) -> Row {
-    Row {
-        standing: Some(series.standing),
-        name: series.label.clone(),
-        found: format!(
-            "claimed in {}{}, found as {}, truth held by {} of {}, {} the other way round; {}",
-            proportion(&series.claimed),
-            unusable(", ", &series.silent),
-            series.median.map_or(NOTHING.to_owned(), |ratio| {
-                let share = ratio - 1.0;
-                format!("{}{}", sign(share), fine_percent(share.abs()))
-            }),
-            series.covered.count,
-            series.covered.of,
-            match series.reversed.count {
-                0 => "none".to_owned(),
-                some => some.to_string(),
-            },
-            verdicts(&series.verdicts)
-        ),
-        limit: String::new(),
-    }
+    let reversed = match series.reversed.count {
+        0 => "none".to_owned(),
+        some => some.to_string(),
+    };
+    let found = format!(
+        "claimed in {}{}, found as {}, truth held by {} of {}, {reversed} the other way round; {}",
+        proportion(&series.claimed),
+        unusable(", ", &series.silent),
+        format::maybe(series.median, |ratio| signed_percent(ratio - 1.0)),
+        series.covered.count,
+        series.covered.of,
+        verdicts(&series.verdicts)
+    );
+    Row::of(series.standing, &series.label, found, "")
 }
 
 fn cold_and_warm(calibration: &Calibration) -> Figures {
     let warm = &calibration.warm;
     let mut rows: Vec<Row> = calibration.cold.iter().map(cold).collect();
-    rows.push(Row {
-        standing: Some(warm.standing),
-        name: "warm".to_owned(),
-        found: format!(
-            "{} of {} blocks that count read from storage; {} were measured again",
-            warm.reading,
-            count(warm.blocks as u64),
-            count(warm.discarded)
-        ),
-        limit: "none may".to_owned(),
-    });
+    let found = format!(
+        "{} of {} blocks that count read from storage; {} were measured again",
+        warm.reading,
+        count(warm.blocks as u64),
+        count(warm.discarded)
+    );
+    rows.push(Row::of(warm.standing, "warm", found, "none may"));
     Figures {
         title: "Cold and warm".to_owned(),
         about: "Pages of the files that a block reads, as cachestat or mincore found them in the \
@@ -246,27 +217,21 @@ fn cold_and_warm(calibration: &Calibration) -> Figures {
 }
 
 fn cold(found: &ColdFinding) -> Row {
-    let pages = |pages: Option<u64>| pages.map_or_else(|| NOTHING.to_owned(), count);
-    Row {
-        standing: Some(found.standing),
-        name: found.label.clone(),
-        found: match found.blocks {
-            0 => NOTHING.to_owned(),
-            blocks => format!(
-                "of {} pages, {} before eviction, {} after it, {} after the block; {} fetched ({} \
-                 blocks)",
-                count(found.checked_pages),
-                pages(found.before_pages),
-                count(found.evicted_pages),
-                pages(found.after_pages),
-                found
-                    .storage_bytes
-                    .map_or_else(|| NOTHING.to_owned(), stowplan_model::format_bytes),
-                blocks
-            ),
-        },
-        limit: "0 may stay".to_owned(),
-    }
+    let pages = |pages| format::maybe(pages, count);
+    let measured = (found.blocks > 0).then_some(found);
+    let text = format::maybe(measured, |found| {
+        format!(
+            "of {} pages, {} before eviction, {} after it, {} after the block; {} fetched ({} \
+             blocks)",
+            count(found.checked_pages),
+            pages(found.before_pages),
+            count(found.evicted_pages),
+            pages(found.after_pages),
+            format::maybe(found.storage_bytes, stowplan_model::format_bytes),
+            found.blocks
+        )
+    });
+    Row::of(found.standing, &found.label, text, "0 may stay")
 }
 
 /// `0 of 76 sessions (0% [0%, 4.7%])`

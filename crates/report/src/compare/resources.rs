@@ -2,9 +2,8 @@
 //! interval.
 
 use super::sentences::name;
-use crate::document::{
-    Block, Cell, Detail, Fold, Table, TableBuilder, bullets, number, text_column,
-};
+use super::tables;
+use crate::document::{Block, Cell, Detail, Table, bullets, folded, number};
 use crate::format;
 use stowplan_analysis::compare::{CellChange, Changes, ResourceChange};
 
@@ -13,35 +12,34 @@ const WORTH_TELLING: f64 = 0.05;
 
 /// A fold of what changed enough to be told; nothing if nothing did.
 pub(super) fn told_fold(changes: &Changes) -> Option<Block> {
-    let list = bullets(told_all(changes))?;
-    Some(Fold::new("Disk space, writes and memory", vec![list]).into())
+    let told = changes.cells.iter().flat_map(|cell| {
+        figures(cell).into_iter().filter_map(move |figure| {
+            let change = figure.change?;
+            let worth = change.beyond_threshold || is_worth_telling(&change);
+            worth.then(|| format!("{}: {}", name(cell), told(&figure, &change)))
+        })
+    });
+    Some(folded("Disk space, writes and memory", bullets(told)?))
 }
 
 /// A fold of every figure, for those who ask; nothing without figures.
 pub(super) fn all_fold(changes: &Changes) -> Option<Block> {
-    let columns = [("disk", 7), ("sent per byte", 6), ("memory", 5)];
-    let mut builders: Vec<TableBuilder<'_, CellChange>> =
-        vec![text_column("in NEW", "", |cell: &CellChange| Cell::text(name(cell))).weighing(9)];
-    builders.extend(
-        columns
-            .into_iter()
-            .enumerate()
-            .map(|(index, (title, weight))| {
-                let help = "the figure in NEW, and how it differs from that in BASE";
-                number(title, help, move |cell: &CellChange| {
-                    figures(cell).get(index).map(field).unwrap_or_default()
-                })
-                .weighing(weight)
-            }),
-    );
-    let table = Table::of(
-        "What cells take besides time in NEW",
-        builders,
-        &changes.cells,
-    );
+    let help = "the figure in NEW, and how it differs from that in BASE";
+    let column = |(index, (title, weight)): (usize, (&'static str, u8))| {
+        let cell = move |cell: &CellChange| figures(cell).get(index).map(field);
+        number(title, help, move |of: &CellChange| {
+            cell(of).unwrap_or_default()
+        })
+        .weighing(weight)
+    };
+    let mut columns = vec![tables::named("in NEW").weighing(9)];
+    let titles = [("disk", 7), ("sent per byte", 6), ("memory", 5)];
+    columns.extend(titles.into_iter().enumerate().map(column));
+    let caption = "What cells take besides time in NEW";
+    let table = Table::of(caption, columns, &changes.cells);
     let has_figures = table.columns.len() > 1;
-    let fold = Fold::new("What each cell takes besides time", vec![table.into()]);
-    has_figures.then(|| Block::from(fold).at(Detail::All))
+    let fold = folded("What each cell takes besides time", table);
+    has_figures.then(|| fold.at(Detail::All))
 }
 
 /// `12.0 MB, +20%`
@@ -53,20 +51,6 @@ fn field(figure: &Figure) -> Cell {
             format!("{}, {difference}", (figure.show)(change.new)),
         )
     })
-}
-
-/// What cells take besides time, a sentence for each figure that changed enough to be told.
-fn told_all(changes: &Changes) -> Vec<String> {
-    let cells = changes.cells.iter();
-    cells
-        .flat_map(|cell| {
-            figures(cell).into_iter().filter_map(move |figure| {
-                let change = figure.change?;
-                let worth = change.beyond_threshold || is_worth_telling(&change);
-                worth.then(|| format!("{}: {}", name(cell), told(&figure, &change)))
-            })
-        })
-        .collect()
 }
 
 /// A figure besides time.

@@ -1,9 +1,10 @@
 //! Changes in tables, a row per cell.
 
-use super::sentences::{interval, name, percent, plain_verdict, time, verdict};
+use super::sentences::{interval, name, plain_verdict, time, verdict};
 use crate::document::{
-    Block, Cell, Detail, Fold, Table, TableBuilder, Tone, number, text_column, toned,
+    Block, Cell, Detail, Table, TableBuilder, Tone, folded, number, text_column, toned,
 };
+use crate::format;
 use stowplan_analysis::Interval;
 use stowplan_analysis::compare::{CellChange, Change, ChangeVerdict, Changes, Decides};
 
@@ -63,11 +64,10 @@ pub(super) fn undecisive(changes: &Changes) -> Option<Block> {
         Decides::Time | Decides::Nothing => "The time, which did not decide",
     };
     let table = Table::of(what, columns, &cells);
-    let fold = Fold::new(what, vec![table.into()]);
-    (!cells.is_empty()).then(|| Block::from(fold).at(Detail::All))
+    (!cells.is_empty()).then(|| folded(what, table).at(Detail::All))
 }
 
-fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
+pub(super) fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
     text_column(title, "", |cell: &CellChange| Cell::text(name(cell))).weighing(11)
 }
 
@@ -99,10 +99,9 @@ fn changed<'a>(title: &str, by: Decides) -> [TableBuilder<'a, CellChange>; 2] {
 }
 
 fn changed_by<'a>(title: &str, by: Decides) -> TableBuilder<'a, CellChange> {
-    let of = |change: Change| Cell::number(change.ratio, percent(&change));
     number(title, help(by), move |cell: &CellChange| {
-        let change = cell.decisive(by).map(|(change, _)| of(change));
-        change.unwrap_or_default()
+        let change = cell.decisive(by).map(|(change, _)| change.ratio);
+        Cell::maybe(change, format::difference)
     })
 }
 
@@ -117,14 +116,13 @@ fn rounds(cell: &CellChange) -> Cell {
 
 /// What the verdict on a cell says by colour.
 pub(super) fn tone(cell: &CellChange, decides: Decides) -> Tone {
+    use ChangeVerdict::{Faster, NoChange, Slower, Small, Unresolved, WithinThreshold};
     match cell.decisive(decides).map(|(_, verdict)| verdict) {
         _ if cell.regression => Tone::Bad,
-        Some(ChangeVerdict::Slower) => Tone::Bad,
-        Some(ChangeVerdict::Faster) => Tone::Good,
-        Some(ChangeVerdict::Small | ChangeVerdict::WithinThreshold | ChangeVerdict::NoChange) => {
-            Tone::Plain
-        }
-        Some(ChangeVerdict::Unresolved) => Tone::Warning,
+        Some(Slower) => Tone::Bad,
+        Some(Faster) => Tone::Good,
+        Some(Small | WithinThreshold | NoChange) => Tone::Plain,
+        Some(Unresolved) => Tone::Warning,
         None => Tone::Faint,
     }
 }

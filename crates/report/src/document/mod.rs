@@ -24,7 +24,7 @@ pub use table::{Align, Cell, Column, Row, Table, TableBuilder, number, text_colu
 pub use text::{Span, Text, Tone, faint, plain, strong, toned};
 
 /// A whole report.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     /// What kind of document it is: `Stowplan report`.
     pub kind: String,
@@ -52,6 +52,17 @@ pub enum Detail {
     /// Shown on a terminal with `--verbose`, and on the page, which folds what is long; not in
     /// Markdown.
     All,
+}
+
+impl Detail {
+    /// On a terminal, if it has room there; else for those who ask for everything.
+    #[must_use]
+    pub fn normal_if(has_room: bool) -> Self {
+        match has_room {
+            true => Self::Normal,
+            false => Self::Full,
+        }
+    }
 }
 
 /// Where a block is shown, if not everywhere.
@@ -246,6 +257,19 @@ pub fn bullets<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Option<Bloc
         items,
     };
     (!list.items.is_empty()).then(|| list.into())
+}
+
+/// A block that shows when asked for, below a line.
+pub fn folded(title: impl Into<Text>, block: impl Into<Block>) -> Block {
+    Fold::new(title, vec![block.into()]).into()
+}
+
+/// A part of the document with a name that links find and a line in the table of contents; nothing
+/// without blocks.
+pub fn chapter(id: &str, title: impl Into<String>, blocks: Vec<Block>) -> Option<Block> {
+    let title = title.into();
+    let section = Section::new(&title, blocks).named(id).in_contents(title);
+    (!section.blocks.is_empty()).then(|| section.into())
 }
 
 /// Names and values; those without a value are left out.
