@@ -105,9 +105,8 @@ fn changed(changes: &Changes) -> Vec<Block> {
     }
     let (few, more) = changed.split_at(changed.len().min(FEW));
     let items = few.iter().map(|cell| {
-        let verdict = sentences::verdict(cell, decides);
-        let statement = sentences::statement(cell, decides);
-        Item::of(statement).with_badge(verdict, tables::tone(cell, decides))
+        let (verdict, tone) = sentences::verdict(cell, decides);
+        Item::of(sentences::statement(cell, decides)).with_badge(verdict, tone)
     });
     let list = List {
         style: ListStyle::Bullets,

@@ -36,21 +36,17 @@ struct Result<'a> {
     changes: &'a Changes,
 }
 
-/// Everything as one JSON document. Times are nanoseconds, sizes
-/// bytes, ratios NEW over BASE; what intervals are widened by are natural logarithms.
+/// Everything as one JSON document. Times are nanoseconds, sizes bytes, ratios NEW over BASE; what intervals are widened by are natural logarithms.
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn render(compared: &Compared<'_>) -> std::result::Result<String, serde_json::Error> {
-    let results: Vec<Result<'_>> = compared
-        .news
-        .iter()
-        .map(|(new, changes)| Result {
-            new: run(new),
-            regressions: changes.regressions().count(),
-            changes,
-        })
-        .collect();
+    let results = compared.news.iter().map(|(new, changes)| Result {
+        new: run(new),
+        regressions: changes.regressions().count(),
+        changes,
+    });
+    let results: Vec<Result<'_>> = results.collect();
     let content = Content {
         regressions: results.iter().map(|result| result.regressions).sum(),
         base: run(&compared.base),

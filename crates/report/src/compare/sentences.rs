@@ -2,6 +2,7 @@
 //! percentages have one direction, NEW over BASE: above 1 and with a plus NEW is slower.
 
 use super::Source;
+use crate::document::Tone;
 use crate::{format, wording};
 use std::cmp::Ordering;
 use stowplan_analysis::Interval;
@@ -81,25 +82,25 @@ pub(super) fn reservations(base: &Source<'_>, new: &Source<'_>, changes: &Change
     endings.chain(left_out).collect()
 }
 
-/// The verdict on a cell in one or two words, for tables.
-pub(super) fn verdict(cell: &CellChange, decides: Decides) -> &'static str {
+/// The verdict on a cell in one or two words, and what it says by colour.
+pub(super) fn verdict(cell: &CellChange, decides: Decides) -> (&'static str, Tone) {
     match cell.decisive(decides) {
-        _ if cell.regression => "regression",
+        _ if cell.regression => ("regression", Tone::Bad),
         Some((_, verdict)) => plain_verdict(verdict),
-        None if cell.role == Role::Baseline => "baseline",
-        None => "not judged",
+        None if cell.role == Role::Baseline => ("baseline", Tone::Faint),
+        None => ("not judged", Tone::Faint),
     }
 }
 
 /// A verdict by which nothing regresses.
-pub(super) fn plain_verdict(verdict: ChangeVerdict) -> &'static str {
+pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
     match verdict {
-        ChangeVerdict::Slower => "slower",
-        ChangeVerdict::Faster => "faster",
-        ChangeVerdict::Small => "small diff.",
-        ChangeVerdict::Unresolved => "unresolved",
-        ChangeVerdict::WithinThreshold => "within threshold",
-        ChangeVerdict::NoChange => "no change",
+        ChangeVerdict::Slower => ("slower", Tone::Bad),
+        ChangeVerdict::Faster => ("faster", Tone::Good),
+        ChangeVerdict::Small => ("small diff.", Tone::Plain),
+        ChangeVerdict::Unresolved => ("unresolved", Tone::Warning),
+        ChangeVerdict::WithinThreshold => ("within threshold", Tone::Plain),
+        ChangeVerdict::NoChange => ("no change", Tone::Plain),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::format::capital;
 use crate::grouped::grouped;
 use crate::{format, noise, wording};
 use std::cmp::Reverse;
-use stowplan_analysis::{CellAcross, ComparisonAcross, Verdict};
-use stowplan_model::{CellId, DurabilityClaim, Role};
+use stowplan_analysis::{CellAcross, ComparisonAcross, PromiseDifference, Promises, Verdict};
+use stowplan_model::{CellId, Role};
 
 /// The first thing to read. Text says everything that was found at once; the page has an answer per
 /// comparison, with the count beside it, and the rest below.
@@ -78,17 +78,7 @@ impl Statement {
     }
 
     fn item(&self) -> Item {
-        Item::of(&self.text).with_badge(wording::verdict(self.verdict), tone(self.verdict))
-    }
-}
-
-/// What a verdict says by colour.
-pub(super) fn tone(verdict: Verdict) -> Tone {
-    match verdict {
-        Verdict::Faster => Tone::Good,
-        Verdict::Slower => Tone::Bad,
-        Verdict::Equivalent | Verdict::SmallDifference => Tone::Plain,
-        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => Tone::Warning,
+        Item::of(&self.text).with_badge(wording::verdict(self.verdict), Tone::of(self.verdict))
     }
 }
 
@@ -205,7 +195,7 @@ fn fastest(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Option<Statement
     })
 }
 
-/// Verdicts in the order in which a sentence names them.
+/// Verdicts in the order in which a sentence names them, those that claim something first.
 const ORDER: [Verdict; 7] = [
     Verdict::Faster,
     Verdict::Slower,
@@ -216,56 +206,47 @@ const ORDER: [Verdict; 7] = [
     Verdict::NoData,
 ];
 
-/// One cell against the baseline, on all machines.
+/// One cell against the baseline, on all machines: the claim on which most agree (of as many, the
+/// first), then the other verdicts, each with where: `slower on nas (1.43 times as long)`.
 fn statement(fleet: &Fleet<'_>, comparison: &ComparisonAcross, cell: &CellAcross) -> Statement {
     let base = wording::quoted(&comparison.baseline_label);
     let label = wording::quoted(&cell.label);
-    let lead = lead(cell);
-    let rest = rest(fleet, cell, lead);
+    let claims = ORDER[..3]
+        .iter()
+        .map(|verdict| (*verdict, cell.with(*verdict)));
+    // Of as many, this takes the last.
+    let lead = claims.rev().max_by_key(|(_, places)| places.len());
+    let lead = lead.filter(|(_, places)| !places.is_empty());
+    let others = ORDER
+        .into_iter()
+        .filter(|verdict| lead.as_ref().is_none_or(|l| l.0 != *verdict));
+    let others = others.map(|verdict| (verdict, cell.with(verdict)));
+    let others = others.filter(|(_, places)| !places.is_empty());
+    let others = others.map(|(verdict, places)| {
+        let (on, factor) = (fleet.on_names(&places), factor(cell, verdict, &places));
+        format!("{} {on}{factor}", word_of(verdict))
+    });
+    let others = others.collect::<Vec<_>>().join("; ");
     let aside = [promise(comparison, cell), work(cell)].concat();
-    let Some(lead) = lead else {
+    let Some((lead, places)) = lead else {
         let text = format!(
-            "No {} says whether {label} is faster than {base}: {}.{aside}",
-            fleet.noun(),
-            rest.join("; ")
+            "No {} says whether {label} is faster than {base}: {others}.{aside}",
+            fleet.noun()
         );
         return Statement::open(Verdict::Unresolved, text);
     };
-    let places = cell.with(lead);
     let relation = match lead {
         Verdict::Faster => "faster than",
         Verdict::Slower => "slower than",
         _ => "equivalent to",
     };
-    let on = capital(&fleet.on(&places));
-    let factor = factor(cell, lead, &places);
-    let rest: String = rest.iter().map(|text| format!("; {text}")).collect();
+    let (on, factor) = (capital(&fleet.on(&places)), factor(cell, lead, &places));
+    let semicolon = if others.is_empty() { "" } else { "; " };
     Statement {
         verdict: lead,
-        text: format!("{on} {label} is {relation} {base}{factor}{rest}.{aside}"),
+        text: format!("{on} {label} is {relation} {base}{factor}{semicolon}{others}.{aside}"),
         holds: places.len(),
     }
-}
-
-/// The claim on which most machines agree; of as many, the first.
-fn lead(cell: &CellAcross) -> Option<Verdict> {
-    let claims = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent];
-    // `max_by_key` takes the last of several.
-    let claims = claims.into_iter().rev();
-    let lead = claims.max_by_key(|verdict| cell.with(*verdict).len());
-    lead.filter(|verdict| !cell.with(*verdict).is_empty())
-}
-
-/// The other verdicts, each with where: `slower on nas (1.43 times as long)`.
-fn rest(fleet: &Fleet<'_>, cell: &CellAcross, lead: Option<Verdict>) -> Vec<String> {
-    let others = ORDER.into_iter().filter(|verdict| Some(*verdict) != lead);
-    let texts = others.filter_map(|verdict| {
-        let places = cell.with(verdict);
-        let on = fleet.on_names(&places);
-        let factor = factor(cell, verdict, &places);
-        (!places.is_empty()).then(|| format!("{} {on}{factor}", word_of(verdict)))
-    });
-    texts.collect()
 }
 
 fn word_of(verdict: Verdict) -> &'static str {
@@ -295,17 +276,20 @@ fn promise(comparison: &ComparisonAcross, cell: &CellAcross) -> String {
     let mut cells = comparison.cells.iter();
     let baseline = cells.find(|other| other.cell == comparison.baseline);
     let theirs = baseline.and_then(|baseline| baseline.durability);
-    let Some((ours, theirs)) = cell.durability.zip(theirs) else {
+    let both = cell.durability.zip(theirs);
+    let Some(found) = both.and_then(|(ours, theirs)| PromiseDifference::between(ours, theirs))
+    else {
         return String::new();
     };
-    let covers = |one: DurabilityClaim, other| one.covers(&other);
-    let than = match (covers(ours, theirs), covers(theirs, ours)) {
-        (true, true) => return String::new(),
-        (false, true) => "less",
-        (true, false) => "more",
-        (false, false) => "something else",
+    let than = match found.is {
+        Promises::Less => "less",
+        Promises::More => "more",
+        Promises::SomethingElse => "something else",
     };
-    format!(" It promises {than}: {ours} against {theirs}.")
+    format!(
+        " It promises {than}: {} against {}.",
+        found.ours, found.theirs
+    )
 }
 
 /// ` It does other work: one thread against 4 threads.`; nothing where both do the same.

@@ -1,9 +1,9 @@
 //! Each comparison: every ratio of every machine.
 
 use super::Fleet;
-use super::findings::{self, Findings, tone};
+use super::findings::{self, Findings};
 use crate::document::{
-    Block, Cell, Detail, Fold, Medium, Sign, Table, TableBuilder, anchor, chapter, number,
+    Block, Cell, Detail, Fold, Medium, Sign, Table, TableBuilder, Tone, anchor, chapter, number,
     paragraph, text_column, toned,
 };
 use crate::{format, quantity, wording};
@@ -133,7 +133,7 @@ fn columns<'a>(comparison: &'a ComparisonAcross) -> Vec<TableBuilder<'a, Line<'a
                 Role::Baseline if on.time_ns.is_some() => "baseline",
                 _ => verdict(line.cell, on),
             };
-            Cell::text(toned(word, tone(on.verdict)))
+            Cell::text(toned(word, Tone::of(on.verdict)))
         }
     };
     let versus = match format!("vs {}", comparison.baseline_label) {

@@ -322,6 +322,19 @@ fn factors_have_one_direction() {
 }
 
 #[test]
+fn on_a_terminal_an_empty_line_parts_what_changed_the_table_and_each_fold() {
+    let text = text(&new(), &Question::default(), &VERBOSE);
+    let before = |start: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.starts_with(start));
+        lines[at.unwrap_or_else(|| panic!("{start}: {text}")) - 1]
+    };
+    for start in ["cell ", "Not compared", "What changed", "What was compared"] {
+        assert_eq!(before(start), "", "{start}: {text}");
+    }
+}
+
+#[test]
 fn many_changes_are_told_by_name_and_all_stand_in_the_table() {
     let mut new = base();
     new.run.started = "2026-03-03T03:03:03Z".to_owned();
