@@ -173,18 +173,14 @@ mod tests {
     use stowplan_model::Environment;
 
     fn check(
-        group: CheckGroup,
-        name: &str,
-        state: CheckState,
-        found: &str,
-        mend: Option<&str>,
+        (group, name, state, found, mend): (CheckGroup, &str, CheckState, &str, &str),
     ) -> Check {
         Check {
             name: name.to_owned(),
             group,
             state,
             found: found.to_owned(),
-            mend: mend.map(str::to_owned),
+            mend: Some(mend.to_owned()).filter(|mend| !mend.is_empty()),
             why: format!(
                 "What the {name} does to a measurement was measured once, and it takes more than one line to say."
             ),
@@ -202,44 +198,31 @@ mod tests {
                 host: "vm".to_owned(),
                 ..Environment::default()
             },
-            checks: vec![
-                check(Processor, "CPUs", Ok, "2", None),
-                check(Processor, "governor", Unavailable, "not told here", None),
-                check(Processor, "turbo", Unavailable, "not told here", None),
-                check(
-                    Processor,
-                    "clock",
-                    Ok,
-                    "tsc, 24 ns to read",
-                    Some("Nothing."),
-                ),
-                check(
+            checks: [
+                (Processor, "CPUs", Ok, "2", ""),
+                (Processor, "governor", Unavailable, "not told here", ""),
+                (Processor, "turbo", Unavailable, "not told here", ""),
+                (Processor, "clock", Ok, "tsc, 24 ns to read", "Nothing."),
+                (
                     Memory,
                     "page-out",
                     Warning,
-                    "DAMON evicts pages that are idle for a while",
-                    Some(
-                        "For the run: echo off | sudo tee /sys/kernel/mm/damon/admin/kdamonds/0/state.",
-                    ),
+                    DAMON,
+                    &format!("For the run: {NO_DAMON}."),
                 ),
-                check(
-                    Disk,
-                    "file system",
-                    Problem,
-                    "tmpfs on /dev/shm",
-                    Some("Give a directory on a disk."),
-                ),
-                check(Features, "cachestat", Ok, "yes", None),
-                check(
-                    Features,
-                    "strace",
-                    Unavailable,
-                    "not found",
-                    Some("apt install strace, or your system's way."),
-                ),
-            ],
+                (Disk, "file system", Problem, "tmpfs on /dev/shm", DISK),
+                (Features, "cachestat", Ok, "yes", ""),
+                (Features, "strace", Unavailable, "not found", STRACE),
+            ]
+            .map(check)
+            .into(),
         }
     }
+
+    const DAMON: &str = "DAMON evicts pages that are idle for a while";
+    const NO_DAMON: &str = "echo off | sudo tee /sys/kernel/mm/damon/admin/kdamonds/0/state";
+    const DISK: &str = "Give a directory on a disk.";
+    const STRACE: &str = "apt install strace, or your system's way.";
 
     fn text(checkup: &Checkup, detail: Detail, width: usize) -> String {
         let options = TerminalOptions {

@@ -10,8 +10,8 @@ use crate::{format, quantity, wording};
 use stowplan_analysis::{CellAcross, ComparisonAcross, Machine, OnMachine, Verdict};
 use stowplan_model::Role;
 
-/// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the others, in a fold of
-/// their own.
+/// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the
+/// others, in a fold of their own.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let findings: Vec<Findings> = findings::all(fleet).collect();
     let comparisons = fleet.outcome.comparisons.iter();
