@@ -1,16 +1,14 @@
 //! What `stowplan calibrate` prints: a verdict, then each figure beside its limit.
 
-pub(crate) mod figures;
+mod figures;
 mod numbers;
 mod sessions;
 mod verdict;
 
-use figures::{Figures, Row, sections, state};
 pub use verdict::{advice, verdict};
 
 use crate::document::{
-    Block, Cell, Detail, Document, Look, Section, Table, Tone, notice, paragraph, remark, strong,
-    text_column, toned,
+    Block, Detail, Document, Look, Section, Tone, notice, paragraph, remark, strong,
 };
 use crate::{format, json, run, wording};
 use serde::Serialize;
@@ -32,7 +30,9 @@ pub fn document(
     blocks.extend(advice.map(|advice| notice(advice).at(Detail::Brief)));
     blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Brief)));
     blocks.push(remark(place(analysis)));
-    blocks.push(all_figures(calibration));
+    let figures = figures::panels(calibration);
+    let section = Section::new("Does it measure truly?", figures).named("overview");
+    blocks.push(section.in_contents("Figures").into());
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
     blocks.extend(more);
     blocks.push(run::raw(raw));
@@ -59,53 +59,6 @@ fn outcome(calibration: &Calibration) -> Block {
         ..Section::new("", vec![text])
     };
     Block::from(panel).at(Detail::Brief)
-}
-
-fn all_figures(calibration: &Calibration) -> Block {
-    let blocks = sections(calibration).iter().map(section).collect();
-    let section = Section::new("Does it measure truly?", blocks);
-    section.named("overview").in_contents("Figures").into()
-}
-
-/// Some figures of one kind.
-fn section(figures: &Figures) -> Block {
-    let blocks = vec![remark(figures.about).at(Detail::All), table(figures).into()];
-    let section = Section {
-        look: Look::Panel,
-        ..Section::new(&figures.title, blocks)
-    };
-    section.into()
-}
-
-fn table(figures: &Figures) -> Table {
-    let of_state = "ok: within its limit with its whole interval; unsure: by estimate only";
-    let column = |title, help, cell: fn(&Row) -> Cell| text_column(title, help, cell);
-    let columns = vec![
-        column("figure", "what was measured", |row| Cell::text(&row.name)).weighing(9),
-        column("state", of_state, state_cell).weighing(8),
-        column("found", "the estimate with its interval", |row| {
-            Cell::text(&row.found)
-        })
-        .weighing(10),
-        column("limit", "what it may be", |row| Cell::text(&row.limit)).weighing(7),
-    ];
-    Table::of(&figures.title, columns, &figures.rows)
-}
-
-fn state_cell(row: &Row) -> Cell {
-    Cell {
-        sort: row.standing.map(|standing| f64::from(standing as u8)),
-        ..Cell::text(toned(state(row.standing), tone(row.standing)))
-    }
-}
-
-fn tone(standing: Option<Standing>) -> Tone {
-    match standing {
-        None => Tone::Faint,
-        Some(Standing::Met) => Tone::Good,
-        Some(Standing::Unsure) => Tone::Warning,
-        Some(Standing::Missed | Standing::Unknown) => Tone::Bad,
-    }
 }
 
 #[derive(Serialize)]
@@ -139,7 +92,7 @@ pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, se
 }
 
 /// Where and when, in a sentence.
-pub(crate) fn place(analysis: &Analysis) -> String {
+fn place(analysis: &Analysis) -> String {
     let run = &analysis.run;
     let machine = &run.environment;
     let cpu = machine.cpu.as_ref().unwrap_or(&machine.architecture);

@@ -106,8 +106,8 @@ pub fn document(run: &Run) -> Document {
     let mut blocks = vec![verbatim(run.headline()), facts(run.facts())];
     blocks.extend(run.counters.as_ref().map(Counted::describe).map(verbatim));
     let warnings = run.warnings.iter();
-    blocks
-        .extend(warnings.map(|warning| notice(format!("{} {}", warning.message, warning.advice))));
+    let warnings = warnings.map(|warning| format!("{} {}", warning.message, warning.advice));
+    blocks.extend(warnings.map(notice));
     blocks.extend(run.notes.iter().map(remark));
     Document {
         kind: "Stowplan run".to_owned(),
@@ -137,23 +137,21 @@ impl Run {
         #[expect(clippy::cast_precision_loss, reason = "shown with three decimals")]
         let elapsed = each * self.summary.operations as f64 / 1e9;
         let done = if self.writes() { "write" } else { "read" };
-        let rate = self.summary.bytes / each * 1e3;
+        let mut lines = Vec::new();
         let version = self.sqlite_version.iter();
-        let version = version.map(|version| format!("SQLite version: {version}"));
+        lines.extend(version.map(|version| format!("SQLite version: {version}")));
         let integrity = self.integrity.iter();
-        let integrity = integrity.map(|message| format!("integrity-check: {message}"));
+        lines.extend(integrity.map(|message| format!("integrity-check: {message}")));
+        lines.extend(self.options.iter().cloned());
         let page = self.page_size.iter();
-        let page = page.map(|bytes| format!("Database page size: {bytes}"));
-        let lines = version.chain(integrity);
-        let lines = lines
-            .chain(self.options.iter().cloned())
-            .chain(page)
-            .chain([
-                format!("Total elapsed time: {elapsed:.3}"),
-                format!("Microseconds per BLOB {done}: {:.3}", each / 1e3),
-                format!("Content {done} rate: {rate:.1} MB/s"),
-            ]);
-        lines.map(|line| line + "\n").collect()
+        lines.extend(page.map(|bytes| format!("Database page size: {bytes}")));
+        let rate = self.summary.bytes / each * 1e3;
+        lines.extend([
+            format!("Total elapsed time: {elapsed:.3}"),
+            format!("Microseconds per BLOB {done}: {:.3}", each / 1e3),
+            format!("Content {done} rate: {rate:.1} MB/s\n"),
+        ]);
+        lines.join("\n")
     }
 
     fn writes(&self) -> bool {
@@ -233,17 +231,17 @@ impl Around {
             let not = if counts { "" } else { "not " };
             format!("{} ({not}counted)", time(ns as f64))
         };
-        let open = format!("opening {}", counted(self.open_ns, self.open_counts));
-        let rest = format!("to rest {}", counted(self.drain_ns, self.drain_counts));
-        let commit = self
-            .commit_ns
-            .map(|ns| format!("last commit {}", counted(ns, true)));
-        let around = [
-            Some(open),
-            commit.filter(|_| writes),
-            Some(rest).filter(|_| writes),
-        ];
-        around.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        let mut around = vec![format!(
+            "opening {}",
+            counted(self.open_ns, self.open_counts)
+        )];
+        if writes {
+            let commit = self.commit_ns.map(|ns| counted(ns, true));
+            around.extend(commit.map(|commit| format!("last commit {commit}")));
+            let drain = counted(self.drain_ns, self.drain_counts);
+            around.push(format!("to rest {drain}"));
+        }
+        around.join(", ")
     }
 }
 
@@ -288,13 +286,13 @@ impl Counted {
             let most = most.map_or_else(String::new, |most| format!(" (max {most})"));
             Some((name, format!("{value}{most}{unit}")))
         });
-        let io = IO
+        let io = self
+            .io
             .iter()
-            .filter_map(|(name, of)| Some((*name, of(self.io.as_ref()?).to_string())));
-        engine
-            .chain(io)
-            .map(|(name, text)| format!("{:<37}{text}\n", format!("{name}:")))
-            .collect()
+            .flat_map(|io| IO.map(|(name, of)| (name, of(io).to_string())));
+        let lines = engine.chain(io);
+        let lines = lines.map(|(name, text)| format!("{:<37}{text}\n", format!("{name}:")));
+        lines.collect()
     }
 }
 

@@ -123,33 +123,29 @@ pub struct Bin {
 /// other, of doubling width otherwise.
 #[must_use]
 pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
-    let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
-    let step = round_step(largest.saturating_sub(smallest) / (STEPS_MAX - 2));
-    let next = |from: u64| match linear {
-        true => from.saturating_add(step),
-        false => from.saturating_mul(2).max(1),
-    };
-    let first = match linear {
-        _ if smallest >= largest => {
-            return vec![Bin {
-                from: smallest,
-                to: smallest,
-                values: 0,
-            }];
-        }
-        true => smallest - smallest % step,
-        false => power_below(smallest),
-    };
-    let rises = |from: &u64| Some(next(*from)).filter(|next| *next <= largest && *next < u64::MAX);
-    let rows = std::iter::successors(Some(first), rises).map(|from| Bin {
+    let row = |from, to| Bin {
         from,
-        to: match next(from) {
-            u64::MAX => u64::MAX,
-            next => next - 1,
-        },
+        to,
         values: 0,
-    });
-    rows.collect()
+    };
+    if smallest >= largest {
+        return vec![row(smallest, smallest)];
+    }
+    let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
+    let step = round_step((largest - smallest) / (STEPS_MAX - 2));
+    let (first, next): (u64, &dyn Fn(u64) -> u64) = match linear {
+        true => (smallest - smallest % step, &|from| {
+            from.saturating_add(step)
+        }),
+        false => (power_below(smallest), &|from| from.saturating_mul(2).max(1)),
+    };
+    let follows = |from: &u64| Some(next(*from)).filter(|next| *next <= largest.min(u64::MAX - 1));
+    let starts = std::iter::successors(Some(first), follows);
+    let last = |from| match next(from) {
+        u64::MAX => u64::MAX,
+        next => next - 1,
+    };
+    starts.map(|from| row(from, last(from))).collect()
 }
 
 /// Counts a value of so many bytes in the row that it belongs to.

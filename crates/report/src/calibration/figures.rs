@@ -2,6 +2,9 @@
 
 use super::numbers::{fine_percent, nanoseconds, signed, signed_percent};
 use super::verdict::unusable;
+use crate::document::{
+    Block, Cell, Detail, Look, Section, Table, Tone, remark, text_column, toned,
+};
 use crate::format::{self, NOTHING, count, percent, time};
 use crate::wording;
 use stowplan_analysis::Verdict;
@@ -10,22 +13,14 @@ use stowplan_analysis::calibration::{
     Proportion, Standing, VerdictCounts,
 };
 
-/// Some figures of one kind.
-pub(crate) struct Figures {
-    pub(crate) title: String,
-    /// What they say, in a sentence.
-    pub(crate) about: &'static str,
-    pub(crate) rows: Vec<Row>,
-}
-
 /// One figure.
-pub(crate) struct Row {
+struct Row {
     /// Nothing where it has no limit.
-    pub(crate) standing: Option<Standing>,
-    pub(crate) name: String,
-    pub(crate) found: String,
+    standing: Option<Standing>,
+    name: String,
+    found: String,
     /// What it may be; empty where it has no limit.
-    pub(crate) limit: String,
+    limit: String,
 }
 
 impl Row {
@@ -47,62 +42,77 @@ impl Row {
     }
 }
 
-/// How a figure stands, in a word.
-pub(crate) fn state(standing: Option<Standing>) -> &'static str {
+/// How a figure stands, in a word and by colour.
+fn state(standing: Option<Standing>) -> (&'static str, Tone) {
     match standing {
-        None => "",
-        Some(Standing::Met) => "ok",
-        Some(Standing::Unsure) => "unsure",
-        Some(Standing::Missed) => "missed",
-        Some(Standing::Unknown) => "unknown",
+        None => ("", Tone::Faint),
+        Some(Standing::Met) => ("ok", Tone::Good),
+        Some(Standing::Unsure) => ("unsure", Tone::Warning),
+        Some(Standing::Missed) => ("missed", Tone::Bad),
+        Some(Standing::Unknown) => ("unknown", Tone::Bad),
     }
 }
 
-/// Every figure, in reading order.
-pub(crate) fn sections(calibration: &Calibration) -> Vec<Figures> {
-    let mut sections = vec![
-        clock(calibration),
-        Figures {
-            title: "What the harness costs".to_owned(),
-            about: "Each operation of the store that does nothing, through plan, runner and worker \
-                    process; every measured time contains it.",
-            rows: vec![
-                cost("ratio blocks", &calibration.ratio_cost),
-                cost("latency blocks", &calibration.latency_cost),
-            ],
-        },
-        known("Known costs, recovered", &calibration.known),
-    ];
-    if let Some(busy) = &calibration.busy {
-        let mut section = known(&busy.title, busy);
-        let measured = busy.costs.iter().any(|cost| cost.rounds > 0);
-        let waited = busy.delay_share.map_or_else(
-            || "not told by this system".to_owned(),
-            |share| format!("{} of the wall time, subtracted", percent(share)),
-        );
-        if measured {
-            section.rows.push(Row::fact("waited for a CPU", waited));
+/// Figures of one kind; `about` says in a sentence what they are.
+fn panel(title: &str, about: &str, rows: &[Row]) -> Block {
+    let of_state = "ok: within its limit with its whole interval; unsure: by estimate only";
+    let state = |row: &Row| {
+        let (word, tone) = state(row.standing);
+        Cell {
+            sort: row.standing.map(|standing| f64::from(standing as u8)),
+            ..Cell::text(toned(word, tone))
         }
-        sections.push(section);
-    }
-    sections.push(identical(&calibration.identical));
-    sections.push(different(&calibration.different));
-    sections.push(cold_and_warm(calibration));
-    sections
+    };
+    let column = |title, help, text: fn(&Row) -> &String| {
+        text_column(title, help, move |row: &Row| Cell::text(text(row)))
+    };
+    let columns = vec![
+        column("figure", "what was measured", |row| &row.name).weighing(9),
+        text_column("state", of_state, state).weighing(8),
+        column("found", "the estimate with its interval", |row| &row.found).weighing(10),
+        column("limit", "what it may be", |row| &row.limit).weighing(7),
+    ];
+    let table = Table::of(title, columns, rows);
+    let blocks = vec![remark(about).at(Detail::All), table.into()];
+    let section = Section {
+        look: Look::Panel,
+        ..Section::new(title, blocks)
+    };
+    section.into()
 }
 
-fn clock(calibration: &Calibration) -> Figures {
+/// Every figure, in reading order, those of one kind together.
+pub(super) fn panels(calibration: &Calibration) -> Vec<Block> {
+    let about = "Each operation of the store that does nothing, through plan, runner and worker \
+                 process; every measured time contains it.";
+    let harness = [
+        cost("ratio blocks", &calibration.ratio_cost),
+        cost("latency blocks", &calibration.latency_cost),
+    ];
+    let busy = calibration.busy.as_ref();
+    let busy = busy.map(|busy| known(&busy.title, busy, waited(busy)));
+    let mut panels = vec![
+        clock(calibration),
+        panel("What the harness costs", about, &harness),
+        known("Known costs, recovered", &calibration.known, None),
+    ];
+    panels.extend(busy);
+    panels.push(identical(&calibration.identical));
+    panels.push(different(&calibration.different));
+    panels.push(cold_and_warm(calibration));
+    panels
+}
+
+fn clock(calibration: &Calibration) -> Block {
     let clock = &calibration.clock;
     let reading = format::maybe(clock.reading_ns.as_ref(), nanoseconds);
     let step = format::maybe(clock.step_ns, |step| format!("{step} ns, or less"));
-    Figures {
-        title: "Clock".to_owned(),
-        about: "Ratio blocks read it at their two ends, latency blocks once per operation.",
-        rows: vec![
-            Row::fact("a reading takes", reading),
-            Row::fact("steps", step),
-        ],
-    }
+    let about = "Ratio blocks read it at their two ends, latency blocks once per operation.";
+    let rows = [
+        Row::fact("a reading takes", reading),
+        Row::fact("steps", step),
+    ];
+    panel("Clock", about, &rows)
 }
 
 fn cost(name: &str, cost: &CostFinding) -> Row {
@@ -113,13 +123,21 @@ fn cost(name: &str, cost: &CostFinding) -> Row {
     Row::of(cost.standing, name, found, limit)
 }
 
-fn known(title: &str, costs: &KnownCosts) -> Figures {
-    Figures {
-        title: title.to_owned(),
-        about: "A store that lasts a set time, less the store that does nothing, in the same \
-                rounds.",
-        rows: costs.costs.iter().map(known_row).collect(),
-    }
+fn known(title: &str, costs: &KnownCosts, waited: Option<Row>) -> Block {
+    let about =
+        "A store that lasts a set time, less the store that does nothing, in the same rounds.";
+    let rows: Vec<Row> = costs.costs.iter().map(known_row).chain(waited).collect();
+    panel(title, about, &rows)
+}
+
+/// How long blocks waited beside busy processes; nothing where none was measured.
+fn waited(busy: &KnownCosts) -> Option<Row> {
+    let measured = busy.costs.iter().any(|cost| cost.rounds > 0);
+    let waited = busy.delay_share.map_or_else(
+        || "not told by this system".to_owned(),
+        |share| format!("{} of the wall time, subtracted", percent(share)),
+    );
+    measured.then(|| Row::fact("waited for a CPU", waited))
 }
 
 fn known_row(cost: &KnownCost) -> Row {
@@ -140,15 +158,11 @@ fn known_row(cost: &KnownCost) -> Row {
     Row::of(cost.standing, &time(cost.known_ns), found, limit)
 }
 
-fn identical(series: &IdenticalSeries) -> Figures {
+fn identical(series: &IdenticalSeries) -> Block {
     let silent = unusable(", ", &series.silent);
     let claims = format!("in {}{silent}", proportion(&series.claims));
-    let mut rows = vec![Row::of(
-        series.standing,
-        "false claims",
-        claims,
-        "may be 5%",
-    )];
+    let (standing, limit) = (series.standing, "may be 5%");
+    let mut rows = vec![Row::of(standing, "false claims", claims, limit)];
     rows.extend(series.parts.iter().map(|part| {
         let claims = format!("in {}", proportion(&part.claims));
         Row::fact(&part.label, claims)
@@ -163,22 +177,17 @@ fn identical(series: &IdenticalSeries) -> Figures {
         );
         Row::fact("farthest from 1", found)
     }));
-    Figures {
-        title: "Identical cells".to_owned(),
-        about: "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
-                itself, each session with a baseline of its own.",
-        rows,
-    }
+    let about = "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
+                 itself, each session with a baseline of its own.";
+    panel("Identical cells", about, &rows)
 }
 
-fn different(series: &[DifferentSeries]) -> Figures {
-    Figures {
-        title: "Known differences".to_owned(),
-        about: "The same on stores of known cost. Claimed: the interval lies above 1; held: it \
-                holds the truth; other way round: it lies below 1. How often a difference is \
-                claimed (power) has no limit: that is what noise leaves of it.",
-        rows: series.iter().map(difference).collect(),
-    }
+fn different(series: &[DifferentSeries]) -> Block {
+    let about = "The same on stores of known cost. Claimed: the interval lies above 1; held: it holds \
+                 the truth; other way round: it lies below 1. How often a difference is claimed \
+                 (power) has no limit: that is what noise leaves of it.";
+    let rows: Vec<Row> = series.iter().map(difference).collect();
+    panel("Known differences", about, &rows)
 }
 
 fn difference(series: &DifferentSeries) -> Row {
@@ -198,7 +207,7 @@ fn difference(series: &DifferentSeries) -> Row {
     Row::of(series.standing, &series.label, found, "")
 }
 
-fn cold_and_warm(calibration: &Calibration) -> Figures {
+fn cold_and_warm(calibration: &Calibration) -> Block {
     let warm = &calibration.warm;
     let mut rows: Vec<Row> = calibration.cold.iter().map(cold).collect();
     let found = format!(
@@ -208,12 +217,9 @@ fn cold_and_warm(calibration: &Calibration) -> Figures {
         count(warm.discarded)
     );
     rows.push(Row::of(warm.standing, "warm", found, "none may"));
-    Figures {
-        title: "Cold and warm".to_owned(),
-        about: "Pages of the files that a block reads, as cachestat or mincore found them in the \
-                page cache.",
-        rows,
-    }
+    let about = "Pages of the files that a block reads, as cachestat or mincore found them in the \
+                 page cache.";
+    panel("Cold and warm", about, &rows)
 }
 
 fn cold(found: &ColdFinding) -> Row {
@@ -236,17 +242,11 @@ fn cold(found: &ColdFinding) -> Row {
 
 /// `0 of 76 sessions (0% [0%, 4.7%])`
 fn proportion(proportion: &Proportion) -> String {
-    let Some(share) = proportion.share else {
-        return "no session".to_owned();
-    };
-    format!(
-        "{} of {} sessions ({} [{}, {}])",
-        proportion.count,
-        proportion.of,
-        fine_percent(share.estimate),
-        fine_percent(share.low),
-        fine_percent(share.high)
-    )
+    let Proportion { count, of, share } = proportion;
+    share.map_or("no session".to_owned(), |share| {
+        let [estimate, low, high] = [share.estimate, share.low, share.high].map(fine_percent);
+        format!("{count} of {of} sessions ({estimate} [{low}, {high}])")
+    })
 }
 
 /// `70 equivalent, 6 unresolved`
@@ -256,8 +256,7 @@ fn verdicts(counts: &VerdictCounts) -> String {
     }
     let mut counts: Vec<(&Verdict, &u32)> = counts.iter().collect();
     counts.sort_by(|a, b| b.1.cmp(a.1));
-    let texts = counts
-        .into_iter()
-        .map(|(verdict, count)| format!("{count} {}", wording::verdict(*verdict)));
+    let texts = counts.iter();
+    let texts = texts.map(|(verdict, count)| format!("{count} {}", wording::verdict(**verdict)));
     texts.collect::<Vec<_>>().join(", ")
 }
