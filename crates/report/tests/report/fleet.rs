@@ -336,7 +336,7 @@ fn a_cell_that_does_other_work_than_the_baseline_is_said_to() {
             summary.cell.workload.threads = 4;
         }
     }
-    let words = "times as long). It does other work: 4 threads against one thread.\n";
+    let words = "times as long). It does other work: 4 threads against one thread.";
     assert_eq!(said(&two).matches(words).count(), 1, "{}", said(&two));
 }
 

@@ -176,14 +176,15 @@ impl Writer {
 }
 
 /// Whether an empty line parts two neighbours: after a section, between drawings, around what is
-/// folded elsewhere, between a list and a table, and where text as it is adjoins facts or other such
-/// text.
+/// folded elsewhere, between a notice or a list and a table, and where text as it is adjoins facts or
+/// other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    use Content::{Facts, Fold, List, Plane, Rows, Table, Verbatim};
+    use Content::{Facts, Fold, List, Notice, Plane, Rows, Table, Verbatim};
     match (before, after) {
         (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
         (Table(_) | Rows(_) | Plane(_), Table(_) | Rows(_) | Plane(_)) => true,
-        (List(_), Table(_)) | (List(_) | Table(_) | Fold(_), Fold(_)) => true,
+        (Notice(_) | List(_), Table(_)) => true,
+        (Notice(_) | List(_) | Table(_) | Fold(_), Fold(_)) => true,
         _ => is_section(before) && !is_section(after),
     }
 }
