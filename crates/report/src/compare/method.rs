@@ -53,7 +53,7 @@ fn described(source: &Source<'_>) -> String {
     )
 }
 
-/// What decided.
+/// On which machines the runs were, what decided, and what a regression is.
 fn decider(changes: &Changes) -> String {
     let limit = changes.threshold.unwrap_or(0.0);
     let sign = if limit > 0.0 { "+" } else { "" };

@@ -56,11 +56,9 @@ const COUNTED: [(Option<ChangeVerdict>, &str); 7] = [
 /// more`. Empty on the same machine.
 #[must_use]
 pub fn other_machine(changes: &Changes) -> String {
-    let all = changes
-        .environment
-        .iter()
-        .filter(|change| change.another_machine);
-    let all: Vec<String> = all.map(|change| difference(&change.difference)).collect();
+    let identifying = changes.environment.iter();
+    let identifying = identifying.filter(|change| change.another_machine);
+    let all: Vec<String> = identifying.map(|c| difference(&c.difference)).collect();
     match all.get(FEW_FACTS..) {
         None | Some([]) => all.join(", "),
         Some(rest) => format!("{} and {} more", all[..FEW_FACTS].join(", "), rest.len()),

@@ -74,10 +74,10 @@ fn notes(fleet: &Fleet<'_>, chart: &ChartAcross) -> impl Iterator<Item = String>
 
 /// Whether this machine has bars, and none of them claims anything.
 fn is_unclaimed(chart: &ChartAcross, place: usize) -> bool {
+    let groups = chart.groups.iter();
     let bars = || {
-        chart
-            .groups
-            .iter()
+        groups
+            .clone()
             .filter_map(|group| group.on.get(place)?.as_ref())
     };
     bars().next().is_some() && bars().all(|bar| bar.verdict == Verdict::Unreliable)
@@ -85,18 +85,13 @@ fn is_unclaimed(chart: &ChartAcross, place: usize) -> bool {
 
 /// The axis below all cells of a chart and its published bars.
 fn scale(chart: &ChartAcross) -> Scale {
-    let bars = || {
-        chart
-            .groups
-            .iter()
-            .flat_map(|group| group.on.iter().flatten())
-    };
+    let groups = chart.groups.iter();
+    let bars = groups.flat_map(|group| group.on.iter().flatten());
+    let estimates = bars.map(|bar| bar.estimate);
     let published = chart.published.iter().map(|published| published.ratio);
-    let values: Vec<f64> = bars()
-        .map(|bar| bar.estimate.ratio)
-        .chain(published)
-        .collect();
-    let ends = bars().flat_map(|bar| [bar.estimate.low, bar.estimate.high]);
+    let values = estimates.clone().map(|estimate| estimate.ratio);
+    let values: Vec<f64> = values.chain(published).collect();
+    let ends = estimates.flat_map(|estimate| [estimate.low, estimate.high]);
     let ends: Vec<f64> = ends.chain([1.0]).collect();
     Scale::for_bars(&values, &ends)
 }
