@@ -15,8 +15,7 @@ pub use json::render as json;
 pub use sentences::other_machine;
 
 use crate::document::{
-    Block, Detail, Document, Item, List, ListStyle, Section, bullets, folded, notice, paragraph,
-    strong,
+    Block, Detail, Document, Item, Section, bullets, folded, listed, notice, paragraph, strong,
 };
 use stowplan_analysis::{
     Analysis,
@@ -100,18 +99,12 @@ fn changed(changes: &Changes) -> Vec<Block> {
     let changed: Vec<&CellChange> = cells
         .filter(|cell| sentences::has_changed(cell, decides))
         .collect();
-    if changed.is_empty() {
-        return Vec::new();
-    }
     let (few, more) = changed.split_at(changed.len().min(FEW));
     let items = few.iter().map(|cell| {
         let (verdict, tone) = sentences::verdict(cell, decides);
         Item::of(sentences::statement(cell, decides)).with_badge(verdict, tone)
     });
-    let list = List {
-        style: ListStyle::Bullets,
-        items: items.collect(),
-    };
+    let list = listed(items.collect());
     let more = more.iter().filter_map(|cell| {
         let (change, _) = cell.decisive(decides)?;
         let (name, percent) = (sentences::name(cell), sentences::percent(&change));
@@ -120,7 +113,7 @@ fn changed(changes: &Changes) -> Vec<Block> {
     let more: Vec<String> = more.collect();
     let text = format!("{} more changed: {}.", more.len(), more.join(", "));
     let rest = (!more.is_empty()).then(|| paragraph(text));
-    let blocks = [Block::from(list)].into_iter().chain(rest);
+    let blocks = list.into_iter().chain(rest);
     blocks.map(|block| block.at(Detail::Brief)).collect()
 }
 

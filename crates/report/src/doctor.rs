@@ -1,8 +1,8 @@
 //! What `stowplan doctor` says: a verdict, then what was looked at, group by group.
 
 use crate::document::{
-    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, Tone, facts, faint, plain,
-    remark, strong,
+    Block, Detail, Document, Fold, Item, Section, Text, Tone, facts, faint, listed, plain, remark,
+    strong,
 };
 use serde::Serialize;
 use stowplan_model::{Check, CheckGroup, CheckState, Checkup};
@@ -53,13 +53,9 @@ pub fn document(checkup: &Checkup) -> Document {
 
 fn section(group: CheckGroup, checks: &[&Check]) -> Option<Block> {
     let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| is_told(c));
-    let told = List {
-        style: ListStyle::Bullets,
-        items: told.into_iter().map(item).collect(),
-    };
+    let told = listed(told.into_iter().map(item).collect());
     let untold: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
     let missing = format!("not available here: {}", untold.join(", "));
-    let told = (!told.items.is_empty()).then(|| told.into());
     let missing = (!untold.is_empty()).then(|| remark(missing));
     let blocks: Vec<Block> = told.into_iter().chain(missing).collect();
     (!blocks.is_empty()).then(|| Section::new(group_title(group), blocks).into())

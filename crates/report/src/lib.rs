@@ -18,7 +18,6 @@ pub mod findings;
 pub mod fleet;
 mod format;
 pub mod github_action;
-mod grouped;
 pub mod json;
 pub mod kvtest;
 mod noise;

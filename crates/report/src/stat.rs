@@ -267,10 +267,7 @@ fn sizes_figure(rows: &[Bin]) -> Option<Block> {
     let scale = Scale::linear(most as f64);
     let ticks = scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0);
     let axis = Axis::new("values", scale, ticks.collect(), |at| format!("{at:.0}"));
-    let group = RowGroup {
-        rows: rows.iter().map(bar).collect(),
-        ..RowGroup::default()
-    };
+    let group = RowGroup::of("", rows.iter().map(bar).collect());
     let chart = Rows::new("How many values have which size", axis, vec![group]);
     let title = "Value sizes in bytes, and how many values have them";
     Some(Section::figure("sizes", title, vec![chart.into()]).into())

@@ -64,11 +64,6 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
         kind: LineKind::Points,
         points,
     }];
-    let panel = Panel {
-        id: String::new(),
-        title: String::new(),
-        lines,
-    };
     Plane {
         areas: vec![Area {
             kind: AreaKind::Band,
@@ -81,7 +76,7 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
             LegendEntry::new(Key::Mark(MarkKind::Level), "what is true"),
             LegendEntry::new(Key::Band, "zone of equivalence"),
         ],
-        ..Plane::new(summary, x, y, vec![panel])
+        ..Plane::new(summary, x, y, vec![Panel::new("", lines)])
     }
 }
 

@@ -1,8 +1,8 @@
 //! Why cells were not compared.
 
 use super::sentences::differences;
+use crate::cells::grouped;
 use crate::document::{Block, Detail, Fold, bullets, paragraph};
-use crate::grouped::grouped;
 use stowplan_analysis::Metric;
 use stowplan_analysis::compare::{Changes, NotCompared, Obstacle};
 

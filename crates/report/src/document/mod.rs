@@ -251,12 +251,13 @@ pub fn notice(text: impl Into<Text>) -> Block {
 
 /// A list with a bullet before each item; nothing without items.
 pub fn bullets<T: Into<Text>>(items: impl IntoIterator<Item = T>) -> Option<Block> {
-    let items: Vec<Item> = items.into_iter().map(|text| Item::of(text)).collect();
-    let list = List {
-        style: ListStyle::Bullets,
-        items,
-    };
-    (!list.items.is_empty()).then(|| list.into())
+    listed(items.into_iter().map(|text| Item::of(text)).collect())
+}
+
+/// These items, a bullet before each; nothing without items.
+pub fn listed(items: Vec<Item>) -> Option<Block> {
+    let style = ListStyle::Bullets;
+    (!items.is_empty()).then(|| List { style, items }.into())
 }
 
 /// A block that shows when asked for, below a line.

@@ -1,10 +1,10 @@
 //! What each machine answers where that is no count of verdicts: matrices, sweeps, disk space.
 
 use super::Fleet;
+use crate::cells::grouped;
 use crate::constituents;
 use crate::document::{Block, Detail, Look, Section, anchor, bullets, plain, strong};
 use crate::format::capital;
-use crate::grouped::grouped;
 use crate::run::answers;
 use stowplan_analysis::{Analysis, ComparisonOutcome};
 use stowplan_model::CellId;

@@ -164,11 +164,8 @@ fn of_cell(
                 .map_or_else(nothing, |bar| measured(label, cell, bar))
         }
     });
-    RowGroup {
-        title: format!("{} / {}{promise}", cell.label, chart.reference),
-        rows: rows.collect(),
-        ..RowGroup::default()
-    }
+    let title = format!("{} / {}{promise}", cell.label, chart.reference);
+    RowGroup::of(title, rows.collect())
 }
 
 fn measured(machine: &str, cell: &ChartGroup, bar: &BarOn) -> ChartRow {
@@ -202,11 +199,7 @@ fn published(chart: &ChartAcross) -> Option<RowGroup> {
     let label = label.map_or_else(String::new, |label| format!(": {label}"));
     let rows = chart.published.iter();
     let rows = rows.map(|published| published_row(published, chart.published_precision));
-    let group = RowGroup {
-        title: format!("Published{label}"),
-        rows: rows.collect(),
-        ..RowGroup::default()
-    };
+    let group = RowGroup::of(format!("Published{label}"), rows.collect());
     (!group.rows.is_empty()).then_some(group)
 }
 

@@ -1,12 +1,12 @@
 //! On how many machines each finding holds.
 
 use super::Fleet;
+use crate::cells::grouped;
 use crate::document::{
-    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, paragraph,
-    plain, remark, strong,
+    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, listed,
+    paragraph, plain, remark, strong,
 };
 use crate::format::capital;
-use crate::grouped::grouped;
 use crate::{format, noise, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{CellAcross, ComparisonAcross, PromiseDifference, Promises, Verdict};
@@ -127,12 +127,9 @@ impl Findings {
     pub(super) fn statements(&self) -> Vec<Block> {
         let fastest = self.fastest.as_ref();
         let fastest = fastest.map(|text| paragraph(strong(text)).at(Detail::Brief));
-        let statements = List {
-            style: ListStyle::Bullets,
-            items: self.statements.iter().map(Statement::item).collect(),
-        };
-        let statements = Block::from(statements).at(Detail::Brief);
-        let blocks = fastest.into_iter().chain([statements]);
+        let statements = listed(self.statements.iter().map(Statement::item).collect());
+        let statements = statements.map(|list| list.at(Detail::Brief));
+        let blocks = fastest.into_iter().chain(statements);
         blocks.chain([remark(&self.noise)]).collect()
     }
 }

@@ -2,8 +2,8 @@
 //! afterwards, cells left out.
 
 use super::Fleet;
+use crate::cells::grouped;
 use crate::document::{Block, Detail, notice};
-use crate::grouped::grouped;
 use crate::{format, wording};
 use std::collections::BTreeMap;
 use stowplan_model::{CellId, WarningKind};
