@@ -3,7 +3,8 @@
 
 use crate::{
     Analysis, CellSummary, ChartOutcome, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict, compare::same_run, workload_differences,
+    RatioEstimate, Verdict, WorkDifference, compare::same_run, work_differences,
+    workload_differences,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -118,6 +119,9 @@ pub struct CellAcross {
     pub durability: Option<DurabilityClaim>,
     /// Whether that is what the baseline promises.
     pub same_durability: bool,
+    /// In what its work is another one than the baseline's; nothing of floors, which nobody could
+    /// choose.
+    pub work: Vec<WorkDifference>,
     /// Of each machine: what was found.
     pub on: Vec<OnMachine>,
 }
@@ -512,6 +516,10 @@ fn cell(
         role: cell.role,
         same_durability: cell.role == Role::Floor || durability == baseline.promise(),
         durability,
+        work: match cell.role {
+            Role::Floor => Vec::new(),
+            _ => work_differences(summary, baseline),
+        },
         on: on.collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! The Bencher Metric Format, which Bencher and others read: benchmarks, measures, and a metric of
 //! each with its bounds (<https://bencher.dev/docs/reference/bencher-metric-format>).
 
-use crate::wording;
+use crate::{sanitise, wording};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
@@ -38,9 +38,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
             Some((name, measures(comparison, cell)?))
         })
         .collect();
-    let mut text = crate::sanitise::pretty(&benchmarks)?;
-    text.push('\n');
-    Ok(text)
+    sanitise::pretty(&benchmarks)
 }
 
 /// Every cell that dashboards follow, with its comparison.
@@ -59,21 +57,19 @@ pub(crate) fn name(analysis: &Analysis, cell: &CellId) -> String {
 
 fn measures(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Measures> {
     let time = cell.time_ns?;
-    let metric = |value: f64, lower_value: f64, upper_value: f64| {
-        let figures = [value, lower_value, upper_value];
-        figures
-            .iter()
-            .all(|figure| figure.is_finite())
-            .then_some(Metric {
-                value,
-                lower_value,
-                upper_value,
-            })
-    };
-    let ratio = wording::to_baseline(comparison, cell).and_then(|(estimate, _)| estimate);
-    let ratio = ratio.filter(|_| comparison.reliable);
+    let (ratio, _) = wording::to_baseline(comparison, cell).unzip();
+    let ratio = ratio.flatten().filter(|_| comparison.reliable);
     Some(Measures {
-        latency: metric(time.estimate, time.low, time.high)?,
-        ratio: ratio.and_then(|ratio| metric(ratio.ratio, ratio.low, ratio.high)),
+        latency: metric([time.estimate, time.low, time.high])?,
+        ratio: ratio.and_then(|ratio| metric([ratio.ratio, ratio.low, ratio.high])),
+    })
+}
+
+fn metric(figures: [f64; 3]) -> Option<Metric> {
+    let [value, lower_value, upper_value] = figures;
+    figures.iter().all(|f| f.is_finite()).then_some(Metric {
+        value,
+        lower_value,
+        upper_value,
     })
 }

@@ -1,24 +1,19 @@
 //! What `stowplan calibrate` prints: a verdict, then each figure beside its limit.
 
-pub(crate) mod figures;
+mod figures;
 mod numbers;
 mod sessions;
 mod verdict;
 
-use figures::{Figures, Row, sections, state};
 pub use verdict::{advice, verdict};
 
 use crate::document::{
-    Block, Cell, Content, Detail, Document, File, Look, Medium, Section, Table, Tone, notice,
-    paragraph, remark, strong, text_column, toned,
+    Block, Detail, Document, Look, Section, Tone, notice, paragraph, remark, strong,
 };
-use crate::{format, wording};
+use crate::{format, json, run, wording};
 use serde::Serialize;
 use stowplan_analysis::calibration::{Calibration, LimitStatus, metric_of};
 use stowplan_analysis::{Analysis, Metric};
-
-/// The version of the JSON document; a change that old readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// The report of a calibration. `raw` is the text of the result, which the page carries; `more`
 /// stands behind the figures: what else there is to know of the run.
@@ -35,10 +30,12 @@ pub fn document(
     blocks.extend(advice.map(|advice| notice(advice).at(Detail::Brief)));
     blocks.extend(wording::ending(analysis).map(|ending| notice(ending).at(Detail::Brief)));
     blocks.push(remark(place(analysis)));
-    blocks.push(all_figures(calibration));
+    let figures = figures::panels(calibration);
+    let section = Section::new("Does it measure truly?", figures).named("overview");
+    blocks.push(section.in_contents("Figures").into());
     blocks.extend(sessions::section(calibration, analysis.run.equivalence));
     blocks.extend(more);
-    blocks.push(raw_result(raw));
+    blocks.push(run::raw(raw));
     Document {
         kind: "Stowplan calibration".to_owned(),
         title: study.title.clone(),
@@ -64,78 +61,8 @@ fn outcome(calibration: &Calibration) -> Block {
     Block::from(panel).at(Detail::Brief)
 }
 
-fn all_figures(calibration: &Calibration) -> Block {
-    let blocks = sections(calibration).iter().map(section).collect();
-    let section = Section::new("Does it measure truly?", blocks);
-    section.named("overview").in_contents("Figures").into()
-}
-
-/// Some figures of one kind.
-fn section(figures: &Figures) -> Block {
-    let blocks = vec![remark(figures.about).at(Detail::All), table(figures).into()];
-    let section = Section {
-        look: Look::Panel,
-        ..Section::new(&figures.title, blocks)
-    };
-    section.into()
-}
-
-fn table(figures: &Figures) -> Table {
-    let state = |row: &Row| Cell {
-        text: toned(state(row.status), tone(row.status)),
-        sort: row.status.map(|status| f64::from(status as u8)),
-        ..Cell::default()
-    };
-    let columns = vec![
-        text_column("figure", "what was measured", |row: &Row| {
-            Cell::text(&row.name)
-        })
-        .weighing(9),
-        text_column(
-            "state",
-            "ok: within its limit with its whole interval; unsure: by estimate only",
-            state,
-        )
-        .weighing(8),
-        text_column("found", "the estimate with its interval", |row: &Row| {
-            Cell::text(&row.found)
-        })
-        .weighing(10),
-        text_column("limit", "what it may be", |row: &Row| {
-            Cell::text(&row.limit)
-        })
-        .weighing(7),
-    ];
-    Table::of(&figures.title, columns, &figures.rows)
-}
-
-fn tone(status: Option<LimitStatus>) -> Tone {
-    match status {
-        None => Tone::Faint,
-        Some(LimitStatus::Met) => Tone::Good,
-        Some(LimitStatus::Unsure) => Tone::Warning,
-        Some(LimitStatus::Missed | LimitStatus::Unknown) => Tone::Bad,
-    }
-}
-
-fn raw_result(raw: &str) -> Block {
-    let file = File {
-        of: String::new(),
-        name: "result.jsonl".to_owned(),
-        content: raw.to_owned(),
-    };
-    let what = "Every block that was timed, enough to redo the analysis: stowplan report \
-                result.jsonl.";
-    let blocks = vec![paragraph(what), Content::Files(vec![file]).into()];
-    let section = Section::new("Raw result", blocks);
-    Block::from(section.named("raw").in_contents("Raw result")).only(Medium::Page)
-}
-
 #[derive(Serialize)]
 struct Json<'a> {
-    tool: &'static str,
-    document: &'static str,
-    schema: u32,
     verdict: String,
     advice: Vec<&'static str>,
     host: &'a str,
@@ -152,10 +79,7 @@ struct Json<'a> {
 /// None that is known: every key is a text.
 pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, serde_json::Error> {
     let run = &analysis.run;
-    let document = Json {
-        tool: "stowplan",
-        document: "calibration",
-        schema: SCHEMA_VERSION,
+    let content = Json {
         verdict: verdict(calibration),
         advice: advice(calibration),
         host: &run.environment.host,
@@ -164,13 +88,11 @@ pub fn json(calibration: &Calibration, analysis: &Analysis) -> Result<String, se
         tool_version: &run.environment.tool_version,
         calibration,
     };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    json::of("calibration", &content)
 }
 
 /// Where and when, in a sentence.
-pub(crate) fn place(analysis: &Analysis) -> String {
+fn place(analysis: &Analysis) -> String {
     let run = &analysis.run;
     let machine = &run.environment;
     let cpu = machine.cpu.as_ref().unwrap_or(&machine.architecture);

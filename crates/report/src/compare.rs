@@ -11,12 +11,11 @@ mod sentences;
 mod tables;
 
 pub use csv::{CSV_START, render as csv};
-pub use json::{SCHEMA_VERSION, render as json};
+pub use json::render as json;
 pub use sentences::other_machine;
 
 use crate::document::{
-    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, bullets, notice,
-    paragraph, strong,
+    Block, Detail, Document, Item, Section, bullets, folded, listed, notice, paragraph, strong,
 };
 use stowplan_analysis::{
     Analysis,
@@ -66,9 +65,8 @@ pub fn document(compared: &Compared<'_>) -> Document {
     Document {
         kind: "Stowplan compare".to_owned(),
         title,
-        question: Text::default(),
-        byline: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
@@ -101,39 +99,25 @@ fn changed(changes: &Changes) -> Vec<Block> {
     let changed: Vec<&CellChange> = cells
         .filter(|cell| sentences::has_changed(cell, decides))
         .collect();
-    if changed.is_empty() {
-        return Vec::new();
-    }
     let (few, more) = changed.split_at(changed.len().min(FEW));
     let items = few.iter().map(|cell| {
-        let verdict = sentences::verdict(cell, decides);
-        Item::of(sentences::statement(cell, decides))
-            .with_badge(verdict, tables::tone(cell, decides))
+        let (verdict, tone) = sentences::verdict(cell, decides);
+        Item::of(sentences::statement(cell, decides)).with_badge(verdict, tone)
     });
-    let list = List {
-        style: ListStyle::Bullets,
-        items: items.collect(),
-    };
-    let mut blocks = vec![Block::from(list).at(Detail::Brief)];
-    let more: Vec<String> = more
-        .iter()
-        .filter_map(|cell| {
-            let (change, _) = cell.decisive(decides)?;
-            Some(format!(
-                "{} {}",
-                sentences::name(cell),
-                sentences::percent(&change)
-            ))
-        })
-        .collect();
-    if !more.is_empty() {
-        let text = format!("{} more changed: {}.", more.len(), more.join(", "));
-        blocks.push(paragraph(text).at(Detail::Brief));
-    }
-    blocks
+    let list = listed(items.collect());
+    let more = more.iter().filter_map(|cell| {
+        let (change, _) = cell.decisive(decides)?;
+        let (name, percent) = (sentences::name(cell), sentences::percent(&change));
+        Some(format!("{name} {percent}"))
+    });
+    let more: Vec<String> = more.collect();
+    let text = format!("{} more changed: {}.", more.len(), more.join(", "));
+    let rest = (!more.is_empty()).then(|| paragraph(text));
+    let blocks = list.into_iter().chain(rest);
+    blocks.map(|block| block.at(Detail::Brief)).collect()
 }
 
 fn other_settings(changes: &Changes) -> Option<Block> {
     let list = bullets(sentences::other_settings(changes))?;
-    Some(Fold::new("Other settings", vec![list]).into())
+    Some(folded("Other settings", list))
 }

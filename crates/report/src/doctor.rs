@@ -1,20 +1,14 @@
 //! What `stowplan doctor` says: a verdict, then what was looked at, group by group.
 
 use crate::document::{
-    Block, Detail, Document, Fold, Item, List, ListStyle, Section, Text, Tone, facts, faint, plain,
-    remark, strong,
+    Block, Detail, Document, Fold, Item, Section, Text, Tone, facts, faint, listed, plain, remark,
+    strong,
 };
 use serde::Serialize;
 use stowplan_model::{Check, CheckGroup, CheckState, Checkup};
 
-/// The version of the JSON document; a change that old readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
-
 #[derive(Serialize)]
 struct Json<'a> {
-    tool: &'static str,
-    document: &'static str,
-    schema: u32,
     /// Whether nothing speaks against measuring here.
     fit: bool,
     verdict: String,
@@ -27,17 +21,12 @@ struct Json<'a> {
 /// # Errors
 /// None that is known: every key is a text.
 pub fn json(checkup: &Checkup) -> Result<String, serde_json::Error> {
-    let document = Json {
-        tool: "stowplan",
-        document: "checkup",
-        schema: SCHEMA_VERSION,
+    let content = Json {
         fit: checkup.is_fit(),
         verdict: verdict(checkup),
         checkup,
     };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    crate::json::of("checkup", &content)
 }
 
 /// The verdict is its title: that alone is shown where only the outcome is wanted. Reasons stand
@@ -57,25 +46,18 @@ pub fn document(checkup: &Checkup) -> Document {
     Document {
         kind: "Stowplan doctor".to_owned(),
         title: verdict(checkup),
-        question: Text::default(),
-        byline: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
 fn section(group: CheckGroup, checks: &[&Check]) -> Option<Block> {
     let (told, untold): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|c| is_told(c));
-    let mut blocks = Vec::new();
-    if !told.is_empty() {
-        blocks.push(Block::from(List {
-            style: ListStyle::Bullets,
-            items: told.into_iter().map(item).collect(),
-        }));
-    }
-    if !untold.is_empty() {
-        let names: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
-        blocks.push(remark(format!("not available here: {}", names.join(", "))));
-    }
+    let told = listed(told.into_iter().map(item).collect());
+    let untold: Vec<&str> = untold.iter().map(|check| check.name.as_str()).collect();
+    let missing = format!("not available here: {}", untold.join(", "));
+    let missing = (!untold.is_empty()).then(|| remark(missing));
+    let blocks: Vec<Block> = told.into_iter().chain(missing).collect();
     (!blocks.is_empty()).then(|| Section::new(group_title(group), blocks).into())
 }
 
@@ -97,8 +79,7 @@ fn is_told(check: &Check) -> bool {
 fn item(check: &Check) -> Item {
     let (word, tone) = badge(check);
     let wrong = is_wrong(check);
-    let missing = check.group == CheckGroup::Features && check.state == CheckState::Unavailable;
-    let mend = check.mend.as_ref().filter(|_| wrong || missing);
+    let mend = check.mend.as_ref().filter(|_| wrong || is_missing(check));
     let mut note = Text::default();
     if let Some(mend) = mend {
         let text = if wrong { strong(mend) } else { plain(mend) };
@@ -126,6 +107,11 @@ fn badge(check: &Check) -> (&'static str, Tone) {
     }
 }
 
+/// Whether it is a feature that this machine lacks.
+fn is_missing(check: &Check) -> bool {
+    check.group == CheckGroup::Features && check.state == CheckState::Unavailable
+}
+
 fn is_wrong(check: &Check) -> bool {
     matches!(check.state, CheckState::Warning | CheckState::Problem)
 }
@@ -149,10 +135,9 @@ fn reason(check: &Check) -> Text {
         true => Text::default(),
         false => plain(format!("unknown: {}. ", check.found.trim_end_matches('.'))),
     };
-    let missing = check.state == CheckState::Unavailable && check.group == CheckGroup::Features;
-    let mend = check.mend.as_ref().filter(|_| !missing);
-    let mend = mend.map_or_else(Text::default, |mend| plain(format!(" {mend}")));
-    told.then(plain(&check.why)).then(mend)
+    let mend = check.mend.as_ref().filter(|_| !is_missing(check));
+    let mend = mend.map_or_else(String::new, |mend| format!(" {mend}"));
+    told.then(&check.why).then(mend)
 }
 
 /// One sentence, or two.
@@ -162,23 +147,18 @@ fn verdict(checkup: &Checkup) -> String {
         names.collect::<Vec<_>>()
     };
     let (problems, warnings) = (names(CheckState::Problem), names(CheckState::Warning));
+    let (problems, all) = (problems.join(", "), warnings.join(", "));
     let warned = match warnings.len() {
-        0 => None,
-        1 => Some(format!("one warning: {}.", warnings[0])),
-        many => Some(format!("{many} warnings: {}.", warnings.join(", "))),
+        1 => format!("one warning: {all}."),
+        many => format!("{many} warnings: {all}."),
     };
-    match (problems.is_empty(), warned) {
-        (true, None) => {
+    match (problems.is_empty(), warnings.is_empty()) {
+        (true, true) => {
             "Fit for measuring: nothing was found here that would spoil a measurement.".to_owned()
         }
-        (true, Some(warned)) => format!("Fit for measuring, with {warned}"),
-        (false, None) => format!("Not fit for measuring: {}.", problems.join(", ")),
-        (false, Some(warned)) => {
-            format!(
-                "Not fit for measuring: {}. Besides, {warned}",
-                problems.join(", ")
-            )
-        }
+        (true, false) => format!("Fit for measuring, with {warned}"),
+        (false, true) => format!("Not fit for measuring: {problems}."),
+        (false, false) => format!("Not fit for measuring: {problems}. Besides, {warned}"),
     }
 }
 
@@ -189,18 +169,14 @@ mod tests {
     use stowplan_model::Environment;
 
     fn check(
-        group: CheckGroup,
-        name: &str,
-        state: CheckState,
-        found: &str,
-        mend: Option<&str>,
+        (group, name, state, found, mend): (CheckGroup, &str, CheckState, &str, &str),
     ) -> Check {
         Check {
             name: name.to_owned(),
             group,
             state,
             found: found.to_owned(),
-            mend: mend.map(str::to_owned),
+            mend: Some(mend.to_owned()).filter(|mend| !mend.is_empty()),
             why: format!(
                 "What the {name} does to a measurement was measured once, and it takes more than one line to say."
             ),
@@ -218,44 +194,31 @@ mod tests {
                 host: "vm".to_owned(),
                 ..Environment::default()
             },
-            checks: vec![
-                check(Processor, "CPUs", Ok, "2", None),
-                check(Processor, "governor", Unavailable, "not told here", None),
-                check(Processor, "turbo", Unavailable, "not told here", None),
-                check(
-                    Processor,
-                    "clock",
-                    Ok,
-                    "tsc, 24 ns to read",
-                    Some("Nothing."),
-                ),
-                check(
+            checks: [
+                (Processor, "CPUs", Ok, "2", ""),
+                (Processor, "governor", Unavailable, "not told here", ""),
+                (Processor, "turbo", Unavailable, "not told here", ""),
+                (Processor, "clock", Ok, "tsc, 24 ns to read", "Nothing."),
+                (
                     Memory,
                     "page-out",
                     Warning,
-                    "DAMON evicts pages that are idle for a while",
-                    Some(
-                        "For the run: echo off | sudo tee /sys/kernel/mm/damon/admin/kdamonds/0/state.",
-                    ),
+                    DAMON,
+                    &format!("For the run: {NO_DAMON}."),
                 ),
-                check(
-                    Disk,
-                    "file system",
-                    Problem,
-                    "tmpfs on /dev/shm",
-                    Some("Give a directory on a disk."),
-                ),
-                check(Features, "cachestat", Ok, "yes", None),
-                check(
-                    Features,
-                    "strace",
-                    Unavailable,
-                    "not found",
-                    Some("apt install strace, or your system's way."),
-                ),
-            ],
+                (Disk, "file system", Problem, "tmpfs on /dev/shm", DISK),
+                (Features, "cachestat", Ok, "yes", ""),
+                (Features, "strace", Unavailable, "not found", STRACE),
+            ]
+            .map(check)
+            .into(),
         }
     }
+
+    const DAMON: &str = "DAMON evicts pages that are idle for a while";
+    const NO_DAMON: &str = "echo off | sudo tee /sys/kernel/mm/damon/admin/kdamonds/0/state";
+    const DISK: &str = "Give a directory on a disk.";
+    const STRACE: &str = "apt install strace, or your system's way.";
 
     fn text(checkup: &Checkup, detail: Detail, width: usize) -> String {
         let options = TerminalOptions {

@@ -9,21 +9,16 @@ pub(crate) type Facts = Vec<(String, String)>;
 
 /// The run and the machine it ran on. Unknown facts are left out.
 pub(crate) fn environment(analysis: &Analysis) -> Facts {
-    let facts = analysis.run.environment.facts();
-    let (engines, facts): (Vec<_>, Vec<_>) = facts
-        .into_iter()
-        .partition(|fact| fact.of == FactOf::Engine);
+    let facts = analysis.run.environment.facts().into_iter();
+    let known = facts.filter_map(|fact| Some((fact.of, fact.name, fact.value?)));
+    let (engines, facts): (Vec<_>, Vec<_>) = known.partition(|(of, ..)| *of == FactOf::Engine);
     let engines = engines
-        .into_iter()
-        .filter_map(|engine| Some(format!("{} {}", engine.name, engine.value?)));
+        .iter()
+        .map(|(_, name, value)| format!("{name} {value}"));
     let engines = engines.collect::<Vec<_>>().join("; ");
     let run = run_facts(analysis).into_iter();
     run.map(|(name, value)| (name.to_owned(), value))
-        .chain(
-            facts
-                .into_iter()
-                .filter_map(|fact| Some((fact.name, fact.value?))),
-        )
+        .chain(facts.into_iter().map(|(_, name, value)| (name, value)))
         .chain([("engines".to_owned(), engines)])
         .filter(|(_, value)| !value.is_empty())
         .collect()
@@ -31,40 +26,30 @@ pub(crate) fn environment(analysis: &Analysis) -> Facts {
 
 fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let run = &analysis.run;
-    let duration = analysis.end.as_ref();
-    let datasets: Vec<String> = run
-        .plan
-        .datasets
-        .iter()
-        .map(|(name, dataset)| {
-            let count = format::count(dataset.count);
-            format!(
-                "{name}: {count} values, {}, {}",
-                dataset.size, dataset.content
-            )
-        })
-        .collect();
+    let duration = analysis
+        .end
+        .as_ref()
+        .map(|end| format::seconds(end.seconds));
+    let study = format!("{} (scale {})", run.plan.study.name, run.plan.scale);
+    let datasets = run.plan.datasets.iter().map(|(name, dataset)| {
+        let (size, content) = (&dataset.size, &dataset.content);
+        format!(
+            "{name}: {} values, {size}, {content}",
+            format::count(dataset.count)
+        )
+    });
+    let datasets = datasets.collect::<Vec<_>>().join("; ");
+    let precision = run.precision.map(format::percent);
+    let budget = format_bytes(run.plan.study.memory_budget);
     vec![
         ("started", run.started.clone()),
-        (
-            "duration",
-            duration.map_or_else(String::new, |end| format::seconds(end.seconds)),
-        ),
-        (
-            "study",
-            format!("{} (scale {})", run.plan.study.name, run.plan.scale),
-        ),
-        ("datasets", datasets.join("; ")),
+        ("duration", duration.unwrap_or_default()),
+        ("study", study),
+        ("datasets", datasets),
         ("seed", run.seed.to_string()),
         ("most rounds", run.max_rounds.to_string()),
         ("equivalence zone", wording::zone(analysis)),
-        (
-            "precision asked for",
-            run.precision.map_or_else(String::new, format::percent),
-        ),
-        (
-            "memory budget per store",
-            format_bytes(run.plan.study.memory_budget),
-        ),
+        ("precision asked for", precision.unwrap_or_default()),
+        ("memory budget per store", budget),
     ]
 }

@@ -6,16 +6,15 @@
 
 mod answers;
 mod charts;
-mod export;
 mod findings;
 mod machines;
 mod notes;
 mod ratios;
 
 use crate::document::{
-    Block, Content, Detail, Document, File, Medium, Section, Text, paragraph, plain, remark,
+    Block, Content, Detail, Document, File, Medium, Text, chapter, paragraph, plain, remark,
 };
-use crate::wording;
+use crate::{csv, format, json, wording};
 use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
 
 /// Several results of one study, ready to be written.
@@ -57,12 +56,12 @@ impl<'a> Fleet<'a> {
         blocks.push(findings::section(self));
         blocks.extend(answers::section(self));
         blocks.extend(charts::section(self));
-        blocks.push(machines::section(self));
+        blocks.extend(machines::section(self));
         let more = "With --verbose, and on the page, every chart and every ratio is shown.";
         blocks.push(remark(more).only(Medium::Terminal));
         blocks.extend(ratios::section(self));
-        blocks.push(method());
-        blocks.push(self.raw_results(raw));
+        blocks.extend(method());
+        blocks.extend(self.raw_results(raw));
         Document {
             kind: format!("Stowplan report of {}", self.count()),
             title: self.outcome.title.clone(),
@@ -75,7 +74,8 @@ impl<'a> Fleet<'a> {
     /// A row per cell and machine: the columns of the CSV of one result, and `machine`.
     #[must_use]
     pub fn csv(&self) -> String {
-        export::csv(self)
+        let labels = self.machines().iter().map(|machine| machine.label.as_str());
+        csv::of_machines(labels.zip(self.analyses.iter().copied()))
     }
 
     /// What was set side by side, as one JSON document.
@@ -83,7 +83,7 @@ impl<'a> Fleet<'a> {
     /// # Errors
     /// None that is known: every key is a text.
     pub fn json(&self) -> Result<String, serde_json::Error> {
-        export::json(self)
+        json::of("machines", &self.outcome)
     }
 
     fn machines(&self) -> &[Machine] {
@@ -106,7 +106,7 @@ impl<'a> Fleet<'a> {
         Some(paragraph(text).only(Medium::Text).at(Detail::Full))
     }
 
-    fn raw_results(&self, raw: &[&str]) -> Block {
+    fn raw_results(&self, raw: &[&str]) -> Option<Block> {
         let files = self.machines().iter().zip(raw).map(|(machine, text)| File {
             of: machine.label.clone(),
             name: format!("{}-result.jsonl", machine.label),
@@ -115,9 +115,16 @@ impl<'a> Fleet<'a> {
         let what = "Every block that was timed on each machine: unpack them with gunzip and give \
                     them to stowplan report.";
         let blocks = vec![paragraph(what), Content::Files(files.collect()).into()];
-        let section = Section::new("Raw results", blocks);
-        let section = section.named("raw").in_contents("Raw results");
-        Block::from(section).only(Medium::Page)
+        Some(chapter("raw", "Raw results", blocks)?.only(Medium::Page))
+    }
+
+    /// The equivalence zone, if it is the same on all machines.
+    fn zone(&self) -> Option<f64> {
+        let mut zones = self.machines().iter().map(|machine| machine.equivalence);
+        let first = zones.next()?;
+        zones
+            .all(|zone| zone.to_bits() == first.to_bits())
+            .then_some(first)
     }
 
     /// How results are counted: as machines, if no two are of the same one.
@@ -132,11 +139,11 @@ impl<'a> Fleet<'a> {
     /// `4 machines`, `3 results of 2 machines`
     fn count(&self) -> String {
         let (results, distinct) = (self.machines().len(), self.outcome.distinct);
-        let s = if distinct == 1 { "" } else { "s" };
+        let machines = format::plural(distinct as u64, "machine");
         if results == distinct {
-            return format!("{results} machines");
+            return machines;
         }
-        format!("{results} results of {distinct} machine{s}")
+        format!("{results} results of {machines}")
     }
 
     /// `on all 4 machines`, `on 3 of 4 machines`, `only on host-a`
@@ -161,29 +168,19 @@ impl<'a> Fleet<'a> {
     }
 
     fn names(&self, places: &[usize]) -> String {
-        let machines = places
+        let labels = places
             .iter()
-            .filter_map(|place| self.machines().get(*place));
-        let labels: Vec<String> = machines.map(|machine| machine.label.clone()).collect();
-        wording::list(&labels)
+            .map(|place| self.machines()[*place].label.clone());
+        wording::list(&labels.collect::<Vec<_>>())
     }
 }
 
-fn method() -> Block {
+fn method() -> Option<Block> {
     let text = "Each ratio is one machine's: time of a cell over the time of the baseline in the \
                 same rounds, with the interval and the verdict of that machine's own analysis, \
                 widened by that machine's own noise. Nothing is averaged or pooled over machines. \
                 Where several machines agree, the range given is from the least to the most of \
                 their own estimates. Times per operation are not comparable between machines as \
                 ratios are; they stand here for orientation.";
-    let section = Section::new("Method", vec![remark(text)]);
-    Block::from(section.named("method").in_contents("Method")).at(Detail::All)
-}
-
-/// The text with a capital letter first.
-fn sentence_start(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(characters).collect()
-    })
+    Some(chapter("method", "Method", vec![remark(text)])?.at(Detail::All))
 }

@@ -6,6 +6,11 @@ pub(crate) use stowplan_model::format_size as size;
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
+/// What there is, as text; otherwise [`NOTHING`].
+pub(crate) fn maybe<T>(found: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    found.map_or_else(|| NOTHING.to_owned(), text)
+}
+
 /// A time given in nanoseconds, with the unit that leaves one to three digits before the point:
 /// `4.10 µs`.
 #[must_use]
@@ -110,6 +115,12 @@ fn significant(value: f64) -> String {
         .unwrap_or(0);
     let decimals = usize::try_from(2 - exponent).unwrap_or(0).min(9);
     format!("{value:.decimals$}")
+}
+
+/// `1 cell`, `1,234 cells`
+pub(crate) fn plural(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(number))
 }
 
 /// A sentence from words that stood within one.

@@ -1,7 +1,7 @@
 //! What github-action-benchmark reads with `tool: customSmallerIsBetter`
 //! (<https://github.com/benchmark-action/github-action-benchmark>): names with a value each.
 
-use crate::{bmf, format, wording};
+use crate::{bmf, format, sanitise, wording};
 use serde::Serialize;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
 
@@ -25,9 +25,7 @@ pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
     let entries: Vec<Entry> = measured
         .filter_map(|(comparison, cell)| entry(analysis, comparison, cell))
         .collect();
-    let mut text = crate::sanitise::pretty(&entries)?;
-    text.push('\n');
-    Ok(text)
+    sanitise::pretty(&entries)
 }
 
 fn entry(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Entry> {

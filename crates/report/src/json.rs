@@ -1,60 +1,41 @@
-//! The analysis as one JSON document.
+//! What was found as one JSON document: indented, ended by a newline, and begun alike.
+
+use crate::sanitise;
 use serde::Serialize;
 use stowplan_analysis::Analysis;
 
-/// The version of this document; a change that old readers would misread raises it.
+/// The version of the documents; a change that old readers would misread raises it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// How a document begins: by it one of ours is told from a file that someone else wrote.
 pub const START: &str = "{\n  \"tool\": \"stowplan\",";
 
 #[derive(Serialize)]
-struct Document<'a> {
+struct Document<'a, T> {
     tool: &'static str,
     document: &'static str,
     schema: u32,
     #[serde(flatten)]
-    analysis: &'a Analysis,
+    content: &'a T,
 }
 
-/// The analysis as one JSON document, indented, ended by a newline. Times are nanoseconds, sizes
-/// bytes, ratios times over times.
+/// The analysis. Times are nanoseconds, sizes bytes, ratios times over times.
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
-    let document = Document {
-        tool: "stowplan",
-        document: "analysis",
-        schema: SCHEMA_VERSION,
-        analysis,
-    };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    of("analysis", analysis)
 }
 
-/// Something else that was found as one JSON document, indented, ended by a newline, which begins as
-/// all of ours do.
+/// Anything that was found, as a document of this name.
 pub(crate) fn of(
-    name: &'static str,
+    document: &'static str,
     content: &impl Serialize,
 ) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Named<'a, T> {
-        tool: &'static str,
-        document: &'static str,
-        schema: u32,
-        #[serde(flatten)]
-        content: &'a T,
-    }
-    let document = Named {
+    sanitise::pretty(&Document {
         tool: "stowplan",
-        document: name,
+        document,
         schema: SCHEMA_VERSION,
         content,
-    };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    })
 }

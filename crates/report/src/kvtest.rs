@@ -1,6 +1,6 @@
 //! What `stowplan run` says: kvtest's lines, and below them what kvtest does not say.
 
-use crate::document::{Block, Content, Detail, Document, Text, facts, notice, remark};
+use crate::document::{Block, Content, Detail, Document, facts, notice, remark};
 use crate::format::{count, time};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -106,15 +106,14 @@ pub fn document(run: &Run) -> Document {
     let mut blocks = vec![verbatim(run.headline()), facts(run.facts())];
     blocks.extend(run.counters.as_ref().map(Counted::describe).map(verbatim));
     let warnings = run.warnings.iter();
-    blocks
-        .extend(warnings.map(|warning| notice(format!("{} {}", warning.message, warning.advice))));
+    let warnings = warnings.map(|warning| format!("{} {}", warning.message, warning.advice));
+    blocks.extend(warnings.map(notice));
     blocks.extend(run.notes.iter().map(remark));
     Document {
         kind: "Stowplan run".to_owned(),
         title: run.place.clone(),
-        question: Text::default(),
-        byline: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
@@ -134,34 +133,25 @@ impl Run {
     }
 
     fn headline(&self) -> String {
-        let mut out = String::new();
-        let mut line = |text: String| {
-            out.push_str(&text);
-            out.push('\n');
-        };
-        if let Some(version) = &self.sqlite_version {
-            line(format!("SQLite version: {version}"));
-        }
-        for message in &self.integrity {
-            line(format!("integrity-check: {message}"));
-        }
-        for options in &self.options {
-            line(options.clone());
-        }
-        if let Some(bytes) = self.page_size {
-            line(format!("Database page size: {bytes}"));
-        }
         let each = self.summary.time_ns.estimate;
         #[expect(clippy::cast_precision_loss, reason = "shown with three decimals")]
         let elapsed = each * self.summary.operations as f64 / 1e9;
         let done = if self.writes() { "write" } else { "read" };
-        line(format!("Total elapsed time: {elapsed:.3}"));
-        line(format!("Microseconds per BLOB {done}: {:.3}", each / 1e3));
-        line(format!(
-            "Content {done} rate: {:.1} MB/s",
-            self.summary.bytes / each * 1e3
-        ));
-        out
+        let mut lines = Vec::new();
+        let version = self.sqlite_version.iter();
+        lines.extend(version.map(|version| format!("SQLite version: {version}")));
+        let integrity = self.integrity.iter();
+        lines.extend(integrity.map(|message| format!("integrity-check: {message}")));
+        lines.extend(self.options.iter().cloned());
+        let page = self.page_size.iter();
+        lines.extend(page.map(|bytes| format!("Database page size: {bytes}")));
+        let rate = self.summary.bytes / each * 1e3;
+        lines.extend([
+            format!("Total elapsed time: {elapsed:.3}"),
+            format!("Microseconds per BLOB {done}: {:.3}", each / 1e3),
+            format!("Content {done} rate: {rate:.1} MB/s\n"),
+        ]);
+        lines.join("\n")
     }
 
     fn writes(&self) -> bool {
@@ -173,34 +163,27 @@ impl Run {
         let Repeated {
             rounds, time_ns, ..
         } = &self.summary;
-        let estimate = time(time_ns.estimate);
-        if *rounds == 1 {
-            return format!("{estimate} in a single round; an interval needs {MIN_ROUNDS}");
+        let [estimate, low, high] = [time_ns.estimate, time_ns.low, time_ns.high].map(time);
+        let needed = format!("an interval needs {MIN_ROUNDS}");
+        match *rounds {
+            1 => format!("{estimate} in a single round; {needed}"),
+            few if few < MIN_ROUNDS => {
+                format!("{estimate}, {low} to {high} (range of {few} rounds; {needed})")
+            }
+            all => format!("{estimate}, {low} to {high} (95% interval, {all} rounds)"),
         }
-        let what = if *rounds < MIN_ROUNDS {
-            format!("range of {rounds} rounds; an interval needs {MIN_ROUNDS}")
-        } else {
-            format!("95% interval, {rounds} rounds")
-        };
-        format!(
-            "{estimate}, {} to {} ({what})",
-            time(time_ns.low),
-            time(time_ns.high)
-        )
     }
 
     fn metric(&self) -> String {
+        // What lies around the operations is measured by the clock alone.
+        let around = match (self.around.open_counts, self.around.drain_counts) {
+            (true, true) => " (opening and closing: plain wall time)",
+            (true, false) => " (opening: plain wall time)",
+            (false, true) => " (closing: plain wall time)",
+            (false, false) => "",
+        };
         match self.summary.metric {
-            // What lies around the operations is measured by the clock alone.
-            Metric::Corrected => {
-                let around = match (self.around.open_counts, self.around.drain_counts) {
-                    (true, true) => " (opening and closing: plain wall time)",
-                    (true, false) => " (opening: plain wall time)",
-                    (false, true) => " (closing: plain wall time)",
-                    (false, false) => "",
-                };
-                format!("wall time, less waiting for a CPU{around}")
-            }
+            Metric::Corrected => format!("wall time, less waiting for a CPU{around}"),
             Metric::Wall => "wall time".to_owned(),
         }
     }
@@ -216,70 +199,64 @@ impl Run {
             ("max", latency.max_ns),
         ];
         let few = latency.count < FAR_PERCENTILE_OPERATIONS;
-        let points: Vec<String> = points
-            .into_iter()
-            .filter(|(name, _)| !(few && *name == "p99.9"))
-            .map(|(name, ns)| format!("{name} {}", time(ns as f64)))
-            .collect();
+        let points = points.into_iter();
+        let points = points.filter(|(name, _)| !(few && *name == "p99.9"));
+        let points = points.map(|(name, ns)| format!("{name} {}", time(ns as f64)));
         let without = match (self.writes(), self.around.commit_ns) {
             (false, _) => "",
             (true, Some(_)) => " (without the commit and closing)",
             (true, None) => " (without closing)",
         };
-        points.join(", ") + without
+        points.collect::<Vec<_>>().join(", ") + without
     }
 
     /// What a write survives; reads need no promise.
     fn promise(&self) -> String {
-        if !self.writes() {
-            return String::new();
-        }
         let can = &self.cell.capabilities;
-        if !can.transactions {
-            return format!("{} (files have no transactions)", can.durability);
+        match (self.writes(), can.transactions) {
+            (false, _) => String::new(),
+            (true, false) => format!("{} (files have no transactions)", can.durability),
+            (true, true) => {
+                let per = self.cell.workload.per_transaction;
+                format!("{} ({per})", can.durability)
+            }
         }
-        format!(
-            "{} ({})",
-            can.durability, self.cell.workload.per_transaction
-        )
     }
 }
 
 impl Around {
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn describe(&self, writes: bool) -> String {
-        let counted = |counts: bool| if counts { "counted" } else { "not counted" };
-        let open = format!(
-            "opening {} ({})",
-            time(self.open_ns as f64),
-            counted(self.open_counts)
-        );
-        if !writes {
-            return open;
+        let counted = |ns: u64, counts: bool| {
+            let not = if counts { "" } else { "not " };
+            format!("{} ({not}counted)", time(ns as f64))
+        };
+        let mut around = vec![format!(
+            "opening {}",
+            counted(self.open_ns, self.open_counts)
+        )];
+        if writes {
+            let commit = self.commit_ns.map(|ns| counted(ns, true));
+            around.extend(commit.map(|commit| format!("last commit {commit}")));
+            let drain = counted(self.drain_ns, self.drain_counts);
+            around.push(format!("final flush {drain}"));
         }
-        let commit = self.commit_ns.map_or_else(String::new, |commit| {
-            format!("last commit {} (counted), ", time(commit as f64))
-        });
-        format!(
-            "{open}, {commit}final flush {} ({})",
-            time(self.drain_ns as f64),
-            counted(self.drain_counts)
-        )
+        around.join(", ")
     }
 }
 
 impl Survey {
     fn describe(&self, operations: u64) -> String {
-        let mut text = format!(
-            "{} of {} BLOBs a round, {} in all",
+        let again = match operations > self.visited {
+            true => ", some of them again",
+            false => "",
+        };
+        format!(
+            "{} of {} BLOBs a round, {} in all{again}",
             count(operations),
             count(self.visited),
             format_bytes(self.bytes)
-        );
-        if operations > self.visited {
-            text.push_str(", some of them again");
-        }
-        text
+        )
     }
 }
 
@@ -309,13 +286,13 @@ impl Counted {
             let most = most.map_or_else(String::new, |most| format!(" (max {most})"));
             Some((name, format!("{value}{most}{unit}")))
         });
-        let io = IO
+        let io = self
+            .io
             .iter()
-            .filter_map(|(name, of)| Some((*name, of(self.io.as_ref()?).to_string())));
-        engine
-            .chain(io)
-            .map(|(name, text)| format!("{:<37}{text}\n", format!("{name}:")))
-            .collect()
+            .flat_map(|io| IO.map(|(name, of)| (name, of(io).to_string())));
+        let lines = engine.chain(io);
+        let lines = lines.map(|(name, text)| format!("{:<37}{text}\n", format!("{name}:")));
+        lines.collect()
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
 }
 
 /// `0.2%`, `0.2% to 1.3%`
-fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
+pub(crate) fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
     let (least, most) = range(parts)?;
     Some(if least == most {
         most

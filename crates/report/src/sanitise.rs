@@ -21,9 +21,9 @@ pub fn steers(character: char) -> bool {
         )
 }
 
-/// A document of JSON, indented, in which such characters stand as references.
+/// A document of JSON, indented and ended by a newline, in which such characters stand as references.
 pub(crate) fn pretty(document: &impl Serialize) -> Result<String, serde_json::Error> {
-    serde_json::to_string_pretty(document).map(referred_to)
+    serde_json::to_string_pretty(document).map(|json| referred_to(json) + "\n")
 }
 
 /// Characters that steer occur in texts only, but for the ends of lines.

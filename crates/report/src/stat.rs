@@ -1,12 +1,11 @@
 //! What `stowplan stat` says: kvtest's lines, and below them what kvtest does not say.
 
 use crate::document::{
-    Axis, Bar, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section,
-    Shape, Text, facts, notice,
+    Axis, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Shape,
+    facts, notice,
 };
-use crate::format::{count, percent};
+use crate::format::{count, percent, plural};
 use serde::Serialize;
-use std::fmt::Write as _;
 use stowplan_model::{Footprint, format_bytes};
 
 /// Columns of the names, as kvtest has them.
@@ -133,27 +132,20 @@ pub fn bins(smallest: u64, largest: u64) -> Vec<Bin> {
         return vec![row(smallest, smallest)];
     }
     let linear = largest / smallest.max(1) < LINEAR_MAX || largest < STEPS_MAX;
-    let mut rows = Vec::new();
     let step = round_step((largest - smallest) / (STEPS_MAX - 2));
-    let mut from = if linear {
-        smallest - smallest % step
-    } else {
-        power_below(smallest)
-    };
-    while from <= largest {
-        let next = if linear {
+    let (first, next): (u64, &dyn Fn(u64) -> u64) = match linear {
+        true => (smallest - smallest % step, &|from| {
             from.saturating_add(step)
-        } else {
-            from.saturating_mul(2).max(1)
-        };
-        if next == u64::MAX {
-            rows.push(row(from, next));
-            break;
-        }
-        rows.push(row(from, next - 1));
-        from = next;
-    }
-    rows
+        }),
+        false => (power_below(smallest), &|from| from.saturating_mul(2).max(1)),
+    };
+    let follows = |from: &u64| Some(next(*from)).filter(|next| *next <= largest.min(u64::MAX - 1));
+    let starts = std::iter::successors(Some(first), follows);
+    let last = |from| match next(from) {
+        u64::MAX => u64::MAX,
+        next => next - 1,
+    };
+    starts.map(|from| row(from, last(from))).collect()
 }
 
 /// Counts a value of so many bytes in the row that it belongs to.
@@ -203,21 +195,32 @@ pub fn document(stat: &Stat) -> Document {
     Document {
         kind: "Stowplan stat".to_owned(),
         title: stat.place.clone(),
-        question: Text::default(),
-        byline: Vec::new(),
         blocks,
+        ..Document::default()
     }
 }
 
 fn kvtest_lines(stat: &Stat) -> String {
-    let mut text = String::new();
-    if let Some(values) = &stat.values {
-        kvtest_values(&mut text, values);
-    }
-    if let Some(pages) = &stat.pages {
-        kvtest_pages(&mut text, pages);
-    }
-    text
+    let values = stat.values.iter().flat_map(|values| {
+        [
+            ("Number of entries:", values.count),
+            ("Average value size:", values.average()),
+            ("Minimum value size:", values.smallest),
+            ("Maximum value size:", values.largest),
+        ]
+    });
+    let pages = stat.pages.iter().flat_map(|pages| {
+        [
+            ("Page-size:", pages.page_size),
+            ("Page-count:", pages.page_count),
+            ("Freelist-count:", pages.free),
+        ]
+    });
+    let numbers = values.chain(pages);
+    let numbers = numbers.map(|(name, value)| format!("{name:<NAME$}{value:8}\n"));
+    let messages = stat.pages.iter().flat_map(|pages| &pages.integrity);
+    let messages = messages.map(|text| format!("{:<NAME$}{text}\n", "Integrity-check:"));
+    numbers.chain(messages).collect()
 }
 
 fn ours(stat: &Stat) -> Vec<(String, String)> {
@@ -249,15 +252,12 @@ fn page_use(sort: &PageSort) -> String {
 }
 
 fn consists_of(footprint: &Footprint) -> String {
-    let noun = |number: u64, one: &str, many: &str| {
-        format!("{} {}", count(number), if number == 1 { one } else { many })
-    };
-    let files = noun(footprint.files, "file", "files");
-    if footprint.directories == 0 {
-        return files;
+    let files = plural(footprint.files, "file");
+    match footprint.directories {
+        0 => files,
+        1 => format!("{files}, 1 directory"),
+        many => format!("{files}, {} directories", count(many)),
     }
-    let directories = noun(footprint.directories, "directory", "directories");
-    format!("{files}, {directories}")
 }
 
 /// A bar per row of the histogram.
@@ -266,69 +266,26 @@ fn sizes_figure(rows: &[Bin]) -> Option<Block> {
     let most = rows.iter().map(|row| row.values).max()?;
     let scale = Scale::linear(most as f64);
     let ticks = scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0);
-    let chart = Rows {
-        summary: "How many values have which size".to_owned(),
-        axis: Axis::new("values", scale, ticks.collect(), |at| format!("{at:.0}")),
-        groups: vec![RowGroup {
-            rows: rows.iter().map(bar).collect(),
-            ..RowGroup::default()
-        }],
-        marks: Vec::new(),
-        legend: Vec::new(),
-    };
+    let axis = Axis::new("values", scale, ticks.collect(), |at| format!("{at:.0}"));
+    let group = RowGroup::of("", rows.iter().map(bar).collect());
+    let chart = Rows::new("How many values have which size", axis, vec![group]);
     let title = "Value sizes in bytes, and how many values have them";
     Some(Section::figure("sizes", title, vec![chart.into()]).into())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the length of a bar")]
 fn bar(row: &Bin) -> ChartRow {
-    let label = sizes(*row);
-    let value = count(row.values);
+    let label = match (row.from, row.to) {
+        (from, to) if from == to => count(from),
+        (from, to) => format!("{} to {}", count(from), count(to)),
+    };
     ChartRow {
-        tooltip: format!("{label} bytes: {value} values"),
+        tooltip: format!("{label} bytes: {}", plural(row.values, "value")),
         label,
-        detail: String::new(),
-        shape: Shape::Bar(Bar {
-            value: row.values as f64,
-            fill: Fill::Ours,
-        }),
-        interval: None,
-        value,
-        spread: String::new(),
+        shape: Shape::bar(row.values as f64, Fill::Ours),
+        value: count(row.values),
         number: Some(row.values as f64),
-        sign: None,
-    }
-}
-
-fn line(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "{name:<NAME$}{value}");
-}
-
-fn number(text: &mut String, name: &str, value: u64) {
-    line(text, name, &format!("{value:8}"));
-}
-
-fn kvtest_values(text: &mut String, values: &Values) {
-    number(text, "Number of entries:", values.count);
-    number(text, "Average value size:", values.average());
-    number(text, "Minimum value size:", values.smallest);
-    number(text, "Maximum value size:", values.largest);
-}
-
-fn kvtest_pages(text: &mut String, pages: &Pages) {
-    number(text, "Page-size:", pages.page_size);
-    number(text, "Page-count:", pages.page_count);
-    number(text, "Freelist-count:", pages.free);
-    for message in &pages.integrity {
-        line(text, "Integrity-check:", message);
-    }
-}
-
-fn sizes(row: Bin) -> String {
-    if row.from == row.to {
-        count(row.from)
-    } else {
-        format!("{} to {}", count(row.from), count(row.to))
+        ..ChartRow::default()
     }
 }
 
@@ -456,7 +413,7 @@ Integrity-check:    ok
         assert!(ascii.is_ascii() && ascii.contains("####"), "{ascii}");
         let page = html::render(&document(&stat));
         assert!(
-            page.contains("<h1>x.db</h1>") && page.contains("8,000 to 8,499 bytes: 1 values"),
+            page.contains("<h1>x.db</h1>") && page.contains("8,000 to 8,499 bytes: 1 value<"),
             "{page}"
         );
     }

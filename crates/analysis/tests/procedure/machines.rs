@@ -1,7 +1,9 @@
 //! Results of one study from several machines.
 
 use crate::support::{cell, comparison, contrast, id, records, rounds};
-use stowplan_analysis::{Analysis, MachinesError, Verdict, analyse, machines};
+use stowplan_analysis::{
+    Analysis, Both, MachinesError, Verdict, WorkDifference, analyse, machines,
+};
 use stowplan_model::{
     Comparison, Durability, Operation, Record, Role, RunHeader, SizeDistribution, Sweep, Value,
 };
@@ -331,6 +333,29 @@ fn a_promise_is_held_against_that_of_the_baseline_unless_it_is_a_floors() {
     let floors: Vec<&str> = groups.filter(|g| g.is_floor).map(|g| &*g.cell.0).collect();
     assert_eq!(floors, ["c/floor"]);
     assert_eq!(found.comparisons[0].complete, [true, true]);
+}
+
+#[test]
+fn a_cell_says_in_what_its_work_is_another_one_than_the_baselines() {
+    let run = |host: &str| {
+        changed(host, 20_000.0, |run| {
+            let mut cells = run.plan.comparisons[0].cells.iter_mut();
+            cells
+                .find(|cell| cell.key == "slow")
+                .unwrap()
+                .workload
+                .threads = 4;
+        })
+    };
+    let found = machines(&[&run("a"), &run("b")]).unwrap();
+    for cell in &found.comparisons[0].cells {
+        let threads = Both { ours: 4, theirs: 1 };
+        let expected = match cell.key.as_str() {
+            "slow" => vec![WorkDifference::Threads(threads)],
+            _ => Vec::new(),
+        };
+        assert_eq!(cell.work, expected, "{}", cell.key);
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Every figure of a calibration beside its limit, in words.
 
-use super::numbers::{fine_percent, nanoseconds, sign, signed};
+use super::numbers::{fine_percent, nanoseconds, signed, signed_percent};
 use super::verdict::unusable;
+use crate::document::{
+    Block, Cell, Detail, Look, Section, Table, Tone, remark, text_column, toned,
+};
 use crate::format::{self, NOTHING, count, percent, time};
 use crate::wording;
 use stowplan_analysis::Verdict;
@@ -10,25 +13,25 @@ use stowplan_analysis::calibration::{
     LimitStatus, Proportion, VerdictCounts,
 };
 
-/// Some figures of one kind.
-pub(crate) struct Figures {
-    pub(crate) title: String,
-    /// What they say, in a sentence.
-    pub(crate) about: &'static str,
-    pub(crate) rows: Vec<Row>,
-}
-
 /// One figure.
-pub(crate) struct Row {
+struct Row {
     /// Nothing where it has no limit.
-    pub(crate) status: Option<LimitStatus>,
-    pub(crate) name: String,
-    pub(crate) found: String,
+    status: Option<LimitStatus>,
+    name: String,
+    found: String,
     /// What it may be; empty where it has no limit.
-    pub(crate) limit: String,
+    limit: String,
 }
 
 impl Row {
+    fn of(status: LimitStatus, name: &str, found: String, limit: impl Into<String>) -> Self {
+        Self {
+            status: Some(status),
+            limit: limit.into(),
+            ..Self::fact(name, found)
+        }
+    }
+
     fn fact(name: &str, found: String) -> Self {
         Self {
             status: None,
@@ -39,249 +42,211 @@ impl Row {
     }
 }
 
-/// How a figure stands, in a word.
-pub(crate) fn state(status: Option<LimitStatus>) -> &'static str {
+/// How a figure stands, in a word and by colour.
+fn state(status: Option<LimitStatus>) -> (&'static str, Tone) {
     match status {
-        None => "",
-        Some(LimitStatus::Met) => "ok",
-        Some(LimitStatus::Unsure) => "unsure",
-        Some(LimitStatus::Missed) => "missed",
-        Some(LimitStatus::Unknown) => "unknown",
+        None => ("", Tone::Faint),
+        Some(LimitStatus::Met) => ("ok", Tone::Good),
+        Some(LimitStatus::Unsure) => ("unsure", Tone::Warning),
+        Some(LimitStatus::Missed) => ("missed", Tone::Bad),
+        Some(LimitStatus::Unknown) => ("unknown", Tone::Bad),
     }
 }
 
-/// Every figure, in reading order.
-pub(crate) fn sections(calibration: &Calibration) -> Vec<Figures> {
-    let mut sections = vec![
-        clock(calibration),
-        Figures {
-            title: "What the harness costs".to_owned(),
-            about: "Each operation of the store that does nothing, through plan, runner and worker \
-                    process; every measured time contains it.",
-            rows: vec![
-                cost("ratio blocks", &calibration.ratio_cost),
-                cost("latency blocks", &calibration.latency_cost),
-            ],
-        },
-        known("Known costs, recovered", &calibration.known),
-    ];
-    if let Some(busy) = &calibration.busy {
-        let mut section = known(&busy.title, busy);
-        let measured = busy.costs.iter().any(|cost| cost.rounds > 0);
-        let waited = busy.delay_share.map_or_else(
-            || "not told by this system".to_owned(),
-            |share| format!("{} of the wall time, subtracted", percent(share)),
-        );
-        if measured {
-            section.rows.push(Row::fact("waited for a CPU", waited));
+/// Figures of one kind; `about` says in a sentence what they are.
+fn panel(title: &str, about: &str, rows: &[Row]) -> Block {
+    let of_state = "ok: within its limit with its whole interval; unsure: by estimate only";
+    let state = |row: &Row| {
+        let (word, tone) = state(row.status);
+        Cell {
+            sort: row.status.map(|status| f64::from(status as u8)),
+            ..Cell::text(toned(word, tone))
         }
-        sections.push(section);
-    }
-    sections.push(identical(&calibration.identical));
-    sections.push(different(&calibration.different));
-    sections.push(cold_and_warm(calibration));
-    sections
+    };
+    let column = |title, help, text: fn(&Row) -> &String| {
+        text_column(title, help, move |row: &Row| Cell::text(text(row)))
+    };
+    let columns = vec![
+        column("figure", "what was measured", |row| &row.name).weighing(9),
+        text_column("state", of_state, state).weighing(8),
+        column("found", "the estimate with its interval", |row| &row.found).weighing(10),
+        column("limit", "what it may be", |row| &row.limit).weighing(7),
+    ];
+    let table = Table::of(title, columns, rows);
+    let blocks = vec![remark(about).at(Detail::All), table.into()];
+    let section = Section {
+        look: Look::Panel,
+        ..Section::new(title, blocks)
+    };
+    section.into()
 }
 
-fn clock(calibration: &Calibration) -> Figures {
+/// Every figure, in reading order, those of one kind together.
+pub(super) fn panels(calibration: &Calibration) -> Vec<Block> {
+    let about = "Each operation of the store that does nothing, through plan, runner and worker \
+                 process; every measured time contains it.";
+    let harness = [
+        cost("ratio blocks", &calibration.ratio_cost),
+        cost("latency blocks", &calibration.latency_cost),
+    ];
+    let busy = calibration.busy.as_ref();
+    let busy = busy.map(|busy| known(&busy.title, busy, waited(busy)));
+    let mut panels = vec![
+        clock(calibration),
+        panel("What the harness costs", about, &harness),
+        known("Known costs, recovered", &calibration.known, None),
+    ];
+    panels.extend(busy);
+    panels.push(identical(&calibration.identical));
+    panels.push(different(&calibration.different));
+    panels.push(cold_and_warm(calibration));
+    panels
+}
+
+fn clock(calibration: &Calibration) -> Block {
     let clock = &calibration.clock;
-    let reading = clock.reading_ns;
-    Figures {
-        title: "Clock".to_owned(),
-        about: "Ratio blocks read it at their two ends, latency blocks once per operation.",
-        rows: vec![
-            Row::fact(
-                "a reading takes",
-                reading.map_or_else(|| NOTHING.to_owned(), |found| nanoseconds(&found)),
-            ),
-            Row::fact(
-                "steps",
-                clock
-                    .step_ns
-                    .map_or_else(|| NOTHING.to_owned(), |step| format!("{step} ns, or less")),
-            ),
-        ],
-    }
+    let reading = format::maybe(clock.reading_ns.as_ref(), nanoseconds);
+    let step = format::maybe(clock.step_ns, |step| format!("{step} ns, or less"));
+    let about = "Ratio blocks read it at their two ends, latency blocks once per operation.";
+    let rows = [
+        Row::fact("a reading takes", reading),
+        Row::fact("steps", step),
+    ];
+    panel("Clock", about, &rows)
 }
 
 fn cost(name: &str, cost: &CostFinding) -> Row {
-    Row {
-        status: Some(cost.status),
-        name: name.to_owned(),
-        found: cost.found_ns.map_or_else(
-            || NOTHING.to_owned(),
-            |found| format!("{}, {} blocks", nanoseconds(&found), cost.blocks),
-        ),
-        limit: format!("may be {} ns", cost.budget_ns),
-    }
+    let found = format::maybe(cost.found_ns, |found| {
+        format!("{}, {} blocks", nanoseconds(&found), cost.blocks)
+    });
+    let limit = format!("may be {} ns", cost.budget_ns);
+    Row::of(cost.status, name, found, limit)
 }
 
-fn known(title: &str, costs: &KnownCosts) -> Figures {
-    Figures {
-        title: title.to_owned(),
-        about: "A store that lasts a set time, less the store that does nothing, in the same \
-                rounds.",
-        rows: costs.costs.iter().map(known_row).collect(),
-    }
+fn known(title: &str, costs: &KnownCosts, waited: Option<Row>) -> Block {
+    let about =
+        "A store that lasts a set time, less the store that does nothing, in the same rounds.";
+    let rows: Vec<Row> = costs.costs.iter().map(known_row).chain(waited).collect();
+    panel(title, about, &rows)
+}
+
+/// How long blocks waited beside busy processes; nothing where none was measured.
+fn waited(busy: &KnownCosts) -> Option<Row> {
+    let measured = busy.costs.iter().any(|cost| cost.rounds > 0);
+    let waited = busy.delay_share.map_or_else(
+        || "not told by this system".to_owned(),
+        |share| format!("{} of the wall time, subtracted", percent(share)),
+    );
+    measured.then(|| Row::fact("waited for a CPU", waited))
 }
 
 fn known_row(cost: &KnownCost) -> Row {
     let share = cost.allowed_ns / cost.known_ns;
     let short = cost.known_ns < 1_000.0;
-    let found = cost.found_ns.zip(cost.error_ns());
-    Row {
-        status: Some(cost.status),
-        name: time(cost.known_ns),
-        found: found.map_or_else(
-            || NOTHING.to_owned(),
-            |(found, error)| {
-                let error = if short {
-                    format!("{} ns", signed(error.estimate))
-                } else {
-                    let share = error.estimate / cost.known_ns;
-                    format!("{}{}", sign(share), fine_percent(share.abs()))
-                };
-                format!("{error} ({})", nanoseconds(&found))
-            },
-        ),
-        limit: if short {
-            format!("may be {} ns off", cost.allowed_ns)
-        } else {
-            format!("may be {} off", percent(share))
-        },
-    }
+    let found = format::maybe(cost.found_ns.zip(cost.error_ns()), |(found, error)| {
+        let error = match short {
+            true => format!("{} ns", signed(error.estimate)),
+            false => signed_percent(error.estimate / cost.known_ns),
+        };
+        format!("{error} ({})", nanoseconds(&found))
+    });
+    let limit = match short {
+        true => format!("{} ns", cost.allowed_ns),
+        false => percent(share),
+    };
+    let limit = format!("may be {limit} off");
+    Row::of(cost.status, &time(cost.known_ns), found, limit)
 }
 
-fn identical(series: &IdenticalSeries) -> Figures {
-    let mut rows = vec![Row {
-        status: Some(series.status),
-        name: "false claims".to_owned(),
-        found: format!(
-            "in {}{}",
-            proportion(&series.claims),
-            unusable(", ", &series.unusable)
-        ),
-        limit: "may be 5%".to_owned(),
-    }];
-    for part in &series.parts {
-        rows.push(Row::fact(
-            &part.label,
-            format!("in {}", proportion(&part.claims)),
-        ));
-    }
+fn identical(series: &IdenticalSeries) -> Block {
+    let left_out = unusable(", ", &series.unusable);
+    let claims = format!("in {}{left_out}", proportion(&series.claims));
+    let (status, limit) = (series.status, "may be 5%");
+    let mut rows = vec![Row::of(status, "false claims", claims, limit)];
+    rows.extend(series.parts.iter().map(|part| {
+        let claims = format!("in {}", proportion(&part.claims));
+        Row::fact(&part.label, claims)
+    }));
     rows.push(Row::fact("verdicts", verdicts(&series.verdicts)));
-    if let Some(farthest) = series.farthest {
-        rows.push(Row::fact(
-            "farthest from 1",
-            format!(
-                "{}, of {} sessions with {} rounds together",
-                format::difference(farthest),
-                series.claims.of,
-                count(series.rounds as u64)
-            ),
-        ));
-    }
-    Figures {
-        title: "Identical cells".to_owned(),
-        about: "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
-                itself, each session with a baseline of its own.",
-        rows,
-    }
+    rows.extend(series.farthest.map(|farthest| {
+        let found = format!(
+            "{}, of {} sessions with {} rounds together",
+            format::difference(farthest),
+            series.claims.of,
+            count(series.rounds as u64)
+        );
+        Row::fact("farthest from 1", found)
+    }));
+    let about = "The whole procedure (rounds, looks, noise floor, gate, verdict) on a store and \
+                 itself, each session with a baseline of its own.";
+    panel("Identical cells", about, &rows)
 }
 
-fn different(series: &[DifferentSeries]) -> Figures {
-    Figures {
-        title: "Known differences".to_owned(),
-        about: "The same on stores of known cost. Claimed: the interval lies above 1; held: it \
-                holds the truth; other way round: it lies below 1. How often a difference is \
-                claimed (power) has no limit: that is what noise leaves of it.",
-        rows: series.iter().map(difference).collect(),
-    }
+fn different(series: &[DifferentSeries]) -> Block {
+    let about = "The same on stores of known cost. Claimed: the interval lies above 1; held: it holds \
+                 the truth; other way round: it lies below 1. How often a difference is claimed \
+                 (power) has no limit: that is what noise leaves of it.";
+    let rows: Vec<Row> = series.iter().map(difference).collect();
+    panel("Known differences", about, &rows)
 }
 
 fn difference(series: &DifferentSeries) -> Row {
-    Row {
-        status: Some(series.status),
-        name: series.label.clone(),
-        found: format!(
-            "claimed in {}{}, found as {}, truth held by {} of {}, {} the other way round; {}",
-            proportion(&series.claimed),
-            unusable(", ", &series.unusable),
-            series.median.map_or(NOTHING.to_owned(), |ratio| {
-                let share = ratio - 1.0;
-                format!("{}{}", sign(share), fine_percent(share.abs()))
-            }),
-            series.covered.count,
-            series.covered.of,
-            match series.reversed.count {
-                0 => "none".to_owned(),
-                some => some.to_string(),
-            },
-            verdicts(&series.verdicts)
-        ),
-        limit: String::new(),
-    }
+    let reversed = match series.reversed.count {
+        0 => "none".to_owned(),
+        some => some.to_string(),
+    };
+    let found = format!(
+        "claimed in {}{}, found as {}, truth held by {} of {}, {reversed} the other way round; {}",
+        proportion(&series.claimed),
+        unusable(", ", &series.unusable),
+        format::maybe(series.median, |ratio| signed_percent(ratio - 1.0)),
+        series.covered.count,
+        series.covered.of,
+        verdicts(&series.verdicts)
+    );
+    Row::of(series.status, &series.label, found, "")
 }
 
-fn cold_and_warm(calibration: &Calibration) -> Figures {
+fn cold_and_warm(calibration: &Calibration) -> Block {
     let warm = &calibration.warm;
     let mut rows: Vec<Row> = calibration.cold.iter().map(cold).collect();
-    rows.push(Row {
-        status: Some(warm.status),
-        name: "warm".to_owned(),
-        found: format!(
-            "{} of {} blocks that count read from storage; {} were measured again",
-            warm.reading,
-            count(warm.blocks as u64),
-            count(warm.discarded)
-        ),
-        limit: "none may".to_owned(),
-    });
-    Figures {
-        title: "Cold and warm".to_owned(),
-        about: "Pages of the files that a block reads, as cachestat or mincore found them in the \
-                page cache.",
-        rows,
-    }
+    let found = format!(
+        "{} of {} blocks that count read from storage; {} were measured again",
+        warm.reading,
+        count(warm.blocks as u64),
+        count(warm.discarded)
+    );
+    rows.push(Row::of(warm.status, "warm", found, "none may"));
+    let about = "Pages of the files that a block reads, as cachestat or mincore found them in the \
+                 page cache.";
+    panel("Cold and warm", about, &rows)
 }
 
 fn cold(found: &ColdFinding) -> Row {
-    let pages = |pages: Option<u64>| pages.map_or_else(|| NOTHING.to_owned(), count);
-    Row {
-        status: Some(found.status),
-        name: found.label.clone(),
-        found: match found.blocks {
-            0 => NOTHING.to_owned(),
-            blocks => format!(
-                "of {} pages, {} before eviction, {} after it, {} after the block; {} fetched ({} \
-                 blocks)",
-                count(found.checked_pages),
-                pages(found.before_pages),
-                count(found.evicted_pages),
-                pages(found.after_pages),
-                found
-                    .storage_bytes
-                    .map_or_else(|| NOTHING.to_owned(), stowplan_model::format_bytes),
-                blocks
-            ),
-        },
-        limit: "0 may stay".to_owned(),
-    }
+    let pages = |pages| format::maybe(pages, count);
+    let measured = (found.blocks > 0).then_some(found);
+    let text = format::maybe(measured, |found| {
+        format!(
+            "of {} pages, {} before eviction, {} after it, {} after the block; {} fetched ({} \
+             blocks)",
+            count(found.checked_pages),
+            pages(found.before_pages),
+            count(found.evicted_pages),
+            pages(found.after_pages),
+            format::maybe(found.storage_bytes, stowplan_model::format_bytes),
+            found.blocks
+        )
+    });
+    Row::of(found.status, &found.label, text, "0 may stay")
 }
 
 /// `0 of 76 sessions (0% [0%, 4.7%])`
 fn proportion(proportion: &Proportion) -> String {
-    let Some(share) = proportion.share else {
-        return "no session".to_owned();
-    };
-    format!(
-        "{} of {} sessions ({} [{}, {}])",
-        proportion.count,
-        proportion.of,
-        fine_percent(share.estimate),
-        fine_percent(share.low),
-        fine_percent(share.high)
-    )
+    let Proportion { count, of, share } = proportion;
+    share.map_or("no session".to_owned(), |share| {
+        let [estimate, low, high] = [share.estimate, share.low, share.high].map(fine_percent);
+        format!("{count} of {of} sessions ({estimate} [{low}, {high}])")
+    })
 }
 
 /// `70 equivalent, 6 unresolved`
@@ -291,8 +256,7 @@ fn verdicts(counts: &VerdictCounts) -> String {
     }
     let mut counts: Vec<(&Verdict, &u32)> = counts.iter().collect();
     counts.sort_by(|a, b| b.1.cmp(a.1));
-    let texts = counts
-        .into_iter()
-        .map(|(verdict, count)| format!("{count} {}", wording::verdict(*verdict)));
+    let texts = counts.iter();
+    let texts = texts.map(|(verdict, count)| format!("{count} {}", wording::verdict(**verdict)));
     texts.collect::<Vec<_>>().join(", ")
 }

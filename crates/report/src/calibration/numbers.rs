@@ -33,8 +33,13 @@ pub(super) fn signed(nanoseconds: f64) -> String {
     format!("{}{}", sign(nanoseconds), significant(nanoseconds.abs()))
 }
 
-pub(super) fn sign(value: f64) -> &'static str {
+fn sign(value: f64) -> &'static str {
     if value < 0.0 { "−" } else { "+" }
+}
+
+/// `+0.25%`
+pub(super) fn signed_percent(share: f64) -> String {
+    format!("{}{}", sign(share), fine_percent(share.abs()))
 }
 
 /// Two decimals below 1%, one above.

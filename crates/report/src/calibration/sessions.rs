@@ -46,49 +46,38 @@ fn plane(title: &str, truth: f64, intervals: &[RatioEstimate], zone: f64) -> Pla
         .collect();
     let last = points.last().map_or(1.0, |point| point.x);
     let across = Scale::linear(last + 0.5);
-    let ticks = across
-        .ticks()
-        .into_iter()
-        .filter(|tick| tick.fract() == 0.0);
-    let ticks = ticks.filter(|tick| *tick > 0.0).collect();
+    let ticks = across.ticks().into_iter();
+    let ticks = ticks
+        .filter(|tick| *tick > 0.0 && tick.fract() == 0.0)
+        .collect();
     let upwards = vec![1.0 / edge, 1.0, edge];
+    let x = Axis::new("session", across, ticks, |tick| tick.to_string());
+    let y = Axis::new(
+        "ratio",
+        scale(truth, intervals, edge),
+        upwards,
+        format::ratio_tick,
+    );
+    let summary = format!("{title}: intervals of {} sessions", intervals.len());
+    let lines = vec![Line {
+        label: String::new(),
+        kind: LineKind::Points,
+        points,
+    }];
     Plane {
-        summary: format!("{title}: intervals of {} sessions", intervals.len()),
-        x: Axis::new("session", across, ticks, |tick| tick.to_string()),
-        y: Axis::new("ratio", scale(truth, intervals, edge), upwards, label),
-        ends: None,
-        panels: vec![Panel {
-            id: String::new(),
-            title: String::new(),
-            lines: vec![Line {
-                label: String::new(),
-                kind: LineKind::Points,
-                points,
-            }],
-        }],
         areas: vec![Area {
             kind: AreaKind::Band,
             x: None,
             y: Some((1.0 / edge, edge)),
         }],
-        levels: vec![Mark {
-            at: truth,
-            kind: MarkKind::Level,
-            sign: String::new(),
-        }],
+        levels: vec![Mark::new(truth, MarkKind::Level)],
         legend: vec![
             LegendEntry::new(Key::Interval, "interval of a session"),
             LegendEntry::new(Key::Mark(MarkKind::Level), "what is true"),
             LegendEntry::new(Key::Band, "zone of equivalence"),
         ],
-        on_terminal: false,
+        ..Plane::new(summary, x, y, vec![Panel::new("", lines)])
     }
-}
-
-/// `0.952`, `1`, `1.05`
-fn label(ratio: f64) -> String {
-    let text = format::ratio(ratio);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// An axis of which 1 is the middle: what is drawn lies within it, unless it is wild.
@@ -100,10 +89,8 @@ fn scale(truth: f64, intervals: &[RatioEstimate], edge: f64) -> Scale {
 }
 
 fn point(found: &RatioEstimate, number: u32) -> Point {
-    let (value, spread) = (
-        format::ratio(found.ratio),
-        format::interval(found.low, found.high),
-    );
+    let value = format::ratio(found.ratio);
+    let spread = format::interval(found.low, found.high);
     Point {
         x: f64::from(number),
         y: Some(found.ratio),

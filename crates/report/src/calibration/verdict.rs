@@ -51,14 +51,12 @@ pub fn verdict(calibration: &Calibration) -> String {
         };
         format!("{start}: {}.", figures.join(", "))
     } else {
-        let mut wrong = Vec::new();
-        if !missed.is_empty() {
-            wrong.push(format!("{} missed", are(&missed)));
-        }
-        if !unknown.is_empty() {
-            wrong.push(format!("{} not shown", are(&unknown)));
-        }
-        format!("Not calibrated: {}.", wrong.join("; "))
+        let wrong = [(&missed, "missed"), (&unknown, "not shown")];
+        let wrong = wrong
+            .into_iter()
+            .filter(|(subjects, _)| !subjects.is_empty());
+        let wrong = wrong.map(|(subjects, how)| format!("{} are {how}", subjects.join(", ")));
+        format!("Not calibrated: {}.", wrong.collect::<Vec<_>>().join("; "))
     };
     if !unsure.is_empty() {
         let s = if unsure.len() == 1 { "" } else { "s" };
@@ -70,43 +68,34 @@ pub fn verdict(calibration: &Calibration) -> String {
     text
 }
 
-fn are(subjects: &[&'static str]) -> String {
-    subjects.join(", ") + " are"
-}
-
 /// What makes a machine measure truly, in figures.
 fn figures(calibration: &Calibration) -> Vec<String> {
     let mut figures = Vec::new();
-    let largest = |costs: &[KnownCost]| {
-        let errors = costs.iter().filter_map(relative_error);
-        errors.map(f64::abs).reduce(f64::max)
-    };
-    let shortest = calibration.known.costs.first();
-    if let Some(error) = shortest.and_then(KnownCost::error_ns) {
-        figures.push(format!(
-            "{} found to {} ns",
-            shortest.map_or_else(String::new, |cost| time(cost.known_ns)),
-            significant(error.estimate.abs())
-        ));
-    }
-    let longer = calibration.known.costs.get(1..).and_then(largest);
-    if let Some(error) = longer {
-        figures.push(format!("longer times to {}", fine_percent(error)));
-    }
-    let busy = calibration.busy.as_ref();
-    if let Some(error) = busy.and_then(|busy| largest(&busy.costs)) {
-        figures.push(format!("beside busy processes to {}", fine_percent(error)));
+    let relative = |cost: &KnownCost| Some((cost.error_ns()?.estimate / cost.known_ns).abs());
+    let largest = |costs: &[KnownCost]| costs.iter().filter_map(relative).reduce(f64::max);
+    let known = calibration.known.costs.as_slice();
+    figures.extend(known.first().and_then(|cost| {
+        let error = significant(cost.error_ns()?.estimate.abs());
+        Some(format!("{} found to {error} ns", time(cost.known_ns)))
+    }));
+    let busy = calibration.busy.as_ref().map(|busy| busy.costs.as_slice());
+    for (what, costs) in [
+        ("longer times", known.get(1..)),
+        ("beside busy processes", busy),
+    ] {
+        let error = costs.and_then(largest).map(fine_percent);
+        figures.extend(error.map(|error| format!("{what} to {error}")));
     }
     let claims = calibration.identical.claims;
-    if let Some(share) = claims.share {
-        figures.push(format!(
+    figures.extend(claims.share.map(|share| {
+        format!(
             "{} of {} identical pairs called different (at most {}{})",
             claims.count,
             claims.of,
             fine_percent(share.high),
             unusable("; ", &calibration.identical.unusable)
-        ));
-    }
+        )
+    }));
     figures
 }
 
@@ -172,17 +161,12 @@ fn mend(subject: Subject, status: LimitStatus) -> &'static str {
     }
 }
 
-fn relative_error(cost: &KnownCost) -> Option<f64> {
-    Some(cost.error_ns()?.estimate / cost.known_ns)
-}
-
 /// `, 3 unreliable, 2 lost`, after what separates it from what was said; nothing where every session
 /// says something.
 pub(super) fn unusable(separator: &str, sessions: &UnusableSessions) -> String {
     let counts = [(sessions.unreliable, "unreliable"), (sessions.lost, "lost")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let texts: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     match texts.is_empty() {

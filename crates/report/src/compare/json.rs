@@ -1,18 +1,13 @@
 //! Changes as one JSON document.
 
 use super::{Compared, Source};
+use crate::json;
 use serde::Serialize;
 use stowplan_analysis::compare::Changes;
 use stowplan_model::RunEnd;
 
-/// The version of this document; a change that old readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
-
 #[derive(Serialize)]
-struct Document<'a> {
-    tool: &'static str,
-    document: &'static str,
-    schema: u32,
+struct Content<'a> {
     /// In all results.
     regressions: usize,
     base: Run<'a>,
@@ -41,32 +36,23 @@ struct Result<'a> {
     changes: &'a Changes,
 }
 
-/// Everything as one JSON document, indented, ended by a newline. Times are nanoseconds, sizes
-/// bytes, ratios NEW over BASE; what intervals are widened by are natural logarithms.
+/// Everything as one JSON document. Times are nanoseconds, sizes bytes, ratios NEW over BASE; what intervals are widened by are natural logarithms.
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn render(compared: &Compared<'_>) -> std::result::Result<String, serde_json::Error> {
-    let results: Vec<Result<'_>> = compared
-        .news
-        .iter()
-        .map(|(new, changes)| Result {
-            new: run(new),
-            regressions: changes.regressions().count(),
-            changes,
-        })
-        .collect();
-    let document = Document {
-        tool: "stowplan",
-        document: "compare",
-        schema: SCHEMA_VERSION,
+    let results = compared.news.iter().map(|(new, changes)| Result {
+        new: run(new),
+        regressions: changes.regressions().count(),
+        changes,
+    });
+    let results: Vec<Result<'_>> = results.collect();
+    let content = Content {
         regressions: results.iter().map(|result| result.regressions).sum(),
         base: run(&compared.base),
         results,
     };
-    let mut text = crate::sanitise::pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    json::of("compare", &content)
 }
 
 fn run<'a>(source: &Source<'a>) -> Run<'a> {

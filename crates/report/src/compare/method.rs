@@ -2,9 +2,9 @@
 
 use super::Source;
 use super::sentences::{difference, interval, percent};
-use crate::document::{Block, Fold, bullets};
-use crate::format;
-use stowplan_analysis::compare::{Change, Changes, Decides};
+use crate::document::{Block, bullets, folded};
+use crate::{format, noise};
+use stowplan_analysis::compare::{Changes, Decides};
 
 /// A commit is named by so many digits.
 const COMMIT: usize = 7;
@@ -13,19 +13,23 @@ const COMMIT: usize = 7;
 pub(super) fn fold(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Option<Block> {
     let sources = [("BASE", base), ("NEW", new)];
     let sources = sources.map(|(side, source)| format!("{side} is {}", described(source)));
-    let notes = if changes.cells.is_empty() {
-        Vec::new()
-    } else {
-        notes(changes)
-    };
+    let notes = [Some(decider(changes)), widening(changes), floors(changes)];
+    let notes = notes
+        .into_iter()
+        .flatten()
+        .filter(|_| !changes.cells.is_empty());
     let list = bullets(sources.into_iter().chain(notes))?;
-    Some(Fold::new("What was compared, and how", vec![list]).into())
+    Some(folded("What was compared, and how", list))
 }
 
 /// A fold of what changed around the measurements; nothing if nothing did.
 pub(super) fn surroundings(changes: &Changes) -> Option<Block> {
-    let list = bullets(environment(changes))?;
-    Some(Fold::new("What changed around it", vec![list]).into())
+    // What makes it another machine first.
+    let changed = changes.environment.iter();
+    let (machine, rest): (Vec<_>, Vec<_>) = changed.partition(|change| change.another_machine);
+    let all = machine.into_iter().chain(rest);
+    let list = bullets(all.map(|change| difference(&change.difference)))?;
+    Some(folded("What changed around it", list))
 }
 
 /// `small, scale seed, 2026-11-21 16:20, stowplan 0.1.0 (309e19b) on vm`
@@ -49,14 +53,7 @@ fn described(source: &Source<'_>) -> String {
     )
 }
 
-/// What decided, and by what intervals are widened.
-fn notes(changes: &Changes) -> Vec<String> {
-    let mut notes = vec![decider(changes)];
-    notes.extend(widening(changes));
-    notes.extend(floors(changes));
-    notes
-}
-
+/// On which machines the runs were, what decided, and what a regression is.
 fn decider(changes: &Changes) -> String {
     let limit = changes.threshold.unwrap_or(0.0);
     let sign = if limit > 0.0 { "+" } else { "" };
@@ -81,8 +78,8 @@ fn decider(changes: &Changes) -> String {
 
 /// `Intervals are 95%, unpaired, and widened by 2% to 2.4% for the noise within both runs …`
 fn widening(changes: &Changes) -> Option<String> {
-    let noise = range(changes, |change| change.noise_floor)?;
     let cells = changes.cells.iter();
+    let noise = noise::span(cells.clone().map(|cell| cell.time.noise_floor.exp_m1()))?;
     let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster));
     let drift = format::percent(drift.reduce(f64::max)?.exp_m1());
     let drift = if changes.drift_assumed {
@@ -101,39 +98,13 @@ fn widening(changes: &Changes) -> Option<String> {
     ))
 }
 
-/// The least and the most of a logarithm among the changes of times, as percentages.
-fn range(changes: &Changes, of: impl Fn(&Change) -> f64) -> Option<String> {
-    let shares = changes.cells.iter().map(|cell| of(&cell.time).exp_m1());
-    let (least, most) = (shares.clone().reduce(f64::min)?, shares.reduce(f64::max)?);
-    let (least, most) = (format::percent(least), format::percent(most));
-    Some(if least == most {
-        most
-    } else {
-        format!("{least} to {most}")
-    })
-}
-
 /// `The floors, the same trivial code in both: read/floor +0.4% [−1.8%, +2.7%].`
 fn floors(changes: &Changes) -> Option<String> {
     let floors = changes.floors.iter().map(|floor| {
         let (change, interval) = (percent(&floor.time), interval(&floor.time));
         format!("{} {change} {interval}", floor.cell)
     });
-    let floors: Vec<String> = floors.collect();
-    (!floors.is_empty()).then(|| {
-        format!(
-            "The floors, the same trivial code in both: {}.",
-            floors.join(", ")
-        )
-    })
-}
-
-/// What changed around the measurements, an item each; what makes it another machine first.
-fn environment(changes: &Changes) -> Vec<String> {
-    let (machine, rest): (Vec<_>, Vec<_>) = changes
-        .environment
-        .iter()
-        .partition(|change| change.another_machine);
-    let all = machine.into_iter().chain(rest);
-    all.map(|change| difference(&change.difference)).collect()
+    let floors = floors.collect::<Vec<_>>().join(", ");
+    let text = format!("The floors, the same trivial code in both: {floors}.");
+    (!changes.floors.is_empty()).then_some(text)
 }

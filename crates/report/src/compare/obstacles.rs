@@ -1,6 +1,7 @@
 //! Why cells were not compared.
 
 use super::sentences::differences;
+use crate::cells::grouped;
 use crate::document::{Block, Detail, Fold, bullets, paragraph};
 use crate::noise::beyond_noise;
 use stowplan_analysis::Metric;
@@ -12,7 +13,9 @@ const FEW: usize = 8;
 /// A fold of the reasons, each with its cells; nothing where all were compared. Those beyond a few
 /// are named to those who ask.
 pub(super) fn fold(changes: &Changes) -> Option<Block> {
-    let groups = not_compared(changes);
+    let cells = changes.not_compared.iter();
+    let groups =
+        grouped(cells.map(|NotCompared { cell, reasons }| (reasons_of(reasons), cell.to_string())));
     let lines = groups.iter().map(|(reason, cells)| {
         let (shown, more) = cells.split_at(cells.len().min(FEW));
         let more = match more.len() {
@@ -32,19 +35,6 @@ pub(super) fn fold(changes: &Changes) -> Option<Block> {
     });
     blocks.extend(more);
     Some(Fold::new("Not compared", blocks).into())
-}
-
-/// The reasons why cells were not compared, each with its cells, in the order in which they occur.
-fn not_compared(changes: &Changes) -> Vec<(String, Vec<String>)> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for NotCompared { cell, reasons } in &changes.not_compared {
-        let reason = reasons_of(reasons);
-        match groups.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, cells)) => cells.push(cell.to_string()),
-            None => groups.push((reason, vec![cell.to_string()])),
-        }
-    }
-    groups
 }
 
 /// All reasons of one cell; what holds in both results is said once.

@@ -2,110 +2,97 @@
 //! interval.
 
 use super::sentences::name;
-use crate::document::{
-    Block, Cell, Detail, Fold, Table, TableBuilder, bullets, number, text_column,
-};
+use super::tables;
+use crate::document::{Block, Cell, Detail, Table, bullets, folded, number};
 use crate::format;
-use stowplan_analysis::compare::{CellChange, Changes, ResourceChange};
+use stowplan_analysis::compare::{CellChange, Changes, ResourceChange, Resources};
 
 /// Figures are told from this share on, unless everything is.
 const WORTH_TELLING: f64 = 0.05;
 
-/// A fold of what changed enough to be told; nothing if nothing did.
+/// A figure besides time.
+struct Figure {
+    /// The title of its column, and how important that is.
+    title: &'static str,
+    weight: u8,
+    /// What it is, behind its value.
+    what: &'static str,
+    of: fn(&Resources) -> Option<ResourceChange>,
+    show: fn(f64) -> String,
+}
+
+const FIGURES: [Figure; 3] = [
+    Figure {
+        title: "disk",
+        weight: 7,
+        what: "on disk",
+        of: |resources| resources.allocated_bytes,
+        show: format::bytes,
+    },
+    Figure {
+        title: "sent per byte",
+        weight: 6,
+        what: "bytes sent to storage per byte written",
+        of: |resources| resources.write_amplification,
+        show: format::ratio,
+    },
+    Figure {
+        title: "memory",
+        weight: 5,
+        what: "of memory at most",
+        of: |resources| resources.peak_memory_bytes,
+        show: format::bytes,
+    },
+];
+
+/// A fold of what changed enough to be told, a sentence for each figure; nothing if nothing did.
 pub(super) fn told_fold(changes: &Changes) -> Option<Block> {
-    let list = bullets(told_all(changes))?;
-    Some(Fold::new("Disk space, writes and memory", vec![list]).into())
+    let told = changes.cells.iter().flat_map(|cell| {
+        let figures = FIGURES.iter();
+        figures.filter_map(|figure| Some(format!("{}: {}", name(cell), figure.told(cell)?)))
+    });
+    Some(folded("Disk space, writes and memory", bullets(told)?))
 }
 
 /// A fold of every figure, for those who ask; nothing without figures.
 pub(super) fn all_fold(changes: &Changes) -> Option<Block> {
-    let columns = [("disk", 7), ("sent per byte", 6), ("memory", 5)];
-    let mut builders: Vec<TableBuilder<'_, CellChange>> =
-        vec![text_column("in NEW", "", |cell: &CellChange| Cell::text(name(cell))).weighing(9)];
-    builders.extend(
-        columns
-            .into_iter()
-            .enumerate()
-            .map(|(index, (title, weight))| {
-                let help = "the figure in NEW, and how it differs from that in BASE";
-                number(title, help, move |cell: &CellChange| {
-                    figures(cell).get(index).map(field).unwrap_or_default()
-                })
-                .weighing(weight)
-            }),
-    );
-    let table = Table::of(
-        "What cells take besides time in NEW",
-        builders,
-        &changes.cells,
-    );
+    let help = "the figure in NEW, and how it differs from that in BASE";
+    let figures = FIGURES.iter().map(|figure| {
+        number(figure.title, help, |cell| figure.field(cell)).weighing(figure.weight)
+    });
+    let named = tables::named("in NEW").weighing(9);
+    let columns = [named].into_iter().chain(figures).collect();
+    let caption = "What cells take besides time in NEW";
+    let table = Table::of(caption, columns, &changes.cells);
     let has_figures = table.columns.len() > 1;
-    let fold = Fold::new("What each cell takes besides time", vec![table.into()]);
-    has_figures.then(|| Block::from(fold).at(Detail::All))
+    let fold = folded("What each cell takes besides time", table);
+    has_figures.then(|| fold.at(Detail::All))
 }
 
-/// `12.0 MB, +20%`
-fn field(figure: &Figure) -> Cell {
-    figure.change.map_or_else(Cell::default, |change| {
-        let difference = format::difference(change.ratio);
-        Cell::number(
-            change.new,
-            format!("{}, {difference}", (figure.show)(change.new)),
-        )
-    })
-}
-
-/// What cells take besides time, a sentence for each figure that changed enough to be told.
-fn told_all(changes: &Changes) -> Vec<String> {
-    let cells = changes.cells.iter();
-    cells
-        .flat_map(|cell| {
-            figures(cell).into_iter().filter_map(move |figure| {
-                let change = figure.change?;
-                let worth = change.beyond_threshold || is_worth_telling(&change);
-                worth.then(|| format!("{}: {}", name(cell), told(&figure, &change)))
-            })
+impl Figure {
+    /// `12.0 MB, +20%`
+    fn field(&self, cell: &CellChange) -> Cell {
+        (self.of)(&cell.resources).map_or_else(Cell::default, |change| {
+            let difference = format::difference(change.ratio);
+            let text = format!("{}, {difference}", (self.show)(change.new));
+            Cell::number(change.new, text)
         })
-        .collect()
-}
+    }
 
-/// A figure besides time.
-struct Figure {
-    what: &'static str,
-    change: Option<ResourceChange>,
-    show: fn(f64) -> String,
-}
-
-fn figures(cell: &CellChange) -> [Figure; 3] {
-    let figure = |what, change, show| Figure { what, change, show };
-    let resources = &cell.resources;
-    [
-        figure("on disk", resources.allocated_bytes, format::bytes),
-        figure(
-            "bytes sent to storage per byte written",
-            resources.write_amplification,
-            format::ratio,
-        ),
-        figure(
-            "of memory at most",
-            resources.peak_memory_bytes,
-            format::bytes,
-        ),
-    ]
-}
-
-/// `10.0 MB → 12.0 MB on disk (+20%)`
-fn told(figure: &Figure, change: &ResourceChange) -> String {
-    let (base, new) = ((figure.show)(change.base), (figure.show)(change.new));
-    let beyond = if change.beyond_threshold {
-        ", beyond the threshold"
-    } else {
-        ""
-    };
-    let difference = format::difference(change.ratio);
-    format!("{base} → {new} {} ({difference}{beyond})", figure.what)
-}
-
-fn is_worth_telling(change: &ResourceChange) -> bool {
-    change.ratio.ln().abs() >= WORTH_TELLING.ln_1p()
+    /// `10.0 MB → 12.0 MB on disk (+20%)`, if it changed enough.
+    fn told(&self, cell: &CellChange) -> Option<String> {
+        let change = (self.of)(&cell.resources)?;
+        let worth_telling = change.ratio.ln().abs() >= WORTH_TELLING.ln_1p();
+        let beyond = match change.beyond_threshold {
+            true => ", beyond the threshold",
+            false if worth_telling => "",
+            false => return None,
+        };
+        let [base, new] = [change.base, change.new].map(self.show);
+        let difference = format::difference(change.ratio);
+        Some(format!(
+            "{base} → {new} {} ({difference}{beyond})",
+            self.what
+        ))
+    }
 }

@@ -2,6 +2,7 @@
 //! percentages have one direction, NEW over BASE: above 1 and with a plus NEW is slower.
 
 use super::Source;
+use crate::document::Tone;
 use crate::{format, wording};
 use std::cmp::Ordering;
 use stowplan_analysis::Interval;
@@ -11,60 +12,45 @@ use stowplan_model::Role;
 /// So many facts about another machine are told in a sentence.
 const FEW_FACTS: usize = 3;
 
-/// `5 cells`
-fn cells(count: usize) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} cell{s}")
-}
-
 /// What it comes to, in a sentence.
 pub(super) fn headline(changes: &Changes) -> String {
-    let all = changes.cells.len();
-    if all == 0 {
+    if changes.cells.is_empty() {
         return "Nothing could be compared.".to_owned();
     }
+    let all = format::plural(changes.cells.len() as u64, "cell");
     let regressed = changes.regressions().count();
     let more_than = changes.threshold.map_or_else(String::new, |threshold| {
         format!(" by more than {}", format::percent(threshold))
     });
     let first = match (changes.decides, regressed) {
         (Decides::Nothing, _) => format!(
-            "Different machines ({}): of {}, none is called a regression",
-            other_machine(changes),
-            cells(all)
+            "Different machines ({}): of {all}, none is called a regression",
+            other_machine(changes)
         ),
-        (_, 0) => format!("No regression{more_than} in {}", cells(all)),
-        (_, some) => format!("{some} of {} regressed{more_than}", cells(all)),
+        (_, 0) => format!("No regression{more_than} in {all}"),
+        (_, some) => format!("{some} of {all} regressed{more_than}"),
     };
-    let rest: Vec<String> = [
-        (Count::Slower, "slower"),
-        (Count::Of(ChangeVerdict::Faster), "faster"),
-        (Count::Of(ChangeVerdict::Small), "with a small change"),
-        (Count::Of(ChangeVerdict::Unresolved), "unresolved"),
-        (
-            Count::Of(ChangeVerdict::WithinThreshold),
-            "within the threshold",
-        ),
-        (Count::Of(ChangeVerdict::NoChange), "unchanged"),
-        (Count::Unjudged, "without a ratio to a baseline"),
-    ]
-    .into_iter()
-    .filter_map(|(what, words)| {
-        let number = changes
-            .cells
-            .iter()
-            .filter(|cell| what.holds(cell, changes));
-        let number = number.count();
+    let counts = COUNTED.iter().filter_map(|(wanted, words)| {
+        let cells = changes.cells.iter().filter(|cell| !cell.regression);
+        let verdicts = cells.map(|cell| cell.decisive(changes.decides).map(|(_, verdict)| verdict));
+        let number = verdicts.filter(|verdict| verdict == wanted).count();
         (number > 0).then(|| format!("{number} {words}"))
-    })
-    .collect();
-    let rest = if rest.is_empty() {
-        String::new()
-    } else {
-        format!("; {}", rest.join(", "))
-    };
-    format!("{first}{rest}.")
+    });
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let semicolon = if counts.is_empty() { "" } else { "; " };
+    format!("{first}{semicolon}{counts}.")
 }
+
+/// What a headline counts beside regressions: cells with this verdict, and those without one.
+const COUNTED: [(Option<ChangeVerdict>, &str); 7] = [
+    (Some(ChangeVerdict::Slower), "slower"),
+    (Some(ChangeVerdict::Faster), "faster"),
+    (Some(ChangeVerdict::Small), "with a small change"),
+    (Some(ChangeVerdict::Unresolved), "unresolved"),
+    (Some(ChangeVerdict::WithinThreshold), "within the threshold"),
+    (Some(ChangeVerdict::NoChange), "unchanged"),
+    (None, "without a ratio to a baseline"),
+];
 
 /// What makes it another machine, the first few items: `host vm → 3f2a9c, CPUs usable 2 → 8 and 1
 /// more`. Empty on the same machine.
@@ -72,9 +58,7 @@ pub(super) fn headline(changes: &Changes) -> String {
 pub fn other_machine(changes: &Changes) -> String {
     let identifying = changes.environment.iter();
     let identifying = identifying.filter(|change| change.another_machine);
-    let all: Vec<String> = identifying
-        .map(|change| difference(&change.difference))
-        .collect();
+    let all: Vec<String> = identifying.map(|c| difference(&c.difference)).collect();
     match all.get(FEW_FACTS..) {
         None | Some([]) => all.join(", "),
         Some(rest) => format!("{} and {} more", all[..FEW_FACTS].join(", "), rest.len()),
@@ -88,65 +72,38 @@ pub(super) fn reservations(base: &Source<'_>, new: &Source<'_>, changes: &Change
         let ending = wording::ending(source.analysis)?;
         Some(format!("{side}: {ending}"))
     });
-    endings.chain(left_out(changes)).collect()
+    let left_out = match changes.not_compared.len() {
+        0 => None,
+        1 => Some("1 cell was not compared.".to_owned()),
+        some => Some(format!("{some} cells were not compared.")),
+    };
+    endings.chain(left_out).collect()
 }
 
-/// Cells that a headline counts.
-#[derive(Clone, Copy)]
-enum Count {
-    /// Slower, and no regression.
-    Slower,
-    Of(ChangeVerdict),
-    Unjudged,
-}
-
-impl Count {
-    fn holds(self, cell: &CellChange, changes: &Changes) -> bool {
-        let verdict = cell.decisive(changes.decides).map(|(_, verdict)| verdict);
-        match self {
-            Self::Slower => verdict == Some(ChangeVerdict::Slower) && !cell.regression,
-            Self::Of(wanted) => verdict == Some(wanted),
-            Self::Unjudged => verdict.is_none(),
-        }
-    }
-}
-
-/// The verdict on a cell in one or two words, for tables.
-pub(super) fn verdict(cell: &CellChange, decides: Decides) -> &'static str {
+/// The verdict on a cell in one or two words, and what it says by colour.
+pub(super) fn verdict(cell: &CellChange, decides: Decides) -> (&'static str, Tone) {
     match cell.decisive(decides) {
-        _ if cell.regression => "regression",
+        _ if cell.regression => ("regression", Tone::Bad),
         Some((_, verdict)) => plain_verdict(verdict),
-        None if cell.role == Role::Baseline => "baseline",
-        None => "not judged",
+        None if cell.role == Role::Baseline => ("baseline", Tone::Faint),
+        None => ("not judged", Tone::Faint),
     }
 }
 
 /// A verdict by which nothing regresses.
-pub(super) fn plain_verdict(verdict: ChangeVerdict) -> &'static str {
+pub(super) fn plain_verdict(verdict: ChangeVerdict) -> (&'static str, Tone) {
     match verdict {
-        ChangeVerdict::Slower => "slower",
-        ChangeVerdict::Faster => "faster",
-        ChangeVerdict::Small => "small diff.",
-        ChangeVerdict::Unresolved => "unresolved",
-        ChangeVerdict::WithinThreshold => "within threshold",
-        ChangeVerdict::NoChange => "no change",
-    }
-}
-
-/// That cells were left out, in short; nothing if none was.
-pub(super) fn left_out(changes: &Changes) -> Option<String> {
-    match changes.not_compared.len() {
-        0 => None,
-        1 => Some("1 cell was not compared.".to_owned()),
-        some => Some(format!("{some} cells were not compared.")),
+        ChangeVerdict::Slower => ("slower", Tone::Bad),
+        ChangeVerdict::Faster => ("faster", Tone::Good),
+        ChangeVerdict::Small => ("small diff.", Tone::Plain),
+        ChangeVerdict::Unresolved => ("unresolved", Tone::Warning),
+        ChangeVerdict::WithinThreshold => ("within threshold", Tone::Plain),
+        ChangeVerdict::NoChange => ("no change", Tone::Plain),
     }
 }
 
 pub(super) fn time(time: Option<Interval>) -> String {
-    time.map_or_else(
-        || format::NOTHING.to_owned(),
-        |time| format::time(time.estimate),
-    )
+    format::maybe(time, |time| format::time(time.estimate))
 }
 
 /// Its name in both, `read/sql` or `read/sql → read/blob`.
@@ -164,22 +121,14 @@ pub(super) fn percent(change: &Change) -> String {
 
 /// `[+47%, +55%]`
 pub(super) fn interval(change: &Change) -> String {
-    let (low, high) = (change.low, change.high);
-    format!(
-        "[{}, {}]",
-        format::difference(low),
-        format::difference(high)
-    )
+    let [low, high] = [change.low, change.high].map(format::difference);
+    format!("[{low}, {high}]")
 }
 
 /// Whether a cell changed, as far as that can be said, so that a sentence is due.
 pub(super) fn has_changed(cell: &CellChange, decides: Decides) -> bool {
-    let verdict = cell.decisive(decides).map(|(_, verdict)| verdict);
-    cell.regression
-        || matches!(
-            verdict,
-            Some(ChangeVerdict::Slower | ChangeVerdict::Faster | ChangeVerdict::Small)
-        )
+    use ChangeVerdict::{Faster, Slower, Small};
+    cell.regression || matches!(cell.decisive(decides), Some((_, Slower | Faster | Small)))
 }
 
 /// What changed in one cell, in a sentence or two.
@@ -187,18 +136,17 @@ pub(super) fn statement(cell: &CellChange, decides: Decides) -> String {
     let (was, is) = (time(cell.base_time_ns), time(cell.new_time_ns));
     let name = name(cell);
     let label = wording::quoted(&cell.label);
-    let found = match (decides, cell.ratio) {
-        (Decides::Ratio, Some(ratio)) => {
-            let (factor, interval) = (format::ratio(ratio.ratio), ends(&ratio));
-            format!(
-                "its ratio to the baseline is {factor} times what it was, {interval}; time per \
-                 operation {was} → {is}"
-            )
-        }
-        _ => {
-            let (factor, interval) = (format::ratio(cell.time.ratio), ends(&cell.time));
-            format!("{is} per operation, {factor} times as long as before ({was}), {interval}")
-        }
+    let found = match cell.ratio.filter(|_| decides == Decides::Ratio) {
+        Some(ratio) => format!(
+            "its ratio to the baseline is {} times what it was, {}; time per operation {was} → {is}",
+            format::ratio(ratio.ratio),
+            ends(&ratio)
+        ),
+        None => format!(
+            "{is} per operation, {} times as long as before ({was}), {}",
+            format::ratio(cell.time.ratio),
+            ends(&cell.time)
+        ),
     };
     let beside = beside(cell, decides);
     let differences = if cell.differences.is_empty() {
@@ -211,18 +159,16 @@ pub(super) fn statement(cell: &CellChange, decides: Decides) -> String {
 
 /// `interval 1.47 to 1.55`
 fn ends(change: &Change) -> String {
-    let (low, high) = (format::ratio(change.low), format::ratio(change.high));
+    let [low, high] = [change.low, change.high].map(format::ratio);
     format!("interval {low} to {high}")
 }
 
 /// What the ratio to the baseline says, where the time decides.
 fn beside(cell: &CellChange, decides: Decides) -> String {
-    let Some((ratio, verdict)) = cell.ratio.zip(cell.ratio_verdict) else {
+    let found = cell.ratio.zip(cell.ratio_verdict);
+    let Some((ratio, verdict)) = found.filter(|_| decides != Decides::Ratio) else {
         return String::new();
     };
-    if decides == Decides::Ratio {
-        return String::new();
-    }
     let factor = format::ratio(ratio.ratio);
     let shown = format!("{factor}, {}", ends(&ratio));
     let alike = verdict == cell.time_verdict && side(&ratio) == side(&cell.time);
@@ -271,10 +217,7 @@ pub(super) fn differences(all: &[Difference]) -> String {
 
 /// `page_size 4096 → 8192`
 pub(super) fn difference(difference: &Difference) -> String {
-    let value = |value: &Option<String>| match value {
-        Some(text) => grouped(text),
-        None => "none".to_owned(),
-    };
+    let value = |value: &Option<String>| value.as_deref().map_or("none".to_owned(), grouped);
     format!(
         "{} {} → {}",
         difference.what,

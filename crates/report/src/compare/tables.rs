@@ -1,11 +1,12 @@
 //! Changes in tables, a row per cell.
 
-use super::sentences::{interval, name, percent, plain_verdict, time, verdict};
+use super::sentences::{interval, name, plain_verdict, verdict};
 use crate::document::{
-    Block, Cell, Detail, Fold, Table, TableBuilder, Tone, number, text_column, toned,
+    Block, Cell, Detail, Table, TableBuilder, folded, number, text_column, toned,
 };
+use crate::format;
 use stowplan_analysis::Interval;
-use stowplan_analysis::compare::{CellChange, Change, ChangeVerdict, Changes, Decides};
+use stowplan_analysis::compare::{CellChange, Changes, Decides};
 
 /// What does not decide, and what its column is called.
 fn other(decides: Decides) -> (Decides, &'static str) {
@@ -32,9 +33,12 @@ pub(super) fn decisive(changes: &Changes) -> Option<Block> {
         timed("BASE", |cell| cell.base_time_ns).weighing(5),
         timed("NEW", |cell| cell.new_time_ns).weighing(6),
     ];
-    let verdict = |cell: &CellChange| toned(verdict(cell, by), tone(cell, by));
-    columns.extend(changed("NEW/BASE", by));
-    columns.push(text_column("verdict", "", move |cell| Cell::text(verdict(cell))).weighing(10));
+    columns.extend(changed(by));
+    let verdict = |cell: &CellChange| {
+        let (word, tone) = verdict(cell, by);
+        Cell::text(toned(word, tone))
+    };
+    columns.push(text_column("verdict", "", verdict).weighing(10));
     columns.push(changed_by(other_title, other).weighing(4));
     columns.push(number("rounds", "of BASE, of NEW", rounds).weighing(0));
     let caption = match by {
@@ -52,9 +56,11 @@ pub(super) fn undecisive(changes: &Changes) -> Option<Block> {
     let cells = cells.filter(|cell| cell.decisive(by).is_some());
     let cells: Vec<CellChange> = cells.cloned().collect();
     let mut columns = vec![named(title)];
-    columns.extend(changed("NEW/BASE", by));
+    columns.extend(changed(by));
     let verdict = |cell: &CellChange| {
-        let verdict = cell.decisive(by).map(|(_, verdict)| plain_verdict(verdict));
+        let verdict = cell
+            .decisive(by)
+            .map(|(_, verdict)| plain_verdict(verdict).0);
         Cell::text(verdict.unwrap_or_default())
     };
     columns.push(text_column("verdict", "", verdict).weighing(10));
@@ -63,68 +69,41 @@ pub(super) fn undecisive(changes: &Changes) -> Option<Block> {
         Decides::Time | Decides::Nothing => "The time, which did not decide",
     };
     let table = Table::of(what, columns, &cells);
-    let fold = Fold::new(what, vec![table.into()]);
-    (!cells.is_empty()).then(|| Block::from(fold).at(Detail::All))
+    (!cells.is_empty()).then(|| folded(what, table).at(Detail::All))
 }
 
-fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
+pub(super) fn named<'a>(title: &str) -> TableBuilder<'a, CellChange> {
     text_column(title, "", |cell: &CellChange| Cell::text(name(cell))).weighing(11)
 }
 
-fn timed<'a>(
-    title: &str,
-    of: impl Fn(&CellChange) -> Option<Interval> + 'a,
-) -> TableBuilder<'a, CellChange> {
+fn timed<'a>(title: &str, of: fn(&CellChange) -> Option<Interval>) -> TableBuilder<'a, CellChange> {
     let cell = move |cell: &CellChange| {
-        let found = of(cell);
-        let sort = found.map(|found| found.estimate);
-        Cell {
-            sort: sort.filter(|time| time.is_finite()),
-            ..Cell::text(time(found))
-        }
+        let time = of(cell).map_or(f64::NAN, |time| time.estimate);
+        Cell::number(time, format::time(time))
     };
     number(title, "time per operation", cell).in_unit("ns")
 }
 
 /// The change and its interval.
-fn changed<'a>(title: &str, by: Decides) -> [TableBuilder<'a, CellChange>; 2] {
+fn changed<'a>(by: Decides) -> [TableBuilder<'a, CellChange>; 2] {
     let ends = move |cell: &CellChange| {
         let change = cell.decisive(by).map(|(change, _)| interval(&change));
         Cell::text(change.unwrap_or_default())
     };
     [
-        changed_by(title, by).weighing(9),
+        changed_by("NEW/BASE", by).weighing(9),
         text_column("interval", "", ends).weighing(8),
     ]
 }
 
 fn changed_by<'a>(title: &str, by: Decides) -> TableBuilder<'a, CellChange> {
-    let of = |change: Change| Cell::number(change.ratio, percent(&change));
     number(title, help(by), move |cell: &CellChange| {
-        let change = cell.decisive(by).map(|(change, _)| of(change));
-        change.unwrap_or_default()
+        let change = cell.decisive(by).map(|(change, _)| change.ratio);
+        Cell::maybe(change, format::difference)
     })
 }
 
 fn rounds(cell: &CellChange) -> Cell {
-    let Change {
-        base_rounds,
-        new_rounds,
-        ..
-    } = cell.time;
-    Cell::text(format!("{base_rounds}, {new_rounds}"))
-}
-
-/// What the verdict on a cell says by colour.
-pub(super) fn tone(cell: &CellChange, decides: Decides) -> Tone {
-    match cell.decisive(decides).map(|(_, verdict)| verdict) {
-        _ if cell.regression => Tone::Bad,
-        Some(ChangeVerdict::Slower) => Tone::Bad,
-        Some(ChangeVerdict::Faster) => Tone::Good,
-        Some(ChangeVerdict::Small | ChangeVerdict::WithinThreshold | ChangeVerdict::NoChange) => {
-            Tone::Plain
-        }
-        Some(ChangeVerdict::Unresolved) => Tone::Warning,
-        None => Tone::Faint,
-    }
+    let (base, new) = (cell.time.base_rounds, cell.time.new_rounds);
+    Cell::text(format!("{base}, {new}"))
 }

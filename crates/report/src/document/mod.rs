@@ -24,7 +24,7 @@ pub use table::{Align, Cell, Column, Row, Table, TableBuilder, number, text_colu
 pub use text::{Span, Text, Tone, faint, plain, strong, toned};
 
 /// A whole report.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Document {
     /// What kind of document it is: `Stowplan report`.
     pub kind: String,

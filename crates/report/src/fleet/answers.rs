@@ -1,167 +1,126 @@
 //! What each machine answers where that is no count of verdicts: matrices, sweeps, disk space.
 
-use super::{Fleet, sentence_start};
+use super::Fleet;
+use crate::cells::grouped;
 use crate::constituents;
-use crate::document::{Block, Detail, Look, Section, bullets, plain, strong};
+use crate::document::{Block, Detail, Look, Section, anchor, bullets, plain, strong};
+use crate::format::capital;
 use crate::run::answers;
-use std::collections::BTreeSet;
-use stowplan_analysis::{Analysis, SpaceRow};
+use stowplan_analysis::{Analysis, ComparisonOutcome};
 use stowplan_model::CellId;
 
 /// What stands for an answer where not the same was asked as on the first machine.
 const OTHERWISE: &str = "left out, because not the same was measured there";
 
-/// What an answer is of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Subject {
-    /// The matrix of this name.
-    Matrix(String),
-    /// The sweep of this name.
-    Sweep(String),
-    /// What stores take on disk.
-    Space,
-}
+/// Where a run's report has what stores take on disk.
+const SPACE: &str = "space";
 
-/// What each machine answers to one question.
-struct Answers {
-    subject: Subject,
+/// What one machine answers to one question.
+struct Answer {
+    place: usize,
+    /// The question.
     title: String,
-    /// Of each machine; nothing where it has no answer.
-    on: Vec<Option<String>>,
+    text: String,
 }
 
 /// A section with a panel per question; nothing without questions.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
-    let answers = collected(fleet);
-    if answers.is_empty() {
-        return None;
-    }
-    let panels = answers.iter().map(|answers| answers.panel(fleet)).collect();
+    let places = 0..fleet.machines().len();
+    let questions = grouped(places.flat_map(|place| of_one(fleet, place)));
+    let panels = questions.iter().map(|(_, answers)| panel(fleet, answers));
     let title = format!("What each {} answers", fleet.noun());
-    let section = Section::new(title, panels).named("answers");
+    let section = Section::new(title, panels.collect()).named("answers");
     let section = section.in_contents("Answers of each");
-    Some(Block::from(section).at(Detail::Brief))
+    (!questions.is_empty()).then(|| Block::from(section).at(Detail::Brief))
 }
 
-fn collected(fleet: &Fleet<'_>) -> Vec<Answers> {
-    let mut found: Vec<Answers> = Vec::new();
-    for (place, analysis) in fleet.analyses.iter().enumerate() {
-        for (subject, title, answer) in of_one(analysis) {
-            let answer = if differs(fleet, place, &subject) {
+/// What one machine answers to each question, by the name of its section in that machine's own
+/// report.
+fn of_one(fleet: &Fleet<'_>, place: usize) -> Vec<(String, Answer)> {
+    let analysis = fleet.analyses[place];
+    let asked = asked(analysis);
+    let answer = |row: answers::Row| {
+        let (_, cells) = asked.iter().find(|(target, _)| *target == row.target)?;
+        let differs =
+            differs(fleet, place, cells) || row.target == SPACE && lacks_a_store(fleet, analysis);
+        let answer = Answer {
+            place,
+            title: row.title,
+            text: if differs {
                 OTHERWISE.to_owned()
             } else {
-                answer
-            };
-            let known = found.iter().position(|known| known.subject == subject);
-            let index = known.unwrap_or_else(|| {
-                found.push(Answers {
-                    subject,
-                    title,
-                    on: vec![None; fleet.machines().len()],
-                });
-                found.len() - 1
-            });
-            let slot = found.get_mut(index).and_then(|it| it.on.get_mut(place));
-            if let Some(slot) = slot {
-                *slot = Some(answer);
-            }
-        }
-    }
-    found
-}
-
-/// What one machine answers: title and answer of each matrix and sweep, then of disk space.
-fn of_one(analysis: &Analysis) -> Vec<(Subject, String, String)> {
-    let mut rows = answers::rows(analysis).into_iter();
-    let matrices = analysis.matrices.iter();
-    let matrices = matrices.map(|matrix| Subject::Matrix(matrix.id.clone()));
-    let sweeps = analysis.sweeps.iter();
-    let sweeps = sweeps.map(|outcome| Subject::Sweep(outcome.sweep.id.clone()));
-    let mut found: Vec<_> = matrices
-        .chain(sweeps)
-        .zip(rows.by_ref())
-        .map(|(subject, row)| (subject, row.title, row.answer))
-        .collect();
-    let space = rows.nth(constituents::singles(analysis).len());
-    found.extend(space.map(|row| (Subject::Space, row.title, row.answer)));
-    found
-}
-
-/// Whether an answer rests on cells that were left out there, or, of disk space, on other stores
-/// than were looked at elsewhere.
-fn differs(fleet: &Fleet<'_>, place: usize, subject: &Subject) -> bool {
-    let Some(analysis) = fleet.analyses.get(place) else {
-        return false;
+                row.answer
+            },
+        };
+        Some((row.target, answer))
     };
-    let cells = cells_of(analysis, subject);
-    let mut differences = fleet.outcome.differences.iter();
-    if differences.any(|found| found.machine == place && cells.contains(&found.cell)) {
-        return true;
-    }
-    let labels: BTreeSet<&str> = asked_space(analysis).map(|row| &*row.label).collect();
-    let mut elsewhere = fleet.analyses.iter().flat_map(|a| asked_space(a));
-    *subject == Subject::Space && elsewhere.any(|row| !labels.contains(&*row.label))
+    let rows = answers::rows(analysis).into_iter();
+    rows.filter_map(answer).collect()
 }
 
-/// The cells that an answer rests on.
-fn cells_of<'a>(analysis: &'a Analysis, subject: &Subject) -> BTreeSet<&'a CellId> {
-    let comparisons = match subject {
-        Subject::Space => {
-            let asked = &analysis.run.plan.study.space;
-            let named = |cell: &&CellId| asked.iter().any(|asked| asked.cell == **cell);
-            let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
-            return cells.map(|cell| &cell.cell.id).filter(named).collect();
-        }
-        Subject::Matrix(id) => {
-            let mut matrices = analysis.matrices.iter();
-            let matrix = matrices.find(|matrix| matrix.id == *id);
-            matrix.map(|matrix| constituents::of_matrix(analysis, matrix))
-        }
-        Subject::Sweep(id) => {
-            let mut sweeps = analysis.sweeps.iter();
-            let sweep = sweeps.find(|outcome| outcome.sweep.id == *id);
-            sweep.map(|outcome| constituents::of_sweep(analysis, outcome))
-        }
-    };
-    let comparisons = comparisons.unwrap_or_default().into_iter();
-    let cells = comparisons.flat_map(|comparison| &comparison.cells);
+/// What is asked beside comparisons that stand for themselves, by the name of its section, and the
+/// cells that its answer rests on.
+fn asked(analysis: &Analysis) -> Vec<(String, Vec<&CellId>)> {
+    let matrices = analysis.matrices.iter().map(|matrix| {
+        let comparisons = constituents::of_matrix(analysis, matrix);
+        (anchor("matrix", &matrix.id), cells_of(comparisons))
+    });
+    let sweeps = analysis.sweeps.iter().map(|outcome| {
+        let comparisons = constituents::of_sweep(analysis, outcome);
+        (anchor("sweep", &outcome.sweep.id), cells_of(comparisons))
+    });
+    let of_space = analysis.run.plan.study.space.iter();
+    let space = (
+        SPACE.to_owned(),
+        of_space.map(|asked| &asked.cell).collect(),
+    );
+    matrices.chain(sweeps).chain([space]).collect()
+}
+
+fn cells_of(comparisons: Vec<&ComparisonOutcome>) -> Vec<&CellId> {
+    let cells = comparisons.into_iter().flat_map(|c| &c.cells);
     cells.map(|cell| &cell.cell.id).collect()
 }
 
-/// What the stores that the study asks about take on disk.
-fn asked_space(analysis: &Analysis) -> impl Iterator<Item = &SpaceRow> {
-    let asked = &analysis.run.plan.study.space;
-    let rows = analysis.space.iter();
-    rows.filter(|row| asked.iter().any(|asked| asked.label == row.label))
+/// Whether one of these cells was left out there.
+fn differs(fleet: &Fleet<'_>, place: usize, cells: &[&CellId]) -> bool {
+    let mut differences = fleet.outcome.differences.iter();
+    differences.any(|found| found.machine == place && cells.contains(&&found.cell))
 }
 
-impl Answers {
-    /// Who says what: machines with the same answer together.
-    fn panel(&self, fleet: &Fleet<'_>) -> Block {
-        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-        for (place, answer) in self.on.iter().enumerate() {
-            let answer = answer.as_deref().unwrap_or("no answer");
-            match groups.iter_mut().find(|(known, _)| *known == answer) {
-                Some((_, places)) => places.push(place),
-                None => groups.push((answer, vec![place])),
-            }
-        }
-        let lines = groups.into_iter().map(|(answer, places)| {
-            let who = if places.len() == self.on.len() {
-                sentence_start(&fleet.on(&places))
-            } else {
-                fleet.names(&places)
-            };
-            strong(who).then(plain(format!(": {answer}")))
-        });
-        let lines = bullets(lines).into_iter();
-        let section = Section {
-            look: Look::Panel,
-            ..Section::new(
-                &self.title,
-                lines.map(|list| list.at(Detail::Brief)).collect(),
-            )
+/// Whether a store that the study asks about was looked at elsewhere only.
+fn lacks_a_store(fleet: &Fleet<'_>, analysis: &Analysis) -> bool {
+    let known: Vec<&str> = stores_asked(analysis).collect();
+    let mut all = fleet.analyses.iter().flat_map(|other| stores_asked(other));
+    all.any(|store| !known.contains(&store))
+}
+
+fn stores_asked(analysis: &Analysis) -> impl Iterator<Item = &str> {
+    let asked = &analysis.run.plan.study.space;
+    let labels = analysis.space.iter().map(|row| row.label.as_str());
+    labels.filter(|label| asked.iter().any(|asked| asked.label == *label))
+}
+
+/// Who says what: machines with the same answer together.
+fn panel(fleet: &Fleet<'_>, answers: &[Answer]) -> Block {
+    let all = 0..fleet.machines().len();
+    let said = grouped(all.map(|place| {
+        let answer = answers.iter().find(|answer| answer.place == place);
+        (answer.map_or("no answer", |answer| &answer.text), place)
+    }));
+    let lines = said.into_iter().map(|(answer, places)| {
+        let who = if places.len() == fleet.machines().len() {
+            capital(&fleet.on(&places))
+        } else {
+            fleet.names(&places)
         };
-        Block::from(section).at(Detail::Brief)
-    }
+        strong(who).then(plain(format!(": {answer}")))
+    });
+    let lines = bullets(lines).map(|list| list.at(Detail::Brief));
+    let title = answers.first().map_or("", |answer| &answer.title);
+    let section = Section {
+        look: Look::Panel,
+        ..Section::new(title, lines.into_iter().collect())
+    };
+    Block::from(section).at(Detail::Brief)
 }

@@ -1,13 +1,18 @@
 //! On how many machines each finding holds.
 
-use super::{Fleet, sentence_start};
+use super::Fleet;
+use crate::cells::grouped;
 use crate::document::{
-    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, paragraph,
-    plain, remark, strong,
+    Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, listed,
+    paragraph, plain, remark, strong,
 };
+use crate::format::capital;
 use crate::{format, noise, wording};
-use stowplan_analysis::{CellAcross, ComparisonAcross, TWICE_DIFFERED, Verdict};
-use stowplan_model::{CellId, DurabilityClaim, Role};
+use std::cmp::Reverse;
+use stowplan_analysis::{
+    CellAcross, ComparisonAcross, PromiseDifference, Promises, TWICE_DIFFERED, Verdict,
+};
+use stowplan_model::{CellId, Role};
 
 /// The first thing to read. Text says everything that was found at once; the page has an answer per
 /// comparison, with the count beside it, and the rest below.
@@ -81,48 +86,37 @@ impl Statement {
 
 impl Findings {
     fn of(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Self {
-        if comparison.reliable.iter().all(Option::is_none) {
-            return Self::unmeasured(fleet, comparison);
-        }
+        let measured = comparison.reliable.iter().any(Option::is_some);
+        let fastest = fastest(fleet, comparison).filter(|_| measured);
         let rivals = comparison.cells.iter();
-        let rivals = rivals.filter(|cell| cell.role == Role::Candidate);
-        let statements: Vec<Statement> = rivals
+        let rivals = rivals.filter(|cell| measured && cell.role == Role::Candidate);
+        let mut statements: Vec<Statement> = rivals
             .map(|cell| statement(fleet, comparison, cell))
             .collect();
-        let fastest = fastest(fleet, comparison);
+        let mut headline = headline(fleet, comparison, fastest.as_ref(), &statements);
+        if !measured {
+            let text = format!("Not measured on any {}.", fleet.noun());
+            headline = Statement::open(Verdict::NoData, text);
+            statements.push(headline.clone());
+        }
         Self {
             id: comparison.id.clone(),
             title: comparison.title.clone(),
-            headline: headline(fleet, comparison, fastest.as_ref(), &statements),
+            headline,
             fastest: fastest.map(|fastest| fastest.text),
             statements,
-            noise: noise(fleet, comparison),
-        }
-    }
-
-    /// Of a comparison that no machine came to.
-    fn unmeasured(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Self {
-        let text = format!("Not measured on any {}.", fleet.noun());
-        let statement = Statement::open(Verdict::NoData, text);
-        Self {
-            id: comparison.id.clone(),
-            title: comparison.title.clone(),
-            headline: statement.clone(),
-            fastest: None,
-            statements: vec![statement],
-            noise: "Noise is unknown.".to_owned(),
+            noise: match measured {
+                true => noise(fleet, comparison),
+                false => "Noise is unknown.".to_owned(),
+            },
         }
     }
 
     /// What to know first, with the number of machines on which it holds.
     fn answer(&self, fleet: &Fleet<'_>) -> Item {
-        let holds = self.headline.holds;
-        let figure = if holds > 0 {
-            let all = fleet.machines().len();
-            strong(format!("{holds} of {all}")).then(faint(format!(" {}s", fleet.noun())))
-        } else {
-            Text::default()
-        };
+        let (holds, all) = (self.headline.holds, fleet.machines().len());
+        let figure = strong(format!("{holds} of {all}")).then(faint(format!(" {}s", fleet.noun())));
+        let figure = if holds > 0 { figure } else { Text::default() };
         Item {
             title: plain(&self.title).linked(&format!("#{}", anchor("finding", &self.id))),
             note: faint(&self.noise),
@@ -134,17 +128,11 @@ impl Findings {
     /// Every sentence. The evidence is left out where only the outcome is wanted.
     pub(super) fn statements(&self) -> Vec<Block> {
         let fastest = self.fastest.as_ref();
-        let mut blocks: Vec<Block> = fastest
-            .map(|text| paragraph(strong(text)).at(Detail::Brief))
-            .into_iter()
-            .collect();
-        let statements = List {
-            style: ListStyle::Bullets,
-            items: self.statements.iter().map(Statement::item).collect(),
-        };
-        blocks.push(Block::from(statements).at(Detail::Brief));
-        blocks.push(remark(&self.noise));
-        blocks
+        let fastest = fastest.map(|text| paragraph(strong(text)).at(Detail::Brief));
+        let statements = listed(self.statements.iter().map(Statement::item).collect());
+        let statements = statements.map(|list| list.at(Detail::Brief));
+        let blocks = fastest.into_iter().chain(statements);
+        blocks.chain([remark(&self.noise)]).collect()
     }
 }
 
@@ -171,70 +159,42 @@ fn headline(
 /// `Beats each of the others: A on 3 of 4 machines, B on host-d; no single one on host-e; not the
 /// same rivals on host-f.`
 fn fastest(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Option<Statement> {
-    let Fastest {
-        winners,
-        without,
-        unlike,
-    } = Fastest::of(comparison);
     let label = |id: &CellId| {
         let cell = comparison.cells.iter().find(|cell| cell.cell == *id);
         cell.map_or_else(|| id.0.clone(), |cell| wording::quoted(&cell.label))
     };
-    let (_, places) = winners.first()?;
+    let places = comparison.fastest.iter().enumerate();
+    let mut winners = grouped(places.filter_map(|(place, cell)| Some((cell.as_ref()?, place))));
+    // The one that is ahead on most machines first.
+    winners.sort_by_key(|(_, places)| Reverse(places.len()));
+    let (_, holds) = winners.first()?;
     let named = winners.iter();
     let named = named.map(|(cell, places)| format!("{} {}", label(cell), fleet.on(places)));
-    let rest = [("no single one", without), ("not the same rivals", unlike)];
+    let named = wording::list(&named.collect::<Vec<_>>());
+    let without = |complete: bool| {
+        let places = (0..fleet.machines().len()).filter(|place| {
+            let measured = comparison.reliable[*place].is_some();
+            let none = comparison.fastest[*place].is_none();
+            measured && none && comparison.complete[*place] == complete
+        });
+        places.collect::<Vec<usize>>()
+    };
+    let rest = [
+        ("no single one", without(true)),
+        ("not the same rivals", without(false)),
+    ];
     let rest = rest.iter().filter(|(_, places)| !places.is_empty());
     let none: String = rest
         .map(|(text, places)| format!("; {text} {}", fleet.on_names(places)))
         .collect();
-    let named = wording::list(&named.collect::<Vec<_>>());
     Some(Statement {
         verdict: Verdict::Faster,
         text: format!("Beats each of the others: {named}{none}."),
-        holds: places.len(),
+        holds: holds.len(),
     })
 }
 
-/// Which cell beats each of the others, by the places of the machines.
-struct Fastest<'a> {
-    /// The one that does so on most machines first.
-    winners: Vec<(&'a CellId, Vec<usize>)>,
-    /// Where none does.
-    without: Vec<usize>,
-    /// Where it would have beaten other rivals.
-    unlike: Vec<usize>,
-}
-
-impl<'a> Fastest<'a> {
-    fn of(comparison: &'a ComparisonAcross) -> Self {
-        let mut found = Self {
-            winners: Vec::new(),
-            without: Vec::new(),
-            unlike: Vec::new(),
-        };
-        for (place, fastest) in comparison.fastest.iter().enumerate() {
-            let Some(cell) = fastest else {
-                let measured = comparison.reliable.get(place).copied().flatten();
-                match comparison.complete.get(place) {
-                    Some(false) => found.unlike.extend(measured.map(|_| place)),
-                    _ => found.without.extend(measured.map(|_| place)),
-                }
-                continue;
-            };
-            match found.winners.iter_mut().find(|(known, _)| *known == cell) {
-                Some((_, places)) => places.push(place),
-                None => found.winners.push((cell, vec![place])),
-            }
-        }
-        found
-            .winners
-            .sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
-        found
-    }
-}
-
-/// Verdicts in the order in which a sentence names them.
+/// Verdicts in the order in which a sentence names them, those that claim something first.
 const ORDER: [Verdict; 7] = [
     Verdict::Faster,
     Verdict::Slower,
@@ -245,56 +205,47 @@ const ORDER: [Verdict; 7] = [
     Verdict::NoData,
 ];
 
-/// One cell against the baseline, on all machines.
+/// One cell against the baseline, on all machines: the claim on which most agree (of as many, the
+/// first), then the other verdicts, each with where: `slower on nas (1.43 times as long)`.
 fn statement(fleet: &Fleet<'_>, comparison: &ComparisonAcross, cell: &CellAcross) -> Statement {
     let base = wording::quoted(&comparison.baseline_label);
     let label = wording::quoted(&cell.label);
-    let lead = lead(cell);
-    let rest = rest(fleet, cell, lead);
-    let promise = promise(comparison, cell);
-    let Some(lead) = lead else {
+    let claims = ORDER[..3]
+        .iter()
+        .map(|verdict| (*verdict, cell.with(*verdict)));
+    // Of as many, this takes the last.
+    let lead = claims.rev().max_by_key(|(_, places)| places.len());
+    let lead = lead.filter(|(_, places)| !places.is_empty());
+    let others = ORDER
+        .into_iter()
+        .filter(|verdict| lead.as_ref().is_none_or(|l| l.0 != *verdict));
+    let others = others.map(|verdict| (verdict, cell.with(verdict)));
+    let others = others.filter(|(_, places)| !places.is_empty());
+    let others = others.map(|(verdict, places)| {
+        let (on, factor) = (fleet.on_names(&places), factor(cell, verdict, &places));
+        format!("{} {on}{factor}", word_of(verdict))
+    });
+    let others = others.collect::<Vec<_>>().join("; ");
+    let aside = [promise(comparison, cell), work(cell)].concat();
+    let Some((lead, places)) = lead else {
         let text = format!(
-            "No {} says whether {label} is faster than {base}: {}.{promise}",
-            fleet.noun(),
-            rest.join("; ")
+            "No {} says whether {label} is faster than {base}: {others}.{aside}",
+            fleet.noun()
         );
         return Statement::open(Verdict::Unresolved, text);
     };
-    let places = cell.with(lead);
     let relation = match lead {
         Verdict::Faster => "faster than",
         Verdict::Slower => "slower than",
         _ => "equivalent to",
     };
-    let on = sentence_start(&fleet.on(&places));
-    let factor = factor(cell, lead, &places);
-    let rest: String = rest.iter().map(|text| format!("; {text}")).collect();
+    let (on, factor) = (capital(&fleet.on(&places)), factor(cell, lead, &places));
+    let semicolon = if others.is_empty() { "" } else { "; " };
     Statement {
         verdict: lead,
-        text: format!("{on} {label} is {relation} {base}{factor}{rest}.{promise}"),
+        text: format!("{on} {label} is {relation} {base}{factor}{semicolon}{others}.{aside}"),
         holds: places.len(),
     }
-}
-
-/// The claim on which most machines agree; of as many, the first.
-fn lead(cell: &CellAcross) -> Option<Verdict> {
-    let claims = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent];
-    // `max_by_key` takes the last of several.
-    let claims = claims.into_iter().rev();
-    let lead = claims.max_by_key(|verdict| cell.with(*verdict).len());
-    lead.filter(|verdict| !cell.with(*verdict).is_empty())
-}
-
-/// The other verdicts, each with where: `slower on nas (1.43 times as long)`.
-fn rest(fleet: &Fleet<'_>, cell: &CellAcross, lead: Option<Verdict>) -> Vec<String> {
-    let others = ORDER.into_iter().filter(|verdict| Some(*verdict) != lead);
-    let texts = others.filter_map(|verdict| {
-        let places = cell.with(verdict);
-        let on = fleet.on_names(&places);
-        let factor = factor(cell, verdict, &places);
-        (!places.is_empty()).then(|| format!("{} {on}{factor}", word_of(verdict)))
-    });
-    texts.collect()
 }
 
 fn word_of(verdict: Verdict) -> &'static str {
@@ -324,17 +275,28 @@ fn promise(comparison: &ComparisonAcross, cell: &CellAcross) -> String {
     let mut cells = comparison.cells.iter();
     let baseline = cells.find(|other| other.cell == comparison.baseline);
     let theirs = baseline.and_then(|baseline| baseline.durability);
-    let Some((ours, theirs)) = cell.durability.zip(theirs) else {
+    let both = cell.durability.zip(theirs);
+    let Some(found) = both.and_then(|(ours, theirs)| PromiseDifference::between(ours, theirs))
+    else {
         return String::new();
     };
-    let covers = |one: DurabilityClaim, other| one.covers(&other);
-    let than = match (covers(ours, theirs), covers(theirs, ours)) {
-        (true, true) => return String::new(),
-        (false, true) => "less",
-        (true, false) => "more",
-        (false, false) => "something else",
+    let than = match found.is {
+        Promises::Less => "less",
+        Promises::More => "more",
+        Promises::SomethingElse => "something else",
     };
-    format!(" It promises {than}: {ours} against {theirs}.")
+    format!(
+        " It promises {than}: {} against {}.",
+        found.ours, found.theirs
+    )
+}
+
+/// ` It does other work: one thread against 4 threads.`; nothing where both do the same.
+fn work(cell: &CellAcross) -> String {
+    match wording::other_work(&cell.work) {
+        same if same.is_empty() => same,
+        work => format!(" It does other work: {work}."),
+    }
 }
 
 /// What the identical cells showed, over all machines.

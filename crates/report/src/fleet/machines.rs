@@ -1,16 +1,16 @@
 //! The machines.
 
 use super::Fleet;
-use crate::document::{
-    Block, Cell, Detail, Medium, Section, Table, TableBuilder, facts, text_column,
-};
+use crate::document::{Block, Cell, Detail, Medium, Section, Table, chapter, facts, text_column};
+use crate::format::plural;
 use stowplan_analysis::Machine;
 use stowplan_model::{Environment, format_bytes};
 
 /// A fact of the table: its title, how important it is, and how its field is made.
 type Fact = (&'static str, u8, fn(&Machine) -> String);
 
-const FACTS: [Fact; 8] = [
+const FACTS: [Fact; 9] = [
+    ("machine", 9, |machine| machine.label.clone()),
     ("CPU", 5, |machine| processor(&machine.environment)),
     ("memory", 3, |machine| {
         format_bytes(machine.environment.memory_bytes)
@@ -27,26 +27,22 @@ const FACTS: [Fact; 8] = [
 
 /// A table of all; on a terminal, where so many columns do not fit, also a list of each for those
 /// who ask.
-pub(super) fn section(fleet: &Fleet<'_>) -> Block {
+pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let machines = fleet.machines();
-    let mut columns: Vec<TableBuilder<'_, Machine>> = vec![
-        text_column("machine", "", |machine: &Machine| {
-            Cell::text(&machine.label)
-        })
-        .weighing(9),
-    ];
-    columns.extend(FACTS.map(|(title, weight, make)| {
+    let columns = FACTS.map(|(title, weight, make)| {
         text_column(title, "", move |machine| Cell::text(make(machine))).weighing(weight)
-    }));
-    let mut blocks = vec![Table::of("Machines", columns, machines).into()];
+    });
+    let mut blocks = vec![Table::of("Machines", columns.into(), machines).into()];
     blocks.extend(machines.iter().map(|machine| {
-        let all = FACTS.map(|(title, _, make)| (title, make(machine)));
+        let all = FACTS
+            .iter()
+            .skip(1)
+            .map(|(title, _, make)| (*title, make(machine)));
         let section = Section::new(&machine.label, vec![facts(all)]);
         let section = Block::from(section).only(Medium::Terminal);
         section.at(Detail::Full)
     }));
-    let section = Section::new("Machines", blocks).named("machines");
-    section.in_contents("Machines").into()
+    chapter("machines", "Machines", blocks)
 }
 
 /// What a machine is, in short, for the bars: `AMD EPYC 9B14, 2 CPUs, Debian 12, ext4`.
@@ -61,32 +57,27 @@ pub(super) fn in_short(machine: &Machine) -> String {
 
 /// The parts that are known, separated by commas.
 fn joined(parts: &[&str]) -> String {
-    let known: Vec<&str> = parts
-        .iter()
-        .copied()
-        .filter(|part| !part.is_empty())
-        .collect();
-    known.join(", ")
+    let known = parts.iter().copied().filter(|part| !part.is_empty());
+    known.collect::<Vec<_>>().join(", ")
 }
 
 /// `AMD EPYC 9B14, 2 CPUs`
 fn processor(environment: &Environment) -> String {
     let name = environment.cpu.as_ref();
     let name = name.unwrap_or(&environment.architecture);
-    let s = if environment.cpus == 1 { "" } else { "s" };
-    format!("{}, {} CPU{s}", short_name(name), environment.cpus)
+    let cpus = plural(environment.cpus.into(), "CPU");
+    format!("{}, {cpus}", short_name(name))
 }
 
 /// The name of a processor without what says nothing.
 fn short_name(name: &str) -> String {
-    let plain = ["(R)", "(r)", "(TM)", "(tm)", "(C)"]
+    let marks = ["(R)", "(r)", "(TM)", "(tm)", "(C)"];
+    let plain = marks
         .iter()
         .fold(name.to_owned(), |name, mark| name.replace(mark, ""));
     let words = plain.split_whitespace();
-    let words: Vec<&str> = words
-        .filter(|word| !["CPU", "Processor"].contains(word))
-        .collect();
-    words.join(" ")
+    let words = words.filter(|word| !["CPU", "Processor"].contains(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn system(environment: &Environment) -> String {
@@ -107,22 +98,20 @@ fn device(environment: &Environment) -> String {
 }
 
 fn tool(environment: &Environment) -> String {
-    let version = &environment.tool_version;
-    environment.tool_commit.as_deref().map_or_else(
-        || version.clone(),
-        |commit| {
-            let short: String = commit.chars().take(10).collect();
-            format!("{version} ({short})")
-        },
-    )
+    let commit = environment.tool_commit.as_deref().map(|commit| {
+        let short: String = commit.chars().take(10).collect();
+        format!(" ({short})")
+    });
+    format!("{}{}", environment.tool_version, commit.unwrap_or_default())
 }
 
 /// How many warnings its own report has, and how many cells failed.
 fn warnings(machine: &Machine) -> String {
-    let s = if machine.failures == 1 { "" } else { "s" };
     match (machine.warnings, machine.failures) {
         (0, 0) => String::new(),
         (warnings, 0) => warnings.to_string(),
-        (warnings, failures) => format!("{warnings}, {failures} failed cell{s}"),
+        (warnings, failures) => {
+            format!("{warnings}, {}", plural(failures as u64, "failed cell"))
+        }
     }
 }

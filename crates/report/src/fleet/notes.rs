@@ -2,6 +2,7 @@
 //! afterwards, cells left out.
 
 use super::Fleet;
+use crate::cells::grouped;
 use crate::document::{Block, Detail, notice};
 use crate::{format, wording};
 use std::collections::BTreeMap;
@@ -24,12 +25,9 @@ fn endings(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
 
 /// That verdicts are by different zones, if they are.
 fn zones(fleet: &Fleet<'_>) -> Option<String> {
-    let machines = fleet.machines();
-    let first = machines.first()?.equivalence.to_bits();
-    let alike = machines.iter().all(|m| m.equivalence.to_bits() == first);
-    let zones = machines.iter();
+    let zones = fleet.machines().iter();
     let zones = zones.map(|m| format!("{} on {}", format::percent(m.equivalence), m.label));
-    (!alike).then(|| {
+    fleet.zone().is_none().then(|| {
         format!(
             "Verdicts are by different equivalence zones: {}.",
             wording::list(&zones.collect::<Vec<_>>())
@@ -39,21 +37,14 @@ fn zones(fleet: &Fleet<'_>) -> Option<String> {
 
 /// That the baseline is not the planned one: what that means, once, and where.
 fn chosen_baselines(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
-    let mut notes: Vec<(&str, Vec<usize>)> = Vec::new();
-    for (place, analysis) in fleet.analyses.iter().enumerate() {
+    let places = fleet.analyses.iter().enumerate();
+    let notes = grouped(places.filter_map(|(place, analysis)| {
         let mut warnings = analysis.warnings.iter();
-        let Some(warning) = warnings.find(|w| w.kind == WarningKind::ChosenBaseline) else {
-            continue;
-        };
-        let message = warning.message.as_str();
-        match notes.iter_mut().find(|(known, _)| *known == message) {
-            Some((_, places)) => places.push(place),
-            None => notes.push((message, vec![place])),
-        }
-    }
-    let all = fleet.machines().len();
-    notes.into_iter().map(move |(message, places)| {
-        if places.len() == all {
+        let warning = warnings.find(|w| w.kind == WarningKind::ChosenBaseline)?;
+        Some((warning.message.as_str(), place))
+    }));
+    notes.into_iter().map(|(message, places)| {
+        if places.len() == fleet.machines().len() {
             format!("{message}.")
         } else {
             format!("{}: {message}.", fleet.names(&places))
@@ -70,22 +61,20 @@ fn left_out(fleet: &Fleet<'_>) -> impl Iterator<Item = String> {
         let group = groups.entry((found.machine, found.what)).or_default();
         group.push(&found.cell);
     }
-    groups.into_iter().filter_map(|((place, what), cells)| {
-        let label = &fleet.machines().get(place)?.label;
+    groups.into_iter().map(|((place, what), cells)| {
         let named = cells.iter().take(NAMED);
         let mut names: Vec<String> = named.map(|id| id.0.clone()).collect();
         if cells.len() > names.len() {
             names.push(format!("{} more", cells.len() - names.len()));
         }
         let are = match what {
-            "settings" => "settings are not those",
-            "store" => "store is not that",
-            "workload" => "workload is not that",
-            _ => "dataset is not that",
+            "settings" => "settings are not those".to_owned(),
+            what => format!("{what} is not that"),
         };
-        Some(format!(
-            "Left out on {label}, where the {are} of the first result: {}.",
+        format!(
+            "Left out on {}, where the {are} of the first result: {}.",
+            fleet.names(&[place]),
             wording::list(&names)
-        ))
+        )
     })
 }

@@ -3,22 +3,19 @@
 use super::Fleet;
 use super::findings::{self, Findings};
 use crate::document::{
-    Align, Block, Cell, Column, Detail, Fold, Medium, Row, Section, Sign, Table, Tone, anchor,
-    number, paragraph, text_column, toned,
+    Block, Cell, Detail, Fold, Medium, Sign, Table, TableBuilder, Tone, anchor, chapter, number,
+    paragraph, text_column, toned,
 };
 use crate::{format, quantity, wording};
-use stowplan_analysis::{CellAcross, ComparisonAcross, OnMachine, Verdict};
+use stowplan_analysis::{CellAcross, ComparisonAcross, Machine, OnMachine, Verdict};
 use stowplan_model::Role;
 
-/// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the others, in a fold of
-/// their own.
+/// A fold per comparison, for those who ask; those that matrices and sweeps are made of behind the
+/// others, in a fold of their own.
 pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
-    let comparisons = &fleet.outcome.comparisons;
-    if comparisons.is_empty() {
-        return None;
-    }
     let findings: Vec<Findings> = findings::all(fleet).collect();
-    let (parts, singles): (Vec<_>, Vec<_>) = comparisons.iter().partition(|c| c.part);
+    let comparisons = fleet.outcome.comparisons.iter();
+    let (parts, singles): (Vec<_>, Vec<_>) = comparisons.partition(|c| c.part);
     let fold = |comparison| fold(fleet, comparison, &findings);
     let mut blocks: Vec<Block> = singles.into_iter().map(fold).collect();
     if !parts.is_empty() {
@@ -27,9 +24,8 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
         let parts = Fold::new(title, parts.into_iter().map(fold).collect());
         blocks.push(Block::from(parts).at(Detail::All));
     }
-    let section = Section::new("Each comparison", blocks).named("comparisons");
-    let section = section.in_contents("Each comparison");
-    Some(Block::from(section).at(Detail::Full))
+    let section = chapter("comparisons", "Each comparison", blocks)?;
+    Some(section.at(Detail::Full))
 }
 
 /// What was found, which text has said already, and every ratio.
@@ -56,16 +52,13 @@ fn fold(fleet: &Fleet<'_>, comparison: &ComparisonAcross, findings: &[Findings])
 
 /// A row per cell and a column per machine.
 fn by_machine(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Table {
-    let mut columns = vec![text_column("cell", "", |cell: &CellAcross| {
-        Cell::text(label(comparison, cell))
-    })];
+    let name = |cell: &CellAcross| Cell::text(label(comparison, cell));
+    let mut columns = vec![text_column("cell", "", name)];
     let machines = fleet.machines().iter().enumerate();
     columns.extend(machines.map(|(place, machine)| {
         number(&machine.label, "", move |cell: &CellAcross| {
-            cell.on
-                .get(place)
-                .map(|on| found(cell, on))
-                .unwrap_or_default()
+            let on = cell.on.get(place);
+            on.map(|on| found(cell, on)).unwrap_or_default()
         })
     }));
     Table::of(&comparison.title, columns, &comparison.cells)
@@ -90,78 +83,69 @@ fn found(cell: &CellAcross, on: &OnMachine) -> Cell {
     }
 }
 
-/// A row per cell, and below it one per machine: lines of text have no room for a column per
-/// machine.
-fn below_each_other(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Table {
-    let column = |title: &str, weight, align| Column {
-        title: title.to_owned(),
-        help: String::new(),
-        unit: "",
-        align,
-        weight,
-    };
-    let versus = format!("vs {}", comparison.baseline_label);
-    let ratio = if versus.chars().count() > 16 {
-        "vs baseline"
-    } else {
-        &versus
-    };
-    let rows = comparison
-        .cells
-        .iter()
-        .flat_map(|cell| rows(fleet, comparison, cell));
-    Table {
-        caption: comparison.title.clone(),
-        columns: vec![
-            column("cell and machine", 9, Align::Left),
-            column("time/op", 5, Align::Right),
-            column(&format!("time {ratio}"), 8, Align::Right),
-            column("interval", 10, Align::Left),
-            column("verdict", 7, Align::Left),
-        ],
-        rows: rows.collect(),
-        is_heat_map: false,
-    }
+/// A line of the table for text: a cell, or what one machine found of it.
+struct Line<'a> {
+    cell: &'a CellAcross,
+    on: Option<(&'a Machine, &'a OnMachine)>,
 }
 
-/// Those of a floor, which no one could choose, only for those who ask.
-fn rows(fleet: &Fleet<'_>, comparison: &ComparisonAcross, cell: &CellAcross) -> Vec<Row> {
-    let detail = match cell.role {
+/// A row per cell, and below it one per machine: lines of text have no room for a column per
+/// machine. Those of a floor, which no one could choose, only for those who ask.
+fn below_each_other(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Table {
+    let lines = comparison.cells.iter().flat_map(|cell| {
+        let on = fleet.machines().iter().zip(&cell.on).map(Some);
+        [None]
+            .into_iter()
+            .chain(on)
+            .map(move |on| Line { cell, on })
+    });
+    let lines: Vec<Line<'_>> = lines.collect();
+    let detail = |line: &Line<'_>| match line.cell.role {
         Role::Floor => Detail::Full,
         _ => Detail::Normal,
     };
-    let heading = [
-        label(comparison, cell),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-    ];
-    let mut rows = vec![Row {
-        detail,
-        cells: heading.map(Cell::text).into(),
-    }];
-    let on = fleet.machines().iter().zip(&cell.on);
-    rows.extend(on.map(|(machine, on)| Row {
-        detail,
-        cells: fields(&machine.label, cell, on).into(),
-    }));
-    rows
+    let columns = columns(comparison);
+    Table::of(&comparison.title, columns, &lines).with_details(&lines, detail)
 }
 
-fn fields(machine: &str, cell: &CellAcross, on: &OnMachine) -> [Cell; 5] {
-    let estimate = on.estimate;
-    let interval = estimate.map(|e| format::interval(e.low, e.high));
-    let verdict = match cell.role {
-        Role::Baseline if on.time_ns.is_some() => "baseline",
-        _ => verdict(cell, on),
+fn columns<'a>(comparison: &'a ComparisonAcross) -> Vec<TableBuilder<'a, Line<'a>>> {
+    let name = |line: &Line<'_>| match line.on {
+        Some((machine, _)) => Cell::text(format!("- {}", machine.label)),
+        None => Cell::text(label(comparison, line.cell)),
     };
-    [
-        Cell::text(format!("- {machine}")),
-        Cell::maybe(on.time_ns.map(|time| time.estimate), format::time),
-        Cell::maybe(estimate.map(|e| e.ratio), format::ratio),
-        Cell::text(interval.unwrap_or_default()),
-        Cell::text(toned(verdict, Tone::of(on.verdict))),
+    let time = |line: &Line<'_>| {
+        let time = line.on.and_then(|(_, on)| on.time_ns);
+        Cell::maybe(time.map(|time| time.estimate), format::time)
+    };
+    let ratio = |line: &Line<'_>| {
+        let estimate = line.on.and_then(|(_, on)| on.estimate);
+        Cell::maybe(estimate.map(|e| e.ratio), format::ratio)
+    };
+    let interval = |line: &Line<'_>| {
+        let estimate = line.on.and_then(|(_, on)| on.estimate);
+        let interval = estimate.map(|e| format::interval(e.low, e.high));
+        Cell::text(interval.unwrap_or_default())
+    };
+    let verdict = |line: &Line<'_>| match line.on {
+        None => Cell::default(),
+        Some((_, on)) => {
+            let word = match line.cell.role {
+                Role::Baseline if on.time_ns.is_some() => "baseline",
+                _ => verdict(line.cell, on),
+            };
+            Cell::text(toned(word, Tone::of(on.verdict)))
+        }
+    };
+    let versus = match format!("vs {}", comparison.baseline_label) {
+        long if long.chars().count() > 16 => "vs baseline".to_owned(),
+        versus => versus,
+    };
+    vec![
+        text_column("cell and machine", "", name).weighing(9),
+        number("time/op", "", time).weighing(5),
+        number(format!("time {versus}"), "", ratio).weighing(8),
+        text_column("interval", "", interval).weighing(10),
+        text_column("verdict", "", verdict).weighing(7),
     ]
 }
 

@@ -22,7 +22,7 @@ const MANY: usize = 8;
 #[derive(Default)]
 pub(crate) struct Row {
     /// Where the page has the details: the name of a section.
-    target: String,
+    pub(crate) target: String,
     /// The question.
     pub(crate) title: String,
     /// What to do, in a few words.

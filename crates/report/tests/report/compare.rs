@@ -164,7 +164,7 @@ fn json_is_one_document_with_its_version_and_units_in_its_names() {
     let text = printed(&new(), &Question::default(), |c| json(c).unwrap());
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["document"], "compare");
-    assert_eq!(document["schema"], stowplan_report::compare::SCHEMA_VERSION);
+    assert_eq!(document["schema"], stowplan_report::json::SCHEMA_VERSION);
     assert_eq!(document["base"]["name"], "results/before");
     let result = &document["results"][0];
     assert_eq!(document["regressions"], result["regressions"]);
@@ -319,6 +319,19 @@ fn factors_have_one_direction() {
     assert!(text.contains(faster), "{text}");
     let slower = "interval 2.44 to 2.56. Also 2.50× worse relative to the baseline.";
     assert!(text.contains(slower), "{text}");
+}
+
+#[test]
+fn on_a_terminal_an_empty_line_parts_what_changed_the_table_and_each_fold() {
+    let text = text(&new(), &Question::default(), &VERBOSE);
+    let before = |start: &str| {
+        let lines: Vec<&str> = text.lines().collect();
+        let at = lines.iter().position(|line| line.starts_with(start));
+        lines[at.unwrap_or_else(|| panic!("{start}: {text}")) - 1]
+    };
+    for start in ["cell ", "Not compared", "What changed", "What was compared"] {
+        assert_eq!(before(start), "", "{start}: {text}");
+    }
 }
 
 #[test]

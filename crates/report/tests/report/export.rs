@@ -2,6 +2,7 @@
 
 use crate::fixture;
 use crate::support::{html, markdown};
+use stowplan_model::Action;
 use stowplan_report::{csv, json};
 
 #[test]
@@ -36,6 +37,32 @@ fn csv_has_a_row_per_cell_and_a_field_per_column() {
         .iter()
         .find(|row| row[column("comparison")] == "failing");
     assert_eq!(hostile.unwrap()[column("label")], fixture::HOSTILE_LABEL);
+}
+
+#[test]
+fn every_column_of_csv_finds_its_field_in_some_run() {
+    let mut runs = [
+        fixture::analysis(),
+        crate::why_run::analysis(),
+        crate::measured_run::analysis(),
+        crate::inserts::analysis(),
+    ];
+    let cells = runs.iter_mut().flat_map(|run| &mut run.comparisons);
+    for cell in cells.flat_map(|comparison| &mut comparison.cells) {
+        let latencies = cell.latency.iter().cycle().cloned();
+        cell.latencies = Action::ALL.into_iter().zip(latencies).collect();
+        if let Some(block) = &mut cell.block_time {
+            block.before_commit_ns = Some(1.5);
+        }
+    }
+    let tables: Vec<String> = runs.iter().map(csv::render).collect();
+    let titles = fields(tables[0].lines().next().unwrap());
+    let rows = tables.iter().flat_map(|table| table.lines().skip(1));
+    let rows: Vec<Vec<String>> = rows.map(fields).collect();
+    let empty = titles.iter().enumerate();
+    let empty = empty.filter(|(column, _)| rows.iter().all(|row| row[*column].is_empty()));
+    let empty: Vec<&String> = empty.map(|(_, title)| title).collect();
+    assert_eq!(empty, [""; 0]);
 }
 
 #[test]

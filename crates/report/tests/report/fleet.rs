@@ -326,3 +326,34 @@ fn a_baseline_chosen_after_the_run_is_said_once_whatever_its_words() {
     let once = "Another baseline was asked for: sql instead of dir.\n";
     assert_eq!(said(&two).matches(once).count(), 1, "{}", said(&two));
 }
+
+#[test]
+fn a_cell_that_does_other_work_than_the_baseline_is_said_to() {
+    let mut two = two();
+    assert!(!said(&two).contains("threads against"), "{}", said(&two));
+    for analysis in &mut two {
+        let sql = CellId("reads/sql".to_owned());
+        let cells = analysis.comparisons.iter_mut().flat_map(|c| &mut c.cells);
+        for summary in cells.filter(|summary| summary.cell.id == sql) {
+            summary.cell.workload.threads = 4;
+        }
+    }
+    let words = "times as long). It does other work: 4 threads against one thread.";
+    assert_eq!(said(&two).matches(words).count(), 1, "{}", said(&two));
+}
+
+#[test]
+fn answers_stand_below_their_questions_in_whatever_order_they_come() {
+    let mut two = two();
+    let with_answers = |analyses: &[Analysis]| {
+        let text = said(analyses);
+        let (_, answers) = text.split_once("What each machine answers").unwrap();
+        answers.to_owned()
+    };
+    let answers = with_answers(&two);
+    assert!(answers.contains("Disk space, allocated\n"), "{answers}");
+    for analysis in &mut two {
+        analysis.answers.reverse();
+    }
+    assert_eq!(with_answers(&two), answers);
+}

@@ -175,26 +175,24 @@ impl Writer {
     }
 }
 
-/// Whether an empty line parts two neighbours: after a section, between drawings, and where text as it
-/// is adjoins facts or other such text.
+/// Whether an empty line parts two neighbours: after a section, between drawings, around what is
+/// folded elsewhere, between a notice or a list and a table, and where text as it is adjoins facts or
+/// other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    let is_drawn = |content: &Content| {
-        matches!(
-            content,
-            Content::Table(_) | Content::Rows(_) | Content::Plane(_)
-        )
-    };
-    let is_verbatim = |content: &Content| matches!(content, Content::Verbatim(_));
-    let is_facts = |content: &Content| matches!(content, Content::Facts(_));
-    let meet = match (is_verbatim(before), is_verbatim(after)) {
-        (true, other) => other || is_facts(after),
-        (false, true) => is_facts(before),
-        (false, false) => false,
-    };
-    let ends = |content: &Content| match content {
+    use Content::{Facts, Fold, List, Notice, Plane, Rows, Table, Verbatim};
+    match (before, after) {
+        (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
+        (Table(_) | Rows(_) | Plane(_), Table(_) | Rows(_) | Plane(_)) => true,
+        (Notice(_) | List(_), Table(_)) => true,
+        (Notice(_) | List(_) | Table(_) | Fold(_), Fold(_)) => true,
+        _ => is_section(before) && !is_section(after),
+    }
+}
+
+fn is_section(content: &Content) -> bool {
+    match content {
         Content::Section(_) | Content::Columns(_) => true,
         Content::Fold(fold) => fold.is_heading,
         _ => false,
-    };
-    meet || ends(before) && !ends(after) || is_drawn(before) && is_drawn(after)
+    }
 }
