@@ -46,7 +46,7 @@ pub struct RowGroup {
 }
 
 /// One row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChartRow {
     /// What it is of.
     pub label: String,
@@ -69,9 +69,10 @@ pub struct ChartRow {
 }
 
 /// What a row draws.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub enum Shape {
     /// Nothing: there is no data.
+    #[default]
     Nothing,
     /// A bar from the origin of the axis to its value.
     Bar(Bar),
@@ -184,7 +185,7 @@ pub struct Plane {
 }
 
 /// One drawing of a plane.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
     /// Its name within the page; empty if no link leads to it.
     pub id: String,
@@ -219,7 +220,7 @@ pub enum LineKind {
 }
 
 /// One point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
     /// Across.
     pub x: f64,
@@ -270,6 +271,68 @@ pub enum AreaKind {
     Band,
     /// In which nothing is claimed.
     Unclaimed,
+}
+
+impl Rows {
+    /// Rows without lines over them.
+    pub fn new(summary: impl Into<String>, axis: Axis, groups: Vec<RowGroup>) -> Self {
+        Self {
+            summary: summary.into(),
+            axis,
+            groups,
+            marks: Vec::new(),
+            legend: Vec::new(),
+        }
+    }
+}
+
+impl ChartRow {
+    /// A row that says that there is nothing to draw.
+    pub fn without_data(label: impl Into<String>, tooltip: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            value: "no data".to_owned(),
+            tooltip: tooltip.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Mark {
+    /// A mark without a sign.
+    #[must_use]
+    pub fn new(at: f64, kind: MarkKind) -> Self {
+        Self {
+            at,
+            kind,
+            sign: String::new(),
+        }
+    }
+}
+
+impl Shape {
+    /// A bar from the origin of the axis.
+    #[must_use]
+    pub fn bar(value: f64, fill: Fill) -> Self {
+        Self::Bar(Bar { value, fill })
+    }
+}
+
+impl Plane {
+    /// Drawings that a terminal leaves out.
+    pub fn new(summary: impl Into<String>, x: Axis, y: Axis, panels: Vec<Panel>) -> Self {
+        Self {
+            summary: summary.into(),
+            x,
+            y,
+            ends: None,
+            panels,
+            areas: Vec::new(),
+            levels: Vec::new(),
+            legend: Vec::new(),
+            on_terminal: false,
+        }
+    }
 }
 
 impl Axis {

@@ -1,5 +1,7 @@
 //! Text with tones and links.
 
+use stowplan_analysis::Verdict;
+
 /// What a piece of text or a thing means. Colour only repeats what words, signs or shapes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
@@ -16,10 +18,18 @@ pub enum Tone {
     Bad,
     /// Undecided, or in doubt.
     Warning,
-    /// The first of two sides; this machine.
-    Ours,
-    /// The second of two sides; published figures.
-    Published,
+}
+
+impl Tone {
+    /// The tone of a verdict on who takes longer.
+    pub fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Faster => Self::Good,
+            Verdict::Slower => Self::Bad,
+            Verdict::Equivalent | Verdict::SmallDifference => Self::Plain,
+            Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => Self::Warning,
+        }
+    }
 }
 
 /// A piece of text.
@@ -112,6 +122,6 @@ impl From<String> for Text {
 
 impl From<&String> for Text {
     fn from(text: &String) -> Self {
-        plain(text.clone())
+        plain(text)
     }
 }

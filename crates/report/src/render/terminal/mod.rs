@@ -36,7 +36,7 @@ pub fn render(document: &Document, options: &TerminalOptions) -> String {
         canvas: Canvas::new(width, options.colour, options.unicode),
         detail: options.detail,
     };
-    writer.paragraph(&plain(&document.title), 0, STRONG);
+    writer.paragraph(&plain(&document.title), STRONG);
     if options.detail >= Detail::Full {
         let byline = document.byline.iter();
         let byline: Vec<Line> = byline.map(|text| writer.canvas.text(text, FAINT)).collect();
@@ -85,15 +85,15 @@ impl Writer {
                     self.section(section, depth);
                 }
             }
-            Content::Paragraph(text) => self.paragraph(text, 0, PLAIN),
-            Content::Notice(text) => self.paragraph(text, 0, style(Tone::Warning)),
-            Content::List(found) => list::draw(&mut self.canvas, found, self.detail),
+            Content::Paragraph(text) => self.paragraph(text, PLAIN),
+            Content::Notice(text) => self.paragraph(text, style(Tone::Warning)),
+            Content::List(found) => list::draw(&mut self.canvas, found),
             Content::Facts(facts) => facts.iter().for_each(|(name, value)| {
                 let text = plain(format!("{name}: ")).then(value.clone());
                 self.hanging(Line::default(), &text);
             }),
             Content::Table(found) => table::draw(&mut self.canvas, found, self.detail),
-            Content::Rows(rows) => chart::rows(&mut self.canvas, rows),
+            Content::Rows(rows) => chart::rows(&mut self.canvas, rows, false),
             Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
             Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
             Content::Verbatim(text) => self.verbatim(text, if depth == 0 { 0 } else { 2 }),
@@ -119,7 +119,7 @@ impl Writer {
         let start = self.canvas.written();
         match fold.is_heading {
             true => self.heading(&fold.title, tone, depth),
-            false => self.paragraph(&fold.title, 0, STRONG),
+            false => self.paragraph(&fold.title, STRONG),
         }
         let body = self.canvas.written();
         self.blocks(&fold.blocks, depth + 1);
@@ -129,12 +129,8 @@ impl Writer {
         self.canvas.back_to(start);
         if !fold.found.is_empty() {
             let bullet = self.canvas.ink("•", style(tone));
-            let text = fold
-                .title
-                .clone()
-                .then(plain(": "))
-                .then(fold.found.clone());
-            self.hanging(bullet, &text);
+            let title = fold.title.clone().then(": ");
+            self.hanging(bullet, &title.then(fold.found.clone()));
         }
     }
 
@@ -148,12 +144,12 @@ impl Writer {
             Tone::Plain => title.clone(),
             tone => toned(title.text(), tone),
         };
-        self.paragraph(&title, 0, base);
+        self.paragraph(&title, base);
     }
 
-    fn paragraph(&mut self, text: &Text, indent: usize, base: Style) {
+    fn paragraph(&mut self, text: &Text, base: Style) {
         let text = self.canvas.text(text, base);
-        self.canvas.paragraph(&text, indent);
+        self.canvas.paragraph(&text, 0);
     }
 
     fn hanging(&mut self, prefix: Line, text: &Text) {
@@ -178,23 +174,18 @@ impl Writer {
 /// Whether an empty line parts two neighbours: after a section, between drawings, and where text as it
 /// is adjoins facts or other such text.
 fn is_apart(before: &Content, after: &Content) -> bool {
-    let is_drawn = |content: &Content| {
-        matches!(
-            content,
-            Content::Table(_) | Content::Rows(_) | Content::Plane(_)
-        )
-    };
-    let is_verbatim = |content: &Content| matches!(content, Content::Verbatim(_));
-    let is_facts = |content: &Content| matches!(content, Content::Facts(_));
-    let meet = match (is_verbatim(before), is_verbatim(after)) {
-        (true, other) => other || is_facts(after),
-        (false, true) => is_facts(before),
-        (false, false) => false,
-    };
-    let ends = |content: &Content| match content {
+    use Content::{Facts, Plane, Rows, Table, Verbatim};
+    match (before, after) {
+        (Verbatim(_), Verbatim(_) | Facts(_)) | (Facts(_), Verbatim(_)) => true,
+        (Table(_) | Rows(_) | Plane(_), Table(_) | Rows(_) | Plane(_)) => true,
+        _ => is_section(before) && !is_section(after),
+    }
+}
+
+fn is_section(content: &Content) -> bool {
+    match content {
         Content::Section(_) | Content::Columns(_) => true,
         Content::Fold(fold) => fold.is_heading,
         _ => false,
-    };
-    meet || ends(before) && !ends(after) || is_drawn(before) && is_drawn(after)
+    }
 }

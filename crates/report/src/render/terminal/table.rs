@@ -1,8 +1,8 @@
 //! Tables: columns that do not fit are left out, the lightest first; what is essential wraps, and
 //! goes on in a further line, before any of it is lost. No cell is ever cut.
 
-use super::canvas::{Canvas, FAINT, Line, PLAIN, sign_style, style};
-use crate::document::{Align, Cell, Column, Detail, Row, Table, Tone};
+use super::canvas::{Canvas, FAINT, Line, OURS, PLAIN, PUBLISHED, sign_style};
+use crate::document::{Align, Cell, Column, Detail, Row, Table};
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -100,18 +100,16 @@ fn cell(canvas: &Canvas, cell: Option<&Cell>) -> Line {
         return Line::default();
     };
     let text = canvas.text(&cell.text, cell_style(cell));
-    let sign = cell
-        .sign
-        .map(|sign| canvas.drawn([(sign.glyph(), sign_style(sign))]));
-    text.joined(Line::spaces(1), sign.unwrap_or_default())
+    let sign = cell.sign.map(|sign| canvas.sign(sign));
+    text.joined(" ", sign.unwrap_or_default())
 }
 
 /// By the sign; a published ratio, which has none, by the side of 1 on which it lies.
 fn cell_style(cell: &Cell) -> Style {
     match (cell.sign, cell.shade) {
         (Some(sign), _) => sign_style(sign),
-        (None, Some(shade)) if shade > 0 => style(Tone::Ours),
-        (None, Some(shade)) if shade < 0 => style(Tone::Published),
+        (None, Some(shade)) if shade > 0 => OURS,
+        (None, Some(shade)) if shade < 0 => PUBLISHED,
         _ => PLAIN,
     }
 }
