@@ -16,15 +16,8 @@ impl Scale {
     /// An axis for bars: from 0, or logarithmic if the bars differ by more than tenfold.
     /// `ends` are the ends of intervals and other marks that must lie within it.
     pub fn for_bars(bars: &[f64], ends: &[f64]) -> Self {
-        let span = |values: &[f64]| {
-            let values = values.iter().copied();
-            let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-            positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-                (low.min(value), high.max(value))
-            })
-        };
-        let (shortest, longest) = span(bars);
-        let (low, high) = span(&[bars, ends].concat());
+        let (shortest, longest) = span(bars.iter().copied());
+        let (low, high) = span(bars.iter().chain(ends).copied());
         if longest > shortest * LOGARITHMIC_FROM {
             Self::logarithmic(low, high)
         } else {
@@ -41,10 +34,7 @@ impl Scale {
 
     /// A logarithmic axis over those of these values that have a place on one.
     pub fn over(values: impl Iterator<Item = f64>) -> Self {
-        let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) = span(values);
         Self::logarithmic(low, high)
     }
 
@@ -156,6 +146,14 @@ impl Scale {
             .filter(|tick| self.contains(*tick))
             .collect()
     }
+}
+
+/// The least and the greatest of those values that a logarithmic axis has a place for.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let positive = values.filter(|value| value.is_finite() && *value > 0.0);
+    positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// The next larger step of the form 1, 2 or 5 times a power of ten.

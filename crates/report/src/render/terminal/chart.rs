@@ -149,18 +149,15 @@ fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, marks: &[Mark]) -> Par
         }
         Shape::Nothing | Shape::Segments { .. } => marked.collect(),
     };
-    let label = if has_room {
-        detailed(row)
-    } else {
-        row.label.clone()
-    };
-    Part::Strip(Strip {
-        label: canvas.ink(&label, PLAIN),
+    let label = if has_room { &detailed(row) } else { &row.label };
+    let sign = row.sign.map(|sign| canvas.sign(sign));
+    part(
+        canvas,
+        [label, &row.value, &row.spread],
+        tone,
         strokes,
-        value: canvas.ink(&row.value, tone),
-        spread: canvas.ink(&row.spread, tone),
-        aside: row.sign.map(|sign| canvas.sign(sign)).unwrap_or_default(),
-    })
+        sign,
+    )
 }
 
 /// A piece as a row, which begins where the one above ends.
@@ -174,13 +171,8 @@ fn step(canvas: &Canvas, piece: &Segment, alone: Option<&Segment>) -> Part {
     } else {
         Stroke::Piece(piece.from, piece.to, (fill, style))
     };
-    Part::Strip(Strip {
-        label: canvas.ink(&piece.label, PLAIN),
-        strokes: vec![stroke],
-        value: canvas.ink(&piece.value, PLAIN),
-        spread: canvas.ink(&piece.spread, PLAIN),
-        aside: alone.unwrap_or_default(),
-    })
+    let texts = [piece.label.as_str(), &piece.value, &piece.spread];
+    part(canvas, texts, PLAIN, vec![stroke], alone)
 }
 
 /// What the pieces of a row add up to.
@@ -188,12 +180,25 @@ fn whole(canvas: &Canvas, row: &ChartRow) -> Part {
     let dots = row.number.map(|value| Stroke::Bar(value, ('·', FAINT)));
     let ends = row.interval;
     let ends = ends.map(|(low, high)| Stroke::Interval(low, high, PLAIN));
+    let strokes = dots.into_iter().chain(ends).collect();
+    let texts = ["the whole", &row.value, &row.spread];
+    part(canvas, texts, PLAIN, strokes, None)
+}
+
+/// A row of a label, a value in this tone, and its spread.
+fn part(
+    canvas: &Canvas,
+    [label, value, spread]: [&str; 3],
+    tone: Style,
+    strokes: Vec<Stroke>,
+    aside: Option<Line>,
+) -> Part {
     Part::Strip(Strip {
-        label: canvas.ink("the whole", PLAIN),
-        strokes: dots.into_iter().chain(ends).collect(),
-        value: canvas.ink(&row.value, PLAIN),
-        spread: canvas.ink(&row.spread, PLAIN),
-        aside: Line::default(),
+        label: canvas.ink(label, PLAIN),
+        strokes,
+        value: canvas.ink(value, tone),
+        spread: canvas.ink(spread, tone),
+        aside: aside.unwrap_or_default(),
     })
 }
 

@@ -102,36 +102,36 @@ impl Writer {
         }
     }
 
-    /// The blocks below their heading, which is not shown without any.
     fn section(&mut self, section: &Section, depth: usize) {
-        let start = self.canvas.written();
-        self.heading(&section.title, section.tone, depth);
-        let body = self.canvas.written();
-        self.blocks(&section.blocks, depth + 1);
-        if self.canvas.written() == body {
-            self.canvas.back_to(start);
-        }
+        let heading = |page: &mut Self| page.heading(&section.title, section.tone, depth);
+        self.headed(heading, &section.blocks, depth + 1);
     }
 
     /// What is folded elsewhere stands open here; of what is not shown, a line says what was found.
     fn fold(&mut self, fold: &Fold, depth: usize) {
         let tone = fold.badge.as_ref().map_or(Tone::Plain, |badge| badge.tone);
-        let start = self.canvas.written();
-        match fold.is_heading {
-            true => self.heading(&fold.title, tone, depth),
-            false => self.paragraph(&fold.title, STRONG),
-        }
-        let body = self.canvas.written();
-        self.blocks(&fold.blocks, depth + 1);
-        if self.canvas.written() > body {
-            return;
-        }
-        self.canvas.back_to(start);
-        if !fold.found.is_empty() {
+        let title = |page: &mut Self| match fold.is_heading {
+            true => page.heading(&fold.title, tone, depth),
+            false => page.paragraph(&fold.title, STRONG),
+        };
+        if !self.headed(title, &fold.blocks, depth + 1) && !fold.found.is_empty() {
             let bullet = self.canvas.ink("•", style(tone));
             let title = fold.title.clone().then(": ");
             self.hanging(bullet, &title.then(fold.found.clone()));
         }
+    }
+
+    /// The blocks below what stands above them, which is not shown without any; whether there are any.
+    fn headed(&mut self, above: impl FnOnce(&mut Self), blocks: &[Block], depth: usize) -> bool {
+        let start = self.canvas.written();
+        above(self);
+        let body = self.canvas.written();
+        self.blocks(blocks, depth);
+        let has_any = self.canvas.written() > body;
+        if !has_any {
+            self.canvas.back_to(start);
+        }
+        has_any
     }
 
     fn heading(&mut self, title: &Text, tone: Tone, depth: usize) {
