@@ -764,6 +764,18 @@ pub(crate) fn analysis() -> Analysis {
     })
 }
 
+/// The run with nothing measured, of a study with this title.
+pub(crate) fn empty(title: &str) -> Analysis {
+    let mut analysis = analysis();
+    analysis.run.plan.study.title = title.to_owned();
+    analysis.comparisons.clear();
+    analysis.charts.clear();
+    analysis.space.clear();
+    analysis.failures.clear();
+    analysis.warnings.clear();
+    analysis
+}
+
 /// The analysis with what it recommends now that its findings are these.
 pub(crate) fn decided(mut analysis: Analysis) -> Analysis {
     analysis.decide();

@@ -424,13 +424,7 @@ fn the_page_is_small_and_the_same_every_time() {
 
 #[test]
 fn an_empty_run_is_still_a_page() {
-    let mut analysis = fixture::analysis();
-    analysis.comparisons.clear();
-    analysis.charts.clear();
-    analysis.space.clear();
-    analysis.warnings.clear();
-    analysis.failures.clear();
-    let page = html(&analysis, "");
+    let page = html(&fixture::empty("Nothing"), "");
     assert!(page.contains("Environment") && !page.contains("href=\"#warnings\""));
     assert!(!page.contains("<section id=\"overview\"") && !page.contains("href=\"#charts\""));
 }

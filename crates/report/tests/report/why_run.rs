@@ -215,13 +215,8 @@ pub(crate) fn analysis() -> Analysis {
             .unwrap();
         cell.counts = Some(counts(calls, 0.0, 0.0, hits));
     }
-    let mut analysis = fixture::analysis();
-    analysis.run.plan.study.title = "Why files take longer".to_owned();
+    let mut analysis = fixture::empty("Why files take longer");
     analysis.comparisons = vec![reads];
-    analysis.charts.clear();
-    analysis.space.clear();
-    analysis.warnings.clear();
-    analysis.failures.clear();
     let opened: &[(&str, f64)] = &[("close", 1.0), ("openat", 1.0)];
     let files: &[Row<'_>] = &[
         (
