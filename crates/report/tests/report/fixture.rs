@@ -148,6 +148,18 @@ impl Draft {
         }
     }
 
+    /// A read per line: its key, its label, its store and its nanoseconds.
+    pub(crate) fn reads(table: &'static str) -> Vec<Self> {
+        let lines = table.trim().lines();
+        lines
+            .map(|line| {
+                let mut fields = line.split('|').map(str::trim);
+                let [key, label, store, time] = std::array::from_fn(|_| fields.next().unwrap());
+                Self::read(key, label, store, time.parse().unwrap())
+            })
+            .collect()
+    }
+
     pub(crate) fn overwrite(
         key: &'static str,
         label: &'static str,
@@ -373,43 +385,19 @@ pub(crate) fn comparison(
 }
 
 fn reads() -> ComparisonOutcome {
-    let mut drafts = [
-        ("dir", "separate files", "files:layout=dir", 8_620.0),
-        ("control", "separate files", "files:layout=dir", 8_645.0),
-        (
-            "tree",
-            "separate files in a tree",
-            "files:layout=tree",
-            8_740.0,
-        ),
-        ("sql", "SQLite, prepared SELECT", "sqlite", 4_100.0),
-        (
-            "sql-each",
-            "SQLite, prepared SELECT, a transaction per read",
-            "sqlite",
-            8_320.0,
-        ),
-        (
-            "blob",
-            "SQLite, sqlite3_blob_read()",
-            "sqlite:api=blob",
-            3_620.0,
-        ),
-        (
-            "mmap-blob",
-            "SQLite, sqlite3_blob_read(), memory-mapped",
-            "sqlite:api=blob,mmap=on",
-            2_095.0,
-        ),
-        (
-            "pread",
-            "floor: one open file, pread",
-            "flat:api=pread",
-            2_097.0,
-        ),
-        ("mmap", "floor: one file, mapped", "flat:api=mmap", 1_105.0),
-    ]
-    .map(|(key, label, store, ns)| Draft::read(key, label, store, ns));
+    let mut drafts = Draft::reads(
+        "
+        dir       | separate files                                  | files:layout=dir        | 8620
+        control   | separate files                                  | files:layout=dir        | 8645
+        tree      | separate files in a tree                        | files:layout=tree       | 8740
+        sql       | SQLite, prepared SELECT                         | sqlite                  | 4100
+        sql-each  | SQLite, prepared SELECT, a transaction per read | sqlite                  | 8320
+        blob      | SQLite, sqlite3_blob_read()                     | sqlite:api=blob         | 3620
+        mmap-blob | SQLite, sqlite3_blob_read(), memory-mapped      | sqlite:api=blob,mmap=on | 2095
+        pread     | floor: one open file, pread                     | flat:api=pread          | 2097
+        mmap      | floor: one file, mapped                         | flat:api=mmap           | 1105
+        ",
+    );
     for draft in &mut drafts {
         match draft.key {
             "sql-each" => {
@@ -440,50 +428,29 @@ fn reads() -> ComparisonOutcome {
 }
 
 fn overwrites() -> ComparisonOutcome {
-    let files = "separate files, truncated and written";
-    let none = (Durability::None, false);
-    let (safe, wal) = (
-        (Durability::ProcessCrash, true),
-        (Durability::Consistent, true),
+    let mut drafts = Draft::reads(
+        "
+        dir     | separate files, truncated and written     | files:layout=dir,write=truncate       | 174000
+        control | separate files, truncated and written     | files:layout=dir,write=truncate       | 174900
+        safe    | separate files, temporary file and rename | files:layout=dir,write=rename         | 218000
+        wal     | SQLite, WAL, synchronous=NORMAL           | sqlite:journal=wal,synchronous=normal | 61000
+        off     | SQLite, no journal, synchronous=OFF       | sqlite:journal=off,synchronous=off    | 31000
+        ",
     );
-    let drafts = [
-        (
-            "dir",
-            files,
-            "files:layout=dir,write=truncate",
-            174_000.0,
-            none,
-        ),
-        (
-            "control",
-            files,
-            "files:layout=dir,write=truncate",
-            174_900.0,
-            none,
-        ),
-        (
-            "safe",
-            "separate files, temporary file and rename",
-            "files:layout=dir,write=rename",
-            218_000.0,
-            safe,
-        ),
-        (
-            "wal",
-            "SQLite, WAL, synchronous=NORMAL",
-            "sqlite:journal=wal,synchronous=normal",
-            61_000.0,
-            wal,
-        ),
-        (
-            "off",
-            "SQLite, no journal, synchronous=OFF",
-            "sqlite:journal=off,synchronous=off",
-            31_000.0,
-            none,
-        ),
-    ]
-    .map(|(key, label, store, ns, claim)| Draft::overwrite(key, label, store, ns, claim));
+    for draft in &mut drafts {
+        let claim = match draft.key {
+            "safe" => (Durability::ProcessCrash, true),
+            "wal" => (Durability::Consistent, true),
+            _ => (Durability::None, false),
+        };
+        *draft = Draft::overwrite(
+            draft.key,
+            draft.label,
+            draft.store,
+            draft.nanoseconds,
+            claim,
+        );
+    }
     let extra = [
         ("dir", "wal"),
         ("safe", "wal"),
