@@ -181,9 +181,7 @@ fn axis(rows: &Rows) -> Markup {
     let ticks = rows.axis.ticks.iter();
     let ticks = ticks.map(|(at, label)| (scale.position(*at), label.as_str()));
     html! {
-        div.row.axis-row {
-            div.drawing { (labels(&with_room(ticks, CHARACTERS))) }
-        }
+        (labels(&with_room(ticks, CHARACTERS)))
         @if !rows.axis.title.is_empty() {
             div.row.axis-row { div.drawing { p.across { (rows.axis.title) " →" } } }
         }
@@ -197,16 +195,19 @@ fn signs(scale: &Scale, marks: &[Mark]) -> Markup {
         .map(|mark| (scale.position(mark.at), mark.sign.as_str()))
         .collect();
     marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    html! {
-        div.row.axis-row { div.drawing { (labels(&marks)) } }
-    }
+    labels(&marks)
 }
 
+/// A row of labels where they belong.
 fn labels(labels: &[(f64, &str)]) -> Markup {
     html! {
-        svg.axis aria-hidden="true" height="20" {
-            @for (at, label) in labels {
-                text x=(percent(*at)) y="14" text-anchor=(text_anchor(*at)) { (label) }
+        div.row.axis-row {
+            div.drawing {
+                svg.axis aria-hidden="true" height="20" {
+                    @for (at, label) in labels {
+                        text x=(percent(*at)) y="14" text-anchor=(text_anchor(*at)) { (label) }
+                    }
+                }
             }
         }
     }

@@ -120,7 +120,7 @@ impl Line {
 
 /// The report as far as it is written.
 pub(super) struct Canvas {
-    text: String,
+    pub(super) text: String,
     pub(super) width: usize,
     unicode: bool,
     colour: bool,
@@ -134,19 +134,6 @@ impl Canvas {
             unicode,
             colour,
         }
-    }
-
-    pub(super) fn finish(self) -> String {
-        self.text
-    }
-
-    /// How much is written, to see whether there is more later, and to go back to.
-    pub(super) fn written(&self) -> usize {
-        self.text.len()
-    }
-
-    pub(super) fn back_to(&mut self, written: usize) {
-        self.text.truncate(written);
     }
 
     /// A text in a style.
@@ -303,7 +290,7 @@ mod tests {
     fn written(text: &str, width: usize, unicode: bool) -> String {
         let mut canvas = Canvas::new(width, false, unicode);
         canvas.paragraph(&canvas.ink(text, PLAIN), 0);
-        canvas.finish()
+        canvas.text
     }
 
     #[test]
@@ -325,6 +312,6 @@ mod tests {
     fn every_colour_ends_before_its_line_does() {
         let mut canvas = Canvas::new(40, true, true);
         canvas.line(&canvas.ink("a", STRONG).then(canvas.ink("b", FAINT)));
-        assert_eq!(canvas.finish(), "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
+        assert_eq!(canvas.text, "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
     }
 }

@@ -43,7 +43,7 @@ pub fn render(document: &Document, options: &TerminalOptions) -> String {
         writer.canvas.flow(byline);
     }
     writer.blocks(&document.blocks, 0);
-    writer.canvas.finish()
+    writer.canvas.text
 }
 
 /// The report as far as it is written.
@@ -62,16 +62,16 @@ impl Writer {
         };
         let shown = |block: &&Block| block.is_shown(detail, media);
         for block in blocks.iter().filter(shown) {
-            let start = self.canvas.written();
+            let start = self.canvas.text.len();
             if before.is_some_and(|before| is_apart(before, &block.content)) {
                 self.canvas.blank();
             }
-            let body = self.canvas.written();
+            let body = self.canvas.text.len();
             self.content(&block.content, depth);
-            if self.canvas.written() > body {
+            if self.canvas.text.len() > body {
                 before = Some(&block.content);
             } else {
-                self.canvas.back_to(start);
+                self.canvas.text.truncate(start);
             }
         }
     }
@@ -123,13 +123,13 @@ impl Writer {
 
     /// The blocks below what stands above them, which is not shown without any; whether there are any.
     fn headed(&mut self, above: impl FnOnce(&mut Self), blocks: &[Block], depth: usize) -> bool {
-        let start = self.canvas.written();
+        let start = self.canvas.text.len();
         above(self);
-        let body = self.canvas.written();
+        let body = self.canvas.text.len();
         self.blocks(blocks, depth);
-        let has_any = self.canvas.written() > body;
+        let has_any = self.canvas.text.len() > body;
         if !has_any {
-            self.canvas.back_to(start);
+            self.canvas.text.truncate(start);
         }
         has_any
     }
