@@ -1,11 +1,23 @@
 //! Who is ahead, as a sign: which sign a verdict has, and what the sign says of the two sides.
 
-use crate::document::{self, Key, LegendEntry, Sign};
+use crate::document::{Key, LegendEntry, Sign};
 use stowplan_analysis::{RatioEstimate, Verdict};
 
 /// The sign of a ratio with this verdict.
 pub(crate) fn sign(verdict: Verdict, estimate: Option<&RatioEstimate>) -> Sign {
-    Sign::of(verdict, estimate)
+    let Some(estimate) = estimate else {
+        return Sign::Nothing;
+    };
+    match verdict {
+        Verdict::Slower => Sign::Above,
+        Verdict::Faster => Sign::Below,
+        Verdict::SmallDifference if estimate.ratio > 1.0 => Sign::JustAbove,
+        Verdict::SmallDifference => Sign::JustBelow,
+        Verdict::Equivalent => Sign::Even,
+        Verdict::Unresolved => Sign::Open,
+        Verdict::Unreliable => Sign::Unreliable,
+        Verdict::NoData => Sign::Nothing,
+    }
 }
 
 /// What the two sides of 1 are called.
@@ -22,14 +34,26 @@ pub(crate) struct Sides<'a> {
 impl Sides<'_> {
     /// What a sign says.
     pub(crate) fn words(&self, sign: Sign) -> String {
-        sign.words(self.above, self.below, self.zone)
+        let Self { above, below, zone } = self;
+        let perhaps = |who: &str| format!("{who} faster, perhaps by less than {zone}");
+        match sign {
+            Sign::Above => format!("{above} faster"),
+            Sign::Below => format!("{below} faster"),
+            Sign::JustAbove => perhaps(above),
+            Sign::JustBelow => perhaps(below),
+            Sign::Even => format!("equivalent within {zone}"),
+            Sign::Open => "unresolved".to_owned(),
+            Sign::Unreliable => "session unreliable, nothing claimed".to_owned(),
+            Sign::Nothing => "no data".to_owned(),
+        }
     }
 
     /// The signs that occur, each with what it says.
     pub(crate) fn legend(&self, found: &[Sign], key: fn(Sign) -> Key) -> Vec<LegendEntry> {
-        let signs = document::legend(found, self.above, self.below, self.zone).into_iter();
-        let entries = signs.map(|(sign, text)| LegendEntry::new(key(sign), text));
-        entries.collect()
+        let signs = Sign::ALL.into_iter().filter(|sign| found.contains(sign));
+        signs
+            .map(|sign| LegendEntry::new(key(sign), self.words(sign)))
+            .collect()
     }
 }
 

@@ -225,6 +225,7 @@ mod hostile_blocks {
             label,
             value,
             spread,
+            note: String::new(),
             tooltip,
         })
     }

@@ -63,6 +63,7 @@ impl Piece<'_> {
             label: self.label.clone(),
             value: self.time.text(),
             spread: self.time.spread(),
+            note: format!("{} of the whole", share(self.share)),
             tooltip: self.tooltip(),
         }
     }
@@ -141,6 +142,7 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
             label,
             value,
             spread: String::new(),
+            note: String::new(),
         });
         from += time.value.max(0.0);
     }
@@ -158,6 +160,7 @@ fn unknown(piece: &Piece<'_>, from: f64) -> Segment {
         label,
         value: String::new(),
         spread: String::new(),
+        note: String::new(),
     }
 }
 
