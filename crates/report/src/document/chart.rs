@@ -185,7 +185,7 @@ pub struct Plane {
 }
 
 /// One drawing of a plane.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
     /// Its name within the page; empty if no link leads to it.
     pub id: String,
@@ -286,6 +286,17 @@ impl Rows {
     }
 }
 
+impl RowGroup {
+    /// Rows below a heading, which may be empty.
+    pub fn of(title: impl Into<String>, rows: Vec<ChartRow>) -> Self {
+        Self {
+            title: title.into(),
+            rows,
+            ..Self::default()
+        }
+    }
+}
+
 impl ChartRow {
     /// A row that says that there is nothing to draw.
     pub fn without_data(label: impl Into<String>, tooltip: impl Into<String>) -> Self {
@@ -315,6 +326,17 @@ impl Shape {
     #[must_use]
     pub fn bar(value: f64, fill: Fill) -> Self {
         Self::Bar(Bar { value, fill })
+    }
+}
+
+impl Panel {
+    /// A drawing that no link leads to; its heading may be empty.
+    pub fn new(title: impl Into<String>, lines: Vec<Line>) -> Self {
+        Self {
+            id: String::new(),
+            title: title.into(),
+            lines,
+        }
     }
 }
 

@@ -299,14 +299,6 @@ fn point(x: f64, y: f64) -> Point {
     }
 }
 
-fn panel(title: &str, lines: Vec<Line>) -> Panel {
-    Panel {
-        title: title.to_owned(),
-        lines,
-        ..Panel::default()
-    }
-}
-
 pub(crate) fn lines() -> Plane {
     let line = |index: usize| Line {
         label: format!("store {index}"),
@@ -321,8 +313,8 @@ pub(crate) fn lines() -> Plane {
         format!("{at}/s")
     });
     let panels = vec![
-        panel("nothing promised", vec![line(0), line(1)]),
-        panel("durable", vec![line(2)]),
+        Panel::new("nothing promised", vec![line(0), line(1)]),
+        Panel::new("durable", vec![line(2)]),
     ];
     let level = Mark {
         sign: "A".to_owned(),
@@ -455,7 +447,7 @@ pub(crate) fn sizes() -> Vec<Block> {
         ],
         levels: vec![Mark::new(1.0, MarkKind::Reference)],
         on_terminal: true,
-        ..Plane::new("By size", x, y, vec![panel("One thread", lines)])
+        ..Plane::new("By size", x, y, vec![Panel::new("One thread", lines)])
     };
     let figure = |id: &str, title: &str| {
         let blocks = vec![
