@@ -24,12 +24,7 @@ pub fn time(nanoseconds: f64) -> String {
         .into_iter()
         .find(|(_, factor)| nanoseconds.abs() / factor < 999.5)
         .unwrap_or(("s", 1e9));
-    format!("{} {unit}", significant(nanoseconds / factor))
-}
-
-/// A ratio.
-pub(crate) fn ratio(value: f64) -> String {
-    significant(value)
+    format!("{} {unit}", ratio(nanoseconds / factor))
 }
 
 /// A mark of an axis of ratios, without digits that say nothing: `0.5`.
@@ -84,7 +79,7 @@ pub(crate) fn per_operation(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    significant(value)
+    ratio(value)
 }
 
 /// A mean number of bytes.
@@ -100,8 +95,8 @@ pub(crate) fn bytes(mean: f64) -> String {
     stowplan_model::format_bytes(mean.round() as u64)
 }
 
-/// Three significant digits, never in exponent form.
-fn significant(value: f64) -> String {
+/// A ratio, or another number without a unit: three significant digits, never in exponent form.
+pub(crate) fn ratio(value: f64) -> String {
     if !value.is_finite() {
         return NOTHING.to_owned();
     }

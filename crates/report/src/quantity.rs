@@ -97,30 +97,23 @@ pub(crate) fn spread_cell(ends: Option<(f64, f64)>, spread: &str) -> Cell {
 
 /// Value and spread: `22.5 s ± 218 ms`.
 pub(crate) fn text(measure: Measure, quantity: &Quantity) -> String {
-    let spread = spread(measure, quantity);
     let value = value(measure, quantity.value);
-    if spread.is_empty() {
-        return value;
+    match spread(measure, quantity).as_str() {
+        "" => value,
+        spread => format!("{value} {spread}"),
     }
-    format!("{value} {spread}")
 }
 
 /// The same as part of a sentence.
 pub(crate) fn sentence(measure: Measure, quantity: &Quantity) -> String {
-    let shown = value(measure, quantity.value);
+    let shown = |at| value(measure, at);
+    let said = shown(quantity.value);
     match quantity.ends {
-        None => shown,
-        Some(_) if measure == Measure::BlockTime => {
-            format!(
-                "{shown}, standard error {}",
-                &spread(measure, quantity)["± ".len()..]
-            )
+        None => said,
+        Some((_, high)) if measure == Measure::BlockTime => {
+            format!("{said}, standard error {}", shown(high - quantity.value))
         }
-        Some((low, high)) => format!(
-            "{shown}, interval {} to {}",
-            value(measure, low),
-            value(measure, high)
-        ),
+        Some((low, high)) => format!("{said}, interval {} to {}", shown(low), shown(high)),
     }
 }
 
@@ -162,19 +155,10 @@ pub(crate) fn short_class(claim: &DurabilityClaim) -> String {
 mod tests {
     use super::*;
 
-    fn shown(measure: Measure, value: f64, ends: Option<(f64, f64)>) -> String {
-        text(measure, &Quantity { value, ends })
-    }
-
     #[test]
     fn an_axis_has_some_marks_and_not_too_many() {
-        for (low, high) in [
-            (79e3, 111e3),
-            (1.0, 1e9),
-            (0.1, 3.0),
-            (5.0, 5.0),
-            (2e6, 4e6),
-        ] {
+        let spans = [79e3..111e3, 1.0..1e9, 0.1..3.0, 5.0..5.0, 2e6..4e6];
+        for (low, high) in spans.map(|span| (span.start, span.end)) {
             let scale = Scale::logarithmic(low, high);
             let marks = ticks(&scale);
             assert!((1..=6).contains(&marks.len()), "{low} to {high}: {marks:?}");
@@ -184,38 +168,26 @@ mod tests {
 
     #[test]
     fn a_value_has_its_unit_and_its_spread() {
-        let cases = [
-            (
-                Measure::BlockTime,
-                22.5e9,
-                Some((22.3e9, 22.7e9)),
-                "22.5 s ± 200 ms",
-            ),
-            (
-                Measure::Time,
-                1.5e6,
-                Some((1.4e6, 1.6e6)),
-                "1.50 ms [1.40, 1.60 ms]",
-            ),
-            (
-                Measure::Time,
-                1e6,
-                Some((0.9e6, 1.6e6)),
-                "1.00 ms [900 µs, 1.60 ms]",
-            ),
-            (
-                Measure::Throughput,
-                123_456.0,
-                Some((99.0, 200e3)),
-                "123,000/s [99.0 to 200,000]",
-            ),
-            (Measure::Throughput, 999.9, None, "1,000/s"),
-            (Measure::PeakMemory, 5e6, None, "5 MB"),
-            (Measure::WriteAmplification, 3.21, None, "3.21"),
+        let with_ends = [
+            (Measure::BlockTime, [22.5e9, 22.3e9, 22.7e9]),
+            (Measure::Time, [1.5e6, 1.4e6, 1.6e6]),
+            (Measure::Time, [1e6, 0.9e6, 1.6e6]),
+            (Measure::Throughput, [123_456.0, 99.0, 200e3]),
         ];
-        for (measure, value, ends, expected) in cases {
-            assert_eq!(shown(measure, value, ends), expected);
-        }
+        let shown = with_ends.map(|(measure, [value, low, high])| {
+            let ends = Some((low, high));
+            text(measure, &Quantity { value, ends })
+        });
+        let expected = [
+            "22.5 s ± 200 ms",
+            "1.50 ms [1.40, 1.60 ms]",
+            "1.00 ms [900 µs, 1.60 ms]",
+            "123,000/s [99.0 to 200,000]",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(value(Measure::Throughput, 999.9), "1,000/s");
+        assert_eq!(value(Measure::PeakMemory, 5e6), "5 MB");
+        assert_eq!(value(Measure::WriteAmplification, 3.21), "3.21");
         assert_eq!(tick(Measure::Time, 2_000.0), "2 µs");
         assert_eq!(tick(Measure::Throughput, 5_000.0), "5,000/s");
         assert_eq!(tick(Measure::WriteAmplification, 10.0), "10");

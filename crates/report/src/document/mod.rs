@@ -136,7 +136,7 @@ pub enum Look {
 }
 
 /// Blocks below a heading.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Section {
     /// Its name within the page, by which links find it; empty if none does.
     pub id: String,
@@ -153,7 +153,7 @@ pub struct Section {
 }
 
 /// Blocks that show when asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fold {
     /// Its name within the page; empty if no link leads to it.
     pub id: String,
@@ -281,27 +281,24 @@ pub fn facts<N: Into<String>, V: Into<Text>>(facts: impl IntoIterator<Item = (N,
     Content::Facts(facts.filter(|(_, value)| !value.is_empty()).collect()).into()
 }
 
-/// The name of a section, for links to it: what kind it is, and its name in the study, of which only
-/// what an address can hold is left.
+/// The name of a section, for links to it: what kind it is, and its name in the study.
 pub fn anchor(kind: &str, name: &str) -> String {
-    let keep = |c: char| match c {
-        c if c.is_ascii_alphanumeric() || c == '_' => c,
-        _ => '-',
-    };
-    let name: String = name.chars().map(keep).collect();
-    format!("{kind}-{name}")
+    format!("{kind}-{}", in_address(name))
+}
+
+/// Of a name, only what an address can hold.
+pub(crate) fn in_address(name: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.replace(|c| !keep(c), "-")
 }
 
 impl Section {
     /// A section of the text.
     pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
         Self {
-            id: String::new(),
             title: title.into(),
-            look: Look::Plain,
-            tone: Tone::Plain,
-            in_contents: None,
             blocks,
+            ..Self::default()
         }
     }
 
@@ -333,13 +330,9 @@ impl Fold {
     /// A fold that is no heading, closed.
     pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
         Self {
-            id: String::new(),
             title: title.into(),
-            is_heading: false,
-            badge: None,
-            found: Text::default(),
-            open: false,
             blocks,
+            ..Self::default()
         }
     }
 }

@@ -16,18 +16,10 @@ impl Scale {
     /// An axis for bars: from 0, or logarithmic if the bars differ by more than tenfold.
     /// `ends` are the ends of intervals and other marks that must lie within it.
     pub fn for_bars(bars: &[f64], ends: &[f64]) -> Self {
-        let positive = |value: &f64| value.is_finite() && *value > 0.0;
-        let lowest = |values: &[f64]| {
-            let values = values.iter().copied().filter(positive);
-            values.fold(f64::INFINITY, f64::min)
-        };
-        let highest = |values: &[f64]| {
-            let values = values.iter().copied().filter(positive);
-            values.fold(0.0, f64::max)
-        };
-        let high = highest(bars).max(highest(ends));
-        if highest(bars) > lowest(bars) * LOGARITHMIC_FROM {
-            Self::logarithmic(lowest(bars).min(lowest(ends)), high)
+        let (shortest, longest) = span(bars.iter().copied());
+        let (low, high) = span(bars.iter().chain(ends).copied());
+        if longest > shortest * LOGARITHMIC_FROM {
+            Self::logarithmic(low, high)
         } else {
             Self::linear(high)
         }
@@ -37,33 +29,26 @@ impl Scale {
     pub fn logarithmic(low: f64, high: f64) -> Self {
         let usable = low.is_finite() && low > 0.0 && high >= low;
         let (low, high) = if usable { (low, high) } else { (0.1, 10.0) };
-        Self {
-            low: low / 1.15,
-            high: high * 1.15,
-            logarithmic: true,
-            origin: 1.0,
-        }
+        Self::of_factors(low / 1.15, high * 1.15)
     }
 
     /// A logarithmic axis over those of these values that have a place on one.
     pub fn over(values: impl Iterator<Item = f64>) -> Self {
-        let positive = values.filter(|value| value.is_finite() && *value > 0.0);
-        let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-            (low.min(value), high.max(value))
-        });
+        let (low, high) = span(values);
         Self::logarithmic(low, high)
     }
 
     /// A logarithmic axis from 1 / `factor` to `factor`, which is above 1.
     pub fn around_one(factor: f64) -> Self {
-        let factor = if factor.is_finite() && factor > 1.0 {
-            factor
-        } else {
-            2.0
-        };
+        let usable = factor.is_finite() && factor > 1.0;
+        let factor = if usable { factor } else { 2.0 };
+        Self::of_factors(1.0 / factor, factor)
+    }
+
+    fn of_factors(low: f64, high: f64) -> Self {
         Self {
-            low: 1.0 / factor,
-            high: factor,
+            low,
+            high,
             logarithmic: true,
             origin: 1.0,
         }
@@ -112,14 +97,16 @@ impl Scale {
 
     /// Three to eight round values to mark.
     pub fn ticks(&self) -> Vec<f64> {
-        if self.logarithmic {
-            return self.logarithmic_ticks();
+        if !self.logarithmic {
+            let step = round_step((self.high - self.low) / 6.0);
+            let ticks = (0..=8).map(|index| f64::from(index) * step);
+            return ticks.filter(|tick| *tick <= self.high).collect();
         }
-        let step = round_step((self.high - self.low) / 6.0);
-        (0..=8)
-            .map(|index| f64::from(index) * step)
-            .filter(|tick| *tick <= self.high)
-            .collect()
+        match (self.high / self.low).log10() {
+            decades if decades > 3.0 => self.multiples(&[1.0]),
+            decades if decades > 1.7 => self.multiples(&[1.0, 3.0]),
+            _ => self.multiples(&[1.0, 2.0, 5.0]),
+        }
     }
 
     /// Values to mark on a logarithmic axis of ratios that may span little: at least four, if
@@ -159,18 +146,14 @@ impl Scale {
             .filter(|tick| self.contains(*tick))
             .collect()
     }
+}
 
-    fn logarithmic_ticks(&self) -> Vec<f64> {
-        let decades = (self.high / self.low).log10();
-        let digits: &[f64] = if decades > 3.0 {
-            &[1.0]
-        } else if decades > 1.7 {
-            &[1.0, 3.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
-        self.multiples(digits)
-    }
+/// The least and the greatest of those values that a logarithmic axis has a place for.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let positive = values.filter(|value| value.is_finite() && *value > 0.0);
+    positive.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
 }
 
 /// The next larger step of the form 1, 2 or 5 times a power of ten.

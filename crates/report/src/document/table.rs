@@ -17,7 +17,7 @@ pub struct Table {
 }
 
 /// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Column {
     /// Its title.
     pub title: String,
@@ -117,7 +117,9 @@ pub fn number<'a, T>(
     help: impl Into<String>,
     cell: impl Fn(&T) -> Cell + 'a,
 ) -> TableBuilder<'a, T> {
-    builder(title.into(), help.into(), Align::Right, cell)
+    let mut builder = text_column(title, help, cell);
+    builder.column.align = Align::Right;
+    builder
 }
 
 /// A column of texts, of weight 1.
@@ -126,22 +128,12 @@ pub fn text_column<'a, T>(
     help: impl Into<String>,
     cell: impl Fn(&T) -> Cell + 'a,
 ) -> TableBuilder<'a, T> {
-    builder(title.into(), help.into(), Align::Left, cell)
-}
-
-fn builder<'a, T>(
-    title: String,
-    help: String,
-    align: Align,
-    cell: impl Fn(&T) -> Cell + 'a,
-) -> TableBuilder<'a, T> {
     TableBuilder {
         column: Column {
-            title,
-            help,
-            unit: "",
-            align,
+            title: title.into(),
+            help: help.into(),
             weight: 1,
+            ..Column::default()
         },
         cell: Box::new(cell),
     }

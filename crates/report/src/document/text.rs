@@ -18,10 +18,6 @@ pub enum Tone {
     Bad,
     /// Undecided, or in doubt.
     Warning,
-    /// The first of two sides; this machine.
-    Ours,
-    /// The second of two sides; published figures.
-    Published,
 }
 
 impl Tone {
@@ -126,6 +122,6 @@ impl From<String> for Text {
 
 impl From<&String> for Text {
     fn from(text: &String) -> Self {
-        plain(text.clone())
+        plain(text)
     }
 }

@@ -3,10 +3,11 @@
 use super::{as_rows, detailed};
 use crate::document::{
     Align, Block, Cell, ChartRow, Content, Detail, Document, Fold, Item, Key, LegendEntry, List,
-    ListStyle, Medium, PointShape, RowGroup, Rows, Section, Shape, Sign, Table, Text, Tone,
+    ListStyle, Medium, PointShape, Row, RowGroup, Rows, Section, Shape, Table, Text, Tone,
 };
 use crate::format::NO_BREAK;
 use crate::steers;
+use maud::html;
 
 /// Where its blocks may be meant to be shown.
 const MEDIA: [Medium; 2] = [Medium::Every, Medium::Text];
@@ -67,11 +68,12 @@ impl Page {
             Content::Paragraph(text) => self.paragraph(&inline(text)),
             Content::Notice(text) => self.paragraph(&bold(&text.text())),
             Content::List(list) => self.list(list),
-            Content::Facts(facts) => self.lines(
-                facts
-                    .iter()
-                    .map(|(name, value)| format!("- {}: {}", escape(name), inline(value))),
-            ),
+            Content::Facts(facts) => {
+                let fact = |(name, value): &(String, Text)| {
+                    format!("- {}: {}", escape(name), inline(value))
+                };
+                self.lines(facts.iter().map(fact));
+            }
             Content::Table(table) => self.table(table),
             Content::Rows(rows) => self.rows(rows),
             Content::Legend(entries) => self.legend(entries),
@@ -83,37 +85,29 @@ impl Page {
 
     fn heading(&mut self, level: usize, title: &Text) {
         let title = escape(&title.text());
-        self.paragraph(&format!("{} {title}", "#".repeat(level.min(6))));
+        if !title.is_empty() {
+            self.paragraph(&format!("{} {title}", "#".repeat(level.min(6))));
+        }
     }
 
-    /// The blocks below their heading, which is not shown without any.
     fn section(&mut self, section: &Section, level: usize) {
-        let start = self.text.len();
-        let titled = !section.title.is_empty();
-        if titled {
-            self.heading(level, &section.title);
-        }
-        let body = self.text.len();
-        self.blocks(&section.blocks, level + usize::from(titled));
-        if self.text.len() == body {
-            self.text.truncate(start);
-        }
+        let below = level + usize::from(!section.title.is_empty());
+        let heading = |page: &mut Self| page.heading(level, &section.title);
+        self.headed(heading, &section.blocks, below);
     }
 
     fn fold(&mut self, fold: &Fold, level: usize) {
-        let start = self.text.len();
-        if fold.is_heading {
-            self.heading(level, &fold.title);
-        } else {
-            let summary = in_html(&fold.title.text());
-            self.paragraph(&format!("<details><summary>{summary}</summary>"));
-        }
-        let body = self.text.len();
-        self.blocks(&fold.blocks, level + usize::from(fold.is_heading));
-        if self.text.len() == body {
-            self.text.truncate(start);
-            let said = [inline(&fold.title), inline(&fold.found)];
+        let below = level + usize::from(fold.is_heading);
+        let title = |page: &mut Self| match fold.is_heading {
+            true => page.heading(level, &fold.title),
+            false => {
+                let summary = html! { (fold.title.text().replace(steers, " ")) }.into_string();
+                page.paragraph(&format!("<details><summary>{summary}</summary>"));
+            }
+        };
+        if !self.headed(title, &fold.blocks, below) {
             if !fold.found.is_empty() {
+                let said = [inline(&fold.title), inline(&fold.found)];
                 self.paragraph(&said.join(": "));
             }
         } else if !fold.is_heading {
@@ -121,16 +115,22 @@ impl Page {
         }
     }
 
+    /// The blocks below what stands above them, which is not shown without any; whether there are any.
+    fn headed(&mut self, above: impl FnOnce(&mut Self), blocks: &[Block], level: usize) -> bool {
+        let start = self.text.len();
+        above(self);
+        let body = self.text.len();
+        self.blocks(blocks, level);
+        let has_any = self.text.len() > body;
+        if !has_any {
+            self.text.truncate(start);
+        }
+        has_any
+    }
+
     fn list(&mut self, list: &List) {
-        let items = list.items.iter().enumerate();
-        self.lines(items.map(|(index, item)| match list.style {
-            ListStyle::Steps => format!("{}. {}", index + 1, self::item(item, list.style)),
-            // Figures belong to the last title.
-            ListStyle::Figures if index > 0 && item.title.is_empty() => {
-                format!("  - {}", self::item(item, list.style))
-            }
-            _ => format!("- {}", self::item(item, list.style)),
-        }));
+        let items = list.items.iter();
+        self.lines(items.map(|item| format!("- {}", self::item(item, list.style))));
     }
 
     fn table(&mut self, table: &Table) {
@@ -138,61 +138,58 @@ impl Page {
         let heads = heads.map(|column| (escape(&column.title), column.align));
         let heads: Vec<(String, Align)> = heads.collect();
         let rows = table.rows.iter().filter(|row| row.detail <= Detail::Full);
-        let cells = |row: &crate::document::Row| {
+        let cells = |row: &Row| -> Vec<String> {
             let cells = (0..heads.len()).map(|index| row.cells.get(index));
-            cells
-                .map(|found| found.map(cell).unwrap_or_default())
-                .collect()
+            cells.map(cell).collect()
         };
-        let rows: Vec<Vec<String>> = rows.map(cells).collect();
-        self.grid(&heads, &rows);
+        self.grid(&heads, &rows.map(cells).collect::<Vec<_>>());
     }
 
+    /// A table without the columns that have neither a title nor a text.
     fn grid(&mut self, heads: &[(String, Align)], rows: &[Vec<String>]) {
-        if rows.is_empty() || heads.is_empty() {
+        let is_shown = |index: &usize| {
+            let mut texts = rows
+                .iter()
+                .map(|row| &row[*index])
+                .chain([&heads[*index].0]);
+            texts.any(|text| !text.is_empty())
+        };
+        let shown: Vec<usize> = (0..heads.len()).filter(is_shown).collect();
+        if rows.is_empty() || shown.is_empty() {
             return;
         }
-        let row = |cells: &[String]| format!("| {} |", cells.join(" | "));
-        let titles: Vec<String> = heads.iter().map(|(title, _)| title.clone()).collect();
-        let rules = heads.iter().map(|(_, align)| match align {
+        let line = |text: &dyn Fn(usize) -> String| {
+            let texts: Vec<String> = shown.iter().map(|index| text(*index)).collect();
+            format!("| {} |", texts.join(" | "))
+        };
+        let titles = line(&|index| heads[index].0.clone());
+        let rule = line(&|index| match heads[index].1 {
             Align::Left => "---".to_owned(),
             Align::Right => "---:".to_owned(),
         });
-        let rules: Vec<String> = rules.collect();
-        let rows = rows.iter().map(|cells| row(cells));
-        self.lines([row(&titles), row(&rules)].into_iter().chain(rows));
+        let rows = rows.iter().map(|row| line(&|index| row[index].clone()));
+        self.lines([titles, rule].into_iter().chain(rows));
     }
 
     fn rows(&mut self, chart: &Rows) {
-        let mut rows = Vec::new();
+        let heads = [
+            (String::new(), Align::Left),
+            (escape(&chart.axis.title), Align::Right),
+            (String::new(), Align::Left),
+        ];
+        let mut rows: Vec<Vec<String>> = Vec::new();
         for group in &chart.groups {
-            let titles = [&group.heading, &group.title];
-            let titles = titles.into_iter().filter(|title| !title.is_empty());
-            rows.extend(titles.map(|title| [bold(title), String::new(), String::new()]));
+            let titles = [&group.heading, &group.title].into_iter();
+            let titles = titles.filter(|title| !title.is_empty());
+            rows.extend(titles.map(|title| fields(bold(title), "", "", String::new())));
             group.rows.iter().for_each(|row| chart_row(row, &mut rows));
             self.lines(said_of(group, &group.notices).map(|text| bold(&text)));
         }
-        self.three_columns(&chart.axis.title, rows);
+        self.grid(&heads, &rows);
         let remarks = chart.groups.iter();
         let remarks = remarks.flat_map(|group| said_of(group, &group.remarks));
         self.lines(remarks.map(|text| format!("- {}", escape(&text))));
         self.legend(&chart.legend);
-    }
-
-    /// The last column, of signs, only if there are any.
-    fn three_columns(&mut self, title: &str, rows: Vec<[String; 3]>) {
-        let count = if rows.iter().any(|row| !row[2].is_empty()) {
-            3
-        } else {
-            2
-        };
-        let heads = [
-            (String::new(), Align::Left),
-            (escape(title), Align::Right),
-            (String::new(), Align::Left),
-        ];
-        let rows: Vec<Vec<String>> = rows.iter().map(|row| row[..count].to_vec()).collect();
-        self.grid(&heads[..count], &rows);
     }
 
     /// What the signs say, and at which values lines lie; nothing else is drawn.
@@ -229,61 +226,63 @@ fn has_table(block: &Block) -> bool {
     }
 }
 
-/// A title, what was found in a word, and the rest; the figure of an answer is in its reason.
-fn item(item: &Item, style: ListStyle) -> String {
-    let joined = |parts: [&str; 2], between: &str| {
-        let parts = parts.into_iter().filter(|part| !part.is_empty());
-        parts.collect::<Vec<_>>().join(between)
-    };
-    let is_answer = style == ListStyle::Answers;
-    let badge = item.badge.as_ref().map(|badge| escape(&badge.word));
-    let badge = badge.filter(|_| matches!(style, ListStyle::Answers | ListStyle::Bullets));
-    let (title, text, note) = (&item.title, &item.text, inline(&item.note));
-    let figure = inline(&item.figure);
-    let (title, text, figure) = match is_answer {
-        true if note.is_empty() => (inline(title), bold(&text.text()), figure),
-        true => (inline(title), bold(&text.text()), String::new()),
-        false => (bold(&title.text()), inline(text), figure),
-    };
-    let asked = joined([&title, &badge.unwrap_or_default()], ": ");
-    let said = match style {
-        ListStyle::Answers | ListStyle::Bullets => joined([&text, &figure], " "),
-        ListStyle::Figures | ListStyle::Steps => joined([&figure, &text], " "),
-    };
-    joined([&joined([&asked, &said], ": "), &note], "; ")
+/// Those of the texts that say something, with this between them.
+fn joined<const N: usize>(between: &str, mut texts: [String; N]) -> String {
+    let said = texts.iter_mut().filter(|text| !text.is_empty());
+    said.map(std::mem::take).collect::<Vec<_>>().join(between)
 }
 
-fn cell(cell: &Cell) -> String {
-    let text = inline(&cell.text);
-    cell.sign
-        .map_or(text.clone(), |sign| format!("{text} {}", sign.glyph()))
+/// A title, what was found in a word, and the rest; the figure of an answer is in its reason.
+fn item(item: &Item, style: ListStyle) -> String {
+    let badge = item.badge.as_ref().map(|badge| escape(&badge.word));
+    let (note, figure) = (inline(&item.note), inline(&item.figure));
+    let (title, said) = match style {
+        ListStyle::Answers => {
+            let figure = if note.is_empty() {
+                figure
+            } else {
+                String::new()
+            };
+            let text = bold(&item.text.text());
+            (inline(&item.title), joined(" ", [text, figure]))
+        }
+        ListStyle::Bullets => (bold(&item.title.text()), inline(&item.text)),
+        ListStyle::Figures | ListStyle::Steps => {
+            (String::new(), joined(" ", [figure, inline(&item.text)]))
+        }
+    };
+    let said = joined(": ", [title, badge.unwrap_or_default(), said]);
+    joined("; ", [said, note])
+}
+
+fn cell(cell: Option<&Cell>) -> String {
+    let text = cell.map(|cell| inline(&cell.text)).unwrap_or_default();
+    match cell.and_then(|cell| cell.sign) {
+        Some(sign) => format!("{text} {}", sign.glyph()),
+        None => text,
+    }
 }
 
 /// A row, or of what consists of pieces one for each and one for the whole.
-fn chart_row(row: &ChartRow, rows: &mut Vec<[String; 3]>) {
-    let label = detailed(row);
+fn chart_row(row: &ChartRow, rows: &mut Vec<Vec<String>>) {
+    let (label, value) = (escape(&detailed(row)), &row.value);
+    let sign = row.sign.map(|sign| sign.glyph().to_string());
+    let sign = sign.unwrap_or_default();
     let Shape::Segments { pieces, thin } = &row.shape else {
-        rows.push(fields(&label, &row.value, &row.spread, row.sign));
-        return;
+        return rows.push(fields(label, value, &row.spread, sign));
     };
-    rows.push([bold(&label), String::new(), String::new()]);
+    rows.push(fields(bold(&detailed(row)), "", "", String::new()));
     for (index, piece) in pieces.iter().enumerate() {
-        let mut fields = fields(&piece.label, &piece.value, &piece.spread, None);
-        if let Some(alone) = thin.get(index).filter(|thin| !thin.value.is_empty()) {
-            fields[2] = format!("alone {}", escape(&alone.value));
-        }
-        rows.push(fields);
+        let alone = thin.get(index).filter(|thin| !thin.value.is_empty());
+        let alone = alone.map(|alone| format!("alone {}", escape(&alone.value)));
+        let (label, alone) = (escape(&piece.label), alone.unwrap_or_default());
+        rows.push(fields(label, &piece.value, &piece.spread, alone));
     }
-    rows.push(fields("the whole", &row.value, &row.spread, row.sign));
+    rows.push(fields("the whole".to_owned(), value, &row.spread, sign));
 }
 
-fn fields(label: &str, value: &str, spread: &str, sign: Option<Sign>) -> [String; 3] {
-    let sign = sign.map(|sign| sign.glyph().to_string());
-    let value = match spread {
-        "" => escape(value),
-        spread => format!("{} {}", escape(value), escape(spread)),
-    };
-    [escape(label), value, sign.unwrap_or_default()]
+fn fields(label: String, value: &str, spread: &str, aside: String) -> Vec<String> {
+    vec![label, joined(" ", [escape(value), escape(spread)]), aside]
 }
 
 /// Texts about a group, with its name.
@@ -312,26 +311,23 @@ fn inline(text: &Text) -> String {
 /// Emphasis begins and ends at what is no space.
 fn bold(text: &str) -> String {
     let inner = text.trim();
-    let (start, end) = match inner.is_empty() {
-        true => return text.replace(steers, " "),
-        false => (text.starts_with(' '), text.ends_with(' ')),
-    };
+    if inner.is_empty() {
+        return text.replace(steers, " ");
+    }
     let space = |is: bool| if is { " " } else { "" };
-    format!("{}**{}**{}", space(start), characters(inner), space(end))
+    let (start, end) = (space(text.starts_with(' ')), space(text.ends_with(' ')));
+    format!("{start}**{}**{end}", characters(inner))
 }
 
 /// An address that ends where its brackets do, and breaks no table.
 fn address(to: &str) -> String {
-    let mut address = String::with_capacity(to.len());
-    for byte in to.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => address.push(char::from(byte)),
-            b'-' | b'.' | b'_' | b'~' | b':' | b'/' | b'?' | b'#' | b'@' | b'!' | b'$' | b'&'
-            | b'\'' | b'*' | b'+' | b',' | b';' | b'=' | b'%' => address.push(char::from(byte)),
-            other => address.push_str(&format!("%{other:02X}")),
-        }
-    }
-    address
+    let kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&'*+,;=%".contains(&byte);
+    to.bytes()
+        .map(|byte| match kept(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
 }
 
 /// Text that Markdown must not read as anything else: labels come from study files.
@@ -372,12 +368,6 @@ fn beginning(text: &str) -> String {
         }
         _ => text.to_owned(),
     }
-}
-
-/// Text within HTML, where nothing else is read as Markdown.
-fn in_html(text: &str) -> String {
-    let text = text.replace(steers, " ").replace('&', "&amp;");
-    text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

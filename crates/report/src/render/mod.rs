@@ -5,7 +5,8 @@ pub mod markdown;
 pub mod terminal;
 
 use crate::document::{
-    Bar, ChartRow, Fill, Line, LineKind, Plane, Point, PointShape, RowGroup, Rows, Shape,
+    AreaKind, ChartRow, Fill, Line, LineKind, Mark, MarkKind, Plane, Point, PointShape, RowGroup,
+    Rows, Shape,
 };
 
 /// A plane as text can show it: a row per point over the axis upwards. Points whose shapes are signs
@@ -23,11 +24,15 @@ fn as_rows(plane: &Plane) -> Rows {
             ..RowGroup::default()
         }));
     }
+    let bands = plane.areas.iter();
+    let bands = bands.filter(|area| area.kind == AreaKind::Band);
+    let edges = bands.filter_map(|area| area.y).flat_map(<[f64; 2]>::from);
+    let edges = edges.map(|at| Mark::new(at, MarkKind::Edge));
     Rows {
         summary: plane.summary.clone(),
         axis: plane.y.clone(),
         groups,
-        marks: plane.levels.clone(),
+        marks: plane.levels.iter().cloned().chain(edges).collect(),
         legend: plane.legend.clone(),
     }
 }
@@ -44,14 +49,10 @@ fn point_row(point: &Point) -> ChartRow {
     };
     ChartRow {
         label: point.label.clone(),
-        detail: String::new(),
         shape: match (point.y, sign) {
             (None, _) => Shape::Nothing,
             (Some(at), Some(_)) => Shape::Point(at),
-            (Some(value), None) => Shape::Bar(Bar {
-                value,
-                fill: Fill::Ours,
-            }),
+            (Some(value), None) => Shape::bar(value, Fill::Ours),
         },
         interval: point.interval,
         value: point.value.clone(),
@@ -59,6 +60,7 @@ fn point_row(point: &Point) -> ChartRow {
         number: point.y,
         sign,
         tooltip: point.tooltip.clone(),
+        ..ChartRow::default()
     }
 }
 

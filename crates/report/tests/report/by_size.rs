@@ -137,17 +137,11 @@ pub(crate) fn with_matrix() -> Analysis {
     fixture::decided(analysis)
 }
 
-/// The run of the fixture with nothing measured.
+/// A run that has yet to be given what depends on the size.
 fn empty(title: &str) -> Analysis {
-    let mut analysis = fixture::analysis();
-    analysis.run.plan.study.title = title.to_owned();
+    let mut analysis = fixture::empty(title);
     analysis.run.plan.study.question = "Up to which size does a value belong inside?".to_owned();
     analysis.run.plan.study.source = None;
-    analysis.comparisons.clear();
-    analysis.charts.clear();
-    analysis.space.clear();
-    analysis.failures.clear();
-    analysis.warnings.clear();
     analysis
 }
 

@@ -1,5 +1,6 @@
 //! What holds of every kind of document, whatever it tells.
 
+use crate::sample_document::sample;
 use crate::support::{PLAIN, words};
 use crate::{by_size, calibration, compare, fixture, fleet, inserts, measured_run, why_run};
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub(crate) fn documents() -> Vec<(&'static str, Document)> {
         ("checkup", doctor::document(&checkup())),
         ("sizes", stat::document(&sizes())),
         ("run of a database", kvtest::document(&run_of_database())),
+        ("every kind of block", sample()),
     ]);
     documents
 }

@@ -9,7 +9,7 @@ use stowplan_analysis::{
     Recommendation, SpaceRow, TotalOutcome, Verdict,
 };
 use stowplan_model::{
-    CacheState, Capabilities, Cell, CellFailure, CellId, Delivery, Device, Durability,
+    CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
     DurabilityClaim, Environment, FileSystem, Footprint, HarnessCost, Operation, PerTransaction,
     Plan, PreparationRecord, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Settings,
     StoreSpec, Study, Value, Verification, Warning, WarningKind, WorkloadSpec,
@@ -34,9 +34,11 @@ baseline = "dir"
 [comparison.cells]
 dir = { store = "files" }
 sql = { store = "sqlite" }
+sql-each = { store = "sqlite" }
 blob = { store = "sqlite" }
 mmap-blob = { store = "sqlite" }
 tree = { store = "files" }
+pread = { store = "flat" }
 [[comparison]]
 id = "overwrites"
 title = "Overwriting"
@@ -44,6 +46,7 @@ dataset = "blobs"
 baseline = "dir"
 [comparison.cells]
 dir = { store = "files" }
+safe = { store = "files" }
 wal = { store = "sqlite" }
 off = { store = "sqlite" }
 [[comparison]]
@@ -59,111 +62,55 @@ label = "SQLite database"
 [[space]]
 cell = "reads/dir"
 label = "directory, by du"
+
+[systems]
+win7 = "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive"
+win10 = "2016 Lenovo YOGA 910, i7-7500 2.70 GHz, 16 GiB, Windows 10, SSD"
+mac = "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD"
+ubuntu = "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD"
+android = "Galaxy S3, ARMv7, 2 GiB, SSD"
+
+[[chart]]
+id = "chart1"
+title = "Chart 1: reads, prepared SELECT, random order"
+comparison = "reads"
+reference = "sql"
+bars = ["dir", "tree", "sql-each", "pread"]
+published = { ubuntu = 1.10, android = 1.28, mac = 1.45, win7 = 2.40, win10 = 5.0 }
+published_precision = 0.05
+[[chart]]
+id = "chart2"
+title = "Chart 2: reads, sqlite3_blob_read(), random order"
+comparison = "reads"
+reference = "blob"
+bars = ["dir", "tree"]
+published = { ubuntu = 1.22, android = 1.40, mac = 1.67, win7 = 3.67, win10 = 5.43 }
+published_precision = 0.05
+[[chart]]
+id = "chart3"
+title = "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order"
+comparison = "reads"
+reference = "mmap-blob"
+bars = ["dir", "tree"]
+published = { ubuntu = 1.6, mac = 2.1, android = 2.15, win7 = 11.1, win10 = 13.75 }
+published_precision = 0.1
+[[chart]]
+id = "chart4"
+title = "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction"
+comparison = "overwrites"
+reference = "wal"
+bars = ["dir", "safe"]
+published = { ubuntu = 1.07, win7 = 1.20, mac = 1.63, win10 = 3.10 }
+published_precision = 0.05
+[[chart]]
+id = "chart5"
+title = "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF"
+comparison = "overwrites"
+reference = "off"
+bars = ["dir"]
+published = { mac = 1.32, ubuntu = 1.50, win7 = 3.92, win10 = 4.90 }
+published_precision = 0.05
 "#;
-
-/// The charts of the study: id, title, comparison, reference, bars, published, precision.
-type ChartRow = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [&'static str],
-    &'static [(&'static str, f64)],
-    f64,
-);
-
-const CHARTS: [ChartRow; 5] = [
-    (
-        "chart1",
-        "Chart 1: reads, prepared SELECT, random order",
-        "reads",
-        "sql",
-        &["dir", "tree", "sql-each", "pread"],
-        &[
-            ("ubuntu", 1.10),
-            ("android", 1.28),
-            ("mac", 1.45),
-            ("win7", 2.40),
-            ("win10", 5.0),
-        ],
-        0.05,
-    ),
-    (
-        "chart2",
-        "Chart 2: reads, sqlite3_blob_read(), random order",
-        "reads",
-        "blob",
-        &["dir", "tree"],
-        &[
-            ("ubuntu", 1.22),
-            ("android", 1.40),
-            ("mac", 1.67),
-            ("win7", 3.67),
-            ("win10", 5.43),
-        ],
-        0.05,
-    ),
-    (
-        "chart3",
-        "Chart 3: reads, sqlite3_blob_read() from a memory-mapped database, random order",
-        "reads",
-        "mmap-blob",
-        &["dir", "tree"],
-        &[
-            ("ubuntu", 1.6),
-            ("mac", 2.1),
-            ("android", 2.15),
-            ("win7", 11.1),
-            ("win10", 13.75),
-        ],
-        0.1,
-    ),
-    (
-        "chart4",
-        "Chart 4: overwrites, WAL, synchronous=NORMAL, one transaction",
-        "overwrites",
-        "wal",
-        &["dir", "safe"],
-        &[
-            ("ubuntu", 1.07),
-            ("win7", 1.20),
-            ("mac", 1.63),
-            ("win10", 3.10),
-        ],
-        0.05,
-    ),
-    (
-        "chart5",
-        "Chart 5: overwrites, journal_mode=OFF, synchronous=OFF",
-        "overwrites",
-        "off",
-        &["dir"],
-        &[
-            ("mac", 1.32),
-            ("ubuntu", 1.50),
-            ("win7", 3.92),
-            ("win10", 4.90),
-        ],
-        0.05,
-    ),
-];
-
-const SYSTEMS: [(&str, &str); 5] = [
-    (
-        "win7",
-        "c. 2009 Dell Inspiron, Pentium dual-core 2.30 GHz, 4 GiB, Windows 7, hard drive",
-    ),
-    (
-        "win10",
-        "2016 Lenovo YOGA 910, i7-7500 2.70 GHz, 16 GiB, Windows 10, SSD",
-    ),
-    (
-        "mac",
-        "2015 MacBook Pro, 3.1 GHz i7, 16 GiB, macOS 10.12.5, SSD",
-    ),
-    ("ubuntu", "i7-4770K 3.50 GHz, 32 GiB, Ubuntu 16.04.2, SSD"),
-    ("android", "Galaxy S3, ARMv7, 2 GiB, SSD"),
-];
 
 /// A cell in short.
 pub(crate) struct Draft {
@@ -188,12 +135,29 @@ impl Draft {
             comparison: "reads",
             key,
             label,
-            role: Role::Candidate,
+            role: match key {
+                "dir" => Role::Baseline,
+                "control" => Role::Control,
+                "pread" | "mmap" => Role::Floor,
+                _ => Role::Candidate,
+            },
             store,
             nanoseconds: ns,
             claim: (Durability::None, false),
             workload: WorkloadSpec::default(),
         }
+    }
+
+    /// A read per line: its key, its label, its store and its nanoseconds.
+    pub(crate) fn reads(table: &'static str) -> Vec<Self> {
+        let lines = table.trim().lines();
+        lines
+            .map(|line| {
+                let mut fields = line.split('|').map(str::trim);
+                let [key, label, store, time] = std::array::from_fn(|_| fields.next().unwrap());
+                Self::read(key, label, store, time.parse().unwrap())
+            })
+            .collect()
     }
 
     pub(crate) fn overwrite(
@@ -422,58 +386,28 @@ pub(crate) fn comparison(
 }
 
 fn reads() -> ComparisonOutcome {
-    let in_place = WorkloadSpec {
-        delivery: Some(Delivery::InPlace),
-        ..WorkloadSpec::default()
-    };
-    let each = WorkloadSpec {
-        per_transaction: Some(PerTransaction::Operations(1)),
-        ..WorkloadSpec::default()
-    };
-    let drafts = [
-        Draft::read("dir", "separate files", "files:layout=dir", 8_620.0).role(Role::Baseline),
-        Draft::read("control", "separate files", "files:layout=dir", 8_645.0).role(Role::Control),
-        Draft::read(
-            "tree",
-            "separate files in a tree",
-            "files:layout=tree",
-            8_740.0,
-        ),
-        Draft::read("sql", "SQLite, prepared SELECT", "sqlite", 4_100.0),
-        Draft {
-            workload: each,
-            ..Draft::read(
-                "sql-each",
-                "SQLite, prepared SELECT, a transaction per read",
-                "sqlite",
-                8_320.0,
-            )
-        },
-        Draft::read(
-            "blob",
-            "SQLite, sqlite3_blob_read()",
-            "sqlite:api=blob",
-            3_620.0,
-        ),
-        Draft::read(
-            "mmap-blob",
-            "SQLite, sqlite3_blob_read(), memory-mapped",
-            "sqlite:api=blob,mmap=on",
-            2_095.0,
-        ),
-        Draft::read(
-            "pread",
-            "floor: one open file, pread",
-            "flat:api=pread",
-            2_097.0,
-        )
-        .role(Role::Floor),
-        Draft {
-            workload: in_place,
-            ..Draft::read("mmap", "floor: one file, mapped", "flat:api=mmap", 1_105.0)
+    let mut drafts = Draft::reads(
+        "
+        dir       | separate files                                  | files:layout=dir        | 8620
+        control   | separate files                                  | files:layout=dir        | 8645
+        tree      | separate files in a tree                        | files:layout=tree       | 8740
+        sql       | SQLite, prepared SELECT                         | sqlite                  | 4100
+        sql-each  | SQLite, prepared SELECT, a transaction per read | sqlite                  | 8320
+        blob      | SQLite, sqlite3_blob_read()                     | sqlite:api=blob         | 3620
+        mmap-blob | SQLite, sqlite3_blob_read(), memory-mapped      | sqlite:api=blob,mmap=on | 2095
+        pread     | floor: one open file, pread                     | flat:api=pread          | 2097
+        mmap      | floor: one file, mapped                         | flat:api=mmap           | 1105
+        ",
+    );
+    for draft in &mut drafts {
+        match draft.key {
+            "sql-each" => {
+                draft.workload.per_transaction = Some(PerTransaction::Operations(1));
+            }
+            "mmap" => draft.workload.delivery = Some(Delivery::InPlace),
+            _ => {}
         }
-        .role(Role::Floor),
-    ];
+    }
     let extra = [
         ("dir", "sql"),
         ("tree", "sql"),
@@ -495,45 +429,29 @@ fn reads() -> ComparisonOutcome {
 }
 
 fn overwrites() -> ComparisonOutcome {
-    let drafts = [
-        Draft::overwrite(
-            "dir",
-            "separate files, truncated and written",
-            "files:layout=dir,write=truncate",
-            174_000.0,
-            (Durability::None, false),
-        )
-        .role(Role::Baseline),
-        Draft::overwrite(
-            "control",
-            "separate files, truncated and written",
-            "files:layout=dir,write=truncate",
-            174_900.0,
-            (Durability::None, false),
-        )
-        .role(Role::Control),
-        Draft::overwrite(
-            "safe",
-            "separate files, temporary file and rename",
-            "files:layout=dir,write=rename",
-            218_000.0,
-            (Durability::ProcessCrash, true),
-        ),
-        Draft::overwrite(
-            "wal",
-            "SQLite, WAL, synchronous=NORMAL",
-            "sqlite:journal=wal,synchronous=normal",
-            61_000.0,
-            (Durability::Consistent, true),
-        ),
-        Draft::overwrite(
-            "off",
-            "SQLite, no journal, synchronous=OFF",
-            "sqlite:journal=off,synchronous=off",
-            31_000.0,
-            (Durability::None, false),
-        ),
-    ];
+    let mut drafts = Draft::reads(
+        "
+        dir     | separate files, truncated and written     | files:layout=dir,write=truncate       | 174000
+        control | separate files, truncated and written     | files:layout=dir,write=truncate       | 174900
+        safe    | separate files, temporary file and rename | files:layout=dir,write=rename         | 218000
+        wal     | SQLite, WAL, synchronous=NORMAL           | sqlite:journal=wal,synchronous=normal | 61000
+        off     | SQLite, no journal, synchronous=OFF       | sqlite:journal=off,synchronous=off    | 31000
+        ",
+    );
+    for draft in &mut drafts {
+        let claim = match draft.key {
+            "safe" => (Durability::ProcessCrash, true),
+            "wal" => (Durability::Consistent, true),
+            _ => (Durability::None, false),
+        };
+        *draft = Draft::overwrite(
+            draft.key,
+            draft.label,
+            draft.store,
+            draft.nanoseconds,
+            claim,
+        );
+    }
     let extra = [
         ("dir", "wal"),
         ("safe", "wal"),
@@ -546,63 +464,34 @@ fn overwrites() -> ComparisonOutcome {
 }
 
 fn unreliable() -> ComparisonOutcome {
-    let cold = |draft: Draft| Draft {
+    let drafts = [
+        ("dir", "separate files", "files:layout=dir", 72_000.0),
+        ("control", "separate files", "files:layout=dir", 75_000.0),
+        ("sql", "SQLite, prepared SELECT", "sqlite", 175_000.0),
+    ];
+    let drafts = drafts.map(|(key, label, store, ns)| Draft {
         comparison: "cold-reads",
         workload: WorkloadSpec {
             cache: Some(CacheState::Cold),
             ..WorkloadSpec::default()
         },
-        ..draft
-    };
-    let drafts = [
-        cold(Draft::read(
-            "dir",
-            "separate files",
-            "files:layout=dir",
-            72_000.0,
-        ))
-        .role(Role::Baseline),
-        cold(Draft::read(
-            "control",
-            "separate files",
-            "files:layout=dir",
-            75_000.0,
-        ))
-        .role(Role::Control),
-        cold(Draft::read(
-            "sql",
-            "SQLite, prepared SELECT",
-            "sqlite",
-            175_000.0,
-        )),
-    ];
+        ..Draft::read(key, label, store, ns)
+    });
     let title = "Reading 10 kB blobs, random order, cold";
     comparison("cold-reads", title, &drafts, 1.042, &[])
 }
 
 fn failed() -> ComparisonOutcome {
-    let here = |draft: Draft| Draft {
-        comparison: "failing",
-        ..draft
-    };
     let drafts = [
-        here(Draft::read(
-            "dir",
-            HOSTILE_LABEL,
-            "files:layout=dir",
-            8_620.0,
-        ))
-        .role(Role::Baseline),
-        here(Draft::read(
-            "control",
-            HOSTILE_LABEL,
-            "files:layout=dir",
-            8_640.0,
-        ))
-        .role(Role::Control),
-        here(Draft::read("same", "files again", "files", 8_700.0)),
-        here(Draft::read("redb", "redb", "redb", 5_000.0)),
+        ("dir", HOSTILE_LABEL, "files:layout=dir", 8_620.0),
+        ("control", HOSTILE_LABEL, "files:layout=dir", 8_640.0),
+        ("same", "files again", "files", 8_700.0),
+        ("redb", "redb", "redb", 5_000.0),
     ];
+    let drafts = drafts.map(|(key, label, store, ns)| Draft {
+        comparison: "failing",
+        ..Draft::read(key, label, store, ns)
+    });
     let mut outcome = comparison("failing", "A store that fails", &drafts, 1.001, &[]);
     let contrast = outcome.contrasts.last_mut().unwrap();
     contrast.estimate = None;
@@ -632,51 +521,45 @@ fn without_data(cell: &mut CellSummary) {
     cell.series.clear();
 }
 
-fn charts(comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {
-    let chart = |row: &ChartRow| {
-        let (id, title, comparison, reference, bars, published, precision) = *row;
-        let outcome = comparisons.iter().find(|c| c.id == comparison).unwrap();
-        let cell_id = |key: &str| CellId(format!("{comparison}/{key}"));
-        let bar = |key: &&str| {
-            let cell = outcome.cell(&cell_id(key)).unwrap();
-            let found = outcome.contrasts.iter().find(|contrast| {
-                contrast.cell == cell_id(key) && contrast.reference == cell_id(reference)
+fn charts(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome> {
+    let chart = |spec: &ChartSpec| {
+        let outcome = comparisons.iter().find(|c| c.id == spec.comparison);
+        let outcome = outcome.unwrap();
+        let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparison));
+        let cell = |key: &str| &outcome.cell(&cell_id(key)).unwrap().cell;
+        let bar = |key: &String| {
+            let mut contrasts = outcome.contrasts.iter();
+            let found = contrasts.find(|contrast| {
+                contrast.cell == cell_id(key) && contrast.reference == cell_id(&spec.reference)
             });
-            let contrast = found.unwrap();
-            let claim = cell.cell.capabilities.durability;
+            let (contrast, claim) = (found.unwrap(), cell(key).capabilities.durability);
             ChartBar {
                 cell: contrast.cell.clone(),
-                label: cell.cell.label.clone(),
+                label: cell(key).label.clone(),
                 estimate: contrast.estimate,
                 verdict: contrast.verdict,
-                durability: (comparison == "overwrites").then(|| claim.to_string()),
+                durability: (spec.comparison == "overwrites").then(|| claim.to_string()),
             }
         };
-        let description = |system: &str| SYSTEMS.iter().find(|s| s.0 == system).unwrap().1;
+        let published = spec.published.iter().map(|(system, ratio)| PublishedRatio {
+            system: system.clone(),
+            description: study.systems[system].clone(),
+            ratio: *ratio,
+        });
+        let mut published: Vec<PublishedRatio> = published.collect();
+        published.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         ChartOutcome {
-            id: id.to_owned(),
-            title: title.to_owned(),
-            reference: outcome
-                .cell(&cell_id(reference))
-                .unwrap()
-                .cell
-                .label
-                .clone(),
-            bars: bars.iter().map(bar).collect(),
-            published: published
-                .iter()
-                .map(|(system, ratio)| PublishedRatio {
-                    system: (*system).to_owned(),
-                    description: description(system).to_owned(),
-                    ratio: *ratio,
-                })
-                .collect(),
+            id: spec.id.clone(),
+            title: spec.title.clone(),
+            reference: cell(&spec.reference).label.clone(),
+            bars: spec.bars.iter().map(bar).collect(),
+            published,
             published_label: Some("separate files over SQLite, as published in 2017".to_owned()),
-            published_precision: Some(precision),
+            published_precision: spec.published_precision,
             reliable: outcome.reliable,
         }
     };
-    CHARTS.iter().map(chart).collect()
+    study.charts.iter().map(chart).collect()
 }
 
 fn space() -> Vec<SpaceRow> {
@@ -775,25 +658,7 @@ fn environment() -> Environment {
 }
 
 pub(crate) fn header() -> RunHeader {
-    let mut study = Study::parse(STUDY, "fixture.toml").unwrap();
-    study.charts = CHARTS
-        .iter()
-        .map(
-            |(id, title, comparison, reference, bars, published, precision)| {
-                let published = published.iter().map(|(s, r)| ((*s).to_owned(), *r));
-                stowplan_model::ChartSpec {
-                    id: (*id).to_owned(),
-                    title: (*title).to_owned(),
-                    comparison: (*comparison).to_owned(),
-                    reference: (*reference).to_owned(),
-                    bars: bars.iter().map(|bar| (*bar).to_owned()).collect(),
-                    published: published.collect(),
-                    published_label: None,
-                    published_precision: Some(*precision),
-                }
-            },
-        )
-        .collect();
+    let study = Study::parse(STUDY, "fixture.toml").unwrap();
     RunHeader {
         schema: SCHEMA_VERSION,
         started: "2026-11-21T07:10:00Z".into(),
@@ -815,10 +680,11 @@ pub(crate) fn header() -> RunHeader {
 /// The whole run.
 pub(crate) fn analysis() -> Analysis {
     let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
+    let run = header();
     decided(Analysis {
-        run: header(),
         answers: Vec::new(),
-        charts: charts(&comparisons),
+        charts: charts(&run.plan.study, &comparisons),
+        run,
         bars: Vec::new(),
         lines: Vec::new(),
         sweeps: Vec::new(),
@@ -864,6 +730,18 @@ pub(crate) fn analysis() -> Analysis {
             seconds: 187.4,
         }),
     })
+}
+
+/// The run with nothing measured, of a study with this title.
+pub(crate) fn empty(title: &str) -> Analysis {
+    let mut analysis = analysis();
+    analysis.run.plan.study.title = title.to_owned();
+    analysis.comparisons.clear();
+    analysis.charts.clear();
+    analysis.space.clear();
+    analysis.failures.clear();
+    analysis.warnings.clear();
+    analysis
 }
 
 /// The analysis with what it recommends now that its findings are these.

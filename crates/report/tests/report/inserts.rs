@@ -78,8 +78,7 @@ fn inserts((id, title, rows, factor): (&'static str, &'static str, u32, f64)) ->
 
 /// A run of nothing but inserts.
 pub(crate) fn analysis() -> Analysis {
-    let mut analysis = fixture::analysis();
-    analysis.run.plan.study.title = "Inserts".to_owned();
+    let mut analysis = fixture::empty("Inserts");
     analysis.comparisons = SIZES.map(inserts).into();
     let comparisons = analysis.comparisons.iter();
     analysis.run.plan.comparisons = comparisons
@@ -94,10 +93,6 @@ pub(crate) fn analysis() -> Analysis {
             max_rounds: 20,
         })
         .collect();
-    analysis.charts.clear();
-    analysis.space.clear();
-    analysis.warnings.clear();
-    analysis.failures.clear();
     fixture::decided(analysis)
 }
 

@@ -16,17 +16,6 @@ fn shows_the_matrix_and_its_rules_in_80_columns() {
 }
 
 #[test]
-fn shows_the_same_in_ascii() {
-    let options = TerminalOptions {
-        unicode: false,
-        ..PLAIN
-    };
-    let text = terminal(&with_matrix(), &options);
-    assert!(text.is_ascii(), "{text}");
-    insta::assert_snapshot!(text);
-}
-
-#[test]
 fn in_brief_only_the_answer_and_the_rules() {
     insta::assert_snapshot!(brief(&with_matrix(), &PLAIN));
 }
@@ -40,8 +29,7 @@ fn columns_that_do_not_fit_follow_below() {
 
 #[test]
 fn the_terminal_shows_the_published_matrix_if_asked_to() {
-    let options = TerminalOptions { ..VERBOSE };
-    let text = terminal(&with_matrix(), &options);
+    let text = terminal(&with_matrix(), &VERBOSE);
     for ratio in PUBLISHED.iter().flatten() {
         assert!(text.contains(&format!("{ratio:.3}")), "{ratio}");
     }
@@ -206,8 +194,7 @@ fn the_comparisons_of_a_matrix_are_folded() {
         assert_eq!(opened.count(), closed.count() + 1, "{}", comparison.id);
     }
     let (short, document) = (terminal(&analysis, &PLAIN), markdown(&analysis));
-    let verbose = TerminalOptions { ..VERBOSE };
-    let all = terminal(&analysis, &verbose);
+    let all = terminal(&analysis, &VERBOSE);
     for comparison in &analysis.comparisons {
         assert!(!short.contains(&comparison.title));
         assert!(!document.contains(&comparison.title));

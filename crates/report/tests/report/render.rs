@@ -1,30 +1,31 @@
-//! What holds of documents in text, whatever is in them.
+//! What holds of documents, whatever is in them.
 
-use crate::sample_document::sample;
+use crate::html_blocks::values;
+use crate::sample_document::{sample, with};
+use crate::support::{PLAIN, without_sequences, words};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use stowplan_report::document::*;
-use stowplan_report::render::markdown;
-use stowplan_report::render::terminal::{TerminalOptions, render};
+use stowplan_report::render::terminal::TerminalOptions;
+use stowplan_report::render::{html, markdown, terminal};
 use stowplan_report::steers;
 use unicode_width::UnicodeWidthStr as _;
 
-fn terminal(document: &Document, width: usize, unicode: bool, detail: Detail) -> String {
+fn on_terminal(document: &Document, width: usize, unicode: bool, detail: Detail) -> String {
     let options = TerminalOptions {
         width,
         colour: false,
         unicode,
         detail,
     };
-    render(document, &options)
+    terminal::render(document, &options)
 }
 
 #[test]
-fn no_line_of_a_document_is_cut_whatever_the_width() {
+fn nothing_of_a_document_is_cut_whatever_the_width() {
     for width in [60, 80, 120] {
-        let text = terminal(&sample(), width, true, Detail::All);
-        assert!(text.lines().all(|line| line.width() <= width), "{text}");
+        let text = on_terminal(&sample(), width, true, Detail::All);
         for whole in [
             "[0.613, 0.793]",
             "1.58× as long",
@@ -38,345 +39,90 @@ fn no_line_of_a_document_is_cut_whatever_the_width() {
 
 #[test]
 fn a_document_says_the_same_with_colours() {
-    let plain = terminal(&sample(), 80, true, Detail::All);
     let options = TerminalOptions {
-        width: 80,
         colour: true,
-        unicode: true,
-        detail: Detail::All,
+        ..PLAIN
     };
-    let coloured = render(&sample(), &options);
-    let parts = coloured
-        .split('\u{1b}')
-        .enumerate()
-        .map(|(index, part)| match index {
-            0 => part,
-            _ => part.split_once('m').unwrap().1,
-        });
-    assert_eq!(parts.collect::<String>(), plain);
+    let coloured = terminal::render(&sample(), &options);
+    let plain = terminal::render(&sample(), &PLAIN);
+    assert_ne!(coloured, plain);
+    assert_eq!(without_sequences(&coloured), plain);
 }
 
 #[test]
 fn a_document_on_a_terminal() {
-    assert_snapshot!(terminal(&sample(), 80, true, Detail::Normal), @r###"
-    Where small values live
-    The run was cut off; what it had measured until then is shown.
-
-    What to do on this machine
-    • Reads, warm, random order over all keys
-      use “SQLite blob API, mmap”
-      2.89 times as fast as files [2.62, 3.31]; noise up to 17%
-    • Overwrites, each a transaction of its own, forced to the disk
-      no verdict yet
-      too few rounds (2 of 10) to compare
-    • use LMDB (2 of 14)
-      27.6× [23.9, 31.1]  Read: 200 rows, defaults
-      4.11× [3.03, 4.69]  Drop the table with 200 rows, defaults; with bringing the
-                          data to rest 1.77 ms
-    • no verdict yet (1 of 14)
-      Insert: 200 rows, defaults: measure again
-    Why believe it? 10 rounds in random order; identical cells differ by up to 13%.
-
-    Reads, warm, random order
-    To read values of about 10.0 kB, prefer SQLite blob API to files.
-                                              time vs
-    cell                             time/op    files  interval        verdict
-    files                            6.15 µs                           baseline
-    SQLite blob API                  4.01 µs    0.709  [0.613, 0.793]  1.41× as fast
-    floor: a file that stays open,   2.96 µs    0.481  [0.394, 0.550]  floor
-    pread
-    files by stdio | as kvtest       8.71 µs    1.580  [1.330, 1.660]  1.58× as long
-    Noise: control 0.999 [0.857, 1.16]; 10 rounds.
-    • Settings: 2 of 3 as the documentation says
-      stowplan study why.toml \
-          --rounds 20 # ``` �[31m
-
-    Charts
-
-    Six phases
-    Less is faster.
-    Too noisy to decide.
-    files                      ███████████┊██████████│             1.00 [1.00, 1.00]
-    SQLite blob API, mapped    █████████├─┊──────┤   │             0.62 [0.42, 0.82]
-    into memory
-    SQLite SELECT              ░░░░░░░░░░░┊░░░░░░├───│────────┤    1.10 [0.80, 1.40]
-    files                                 ┊          │             no data
-    Published: .NET, 2011
-    SQL CE 4.0                 ▒▒▒▒▒▒▒▒▒▒▒┊▒▒▒▒▒▒▒▒▒▒│▒▒▒▒▒▒▒▒├──┤ 1.50 [1.40, 1.60]
-                               0          0.5        1          1.5  ratio
-    ┊ floor 0.48 (a file that stays open)   ├─┤ interval   ▒ published
-
-    Step by step
-    A read of a file
-    one read of a file that    █████         2.90 µs [2.7, 3.1 µs]     alone 3.00 µs
-    stays open
-    open and close                  ███████  3.60 µs [3.4, 3.8 µs]
-    what no step explains                  ┊ -0.20 µs [-0.4, -0.0 µs]
-    the whole                  ···········├┤ 6.30 µs [6.1, 6.6 µs]
-                               0 µs   4 µs
-
-    By page size
-    page size   10 KiB   20 KiB   50 KiB  100 KiB  200 KiB
-         1024   1.60 ▲   1.30 ▲   1.00 ≈   0.70 ▼   0.40 ▼
-         4096   1.70 ▲   1.40 ▲   1.10 ≈   0.80 ▼   0.50 ▼
-    ▲ SQLite faster   ▼ files faster   ≈ equivalent within 5%
-    • Up to 20 KiB, SQLite is faster.
-    • From 100 KiB on, files are.
-
-    By size of the values
-    One thread
-    1 KiB                            ┊  │   ┊      ├──●──┤      2.23 [1.86, 2.56]  ▲
-    4 KiB                            ├───●─┤┊                   1.01 [0.84, 1.16]  ≈
-    1 MiB     ├───●─┤                ┊  │   ┊                   0.27 [0.23, 0.31]  ▼
-    8 MiB                            ┊  │   ┊                   no data            ·
-            0.2             0.5         1            2           files over SQLite
-    ▲ SQLite faster   ┊ 0.8 and 1.25, between which no difference matters
-
-    Environment
-      processor: made up, 2 cores
-      file system: ext4
-    Published at sqlite.org
-    The page: report.html
-
-    Method
-    In rounds.
-    "###);
+    assert_snapshot!(on_terminal(&sample(), 80, true, Detail::Normal));
 }
 
 #[test]
 fn a_document_on_a_narrow_terminal_without_unicode() {
-    assert_snapshot!(terminal(&sample(), 60, false, Detail::All), @r###"
-    Where small values live
-    a virtual machine, ext4   2 threads
-    The run was cut off; what it had measured until then is
-    shown.
-
-    What to do on this machine
-    * Reads, warm, random order over all keys
-      use "SQLite blob API, mmap"
-      2.89 times as fast as files [2.62, 3.31]; noise up to 17%
-    * Overwrites, each a transaction of its own, forced to the
-      disk
-      no verdict yet
-      too few rounds (2 of 10) to compare
-    * use LMDB (2 of 14)
-      27.6x [23.9, 31.1]  Read: 200 rows, defaults
-      4.11x [3.03, 4.69]  Drop the table with 200 rows,
-                          defaults; with bringing the data to
-                          rest 1.77 ms
-    * no verdict yet (1 of 14)
-      Insert: 200 rows, defaults: measure again
-    Why believe it? 10 rounds in random order; identical cells
-    differ by up to 13%.
-
-    Reads, warm, random order
-    To read values of about 10.0 kB, prefer SQLite blob API to
-    files.
-                          time vs
-    cell         time/op    files  interval        verdict
-    files        6.15 us                           baseline
-    SQLite blob  4.01 us    0.709  [0.613, 0.793]  1.41x as fast
-    API
-    floor: a     2.96 us    0.481  [0.394, 0.550]  floor
-    file that
-    stays open,
-    pread
-    files by     8.71 us    1.580  [1.330, 1.660]  1.58x as long
-    stdio | as
-    kvtest
-    Noise: control 0.999 [0.857, 1.16]; 10 rounds.
-    Settings
-      files: sync=none
-      SQLite: page_size=4096
-      stowplan study why.toml \
-          --rounds 20 # ``` ?[31m
-
-    Charts
-
-    Six phases
-    Less is faster.
-    Too noisy to decide.
-    files                ######:######|        1.00 [1.00, 1.00]
-    SQLite blob API,     #####[:----] |        0.62 [0.42, 0.82]
-    mapped into memory
-    SQLite SELECT        %%%%%%:%%%[--|----]   1.10 [0.80, 1.40]
-    files                      :      |        no data
-    Published: .NET, 2011
-    SQL CE 4.0           ======:======|====[-] 1.50 [1.40, 1.60]
-                         0      0.5   1      1.5  ratio
-    : floor 0.48 (a file that stays open)   [-] interval
-    = published
-
-    Step by step
-    A read of a file
-    one read of a file   ######          2.90 us   alone 3.00 us
-    that stays open
-    open and close             ########  3.60 us
-    what no step                       : -0.20 us
-    explains
-    the whole            .............[] 6.30 us
-                         0 us    4 us
-      2.90 us  one read of a file that stays open
-               46% of the whole
-
-    By page size
-    page size   10 KiB   20 KiB   50 KiB  100 KiB  200 KiB
-         1024   1.60 +   1.30 +   1.00 ~   0.70 -   0.40 -
-         4096   1.70 +   1.40 +   1.10 ~   0.80 -   0.50 -
-    + SQLite faster   - files faster   ~ equivalent within 5%
-    * Up to 20 KiB, SQLite is faster.
-    * From 100 KiB on, files are.
-
-    By size of the values
-    One thread
-    1 KiB                 :  | :   [-o-]    2.23 [1.86, 2.56]  +
-    4 KiB                 :[-o]:            1.01 [0.84, 1.16]  ~
-    1 MiB    [-o]         :  | :            0.27 [0.23, 0.31]  -
-    8 MiB                 :  | :            no data            .
-           0.2       0.5     1      2        files over SQLite
-    + SQLite faster
-    : 0.8 and 1.25, between which no difference matters
-
-    Environment
-      processor: made up, 2 cores
-      file system: ext4
-    Published at sqlite.org
-    The page: report.html
-
-    Method
-    In rounds.
-
-    Empty, so without a heading
-    everything
-    "###);
+    assert_snapshot!(on_terminal(&sample(), 60, false, Detail::All));
 }
 
 #[test]
 fn a_document_as_markdown() {
-    assert_snapshot!(markdown::render(&sample()), @r####"
-    <!-- stowplan report -->
-
-    # Where small values live
-
-    Files, or a database?
-
-    **The run was cut off; what it had measured until then is shown.**
-
-    ## What to do on this machine
-
-    - Reads, warm, random order over all keys: use: **use “SQLite blob API, mmap”**; 2.89 times as fast as files \[2.62, 3.31\]; noise up to 17%
-    - Overwrites, each a transaction of its own, forced to the disk: open: **no verdict yet**; too few rounds (2 of 10) to compare
-
-    - **use LMDB (2 of 14)**
-      - 27.6× \[23.9, 31.1\] Read: 200 rows, defaults
-      - 4.11× \[3.03, 4.69\] Drop the table with 200 rows, defaults; with bringing the data to rest 1.77 ms
-    - **no verdict yet (1 of 14)**
-      - Insert: 200 rows, defaults: measure again
-
-    Why believe it? 10 rounds in random order; identical cells differ by up to 13%.
-
-    ## Reads, warm, random order
-
-    To read values of about 10.0 kB, prefer **SQLite blob API** to files.
-
-    | cell | time/op | time vs files | interval | verdict | p99 | p99.9 |
-    | --- | ---: | ---: | --- | --- | ---: | ---: |
-    | files | 6.15 µs |  |  | baseline | 10.46 µs | 18.4 µs |
-    | SQLite blob API | 4.01 µs | 0.709 | \[0.613, 0.793\] | 1.41× as fast | 6.82 µs | 12.0 µs |
-    | floor: a file that stays open, pread | 2.96 µs | 0.481 | \[0.394, 0.550\] | floor | 5.03 µs | 8.9 µs |
-    | files by stdio \| as kvtest | 8.71 µs | 1.580 | \[1.330, 1.660\] | 1.58× as long | 14.81 µs | 26.1 µs |
-
-    Noise: control 0.999 \[0.857, 1.16\]; 10 rounds.
-
-    <details><summary>Settings</summary>
-
-    - files: sync=none
-    - SQLite: page\_size=4096
-
-    </details>
-
-    ````
-    stowplan study why.toml \
-        --rounds 20 # ```  [31m
-    ````
-
-    ## Charts
-
-    ### Six phases
-
-    Less is faster.
-
-    **Too noisy to decide.**
-
-    |  | ratio |
-    | --- | ---: |
-    | files (process-crash) | 1.00 \[1.00, 1.00\] |
-    | SQLite blob API, mapped into memory (process-crash) | 0.62 \[0.42, 0.82\] |
-    | SQLite SELECT (process-crash) | 1.10 \[0.80, 1.40\] |
-    | files (process-crash) | no data |
-    | **Published: .NET, 2011** |  |
-    | SQL CE 4.0 (process-crash) | 1.50 \[1.40, 1.60\] |
-
-    floor 0.48 (a file that stays open)
-
-    ### Step by step
-
-    |  |  |  |
-    | --- | ---: | --- |
-    | **A read of a file** |  |  |
-    | one read of a file that stays open | 2.90 µs \[2.7, 3.1 µs\] | alone 3.00 µs |
-    | open and close | 3.60 µs \[3.4, 3.8 µs\] |  |
-    | what no step explains | -0.20 µs \[-0.4, -0.0 µs\] |  |
-    | the whole | 6.30 µs \[6.1, 6.6 µs\] |  |
-
-    1. 2.90 µs one read of a file that stays open; 46% of the whole
-
-    ## By page size
-
-    | page size | 10 KiB | 20 KiB | 50 KiB | 100 KiB | 200 KiB |
-    | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 1024 | 1.60 ▲ | 1.30 ▲ | 1.00 ≈ | 0.70 ▼ | 0.40 ▼ |
-    | 4096 | 1.70 ▲ | 1.40 ▲ | 1.10 ≈ | 0.80 ▼ | 0.50 ▼ |
-
-    ▲ SQLite faster; ▼ files faster; ≈ equivalent within 5%
-
-    - Up to 20 KiB, SQLite is faster.
-    - From 100 KiB on, files are.
-
-    ## By size of the values
-
-    |  | files over SQLite |  |
-    | --- | ---: | --- |
-    | **One thread** |  |  |
-    | 1 KiB | 2.23 \[1.86, 2.56\] | ▲ |
-    | 4 KiB | 1.01 \[0.84, 1.16\] | ≈ |
-    | 1 MiB | 0.27 \[0.23, 0.31\] | ▼ |
-    | 8 MiB | no data | · |
-
-    ▲ SQLite faster
-
-    ## Environment
-
-    - processor: made up, 2 cores
-    - file system: ext4
-
-    Published at [sqlite.org](<https://sqlite.org/a%28b%29>)
-
-    ### Method
-
-    In rounds.
-    "####);
+    assert_snapshot!(markdown::render(&sample()));
 }
 
+#[test]
+fn every_form_says_all_of_it() {
+    for text in [
+        on_terminal(&sample(), 120, true, Detail::All),
+        html::render(&sample()),
+        markdown::render(&sample()),
+    ] {
+        let text = words(&text);
+        // Of lists, tables, groups of rows, rows, pieces, legends, heat maps, planes and facts.
+        for said in [
+            "2.89 times as fast as files",
+            "27.6×",
+            "1.58× as long",
+            "Too noisy to decide.",
+            "~ extrapolated from a sample.",
+            "0.62",
+            "what no step explains",
+            "floor 0.48 (a file that stays open)",
+            "From 100 KiB on, files are.",
+            "Throughput against threads",
+            "nothing promised",
+            "2.23",
+            "Open and close: 3.60 µs of 6.30 µs.",
+            "made up, 2 cores",
+        ] {
+            assert!(text.contains(said), "{said} is missing:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_for_only_is_shown_only_then() {
+    let more = paragraph("All figures").at(Detail::Full);
+    let document = with(vec![paragraph("Listen."), more]);
+    let normal = on_terminal(&document, 80, true, Detail::Normal);
+    assert!(normal.contains("Listen.") && !normal.contains("All figures"));
+    for text in [
+        on_terminal(&document, 80, true, Detail::Full),
+        markdown::render(&document),
+        html::render(&document),
+    ] {
+        assert!(text.contains("All figures"), "{text}");
+    }
+}
+
+/// Documents of everything there is, whose labels are whatever somebody could think of who writes a
+/// study file.
 mod hostile_blocks {
     use super::*;
+    use prop::collection::vec;
+    use prop::option;
+    use prop::sample::select;
 
-    /// Labels that whoever writes a study file could think of.
     fn label() -> impl Strategy<Value = String> {
-        const FOUND: [&str; 16] = [
+        const FOUND: [&str; 17] = [
             "files",
             "SQLite, mapped into memory as a whole",
             "<script>alert(1)</script>",
+            "</script><b onclick=\"x\" id='a'>&\u{1b}[31m\u{202e}",
             "a|b\\|c\\",
             "```\n~~~",
             "  # no heading",
@@ -389,25 +135,27 @@ mod hostile_blocks {
             "[a](javascript:b) ![c](https://d)",
             "<!-- --> </details> &lt;",
             "**a** _b_ https://example.org/<",
-            "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",
+            "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww",
         ];
         prop_oneof![
-            2 => prop::sample::select(&FOUND[..]).prop_map(str::to_owned),
+            2 => select(&FOUND[..]).prop_map(str::to_owned),
             1 => Just(String::new()),
             1 => any::<String>(),
         ]
     }
 
+    fn labels<const N: usize>() -> impl Strategy<Value = [String; N]> {
+        vec(label(), N).prop_map(|labels| labels.try_into().unwrap())
+    }
+
     fn text() -> impl Strategy<Value = Text> {
-        let tones = prop::sample::select(vec![Tone::Plain, Tone::Strong, Tone::Faint, Tone::Bad]);
-        let span = (label(), tones, prop::option::of(label()));
-        prop::collection::vec(span, 0..3).prop_map(|spans| {
-            let spans = spans.into_iter().map(|(text, tone, link)| {
-                let link = link.map(|link| format!("https://{link}"));
-                Span { text, tone, link }
-            });
-            Text(spans.collect())
-        })
+        let tones = select(&[Tone::Plain, Tone::Strong, Tone::Faint, Tone::Bad][..]);
+        let span = (label(), tones, option::of((any::<bool>(), label())));
+        let span = span.prop_map(|(text, tone, link)| {
+            let link = link.map(|(here, to)| if here { "#" } else { "https://" }.to_owned() + &to);
+            Span { text, tone, link }
+        });
+        vec(span, 0..3).prop_map(Text)
     }
 
     fn number() -> impl Strategy<Value = f64> {
@@ -415,109 +163,89 @@ mod hostile_blocks {
     }
 
     fn sign() -> impl Strategy<Value = Option<Sign>> {
-        prop::option::of(prop::sample::select(&Sign::ALL[..]))
+        option::of(select(&Sign::ALL[..]))
     }
 
     fn badge() -> impl Strategy<Value = Option<Badge>> {
-        prop::option::of(label().prop_map(|word| Badge {
-            word,
-            tone: Tone::Good,
-        }))
+        let tone = Tone::Good;
+        option::of(label().prop_map(move |word| Badge { word, tone }))
     }
 
     fn list() -> impl Strategy<Value = Content> {
-        let styles = [
-            ListStyle::Bullets,
-            ListStyle::Answers,
-            ListStyle::Figures,
-            ListStyle::Steps,
-        ];
-        let item = (badge(), text(), text(), text(), text()).prop_map(
-            |(badge, title, text, note, figure)| Item {
-                badge,
-                title,
-                text,
-                note,
-                figure,
-                key: None,
-            },
-        );
-        let items = prop::collection::vec(item, 0..4);
-        (prop::sample::select(styles.to_vec()), items)
-            .prop_map(|(style, items)| Content::List(List { style, items }))
+        use ListStyle::{Answers, Bullets, Figures, Steps};
+        let key = option::of(Just(Key::Fill(Fill::Ours)));
+        let item = (badge(), key, vec(text(), 4)).prop_map(|(badge, key, mut texts)| Item {
+            badge,
+            key,
+            title: texts.remove(0),
+            text: texts.remove(0),
+            note: texts.remove(0),
+            figure: texts.remove(0),
+        });
+        let styles = select(&[Bullets, Answers, Figures, Steps][..]);
+        (styles, vec(item, 0..4)).prop_map(|(style, items)| Content::List(List { style, items }))
     }
 
     fn table() -> impl Strategy<Value = Content> {
-        let align = prop::sample::select(vec![Align::Left, Align::Right]);
-        let column = (label(), 0u8..12, align).prop_map(|(title, weight, align)| Column {
+        let align = select(&[Align::Left, Align::Right][..]);
+        let column = (labels(), 0u8..12, align).prop_map(|([title, help], weight, align)| Column {
             title,
-            help: String::new(),
+            help,
             unit: "",
             align,
             weight,
         });
-        let cell = (text(), sign()).prop_map(|(text, sign)| Cell {
+        let cell = (text(), sign(), label()).prop_map(|(text, sign, help)| Cell {
             text,
             sign,
+            help,
             ..Cell::default()
         });
-        let row = prop::collection::vec(cell, 0..9).prop_map(|cells| Row {
+        let row = vec(cell, 0..9).prop_map(|cells| Row {
             cells,
             ..Row::default()
         });
-        let columns = prop::collection::vec(column, 0..9);
-        (columns, prop::collection::vec(row, 0..4), any::<bool>()).prop_map(
-            |(columns, rows, is_heat_map)| {
-                Content::Table(Table {
-                    caption: String::new(),
-                    columns,
-                    rows,
-                    is_heat_map,
-                })
-            },
-        )
+        let parts = (label(), vec(column, 0..9), vec(row, 0..4), any::<bool>());
+        parts.prop_map(|(caption, columns, rows, is_heat_map)| {
+            Content::Table(Table {
+                caption,
+                columns,
+                rows,
+                is_heat_map,
+            })
+        })
     }
 
     fn segment() -> impl Strategy<Value = Segment> {
-        (number(), number(), label(), label(), label()).prop_map(
-            |(from, to, label, value, spread)| {
-                let fill = Fill::Step(0);
-                Segment {
-                    from,
-                    to,
-                    fill,
-                    label,
-                    value,
-                    spread,
-                    note: String::new(),
-                    tooltip: String::new(),
-                }
-            },
-        )
+        let parts = (number(), number(), labels());
+        parts.prop_map(|(from, to, [label, value, spread, tooltip])| Segment {
+            from,
+            to,
+            fill: Fill::Step(0),
+            label,
+            value,
+            spread,
+            note: String::new(),
+            tooltip,
+        })
     }
 
     fn shape() -> impl Strategy<Value = Shape> {
-        let segments = || prop::collection::vec(segment(), 0..3);
+        let segments = || vec(segment(), 0..3);
         prop_oneof![
             Just(Shape::Nothing),
-            number().prop_map(|value| Shape::Bar(Bar {
-                value,
-                fill: Fill::Uncertain
-            })),
+            number().prop_map(|value| Shape::bar(value, Fill::Uncertain)),
             number().prop_map(Shape::Point),
             (segments(), segments()).prop_map(|(pieces, thin)| Shape::Segments { pieces, thin }),
         ]
     }
 
     fn axis() -> impl Strategy<Value = Axis> {
-        let scale = (number(), number(), any::<bool>()).prop_map(|(low, high, logarithmic)| {
-            if logarithmic {
-                Scale::logarithmic(low, high)
-            } else {
-                Scale::linear(high)
-            }
-        });
-        let ticks = prop::collection::vec((number(), label()), 0..4);
+        let scale = prop_oneof![
+            (number(), number()).prop_map(|(low, high)| Scale::logarithmic(low, high)),
+            number().prop_map(Scale::linear),
+        ];
+        let ticks = vec((number(), label()), 0..4);
         (label(), scale, ticks).prop_map(|(title, scale, ticks)| Axis {
             title,
             scale,
@@ -526,43 +254,43 @@ mod hostile_blocks {
     }
 
     fn marks() -> impl Strategy<Value = Vec<Mark>> {
-        let kind = prop::sample::select(vec![MarkKind::Reference, MarkKind::Floor]);
+        let kind = select(&[MarkKind::Reference, MarkKind::Floor][..]);
         let mark = (number(), kind, label()).prop_map(|(at, kind, sign)| Mark { at, kind, sign });
-        prop::collection::vec(mark, 0..3)
+        vec(mark, 0..3)
     }
 
     fn legend_entries() -> impl Strategy<Value = Vec<LegendEntry>> {
-        let key = prop::sample::select(vec![
+        const KEYS: [Key; 5] = [
             Key::Interval,
             Key::Fill(Fill::Published),
             Key::Mark(MarkKind::Level),
             Key::Sign(Sign::JustBelow),
             Key::Unclaimed,
-        ]);
-        let entry = (key, label()).prop_map(|(key, text)| LegendEntry { key, text });
-        prop::collection::vec(entry, 0..4)
+        ];
+        let entry = (select(&KEYS[..]), label()).prop_map(|(key, text)| LegendEntry { key, text });
+        vec(entry, 0..4)
     }
 
     fn rows() -> impl Strategy<Value = Content> {
-        let interval = prop::option::of((number(), number()));
-        let texts = (label(), label(), label(), label());
-        let row = (texts, shape(), interval, sign()).prop_map(
-            |((label, detail, value, spread), shape, interval, sign)| ChartRow {
-                label,
-                detail,
-                shape,
-                interval,
-                value,
-                spread,
-                sign,
-                number: Some(1.0),
-                tooltip: String::new(),
-            },
-        );
-        let texts = || prop::collection::vec(label(), 0..2);
-        let rows = prop::collection::vec(row, 0..4);
-        let group = (label(), label(), texts(), texts(), rows).prop_map(
-            |(heading, title, notices, remarks, rows)| RowGroup {
+        let interval = option::of((number(), number()));
+        let row =
+            (labels(), shape(), interval, sign()).prop_map(|(labels, shape, interval, sign)| {
+                let [label, detail, value, spread, tooltip] = labels;
+                ChartRow {
+                    label,
+                    detail,
+                    shape,
+                    interval,
+                    value,
+                    spread,
+                    number: Some(1.0),
+                    sign,
+                    tooltip,
+                }
+            });
+        let texts = || vec(label(), 0..2);
+        let group = (labels(), texts(), texts(), vec(row, 0..4)).prop_map(
+            |([heading, title], notices, remarks, rows)| RowGroup {
                 heading,
                 title,
                 notices,
@@ -570,27 +298,19 @@ mod hostile_blocks {
                 rows,
             },
         );
-        (
-            axis(),
-            prop::collection::vec(group, 0..3),
-            marks(),
-            legend_entries(),
-        )
-            .prop_map(|(axis, groups, marks, legend)| {
-                Content::Rows(Rows {
-                    summary: String::new(),
-                    axis,
-                    groups,
-                    marks,
-                    legend,
-                })
+        let parts = (label(), axis(), vec(group, 0..3), marks(), legend_entries());
+        parts.prop_map(|(summary, axis, groups, marks, legend)| {
+            Content::Rows(Rows {
+                marks,
+                legend,
+                ..Rows::new(summary, axis, groups)
             })
+        })
     }
 
     fn plane() -> impl Strategy<Value = Content> {
-        let texts = (label(), label(), label());
-        let point = (texts, prop::option::of(number()), sign()).prop_map(
-            |((label, value, spread), y, sign)| Point {
+        let point = (labels(), option::of(number()), sign()).prop_map(
+            |([label, value, spread, tooltip], y, sign)| Point {
                 x: 1.0,
                 y,
                 interval: y.map(|y| (y / 2.0, y * 2.0)),
@@ -598,48 +318,41 @@ mod hostile_blocks {
                 label,
                 value,
                 spread,
-                tooltip: String::new(),
+                tooltip,
             },
         );
-        let kind = prop::sample::select(vec![LineKind::Series(0), LineKind::Behind]);
-        let points = prop::collection::vec(point, 0..4);
-        let line = (label(), kind, points).prop_map(|(label, kind, points)| Line {
+        let kind = select(&[LineKind::Series(0), LineKind::Behind][..]);
+        let line = (label(), kind, vec(point, 0..4));
+        let line = line.prop_map(|(label, kind, points)| Line {
             label,
             kind,
             points,
         });
-        let panel = (label(), prop::collection::vec(line, 0..3)).prop_map(|(title, lines)| Panel {
-            id: String::new(),
-            title,
-            lines,
-        });
-        let panels = prop::collection::vec(panel, 0..3);
-        (
-            axis(),
-            axis(),
-            panels,
-            marks(),
-            legend_entries(),
-            any::<bool>(),
-        )
-            .prop_map(|(x, y, panels, levels, legend, on_terminal)| {
-                let area = Area {
-                    kind: AreaKind::Band,
-                    x: None,
-                    y: Some((0.9, 1.1)),
-                };
-                Content::Plane(Plane {
-                    summary: String::new(),
-                    ends: None,
-                    areas: vec![area],
-                    x,
-                    y,
-                    panels,
-                    levels,
-                    legend,
-                    on_terminal,
-                })
+        let panel = (labels(), vec(line, 0..3));
+        let panel = panel.prop_map(|([id, title], lines)| Panel { id, title, lines });
+        let ends = option::of((label(), label()));
+        let looks = (label(), ends, marks(), legend_entries(), any::<bool>());
+        (axis(), axis(), vec(panel, 0..3), looks).prop_map(|(x, y, panels, looks)| {
+            let (summary, ends, levels, legend, on_terminal) = looks;
+            let area = Area {
+                kind: AreaKind::Band,
+                x: None,
+                y: Some((0.9, 1.1)),
+            };
+            Content::Plane(Plane {
+                ends,
+                areas: vec![area],
+                levels,
+                legend,
+                on_terminal,
+                ..Plane::new(summary, x, y, panels)
             })
+        })
+    }
+
+    fn files() -> impl Strategy<Value = Content> {
+        let file = labels().prop_map(|[of, name, content]| File { of, name, content });
+        vec(file, 0..3).prop_map(Content::Files)
     }
 
     fn content() -> impl Strategy<Value = Content> {
@@ -647,42 +360,49 @@ mod hostile_blocks {
             text().prop_map(Content::Paragraph),
             text().prop_map(Content::Notice),
             list(),
-            prop::collection::vec((label(), text()), 0..3).prop_map(Content::Facts),
+            vec((label(), text()), 0..3).prop_map(Content::Facts),
             table(),
             table(),
             rows(),
             plane(),
             legend_entries().prop_map(Content::Legend),
             label().prop_map(Content::Verbatim),
+            files(),
         ]
     }
 
     fn nested() -> impl Strategy<Value = Content> {
         content().prop_recursive(2, 12, 3, |inner| {
-            let blocks = || prop::collection::vec(inner.clone().prop_map(Block::from), 0..3);
-            let section =
-                (text(), blocks()).prop_map(|(title, blocks)| Section::new(title, blocks));
+            let blocks = || vec(inner.clone().prop_map(Block::from), 0..3);
+            let look = select(&[Look::Plain, Look::Figure, Look::Panel][..]);
+            let section = (labels(), text(), look, blocks()).prop_map(
+                |([id, contents], title, look, blocks)| Section {
+                    look,
+                    ..Section::new(title, blocks).named(id).in_contents(contents)
+                },
+            );
             let section = section.boxed();
+            let fold = (label(), text(), text(), any::<bool>(), badge(), blocks());
             prop_oneof![
                 section.clone().prop_map(Content::Section),
-                prop::collection::vec(section, 1..3).prop_map(Content::Columns),
-                (text(), text(), any::<bool>(), badge(), blocks()).prop_map(
-                    |(title, found, is_heading, badge, blocks)| Content::Fold(Fold {
+                vec(section, 1..3).prop_map(Content::Columns),
+                fold.prop_map(|(id, title, found, is_heading, badge, blocks)| {
+                    Content::Fold(Fold {
+                        id,
                         is_heading,
                         found,
                         badge,
                         ..Fold::new(title, blocks)
                     })
-                ),
+                }),
             ]
         })
     }
 
-    /// Documents of everything there is.
     pub(super) fn document() -> impl Strategy<Value = Document> {
-        let blocks = prop::collection::vec(nested().prop_map(Block::from), 1..5);
-        (label(), text(), blocks).prop_map(|(title, question, blocks)| Document {
-            kind: String::new(),
+        let blocks = vec(nested().prop_map(Block::from), 1..5);
+        (labels(), text(), blocks).prop_map(|([kind, title], question, blocks)| Document {
+            kind,
             byline: vec![question.clone()],
             title,
             question,
@@ -727,11 +447,25 @@ proptest! {
         width in prop::sample::select(vec![40usize, 60, 80, 120]),
         unicode in any::<bool>(),
     ) {
-        let text = terminal(&document, width, unicode, Detail::All);
+        let text = on_terminal(&document, width, unicode, Detail::All);
         for line in text.lines() {
             prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
             prop_assert!(!line.chars().any(steers), "{line:?}");
             prop_assert!(unicode || line.is_ascii(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn on_the_page_labels_are_text(document in hostile_blocks::document()) {
+        let page = html::render(&document);
+        prop_assert_eq!(page.matches("</script>").count(), 1, "its own script only");
+        prop_assert!(!page.contains("<b onclick") && !page.contains("<script>alert"));
+        prop_assert!(!page.contains(|c| steers(c) && !matches!(c, '\n' | '\t')));
+        // No attribute but those of the renderer: a quote in a label would begin another.
+        prop_assert!(values(&page, "onclick").is_empty() && !page.contains("\"x\" id"));
+        for name in values(&page, "id") {
+            let is_kept = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+            prop_assert!(name.chars().all(is_kept), "{name}");
         }
     }
 
@@ -760,10 +494,9 @@ proptest! {
     ) {
         let columns = (0..6).map(|index| Column {
             title: format!("title {index}"),
-            help: String::new(),
-            unit: "",
             align: if index % 2 == 0 { Align::Left } else { Align::Right },
             weight: Column::ESSENTIAL + index,
+            ..Column::default()
         });
         let rows = cells.iter().map(|cells| {
             let first = Cell::text("some cell or other");
@@ -771,13 +504,12 @@ proptest! {
             Row { cells: [first].into_iter().chain(cells).collect(), ..Row::default() }
         });
         let table = Table {
-            caption: String::new(),
             columns: columns.collect(),
             rows: rows.collect(),
-            is_heat_map: false,
+            ..Table::default()
         };
-        let document = Document { blocks: vec![table.into()], ..sample() };
-        let text = terminal(&document, width, true, Detail::Normal);
+        let document = with(vec![table.into()]);
+        let text = on_terminal(&document, width, true, Detail::Normal);
         for cell in cells.iter().flatten() {
             let cell = format!("[{cell}]");
             prop_assert!(text.contains(&cell), "{cell} is not in\n{text}");

@@ -4,240 +4,275 @@ use stowplan_report::document::*;
 
 /// A document with every kind of block.
 pub(crate) fn sample() -> Document {
+    let cut = plain("The run was cut off; ").then(plain("what it had measured").linked("#charts"));
+    let chapters = [
+        chapter("overview", "What to do on this machine", overview()),
+        chapter("comparisons", "Each comparison", comparisons()),
+        chapter("charts", "Charts", charts()),
+        chapter("why", "Why: costs taken apart", vec![why().into()]),
+        chapter("warnings", "Warnings", texts()),
+        chapter("method", "Environment", environment()),
+    ];
+    let first = notice(cut.then(" until then is shown."));
     Document {
         kind: "Stowplan report".to_owned(),
         title: "Where small values live".to_owned(),
         question: plain("Files, or a database?"),
-        byline: vec![plain("a virtual machine, ext4"), plain("2 threads")],
-        blocks: vec![
-            notice("The run was cut off; what it had measured until then is shown."),
-            overview().into(),
-            comparison().into(),
-            charts().into(),
-            matrix().into(),
-            by_size().into(),
-            Section::new("Environment", environment()).into(),
+        byline: vec![
+            plain("a virtual machine, ext4"),
+            plain("the published study").linked("https://sqlite.org/fasterthanfs.html"),
         ],
+        blocks: [first]
+            .into_iter()
+            .chain(chapters.into_iter().flatten())
+            .collect(),
     }
 }
 
-fn item(title: &str, text: &str, note: &str, figure: Text) -> Item {
-    Item {
-        title: plain(title),
-        text: plain(text),
-        note: plain(note),
-        figure,
-        ..Item::default()
-    }
+/// The sample with these blocks in place of its own.
+pub(crate) fn with(blocks: Vec<Block>) -> Document {
+    Document { blocks, ..sample() }
 }
 
-fn overview() -> Section {
+fn list(style: ListStyle, items: Vec<Item>) -> Block {
+    List { style, items }.into()
+}
+
+fn overview() -> Vec<Block> {
+    let answer = |word: &str, tone, title: &str, text: &str, note: &str, figure| {
+        Item {
+            title: plain(title).linked("#finding-read"),
+            note: faint(note),
+            figure,
+            ..Item::of(strong(text))
+        }
+        .with_badge(word, tone)
+    };
+    let figure = |value: &str, ends: &str| strong(value).then(faint(format!(" {ends}")));
     let answers = vec![
-        item(
+        answer(
+            "use",
+            Tone::Good,
             "Reads, warm, random order over all keys",
-            "use “SQLite blob API, mmap”",
+            "Use “SQLite blob API, mmap”",
             "2.89 times as fast as files [2.62, 3.31]; noise up to 17%",
-            strong("2.89×").then(faint(" [2.62, 3.31]")),
-        )
-        .with_badge("use", Tone::Good),
-        item(
+            figure("2.89×", "[2.62, 3.31]"),
+        ),
+        answer(
+            "open",
+            Tone::Warning,
             "Overwrites, each a transaction of its own, forced to the disk",
-            "no verdict yet",
+            "No verdict yet",
             "too few rounds (2 of 10) to compare",
             Text::default(),
+        ),
+        answer(
+            "slower",
+            Tone::Bad,
+            "Deletes",
+            "Keep files",
+            "",
+            figure("3 of 4", "machines"),
+        ),
+    ];
+    let choice = |title: &str, tone, items| Section {
+        look: Look::Panel,
+        tone,
+        ..Section::new(
+            plain(title).then(faint(" 2 of 14")),
+            vec![list(ListStyle::Figures, items)],
         )
-        .with_badge("open", Tone::Warning),
-    ];
-    let choices = vec![
-        item("use LMDB (2 of 14)", "", "", Text::default()).with_badge("use", Tone::Good),
-        item(
-            "",
-            "Read: 200 rows, defaults",
-            "",
-            plain("27.6× [23.9, 31.1]"),
-        ),
-        item(
-            "",
+    };
+    let line = |figure, text: &str| Item {
+        figure,
+        ..Item::of(plain(text).linked("#finding-read"))
+    };
+    let fast = vec![
+        line(figure("27.6×", "[23.9, 31.1]"), "Read: 200 rows, defaults"),
+        line(
+            figure("4.11×", "[3.03, 4.69]"),
             "Drop the table with 200 rows, defaults; with bringing the data to rest 1.77 ms",
-            "",
-            plain("4.11× [3.03, 4.69]"),
-        ),
-        item("no verdict yet (1 of 14)", "", "", Text::default()).with_badge("open", Tone::Warning),
-        item(
-            "",
-            "Insert: 200 rows, defaults: measure again",
-            "",
-            Text::default(),
         ),
     ];
-    let list = |style, items| Block::from(List { style, items });
-    Section::new(
-        "What to do on this machine",
-        vec![
-            list(ListStyle::Answers, answers).at(Detail::Brief),
-            list(ListStyle::Figures, choices),
-            remark(
-                "Why believe it? 10 rounds in random order; identical cells differ by up to 13%.",
-            ),
-        ],
-    )
-    .named("overview")
+    let open = vec![line(
+        Text::default(),
+        "Insert: 200 rows, defaults: measure again",
+    )];
+    let choices = vec![
+        choice("Use LMDB", Tone::Good, fast),
+        choice("No verdict yet", Tone::Warning, open),
+    ];
+    let why = strong("Why believe it?").then(" 10 rounds in random order. ");
+    vec![
+        list(ListStyle::Answers, answers).at(Detail::Brief),
+        Content::Columns(choices).into(),
+        paragraph(why.then(plain("How it was measured").linked("#method"))),
+    ]
 }
 
-struct Measured(
-    &'static str,
-    f64,
-    Option<(f64, f64, f64)>,
-    &'static str,
-    Tone,
-);
+/// A cell of the table: its label, its time, its ratio with its interval, and the verdict.
+type Measured = (&'static str, f64, Option<[f64; 3]>, &'static str, Tone);
 
-fn comparison() -> Section {
-    let cells = [
-        Measured("files", 6150.0, None, "baseline", Tone::Faint),
-        Measured(
+pub(crate) fn table() -> Table {
+    let cells: [Measured; 4] = [
+        ("files", 6150.0, None, "baseline", Tone::Faint),
+        (
             "SQLite blob API",
             4010.0,
-            Some((0.709, 0.613, 0.793)),
+            Some([0.709, 0.613, 0.793]),
             "1.41× as fast",
             Tone::Good,
         ),
-        Measured(
+        (
             "floor: a file that stays open, pread",
             2960.0,
-            Some((0.481, 0.394, 0.55)),
+            Some([0.481, 0.394, 0.55]),
             "floor",
             Tone::Faint,
         ),
-        Measured(
+        (
             "files by stdio | as kvtest",
             8710.0,
-            Some((1.58, 1.33, 1.66)),
+            Some([1.58, 1.33, 1.66]),
             "1.58× as long",
             Tone::Bad,
         ),
     ];
+    let time = |factor: f64| {
+        move |cell: &Measured| {
+            let time = cell.1 * factor;
+            Cell::number(time, format!("{:.2} µs", time / 1000.0))
+        }
+    };
+    let ratio = |cell: &Measured| {
+        Cell::maybe(cell.2.map(|[ratio, ..]| ratio), |ratio| {
+            format!("{ratio:.3}")
+        })
+    };
+    let interval = |cell: &Measured| {
+        let ends = cell
+            .2
+            .map(|[_, low, high]| format!("[{low:.3}, {high:.3}]"));
+        Cell::text(ends.unwrap_or_default())
+    };
     let columns = vec![
         text_column("cell", "", |cell: &Measured| Cell::text(cell.0)),
-        number("time/op", "", |cell: &Measured| {
-            Cell::number(cell.1, format!("{:.2} µs", cell.1 / 1000.0))
-        })
-        .in_unit("ns")
-        .weighing(8),
-        number("time vs files", "", |cell: &Measured| {
-            Cell::maybe(cell.2.map(|(ratio, ..)| ratio), |ratio| {
-                format!("{ratio:.3}")
-            })
-        })
-        .weighing(7),
-        text_column("interval", "", |cell: &Measured| {
-            let interval = cell
-                .2
-                .map(|(_, low, high)| format!("[{low:.3}, {high:.3}]"));
-            Cell::text(interval.unwrap_or_default())
-        })
-        .weighing(9),
+        number("time/op", "wall time", time(1.0))
+            .in_unit("ns")
+            .weighing(8),
+        number("time vs files", "", ratio).weighing(7),
+        text_column("interval", "", interval).weighing(9),
         text_column("verdict", "", |cell: &Measured| {
             Cell::text(cell.3).in_tone(cell.4)
         })
         .weighing(11),
-        number("p99", "", |cell: &Measured| {
-            Cell::number(cell.1 * 1.7, format!("{:.2} µs", cell.1 * 0.0017))
-        })
-        .weighing(4),
-        number("p99.9", "", |cell: &Measured| {
-            Cell::number(cell.1 * 3.0, format!("{:.1} µs", cell.1 * 0.003))
-        })
-        .weighing(0),
+        number("p99", "", time(1.7)).weighing(4),
+        number("p99.9", "", time(3.0)).weighing(0),
     ];
-    Section::new(
-        "Reads, warm, random order",
-        vec![
-            paragraph(
-                plain("To read values of about 10.0 kB, prefer ")
-                    .then(strong("SQLite blob API"))
-                    .then(plain(" to files.")),
-            ),
-            Table::of("Reads", columns, &cells).into(),
-            remark("Noise: control 0.999 [0.857, 1.16]; 10 rounds."),
-            Block::from(Fold {
-                found: plain("2 of 3 as the documentation says"),
-                badge: Some(Badge {
-                    word: "differs".to_owned(),
-                    tone: Tone::Warning,
-                }),
-                ..Fold::new(
-                    "Settings",
-                    vec![
-                        facts([("files", "sync=none"), ("SQLite", "page_size=4096")])
-                            .at(Detail::Full),
-                    ],
-                )
-            }),
-            Content::Verbatim(
-                "stowplan study why.toml \\\n    --rounds 20 # ``` \u{1b}[31m".to_owned(),
-            )
-            .into(),
-        ],
-    )
+    Table::of("Reads", columns, &cells)
 }
 
-fn charts() -> Section {
-    let bar = |label: &str, value: f64, half: f64, fill| ChartRow {
+fn comparisons() -> Vec<Block> {
+    let verdicts = vec![
+        Item::of("files take 1.12 times the time of SQLite.").with_badge("small", Tone::Plain),
+        Item::of("files in a tree: unresolved.").with_badge("unresolved", Tone::Warning),
+    ];
+    let settings = facts([("files", "sync=none"), ("SQLite", "page_size=4096")]);
+    let numbers = Section::new("All numbers", vec![table().into()]).named("cells-read");
+    let advice = plain("To read values of about 10.0 kB, prefer ").then(strong("SQLite blob API"));
+    let command = "stowplan study why.toml \\\n    --rounds 20 # ``` \u{1b}c";
+    let blocks = vec![
+        paragraph(strong("SQLite blob API is fastest.")),
+        paragraph(advice.then(" to files.")),
+        list(ListStyle::Bullets, verdicts),
+        remark("Noise: control 0.999 [0.857, 1.16]; 10 rounds."),
+        numbers.into(),
+        folded("Settings", settings.at(Detail::Full)),
+        Content::Verbatim(command.to_owned()).into(),
+    ];
+    let fold = |open, blocks| {
+        Block::from(Fold {
+            id: "finding-read".to_owned(),
+            is_heading: true,
+            open,
+            found: plain("use “SQLite blob API, mmap”"),
+            badge: Item::default().with_badge("use", Tone::Good).badge,
+            ..Fold::new("Reads, warm, random order", blocks)
+        })
+    };
+    let more = fold(false, vec![paragraph("everything").at(Detail::All)]);
+    vec![
+        fold(true, blocks),
+        more.clone(),
+        folded("What matrices are made of", more),
+    ]
+}
+
+fn charts() -> Vec<Block> {
+    let lines = vec![remark("Across, threads."), lines().into()];
+    let fold = folded("All figures", table()).only(Medium::Page);
+    let bars = vec![
+        remark("Less is faster."),
+        notice("A caption."),
+        bars().into(),
+        fold,
+    ];
+    let figures = [
+        Section::figure("bars", "Six phases", bars),
+        Section::figure("lines", "Throughput against threads", lines),
+        Section::figure("matrix", "By page size", heat_maps()),
+        Section::figure("sizes", "By size of the values", sizes()),
+    ];
+    figures.map(Block::from).into()
+}
+
+fn bar(label: &str, value: f64, half: f64, fill: Fill) -> ChartRow {
+    let (low, high) = (value - half, value + half);
+    ChartRow {
         label: label.to_owned(),
         detail: "process-crash".to_owned(),
-        shape: Shape::Bar(Bar { value, fill }),
-        interval: Some((value - half, value + half)),
+        shape: Shape::bar(value, fill),
+        interval: Some((low, high)),
         value: format!("{value:.2}"),
-        spread: format!("[{:.2}, {:.2}]", value - half, value + half),
+        spread: format!("[{low:.2}, {high:.2}]"),
         number: Some(value),
-        sign: None,
-        tooltip: String::new(),
+        tooltip: format!("{label}: {value:.2} times the time of files"),
+        ..ChartRow::default()
+    }
+}
+
+/// Bars of every kind but those of steps.
+pub(crate) fn bars() -> Rows {
+    let scale = Scale::for_bars(&[0.62, 1.1, 1.5], &[1.4]);
+    let axis = Axis::new("ratio", scale, scale.ticks(), |tick| format!("{tick}"));
+    let signed = ChartRow {
+        sign: Some(Sign::Below),
+        ..bar("SQLite blob API, mapped into memory", 0.62, 0.2, Fill::Ours)
     };
-    let group = |title: &str, rows| RowGroup {
-        title: title.to_owned(),
-        rows,
+    let ours = RowGroup {
+        heading: "Reads".to_owned(),
+        title: "durable".to_owned(),
+        notices: vec!["Too noisy to decide.".to_owned()],
+        remarks: vec!["~ extrapolated from a sample.".to_owned()],
+        rows: vec![
+            bar("files", 1.0, 0.0, Fill::Reference),
+            signed,
+            bar("SQLite SELECT", 1.1, 0.3, Fill::Uncertain),
+            bar("open file", 0.48, 0.0, Fill::Floor),
+            ChartRow::without_data("redb", "redb: no data"),
+        ],
+    };
+    let published = RowGroup {
+        title: "Published: .NET, 2011".to_owned(),
+        rows: vec![bar("SQL CE 4.0", 1.5, 0.1, Fill::Published)],
         ..RowGroup::default()
     };
-    let mut ours = vec![
-        bar("files", 1.0, 0.0, Fill::Reference),
-        bar("SQLite blob API, mapped into memory", 0.62, 0.2, Fill::Ours),
-        bar("SQLite SELECT", 1.1, 0.3, Fill::Uncertain),
-    ];
-    ours.push(ChartRow {
-        shape: Shape::Nothing,
-        interval: None,
-        value: "no data".to_owned(),
-        spread: String::new(),
-        number: None,
-        ..ours[0].clone()
-    });
-    let scale = Scale::for_bars(&[0.62, 1.1, 1.5], &[1.4]);
-    let bars = Rows {
-        summary: "Bars".to_owned(),
-        axis: Axis::new("ratio", scale, scale.ticks(), |tick| format!("{tick}")),
-        groups: vec![
-            RowGroup {
-                notices: vec!["Too noisy to decide.".to_owned()],
-                ..group("", ours)
-            },
-            group(
-                "Published: .NET, 2011",
-                vec![bar("SQL CE 4.0", 1.5, 0.1, Fill::Published)],
-            ),
-        ],
-        marks: vec![
-            Mark {
-                at: 1.0,
-                kind: MarkKind::Reference,
-                sign: String::new(),
-            },
-            Mark {
-                at: 0.48,
-                kind: MarkKind::Floor,
-                sign: String::new(),
-            },
-        ],
+    let floor = Mark {
+        sign: "f".to_owned(),
+        ..Mark::new(0.48, MarkKind::Floor)
+    };
+    Rows {
+        marks: vec![Mark::new(1.0, MarkKind::Reference), floor],
         legend: vec![
             LegendEntry::new(
                 Key::Mark(MarkKind::Floor),
@@ -246,19 +281,205 @@ fn charts() -> Section {
             LegendEntry::new(Key::Interval, "interval"),
             LegendEntry::new(Key::Fill(Fill::Published), "published"),
         ],
-    };
-    let bars = Section::figure(
-        "bars",
-        "Six phases",
-        vec![remark("Less is faster."), bars.into()],
-    );
-    Section::new(
-        "Charts",
-        vec![bars.into(), Content::Columns(vec![steps()]).into()],
-    )
+        ..Rows::new("Bars", axis, vec![ours, published])
+    }
 }
 
-fn steps() -> Section {
+fn point(x: f64, y: f64) -> Point {
+    let (low, high) = (y / 1.2, y * 1.15);
+    Point {
+        x,
+        y: Some(y),
+        interval: Some((low, high)),
+        label: format!("{x} KiB"),
+        value: format!("{y:.2}"),
+        spread: format!("[{low:.2}, {high:.2}]"),
+        tooltip: format!("{x} KiB: {y:.2}"),
+        ..Point::default()
+    }
+}
+
+pub(crate) fn lines() -> Plane {
+    let line = |index: usize| Line {
+        label: format!("store {index}"),
+        kind: LineKind::Series(index),
+        points: [1.0, 2.0, 4.0]
+            .map(|x| point(x, x * 10.0 + index as f64))
+            .into(),
+    };
+    let (x, y) = (Scale::logarithmic(1.0, 4.0), Scale::logarithmic(5.0, 50.0));
+    let x = Axis::new("threads", x, vec![1.0, 2.0, 4.0], |at| format!("{at}"));
+    let y = Axis::new("operations per second", y, y.ticks(), |at| {
+        format!("{at}/s")
+    });
+    let panels = vec![
+        Panel::new("nothing promised", vec![line(0), line(1)]),
+        Panel::new("durable", vec![line(2)]),
+    ];
+    let level = Mark {
+        sign: "A".to_owned(),
+        ..Mark::new(20.0, MarkKind::Level)
+    };
+    Plane {
+        levels: vec![level],
+        legend: vec![LegendEntry::new(
+            Key::Mark(MarkKind::Level),
+            "A: kvtest, published",
+        )],
+        on_terminal: true,
+        ..Plane::new("Throughput against threads", x, y, panels)
+    }
+}
+
+fn heat_maps() -> Vec<Block> {
+    let column = |title: &str| Column {
+        title: title.to_owned(),
+        align: Align::Right,
+        weight: 1,
+        ..Column::default()
+    };
+    let cell = |ratio: f64| Cell {
+        sign: Some(match ratio {
+            r if r > 1.1 => Sign::Above,
+            r if r < 0.9 => Sign::Below,
+            _ => Sign::Even,
+        }),
+        shade: shade::shade(ratio),
+        help: "10 rounds".to_owned(),
+        ..Cell::number(ratio, format!("{ratio:.2}"))
+    };
+    let row = |page: &str, ratios: [f64; 5]| Row {
+        cells: [Cell::text(page)]
+            .into_iter()
+            .chain(ratios.map(cell))
+            .collect(),
+        ..Row::default()
+    };
+    let table = Table {
+        caption: "Matrix".to_owned(),
+        columns: [
+            "page size",
+            "10 KiB",
+            "20 KiB",
+            "50 KiB",
+            "100 KiB",
+            "200 KiB",
+        ]
+        .map(column)
+        .into(),
+        rows: vec![
+            row("1024", [1.6, 1.3, 1.0, 0.7, 0.4]),
+            row("4096", [1.7, 1.4, 1.1, 0.8, 0.5]),
+        ],
+        is_heat_map: true,
+    };
+    let map = |title: &str| Section::new(title, vec![table.clone().into()]);
+    let signs = legend(
+        &[Sign::Above, Sign::Even, Sign::Below],
+        "SQLite",
+        "files",
+        "5%",
+    );
+    let signs = signs
+        .into_iter()
+        .map(|(sign, words)| LegendEntry::new(Key::Sign(sign), words));
+    let shades = LegendEntry::new(Key::Shades, "each shade begins at its number");
+    let rules = bullets([
+        "Up to 20 KiB, SQLite is faster.",
+        "From 100 KiB on, files are.",
+    ]);
+    let maps = vec![map("This machine"), map("Published: invented")];
+    let legend = Content::Legend(signs.chain([shades]).collect());
+    let rules = Section::new("Rules of thumb", rules.into_iter().collect());
+    vec![Content::Columns(maps).into(), legend.into(), rules.into()]
+}
+
+/// Two planes side by side; the second last point of each has no data.
+pub(crate) fn sizes() -> Vec<Block> {
+    let signs = [
+        Sign::Above,
+        Sign::JustAbove,
+        Sign::Even,
+        Sign::JustBelow,
+        Sign::Nothing,
+        Sign::Below,
+    ];
+    let heights = [2.23, 1.5, 1.01, 0.8, 0.5, 0.27].into_iter().zip(signs);
+    let places = [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0].into_iter();
+    let points = places.zip(heights).map(|(x, (y, sign))| Point {
+        shape: Some(PointShape::Sign(sign)),
+        ..point(x, y)
+    });
+    let mut points: Vec<Point> = points.collect();
+    (points[4].y, points[4].interval) = (None, None);
+    (points[4].value, points[4].spread) = ("no data".to_owned(), String::new());
+    let crossing = Point {
+        x: 20.0,
+        y: Some(1.0),
+        shape: Some(PointShape::Crossing),
+        tooltip: "SQLite and files cross at 20 KiB".to_owned(),
+        ..Point::default()
+    };
+    let (x, y) = (
+        Scale::logarithmic(1.0, 1024.0),
+        Scale::logarithmic(0.2, 3.0),
+    );
+    let x = Axis::new("size", x, x.size_ticks(), |at| format!("{at} KiB"));
+    let y = Axis::new("files over SQLite", y, y.fine_ticks(), |tick| {
+        format!("{tick}")
+    });
+    let line = |kind, points| Line {
+        label: String::new(),
+        kind,
+        points,
+    };
+    let lines = vec![
+        line(LineKind::Behind, vec![point(2.0, 1.3), point(900.0, 0.6)]),
+        line(LineKind::Only, points),
+        line(LineKind::Points, vec![crossing]),
+    ];
+    let area = |kind, x, y| Area { kind, x, y };
+    let plane = Plane {
+        ends: Some(("SQLite faster".to_owned(), "files faster".to_owned())),
+        areas: vec![
+            area(AreaKind::Unclaimed, Some((4.0, 64.0)), None),
+            area(AreaKind::Band, None, Some((0.8, 1.25))),
+        ],
+        levels: vec![Mark::new(1.0, MarkKind::Reference)],
+        on_terminal: true,
+        ..Plane::new("By size", x, y, vec![Panel::new("One thread", lines)])
+    };
+    let figure = |id: &str, title: &str| {
+        let blocks = vec![
+            paragraph(strong("Faster up to 4 KiB: SQLite.")),
+            notice("Nothing is claimed at 256 KiB."),
+            plane.clone().into(),
+            folded("All 6 ratios", table()).at(Detail::All),
+        ];
+        Section::figure(id, title, blocks)
+    };
+    let keys = [
+        (Key::Sign(Sign::Above), "SQLite faster"),
+        (
+            Key::Band,
+            "0.8 and 1.25, between which no difference matters",
+        ),
+        (Key::Line(LineKind::Only), "drawn on the page only"),
+        (Key::Point(PointShape::Crossing), "where they cross"),
+        (Key::Unclaimed, "nothing is claimed"),
+    ];
+    let keys = keys.map(|(key, text)| LegendEntry::new(key, text));
+    let figures = vec![
+        figure("size-a", "With pages of 1 KiB"),
+        figure("size-b", ""),
+    ];
+    vec![
+        Content::Columns(figures).into(),
+        Content::Legend(keys.into()).into(),
+    ]
+}
+
+pub(crate) fn why() -> Section {
     let segment = |from: f64, to: f64, fill, label: &str| Segment {
         from,
         to,
@@ -267,7 +488,7 @@ fn steps() -> Section {
         value: format!("{:.2} µs", to - from),
         spread: format!("[{:.1}, {:.1} µs]", to - from - 0.2, to - from + 0.2),
         note: String::new(),
-        tooltip: String::new(),
+        tooltip: format!("{label}: {:.2} µs", to - from),
     };
     let pieces = vec![
         segment(
@@ -279,190 +500,103 @@ fn steps() -> Section {
         segment(2.9, 6.5, Fill::Step(1), "open and close"),
         segment(6.5, 6.3, Fill::Remainder, "what no step explains"),
     ];
+    let thin = vec![
+        segment(0.0, 3.0, Fill::Step(0), "alone"),
+        Segment {
+            value: String::new(),
+            ..segment(3.0, 3.0, Fill::Step(1), "not known")
+        },
+        segment(3.0, 5.0, Fill::Remainder, "together"),
+    ];
     let row = ChartRow {
         label: "A read of a file".to_owned(),
-        detail: String::new(),
-        shape: Shape::Segments {
-            thin: vec![segment(0.0, 3.0, Fill::Step(0), "alone")],
-            pieces,
-        },
+        shape: Shape::Segments { thin, pieces },
         interval: Some((6.1, 6.6)),
         value: "6.30 µs".to_owned(),
         spread: "[6.1, 6.6 µs]".to_owned(),
         number: Some(6.3),
-        sign: None,
-        tooltip: String::new(),
+        ..ChartRow::default()
+    };
+    let group = RowGroup {
+        rows: vec![row],
+        ..RowGroup::default()
     };
     let scale = Scale::linear(6.6);
-    let chart = Rows {
-        summary: "Steps".to_owned(),
-        axis: Axis::new("", scale, scale.ticks(), |tick| format!("{tick} µs")),
-        groups: vec![RowGroup {
-            rows: vec![row],
-            ..RowGroup::default()
-        }],
-        marks: Vec::new(),
-        legend: Vec::new(),
+    let axis = Axis::new("", scale, scale.ticks(), |tick| format!("{tick} µs"));
+    let step = Item {
+        key: Some(Key::Fill(Fill::Step(0))),
+        figure: strong("2.90 µs").then(faint(" [2.7, 3.1 µs]")),
+        note: plain("46% of the whole"),
+        ..Item::of("one read of a file that stays open")
     };
-    let mut step = item(
-        "",
-        "one read of a file that stays open",
-        "46% of the whole",
-        plain("2.90 µs"),
-    );
-    step.key = Some(Key::Fill(Fill::Step(0)));
-    let steps = List {
-        style: ListStyle::Steps,
-        items: vec![step],
+    let holds = Item {
+        title: plain("Opening costs more than reading"),
+        note: plain("Open and close: 3.60 µs of 6.30 µs."),
+        ..Item::of("the claim")
     };
-    Section::new("Step by step", vec![chart.into(), steps.into()])
-}
-
-fn matrix() -> Section {
-    let column = |title: &str| Column {
-        title: title.to_owned(),
-        help: String::new(),
-        unit: "",
-        align: Align::Right,
-        weight: 1,
-    };
-    let sizes = ["10 KiB", "20 KiB", "50 KiB", "100 KiB", "200 KiB"];
-    let pages = ["1024", "4096"];
-    let cell = |ratio: f64| Cell {
-        sign: Some(match ratio {
-            r if r > 1.1 => Sign::Above,
-            r if r < 0.9 => Sign::Below,
-            _ => Sign::Even,
-        }),
-        shade: shade::shade(ratio),
-        ..Cell::number(ratio, format!("{ratio:.2}"))
-    };
-    let row = |page: usize| {
-        let cells = (0..sizes.len()).map(|size| cell(1.6 - size as f64 * 0.3 + page as f64 * 0.1));
-        Row {
-            cells: [Cell::text(pages[page])].into_iter().chain(cells).collect(),
-            ..Row::default()
-        }
-    };
-    let table = Table {
-        caption: "Matrix".to_owned(),
-        columns: [column("page size")]
-            .into_iter()
-            .chain(sizes.map(column))
-            .collect(),
-        rows: vec![row(0), row(1)],
-        is_heat_map: true,
-    };
-    let signs = legend(
-        &[Sign::Above, Sign::Even, Sign::Below],
-        "SQLite",
-        "files",
-        "5%",
-    );
-    let signs = signs
-        .into_iter()
-        .map(|(sign, words)| LegendEntry::new(Key::Sign(sign), words));
-    let rules = bullets([
-        "Up to 20 KiB, SQLite is faster.",
-        "From 100 KiB on, files are.",
-    ]);
+    let claims = vec![holds.with_badge("holds", Tone::Good), Item::of("No badge")];
+    let steps = list(ListStyle::Steps, vec![step]).only(Medium::Page);
+    let steps = Section::new("A read of a file", vec![steps]).named("steps-read");
+    let drawn = vec![Rows::new("Steps", axis, vec![group]).into(), steps.into()];
+    let figure = Section::figure("ladder", "Step by step", drawn);
     Section::new(
-        "By page size",
-        [table.into(), Content::Legend(signs.collect()).into()]
-            .into_iter()
-            .chain(rules)
-            .collect(),
+        "Reads",
+        vec![list(ListStyle::Bullets, claims), figure.into()],
     )
 }
 
-fn by_size() -> Section {
-    let point = |x: f64, label: &str, y: f64, sign| Point {
-        x,
-        y: Some(y),
-        interval: Some((y / 1.2, y * 1.15)),
-        shape: Some(PointShape::Sign(sign)),
-        label: label.to_owned(),
-        value: format!("{y:.2}"),
-        spread: format!("[{:.2}, {:.2}]", y / 1.2, y * 1.15),
-        tooltip: String::new(),
-    };
-    let mut points = vec![
-        point(1.0, "1 KiB", 2.23, Sign::Above),
-        point(4.0, "4 KiB", 1.01, Sign::Even),
-        point(1024.0, "1 MiB", 0.27, Sign::Below),
+fn texts() -> Vec<Block> {
+    let tones = [
+        Tone::Plain,
+        Tone::Strong,
+        Tone::Faint,
+        Tone::Good,
+        Tone::Bad,
+        Tone::Warning,
     ];
-    points.push(Point {
-        y: None,
-        interval: None,
-        label: "8 MiB".to_owned(),
-        value: "no data".to_owned(),
-        spread: String::new(),
-        ..point(8192.0, "", 1.0, Sign::Nothing)
-    });
-    let scale = Scale::logarithmic(0.2, 3.0);
-    let plane = Plane {
-        summary: "By size".to_owned(),
-        x: Axis::new("size", Scale::logarithmic(1.0, 8192.0), Vec::new(), |_| {
-            String::new()
-        }),
-        y: Axis::new("files over SQLite", scale, scale.fine_ticks(), |tick| {
-            format!("{tick}")
-        }),
-        ends: Some(("SQLite faster".to_owned(), "files faster".to_owned())),
-        panels: vec![Panel {
-            id: String::new(),
-            title: "One thread".to_owned(),
-            lines: vec![Line {
-                label: String::new(),
-                kind: LineKind::Only,
-                points,
-            }],
-        }],
-        areas: vec![Area {
-            kind: AreaKind::Band,
-            x: None,
-            y: Some((0.8, 1.25)),
-        }],
-        levels: vec![Mark {
-            at: 1.0,
-            kind: MarkKind::Reference,
-            sign: String::new(),
-        }],
-        legend: vec![
-            LegendEntry::new(Key::Sign(Sign::Above), "SQLite faster"),
-            LegendEntry::new(
-                Key::Band,
-                "0.8 and 1.25, between which no difference matters",
-            ),
-            LegendEntry::new(Key::Line(LineKind::Only), "drawn on the page only"),
-        ],
-        on_terminal: true,
+    let all = tones.map(|tone| toned(format!("{tone:?} "), tone));
+    let panel = Section {
+        look: Look::Panel,
+        tone: Tone::Bad,
+        ..Section::new("A panel", vec![paragraph("It says something.")])
     };
-    Section::new("By size of the values", vec![plane.into()])
+    let blocks = [
+        paragraph(all.into_iter().fold(Text::default(), Text::then)),
+        panel.into(),
+        paragraph("Seen on a terminal only.").only(Medium::Terminal),
+        paragraph("Seen in texts only.").only(Medium::Text),
+        paragraph("Seen on the page only.")
+            .only(Medium::Page)
+            .at(Detail::All),
+        files(2),
+    ];
+    blocks
+        .into_iter()
+        .chain(bullets(["The clock is coarse."]))
+        .collect()
 }
 
 fn environment() -> Vec<Block> {
+    let link = plain("sqlite.org").linked("https://sqlite.org/a(b)");
+    let empty = vec![paragraph("everything").at(Detail::All)];
     vec![
         facts([("processor", "made up, 2 cores"), ("file system", "ext4")]),
-        paragraph(
-            plain("Published at ").then(plain("sqlite.org").linked("https://sqlite.org/a(b)")),
-        ),
-        paragraph(plain("to the top").linked("#overview")).only(Medium::Page),
-        remark("The page: report.html").only(Medium::Terminal),
-        Block::from(Fold {
+        paragraph(plain("Published at ").then(link)),
+        Fold {
             is_heading: true,
             ..Fold::new("Method", vec![paragraph("In rounds.")])
-        }),
-        Content::Files(vec![File {
-            of: String::new(),
-            name: "result.jsonl".to_owned(),
-            content: "{}".to_owned(),
-        }])
+        }
         .into(),
-        Section::new(
-            "Empty, so without a heading",
-            vec![paragraph("everything").at(Detail::All)],
-        )
-        .into(),
+        files(1),
+        Section::new("Empty, so without a heading", empty).into(),
     ]
+}
+
+fn files(count: usize) -> Block {
+    let file = |index: usize| File {
+        of: format!("machine {index}"),
+        name: format!("result-{index}.jsonl"),
+        content: "{}\n".repeat(100),
+    };
+    Content::Files((0..count).map(file).collect()).into()
 }

@@ -7,23 +7,11 @@ use proptest::prelude::*;
 use stowplan_analysis::Analysis;
 use stowplan_model::{Operation, WorkloadSpec};
 use stowplan_report::document::Detail;
-use stowplan_report::render::terminal::TerminalOptions;
 use stowplan_report::run;
 
 #[test]
 fn shows_points_on_an_axis_in_80_columns() {
     insta::assert_snapshot!(terminal(&with_page_sizes(), &PLAIN));
-}
-
-#[test]
-fn shows_the_same_in_ascii() {
-    let options = TerminalOptions {
-        unicode: false,
-        ..PLAIN
-    };
-    let text = terminal(&with_page_sizes(), &options);
-    assert!(text.is_ascii(), "{text}");
-    insta::assert_snapshot!(text);
 }
 
 #[test]

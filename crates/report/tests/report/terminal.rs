@@ -91,39 +91,6 @@ fn adds_ratios_settings_and_environment_when_verbose() {
 }
 
 #[test]
-fn is_ascii_where_it_must_be_if_the_study_is() {
-    let options = TerminalOptions {
-        unicode: false,
-        ..VERBOSE
-    };
-    let text = terminal(&fixture::analysis(), &options);
-    let strange: String = text.chars().filter(|c| !c.is_ascii()).collect();
-    assert_eq!(strange, "");
-}
-
-#[test]
-fn colours_only_if_asked_to_and_changes_nothing_else() {
-    let analysis = fixture::analysis();
-    let plain = terminal(&analysis, &PLAIN);
-    let coloured = terminal(
-        &analysis,
-        &TerminalOptions {
-            colour: true,
-            ..PLAIN
-        },
-    );
-    assert!(!plain.contains('\u{1b}'));
-    assert!(coloured.contains('\u{1b}'));
-    let stripped = without_sequences(&coloured);
-    let lines = |text: &str| {
-        text.lines()
-            .map(|l| l.trim_end().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(lines(&stripped), lines(&plain));
-}
-
-#[test]
 fn in_brief_one_line_says_that_there_are_warnings() {
     let mut analysis = fixture::analysis();
     let text = brief(&analysis, &PLAIN);

@@ -168,29 +168,22 @@ type Counted<'a> = (&'a str, &'a [(&'a str, f64)], Option<f64>);
 
 /// The run.
 pub(crate) fn analysis() -> Analysis {
-    let draft = |key, label, store, ns, role| Draft::read(key, label, store, ns).role(role);
-    let drafts = [
-        draft("dir", "files, by path", "files", 5_970.0, Role::Baseline),
-        draft("dir#2", "files, by path", "files", 5_980.0, Role::Control),
-        draft("sql", "SQLite", "sqlite", 4_097.0, Role::Candidate),
-        draft(
-            "mapped",
-            "SQLite, mapped",
-            "sqlite",
-            2_095.0,
-            Role::Candidate,
-        ),
-        draft("flat", "flat file", "flat", 2_097.0, Role::Floor),
-        draft("open-fd", "files, kept open", "files", 2_939.0, Role::Part),
-        draft("openat", "files, by openat", "files", 5_629.0, Role::Part),
-        draft(
-            "open-close",
-            "open and close, nothing else",
-            "flat",
-            2_520.0,
-            Role::Part,
-        ),
-    ];
+    let mut drafts = Draft::reads(
+        "
+        dir        | files, by path               | files  | 5970
+        control    | files, by path               | files  | 5980
+        sql        | SQLite                       | sqlite | 4097
+        mapped     | SQLite, mapped               | sqlite | 2095
+        flat       | flat file                    | flat   | 2097
+        open-fd    | files, kept open             | files  | 2939
+        openat     | files, by openat             | files  | 5629
+        open-close | open and close, nothing else | flat   | 2520
+        ",
+    );
+    drafts[4].role = Role::Floor;
+    drafts[5..]
+        .iter_mut()
+        .for_each(|draft| draft.role = Role::Part);
     let mut reads = comparison("reads", "Reading 10 kB", &drafts, 1.003, &[]);
     let calls: [Counted<'_>; 4] = [
         (
@@ -215,13 +208,8 @@ pub(crate) fn analysis() -> Analysis {
             .unwrap();
         cell.counts = Some(counts(calls, 0.0, 0.0, hits));
     }
-    let mut analysis = fixture::analysis();
-    analysis.run.plan.study.title = "Why files take longer".to_owned();
+    let mut analysis = fixture::empty("Why files take longer");
     analysis.comparisons = vec![reads];
-    analysis.charts.clear();
-    analysis.space.clear();
-    analysis.warnings.clear();
-    analysis.failures.clear();
     let opened: &[(&str, f64)] = &[("close", 1.0), ("openat", 1.0)];
     let files: &[Row<'_>] = &[
         (

@@ -1,8 +1,8 @@
 //! Blocks, and how they lie within each other.
 
-use super::element::{badge, heading, id, paragraph, text, tone_class};
+use super::element::{badge, heading, paragraph, text, tone_class};
 use super::{files, is_shown, key, list, plane, rows, table};
-use crate::document::{Block, Content, Fold, Look, Rows, Section, Text};
+use crate::document::{Block, Content, Fold, Look, Section, Text, in_address};
 use maud::{Markup, PreEscaped, html};
 use std::collections::HashSet;
 
@@ -41,15 +41,9 @@ impl Place {
 #[derive(Default)]
 pub(super) struct Writer {
     ids: HashSet<String>,
-    hatched: bool,
 }
 
 impl Writer {
-    /// Whether something is drawn with [`rows::hatching`].
-    pub(super) fn is_hatched(&self) -> bool {
-        self.hatched
-    }
-
     /// The blocks that the page shows.
     pub(super) fn blocks(&mut self, blocks: &[Block], place: Place) -> Markup {
         let mut more: Vec<&Section> = blocks.iter().filter_map(figure).skip(1).collect();
@@ -75,7 +69,7 @@ impl Writer {
             Content::List(found) => list::list(found),
             Content::Facts(facts) => fact_list(facts),
             Content::Table(found) => table::table(found),
-            Content::Rows(found) => self.rows(found, place),
+            Content::Rows(found) => rows::rows(found, place.level),
             Content::Plane(found) => plane::plane(found, place.level, |name| self.id(name)),
             Content::Legend(entries) => key::legend(entries),
             Content::Verbatim(text) => html! { pre { (text) } "\n" },
@@ -88,7 +82,7 @@ impl Writer {
         if name.is_empty() {
             return None;
         }
-        let name = id(name);
+        let name = in_address(name);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         names.find(|name| !TAKEN.contains(&name.as_str()) && self.ids.insert(name.clone()))
@@ -98,7 +92,7 @@ impl Writer {
         match section.look {
             Look::Plain => self.plain(section, place, None),
             Look::Figure => self.figure(section, place),
-            Look::Panel => self.panel(section, place),
+            Look::Panel => self.boxed(section, place, "panel"),
         }
     }
 
@@ -114,11 +108,11 @@ impl Writer {
         }
     }
 
-    fn panel(&mut self, section: &Section, place: Place) -> Markup {
+    fn boxed(&mut self, section: &Section, place: Place, class: &str) -> Markup {
         let id = self.id(&section.id);
         let inner = self.inner(section, place.in_box());
         html! {
-            article id=[id] class={ "panel " (tone_class(section.tone)) } {
+            article id=[id] class={ (class) " " (tone_class(section.tone)) } {
                 (title(section, place)) (inner)
             } "\n"
         }
@@ -135,7 +129,7 @@ impl Writer {
         let (caption, drawn) = parted(section, <[Block]>::is_empty);
         let below = place.in_box().below(!section.title.is_empty());
         html! {
-            figure id=[id] class=(class) data-axis=[axis(section)] {
+            figure id=[id] class=(class) {
                 (self.caption(section, caption, place))
                 (self.blocks(drawn, below))
             } "\n"
@@ -149,7 +143,7 @@ impl Writer {
         let (drawing, rest) = drawn.split_at(drawn.len().min(1));
         let below = place.in_box().below(!section.title.is_empty());
         html! {
-            figure.sweep id=[id] data-axis=[axis(section)] {
+            figure.sweep id=[id] {
                 (self.caption(section, caption, place))
                 div { (self.blocks(drawing, below)) }
                 div { (self.blocks(rest, below)) }
@@ -167,7 +161,7 @@ impl Writer {
         let all = |look| sections.iter().all(|section| section.look == look);
         if all(Look::Panel) {
             return html! {
-                div.choices { @for section in sections { (self.choice(section, place)) } } "\n"
+                div.choices { @for section in sections { (self.boxed(section, place, "choice")) } } "\n"
             };
         }
         if all(Look::Figure) {
@@ -182,28 +176,17 @@ impl Writer {
         }
     }
 
-    fn choice(&mut self, section: &Section, place: Place) -> Markup {
-        let id = self.id(&section.id);
-        let inner = self.inner(section, place.in_box());
-        html! {
-            section id=[id] class={ "choice " (tone_class(section.tone)) } {
-                (title(section, place)) (inner)
-            }
-        }
-    }
-
     fn fold(&mut self, fold: &Fold, place: Place) -> Markup {
         let id = self.id(&fold.id);
         // Directly in a section of the document it is a panel, unless it holds such itself.
         let is_panel = place.level <= 3 && !place.boxed && !has_headings(&fold.blocks);
-        let is_boxed = fold.is_heading || is_panel;
-        let class = match (fold.is_heading, is_boxed) {
-            (true, _) => "comparison",
-            (false, true) => "panel",
-            (false, false) => "folded",
+        let (class, is_boxed) = match (fold.is_heading, is_panel) {
+            (true, _) => ("comparison", true),
+            (false, true) => ("panel", true),
+            (false, false) => ("folded", place.boxed),
         };
         let below = Place {
-            boxed: place.boxed || is_boxed,
+            boxed: is_boxed,
             ..place.below(fold.is_heading)
         };
         let inner = self.blocks(&fold.blocks, below);
@@ -217,11 +200,6 @@ impl Writer {
                 (inner)
             } "\n"
         }
-    }
-
-    fn rows(&mut self, found: &Rows, place: Place) -> Markup {
-        self.hatched |= rows::is_hatched(found);
-        rows::rows(found, place.level)
     }
 }
 
@@ -257,7 +235,7 @@ fn jump(figures: &[&Section]) -> Markup {
         p.hint { "More charts:" }
         ul.jump {
             @for figure in figures {
-                li { a href={ "#" (id(&figure.id)) } { (figure.title.text()) } }
+                li { a href={ "#" (in_address(&figure.id)) } { (figure.title.text()) } }
             }
         }
     }
@@ -276,17 +254,6 @@ fn parted(section: &Section, may: impl Fn(&[Block]) -> bool) -> (&[Block], &[Blo
         }
     }
     section.blocks.split_at(end)
-}
-
-/// What the axis of a figure is.
-fn axis(section: &Section) -> Option<&'static str> {
-    section
-        .blocks
-        .iter()
-        .find_map(|block| match &block.content {
-            Content::Rows(rows) if is_shown(block) => Some(rows::axis_kind(rows)),
-            _ => None,
-        })
 }
 
 /// Whether there are folds with headings, which have borders of their own.

@@ -1,29 +1,12 @@
-//! Pieces of which everything on the page is made: names, links, headings, text.
+//! Pieces of which everything on the page is made: links, headings, text.
 
-use crate::document::{Badge, Span, Text, Tone};
-use maud::{Markup, html};
-
-/// A name as an `id` or in a link to one.
-pub(super) fn id(name: &str) -> String {
-    let keep = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '_' {
-            c
-        } else {
-            '-'
-        }
-    };
-    name.chars().map(keep).collect()
-}
+use crate::document::{Badge, Span, Text, Tone, in_address};
+use maud::{Markup, PreEscaped, html};
 
 /// A heading; levels beyond those that HTML has are the last one.
 pub(super) fn heading(level: u8, content: &Markup) -> Markup {
-    match level {
-        ..=2 => html! { h2 { (content) } },
-        3 => html! { h3 { (content) } },
-        4 => html! { h4 { (content) } },
-        5 => html! { h5 { (content) } },
-        6.. => html! { h6 { (content) } },
-    }
+    let level = level.min(6);
+    PreEscaped(format!("<h{level}>{}</h{level}>", content.0))
 }
 
 /// Text with its tones and links.
@@ -32,51 +15,42 @@ pub(super) fn text(text: &Text) -> Markup {
     html! {
         @for spans in linked {
             @let content = html! { @for span in spans { (toned(span)) } };
-            @match spans.first().and_then(|span| span.link.as_deref()).and_then(target) {
-                Some(Target::Here(id)) => a href={ "#" (id) } { (content) },
-                Some(Target::Elsewhere(address)) => a href=(address) rel="noreferrer" { (content) },
-                None => (content),
-            }
+            (link(spans[0].link.as_deref(), content))
         }
     }
 }
 
-/// Where a link may lead.
-enum Target<'a> {
-    Here(String),
-    Elsewhere(&'a str),
-}
-
 /// Only an address that is visibly one becomes a link: study files are written by anyone.
-fn target(link: &str) -> Option<Target<'_>> {
-    match link.strip_prefix('#') {
-        Some(name) => Some(Target::Here(id(name))),
-        None if link.starts_with("https://") => Some(Target::Elsewhere(link)),
-        None => None,
+fn link(to: Option<&str>, content: Markup) -> Markup {
+    let here = to.and_then(|to| to.strip_prefix('#'));
+    html! {
+        @if let Some(name) = here {
+            a href={ "#" (in_address(name)) } { (content) }
+        } @else if let Some(to) = to.filter(|to| to.starts_with("https://")) {
+            a href=(to) rel="noreferrer" { (content) }
+        } @else {
+            (content)
+        }
     }
 }
 
 fn toned(span: &Span) -> Markup {
-    let content = &span.text;
-    match span.tone {
-        Tone::Plain => html! { (content) },
-        Tone::Strong => html! { b { (content) } },
-        Tone::Faint => html! { span.faint { (content) } },
-        Tone::Good => html! { span.good { (content) } },
-        Tone::Bad => html! { span.bad { (content) } },
-        Tone::Warning => html! { span.doubtful { (content) } },
-        Tone::Ours => html! { span.of-ours { (content) } },
-        Tone::Published => html! { span.of-published { (content) } },
-    }
+    let class = match span.tone {
+        Tone::Plain => return html! { (span.text) },
+        Tone::Strong => return html! { b { (span.text) } },
+        Tone::Faint => "faint",
+        Tone::Good => "good",
+        Tone::Bad => "bad",
+        Tone::Warning => "doubtful",
+    };
+    html! { span class=(class) { (span.text) } }
 }
 
 /// A paragraph; one in a single tone has that tone as a whole.
 pub(super) fn paragraph(content: &Text) -> Markup {
-    let class = ["hint", "headline"]
-        .into_iter()
-        .zip([Tone::Faint, Tone::Strong])
-        .find(|(_, tone)| content.0.iter().all(|span| span.tone == *tone))
-        .map(|(class, _)| class);
+    let all = |tone| content.0.iter().all(|span| span.tone == tone);
+    let hint = all(Tone::Faint).then_some("hint");
+    let class = hint.or(all(Tone::Strong).then_some("headline"));
     html! { p class=[class] { (text(content)) } "\n" }
 }
 
@@ -91,7 +65,7 @@ pub(super) fn tone_class(tone: Tone) -> &'static str {
         Tone::Good => "faster",
         Tone::Bad => "slower",
         Tone::Warning => "open",
-        Tone::Plain | Tone::Strong | Tone::Faint | Tone::Ours | Tone::Published => "same",
+        Tone::Plain | Tone::Strong | Tone::Faint => "same",
     }
 }
 
@@ -143,30 +117,26 @@ mod tests {
 
     #[test]
     fn nothing_of_a_label_stays_markup() {
-        let label = plain("</script><a href=\"x\">&");
-        assert_eq!(
-            shown(&label),
-            "&lt;/script&gt;&lt;a href=&quot;x&quot;&gt;&amp;"
-        );
-        assert_eq!(id("a b/\"c"), "a-b--c");
+        let label = shown(&plain("</script><a href=\"x\">&"));
+        assert_eq!(label, "&lt;/script&gt;&lt;a href=&quot;x&quot;&gt;&amp;");
     }
 
     #[test]
     fn only_sections_and_encrypted_addresses_become_links() {
-        let to = |link: &str| {
-            shown(&Text(vec![Span {
-                text: "x".to_owned(),
-                tone: Tone::Plain,
-                link: Some(link.to_owned()),
-            }]))
-        };
-        assert_eq!(to("#finding-a b"), "<a href=\"#finding-a-b\">x</a>");
-        assert_eq!(
-            to("https://a.example/\"b"),
-            "<a href=\"https://a.example/&quot;b\" rel=\"noreferrer\">x</a>"
-        );
-        for other in ["javascript:alert(1)", "http://a", "data:,", " https://a"] {
-            assert_eq!(to(other), "x");
+        for (to, expected) in [
+            ("#finding-a b", "<a href=\"#finding-a-b\">x</a>"),
+            (
+                "https://a/\"b",
+                "<a href=\"https://a/&quot;b\" rel=\"noreferrer\">x</a>",
+            ),
+            ("javascript:alert(1)", "x"),
+            ("http://a", "x"),
+            ("data:,", "x"),
+            (" https://a", "x"),
+        ] {
+            let mut text = plain("x");
+            text.0[0].link = Some(to.to_owned());
+            assert_eq!(shown(&text), expected);
         }
     }
 
@@ -179,17 +149,17 @@ mod tests {
 
     #[test]
     fn labels_that_would_overlap_are_left_out() {
-        let shown = with_room(
-            [
-                (0.0, "1"),
-                (0.1, "10"),
-                (0.15, "1000"),
-                (0.8, "9,000"),
-                (1.0, "10,000"),
-            ],
-            30.0,
+        let labels = [
+            (0.0, "1"),
+            (0.1, "10"),
+            (0.15, "1000"),
+            (0.8, "9,000"),
+            (1.0, "10,000"),
+        ];
+        let shown = with_room(labels, 30.0).into_iter();
+        assert_eq!(
+            shown.map(|(_, label)| label).collect::<Vec<_>>(),
+            ["1", "10", "9,000"]
         );
-        let shown: Vec<&str> = shown.into_iter().map(|(_, label)| label).collect();
-        assert_eq!(shown, ["1", "10", "9,000"]);
     }
 }

@@ -11,6 +11,9 @@ const COLOURS: usize = 8;
 /// How many lines of a plane have a shape, a pattern and a colour of their own.
 const SERIES: usize = 10;
 
+/// The class of what no step explains, which is hatched.
+pub(super) const REMAINDER: &str = "piece rest";
+
 /// The legend; nothing without entries.
 pub(super) fn legend(entries: &[LegendEntry]) -> Markup {
     html! {
@@ -64,7 +67,7 @@ pub(super) fn fill_class(fill: Fill) -> String {
         Fill::Floor => "floor-bar",
         Fill::Published => "published",
         Fill::Step(index) => return format!("piece p{}", index % COLOURS),
-        Fill::Remainder => "piece rest",
+        Fill::Remainder => REMAINDER,
     };
     class.to_owned()
 }

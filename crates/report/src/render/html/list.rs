@@ -28,14 +28,12 @@ pub(super) fn list(list: &List) -> Markup {
 
 fn answer(item: &Item) -> Markup {
     let class = item.badge.as_ref().map(|badge| tone_class(badge.tone));
-    let is_strong = |span: &crate::document::Span| span.tone == Tone::Strong;
-    let said = text(&item.text);
     html! {
         li class=[class] {
             p.asked { (text(&item.title)) }
             p.answer {
                 @if let Some(word) = &item.badge { (badge(word)) " " }
-                @if item.text.0.iter().any(is_strong) { (said) } @else { b { (said) } }
+                b { (item.text.text()) }
             }
             @if !item.note.is_empty() { p.reason { (text(&item.note)) } }
             @if !item.figure.is_empty() { p.factor { (figure(&item.figure)) } }
@@ -43,90 +41,53 @@ fn answer(item: &Item) -> Markup {
     }
 }
 
-/// A figure set apart: its value, what follows it, and what is added faintly.
+/// A figure set apart: its value, and what is added to it faintly.
 fn figure(figure: &Text) -> Markup {
-    let mut said = figure.0.iter().filter(|span| !span.text.trim().is_empty());
-    let mut value = said.clone().take(1).filter(|span| span.tone != Tone::Faint);
-    let mut follows = None;
-    if value.clone().next().is_some() {
-        said.next();
-        follows = said.next();
-    }
     html! {
-        @if let Some(span) = value.next() { b { (span.text.trim()) } }
-        @if let Some(span) = follows { " " span { (span.text.trim()) } }
-        @for span in said { " " small { (span.text.trim()) } }
+        @for span in &figure.0 {
+            @if span.tone == Tone::Strong { b { (span.text) } } @else { " " span { (span.text.trim()) } }
+        }
     }
 }
 
 fn line(item: &Item) -> Markup {
-    let said = html! {
-        @if let Some(key) = &item.key { (key_of(*key)) }
-        @if let Some(word) = &item.badge { (badge(word)) " " }
-        (titled(item))
-        @if !item.note.is_empty() { small { (text(&item.note)) } }
-    };
     html! {
         @if item.figure.is_empty() {
-            li.plain { (said) }
+            li.plain { (text(&item.text)) }
         } @else {
-            li { span.figure { (figure(&item.figure)) } span { (said) } }
+            li { span.figure { (figure(&item.figure)) } span { (text(&item.text)) } }
         }
     }
-}
-
-/// What it is about, and what is said of it.
-fn titled(item: &Item) -> Markup {
-    html! {
-        @if !item.title.is_empty() {
-            b { (text(&item.title)) }
-            @if !item.text.is_empty() { ": " }
-        }
-        (text(&item.text))
-    }
-}
-
-fn key_of(found: crate::document::Key) -> Markup {
-    html! { (key(found)) " " }
 }
 
 fn step(item: &Item) -> Markup {
     html! {
         li {
             @if let Some(found) = item.key { (key(found)) } @else { i {} }
-            span.cost { (cost(&item.figure)) }
-            span.step {
-                (titled(item))
-                @if !item.note.is_empty() { small { (text(&item.note)) } }
-            }
+            span.cost { (figure(&item.figure)) }
+            span.step { (said(item)) }
         }
-    }
-}
-
-/// The cost of a step: its value, and its interval beside it.
-fn cost(figure: &Text) -> Markup {
-    let mut spans = figure.0.iter();
-    html! {
-        @if let Some(value) = spans.next() { b { (value.text) } }
-        @for span in spans { (span.text) }
     }
 }
 
 fn bullet(item: &Item, has_badges: bool) -> Markup {
-    let said = html! {
-        @if let Some(found) = item.key { (key_of(found)) }
-        (titled(item))
-        @if !item.figure.is_empty() { " " (text(&item.figure)) }
-        @if !item.note.is_empty() { small { (text(&item.note)) } }
-    };
     html! {
         li {
             @if has_badges {
                 @if let Some(word) = &item.badge { (badge(word)) } @else { span {} }
-                span { (said) }
+                span { (said(item)) }
             } @else {
-                (said)
+                (said(item))
             }
         }
+    }
+}
+
+/// What it is about, what is said of it, and why.
+fn said(item: &Item) -> Markup {
+    html! {
+        @if !item.title.is_empty() { b { (text(&item.title)) } ": " }
+        (text(&item.text))
+        @if !item.note.is_empty() { small { (text(&item.note)) } }
     }
 }

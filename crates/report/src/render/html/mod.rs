@@ -14,7 +14,7 @@ mod plane;
 mod rows;
 mod table;
 
-use crate::document::{Block, Content, Detail, Document, Medium};
+use crate::document::{Block, Content, Detail, Document, Medium, in_address};
 use crate::{MARK, steers};
 use block::{Place, Writer};
 use element::text;
@@ -44,7 +44,7 @@ pub fn render(document: &Document) -> String {
                 a.skip href="#main" { "Skip to the content" }
                 (header(document)) "\n"
                 main #main tabindex="-1" {
-                    @if writer.is_hatched() { (rows::hatching()) }
+                    @if main.0.contains(key::REMAINDER) { (rows::hatching()) }
                     (main)
                 }
                 "\n" script { (PreEscaped(SCRIPT)) }
@@ -98,7 +98,7 @@ fn contents(block: &Block) -> Option<(String, &str)> {
     };
     let title = section.in_contents.as_deref()?;
     let there = is_shown(block) && section.blocks.iter().any(is_shown) && !section.id.is_empty();
-    there.then(|| (element::id(&section.id), title))
+    there.then(|| (in_address(&section.id), title))
 }
 
 fn is_shown(block: &Block) -> bool {

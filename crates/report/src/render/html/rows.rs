@@ -4,7 +4,7 @@
 
 use super::element::{heading, percent, text_anchor, with_room};
 use super::key::{fill_class, legend, mark_class};
-use crate::document::{Bar, ChartRow, Fill, Mark, RowGroup, Rows, Scale, Segment, Shape};
+use crate::document::{Bar, ChartRow, Mark, RowGroup, Rows, Scale, Segment, Shape};
 use maud::{Markup, html};
 
 /// The name of the pattern of remainders.
@@ -33,29 +33,6 @@ pub(super) fn rows(rows: &Rows, level: u8) -> Markup {
         } "\n"
         (legend(&rows.legend))
     }
-}
-
-/// What the axis is.
-pub(super) fn axis_kind(rows: &Rows) -> &'static str {
-    if rows.axis.scale.is_logarithmic() {
-        "logarithmic"
-    } else {
-        "linear"
-    }
-}
-
-/// Whether a row has what no step explains.
-pub(super) fn is_hatched(rows: &Rows) -> bool {
-    let rows = rows.groups.iter().flat_map(|group| &group.rows);
-    let mut shapes = rows.map(|row| &row.shape);
-    shapes.any(|shape| match shape {
-        Shape::Segments { pieces, thin } => {
-            let mut all = pieces.iter().chain(thin);
-            all.any(|piece| piece.fill == Fill::Remainder)
-        }
-        Shape::Bar(bar) => bar.fill == Fill::Remainder,
-        Shape::Nothing | Shape::Point(_) => false,
-    })
 }
 
 /// The pattern of remainders, which the style refers to.
@@ -204,9 +181,7 @@ fn axis(rows: &Rows) -> Markup {
     let ticks = rows.axis.ticks.iter();
     let ticks = ticks.map(|(at, label)| (scale.position(*at), label.as_str()));
     html! {
-        div.row.axis-row {
-            div.drawing { (labels(&with_room(ticks, CHARACTERS))) }
-        }
+        (labels(&with_room(ticks, CHARACTERS)))
         @if !rows.axis.title.is_empty() {
             div.row.axis-row { div.drawing { p.across { (rows.axis.title) " →" } } }
         }
@@ -220,16 +195,19 @@ fn signs(scale: &Scale, marks: &[Mark]) -> Markup {
         .map(|mark| (scale.position(mark.at), mark.sign.as_str()))
         .collect();
     marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    html! {
-        div.row.axis-row { div.drawing { (labels(&marks)) } }
-    }
+    labels(&marks)
 }
 
+/// A row of labels where they belong.
 fn labels(labels: &[(f64, &str)]) -> Markup {
     html! {
-        svg.axis aria-hidden="true" height="20" {
-            @for (at, label) in labels {
-                text x=(percent(*at)) y="14" text-anchor=(text_anchor(*at)) { (label) }
+        div.row.axis-row {
+            div.drawing {
+                svg.axis aria-hidden="true" height="20" {
+                    @for (at, label) in labels {
+                        text x=(percent(*at)) y="14" text-anchor=(text_anchor(*at)) { (label) }
+                    }
+                }
             }
         }
     }

@@ -21,7 +21,11 @@ pub(super) fn table(table: &Table) -> Markup {
         div.scroll role="region" aria-label=(table.caption) tabindex="0" {
             table class=[wide] {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
-                tbody { @for row in &table.rows { (body_row(row, &table.columns)) "\n" } }
+                tbody {
+                    @for row in &table.rows {
+                        (body_row(row, |cell, index| field(cell, table.columns.get(index)))) "\n"
+                    }
+                }
             }
         } "\n"
     }
@@ -44,28 +48,28 @@ fn help(help: &str) -> Option<&str> {
     Some(help).filter(|help| !help.is_empty())
 }
 
-fn body_row(row: &Row, columns: &[Column]) -> Markup {
-    let cells = row.cells.iter().zip(columns);
+/// The first cell names the row.
+fn body_row(row: &Row, field: impl Fn(&Cell, usize) -> Markup) -> Markup {
+    let mut cells = row.cells.iter().zip(0..);
     html! {
         tr {
-            @for (index, (cell, column)) in cells.enumerate() {
-                @if index == 0 {
-                    th scope="row" title=[help(&cell.help)] { (text(&cell.text)) }
-                } @else {
-                    (field(cell, column))
-                }
+            @if let Some((name, _)) = cells.next() {
+                th scope="row" title=[help(&name.help)] { (text(&name.text)) }
             }
+            @for (cell, index) in cells { (field(cell, index)) }
         }
     }
 }
 
 /// A sign is no part of the text, so that it is not sorted by and not copied.
-fn field(cell: &Cell, column: &Column) -> Markup {
+fn field(cell: &Cell, column: Option<&Column>) -> Markup {
     let sort = cell.sort.filter(|sort| sort.is_finite());
     let sign = cell.sign.map(Sign::glyph);
     html! {
-        td class=[class(column)] data-sort=[sort] data-sign=[sign] title=[help(&cell.help)] {
-            (text(&cell.text))
+        @if let Some(column) = column {
+            td class=[class(column)] data-sort=[sort] data-sign=[sign] title=[help(&cell.help)] {
+                (text(&cell.text))
+            }
         }
     }
 }
@@ -83,17 +87,7 @@ fn heat_map(table: &Table) -> Markup {
                 }
             }
             tbody {
-                @for row in &table.rows {
-                    tr {
-                        @for (index, cell) in row.cells.iter().enumerate() {
-                            @if index == 0 {
-                                th scope="row" { (text(&cell.text)) }
-                            } @else {
-                                (shaded(cell))
-                            }
-                        }
-                    } "\n"
-                }
+                @for row in &table.rows { (body_row(row, |cell, _| shaded(cell))) "\n" }
             }
         } "\n"
     }

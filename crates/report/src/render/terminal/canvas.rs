@@ -17,28 +17,31 @@ pub(super) const FAINT: Style = Style::new().dimmed();
 /// The headings of the document itself.
 pub(super) const HEADING: Style = Style::new().bold().underline();
 
+/// This machine, and the first of two sides.
+pub(super) const OURS: Style = AnsiColor::Blue.on_default();
+/// Published figures, and the second of two sides.
+pub(super) const PUBLISHED: Style = AnsiColor::Yellow.on_default();
+
 /// What a tone looks like where there is colour.
 pub(super) fn style(tone: Tone) -> Style {
-    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
     match tone {
         Tone::Plain => PLAIN,
         Tone::Strong => STRONG,
         Tone::Faint => FAINT,
-        Tone::Good => colour(AnsiColor::Green),
-        Tone::Bad => colour(AnsiColor::Red),
-        Tone::Warning | Tone::Published => colour(AnsiColor::Yellow),
-        Tone::Ours => colour(AnsiColor::Blue),
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Bad => AnsiColor::Red.on_default(),
+        Tone::Warning => AnsiColor::Yellow.on_default(),
     }
 }
 
 /// One colour for each side; nothing is claimed of what is faint.
 pub(super) fn sign_style(sign: Sign) -> Style {
-    style(match sign {
-        Sign::Above | Sign::JustAbove => Tone::Ours,
-        Sign::Below | Sign::JustBelow => Tone::Published,
-        Sign::Even => Tone::Plain,
-        Sign::Open | Sign::Unreliable | Sign::Nothing => Tone::Faint,
-    })
+    match sign {
+        Sign::Above | Sign::JustAbove => OURS,
+        Sign::Below | Sign::JustBelow => PUBLISHED,
+        Sign::Even => PLAIN,
+        Sign::Open | Sign::Unreliable | Sign::Nothing => FAINT,
+    }
 }
 
 /// A styled text, as the terminal can draw it.
@@ -64,22 +67,23 @@ impl Line {
         self
     }
 
-    /// This, `between`, and that; nothing between if one of them is empty.
+    /// This, `between`, which is ASCII, and that; nothing between if one of them is empty.
     #[must_use]
-    pub(super) fn joined(self, between: Self, more: Self) -> Self {
-        match self.is_empty() || more.is_empty() {
-            true => self.then(more),
-            false => self.then(between).then(more),
+    pub(super) fn joined(mut self, between: &str, more: Self) -> Self {
+        if !(self.is_empty() || more.is_empty()) {
+            self.0.extend(between.chars().map(|c| (c, PLAIN)));
         }
+        self.then(more)
     }
 
     /// With spaces up to `width`, on the left if it is to stand right.
     #[must_use]
     pub(super) fn pad(self, width: usize, right: bool) -> Self {
         let missing = Self::spaces(width.saturating_sub(self.width()));
-        match right {
-            true => missing.then(self),
-            false => self.then(missing),
+        if right {
+            missing.then(self)
+        } else {
+            self.then(missing)
         }
     }
 
@@ -117,7 +121,7 @@ impl Line {
 
 /// The report as far as it is written.
 pub(super) struct Canvas {
-    text: String,
+    pub(super) text: String,
     pub(super) width: usize,
     unicode: bool,
     colour: bool,
@@ -133,22 +137,13 @@ impl Canvas {
         }
     }
 
-    pub(super) fn finish(self) -> String {
-        self.text
-    }
-
-    /// How much is written, to see whether there is more later, and to go back to.
-    pub(super) fn written(&self) -> usize {
-        self.text.len()
-    }
-
-    pub(super) fn back_to(&mut self, written: usize) {
-        self.text.truncate(written);
-    }
-
     /// A text in a style.
     pub(super) fn ink(&self, text: &str, style: Style) -> Line {
         self.drawn(text.chars().map(|c| (c, style)))
+    }
+
+    pub(super) fn sign(&self, sign: Sign) -> Line {
+        self.drawn([(sign.glyph(), sign_style(sign))])
     }
 
     /// A text whose plain pieces have the style `base`, and whose others have its effects.
@@ -233,16 +228,16 @@ impl Canvas {
 
     /// Texts beside each other, in as many lines as they need.
     pub(super) fn flow(&mut self, items: impl IntoIterator<Item = Line>) {
-        const GAP: usize = 3;
+        const GAP: &str = "   ";
         let mut line = Line::default();
         for item in items {
-            if !line.is_empty() && line.width() + GAP + item.width() > self.width {
+            if !line.is_empty() && line.width() + GAP.len() + item.width() > self.width {
                 self.line(&std::mem::take(&mut line));
             }
             if item.width() > self.width {
                 self.paragraph(&item, 0);
             } else {
-                line = line.joined(Line::spaces(GAP), item);
+                line = line.joined(GAP, item);
             }
         }
         if !line.is_empty() {
@@ -295,51 +290,46 @@ fn ascii(character: char) -> &'static str {
 mod tests {
     use super::*;
 
-    fn wrapped(text: &str, width: usize) -> Vec<Line> {
-        Canvas::new(80, false, true).ink(text, PLAIN).wrap(width)
-    }
-
-    fn lines(texts: &[&str]) -> Vec<Line> {
-        let canvas = Canvas::new(80, false, true);
-        texts.iter().map(|text| canvas.ink(text, PLAIN)).collect()
+    /// What is written of a text in a paragraph of this width.
+    fn written(text: &str, width: usize, unicode: bool) -> String {
+        let mut canvas = Canvas::new(width, false, unicode);
+        canvas.paragraph(&canvas.ink(text, PLAIN), 0);
+        canvas.text
     }
 
     #[test]
     fn words_wrap_and_longer_words_break() {
-        assert_eq!(wrapped("a bb ccc", 4), lines(&["a bb", "ccc"]));
-        assert_eq!(wrapped("abcdefgh", 3), lines(&["abc", "def", "gh"]));
-        assert_eq!(wrapped("", 3), lines(&[""]));
-        assert_eq!(wrapped("漢字漢字", 5), lines(&["漢字", "漢字"]));
+        assert_eq!(written("a bb ccc", 4, true), "a bb\nccc\n");
+        assert_eq!(written("abcdefgh", 3, true), "abc\ndef\ngh\n");
+        assert_eq!(written("漢字漢字", 5, true), "漢字\n漢字\n");
     }
 
     #[test]
     fn an_interval_stays_on_one_line_and_is_written_with_plain_spaces() {
         for unicode in [true, false] {
-            let mut canvas = Canvas::new(12, false, unicode);
-            let interval = crate::format::interval(2.06, 2.15);
-            canvas.paragraph(&canvas.ink(&format!("a {interval} b"), PLAIN), 0);
-            assert_eq!(canvas.finish(), "a\n[2.06, 2.15]\nb\n");
+            let text = format!("a {} b", crate::format::interval(2.06, 2.15));
+            assert_eq!(
+                written(&text, 12, unicode),
+                "a
+[2.06, 2.15]
+b
+"
+            );
         }
     }
 
     #[test]
-    fn a_control_character_does_not_reach_the_terminal() {
-        let mut canvas = Canvas::new(40, false, true);
-        canvas.line(&canvas.ink("a\u{1b}[31mb\u{9b}2J", PLAIN));
-        assert_eq!(canvas.finish(), "a\u{fffd}[31mb\u{fffd}2J\n");
+    fn what_a_terminal_cannot_show_or_must_not_obey_does_not_reach_it() {
+        let shown = written("a\u{1b}[31mb\u{9b}2J", 40, true);
+        assert_eq!(shown, "a\u{fffd}[31mb\u{fffd}2J\n");
+        let shown = written("“a” ± 2 µs → 3×… é", 40, false);
+        assert_eq!(shown, "\"a\" +- 2 us -> 3x... ?\n");
     }
 
     #[test]
     fn every_colour_ends_before_its_line_does() {
         let mut canvas = Canvas::new(40, true, true);
         canvas.line(&canvas.ink("a", STRONG).then(canvas.ink("b", FAINT)));
-        assert_eq!(canvas.finish(), "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
-    }
-
-    #[test]
-    fn units_and_signs_have_ascii_forms() {
-        let mut canvas = Canvas::new(40, false, false);
-        canvas.line(&canvas.ink("“a” ± 2 µs → 3×… é", PLAIN));
-        assert_eq!(canvas.finish(), "\"a\" +- 2 us -> 3x... ?\n");
+        assert_eq!(canvas.text, "\u{1b}[1ma\u{1b}[0m\u{1b}[2mb\u{1b}[0m\n");
     }
 }

@@ -1,10 +1,10 @@
 //! Charts as rows of a label, a plot and a value over one axis: rows as they are, and planes a row
 //! per point.
 
-use super::canvas::{Canvas, FAINT, Line, PLAIN, STRONG, sign_style, style};
+use super::canvas::{Canvas, FAINT, Line, OURS, PLAIN, PUBLISHED, STRONG, sign_style, style};
 use crate::document::{
-    Area, AreaKind, Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, Plane, PointShape,
-    Rows, Segment, Shape, Tone,
+    Axis, ChartRow, Fill, Key, LegendEntry, Mark, MarkKind, Plane, PointShape, RowGroup, Rows,
+    Segment, Shape, Tone,
 };
 use crate::render::{as_rows, detailed};
 use anstyle::Style;
@@ -12,60 +12,46 @@ use anstyle::Style;
 /// The least width of a plot beside spreads, and beside what else could be left out.
 const NARROWEST: usize = 12;
 /// Space before what stands behind the value.
-const GAP: usize = 2;
+const GAP: &str = "  ";
 
-/// Draws rows.
-pub(super) fn rows(canvas: &mut Canvas, chart: &Rows) {
-    draw(canvas, chart, false);
-}
+/// A character and how it looks.
+type Ink = (char, Style);
 
 /// Draws a plane, if it is one for terminals: a row per point, and across what it shows upwards.
 pub(super) fn plane(canvas: &mut Canvas, plane: &Plane) {
-    if !plane.on_terminal {
-        return;
+    if plane.on_terminal {
+        rows(canvas, &as_rows(plane), true);
     }
-    let mut rows = as_rows(plane);
-    let edges = plane.areas.iter().flat_map(edges);
-    rows.marks.extend(edges);
-    draw(canvas, &rows, true);
 }
 
 /// What signs and characters say. What only pages draw is not explained.
 pub(super) fn legend(canvas: &mut Canvas, entries: &[LegendEntry]) {
-    let entries = entries.iter().filter_map(|entry| {
-        let (key, style) = key(entry.key)?;
-        let key = canvas.ink(key.encode_utf8(&mut [0; 4]), style);
-        let key = if entry.key == Key::Interval {
-            canvas.ink("├─┤", FAINT)
-        } else {
-            key
-        };
+    let explained = |entry: &LegendEntry| {
+        let key = key(canvas, entry.key)?;
         Some(key.then(canvas.ink(&format!(" {}", entry.text), FAINT)))
-    });
-    let entries: Vec<Line> = entries.collect();
-    canvas.flow(entries);
+    };
+    let explained: Vec<Line> = entries.iter().filter_map(explained).collect();
+    canvas.flow(explained);
 }
 
-/// How a terminal draws what a legend explains.
-pub(super) fn key(key: Key) -> Option<(char, Style)> {
-    match key {
-        Key::Fill(fill) => Some(filling(fill)),
-        Key::Mark(kind) => Some((mark(kind), FAINT)),
-        Key::Interval => Some(('─', FAINT)),
-        Key::Sign(sign) | Key::Point(PointShape::Sign(sign)) => {
-            Some((sign.glyph(), sign_style(sign)))
-        }
-        Key::Band => Some(('┊', FAINT)),
-        Key::Line(_) | Key::Point(_) | Key::Unclaimed | Key::Shades => None,
-    }
+fn key(canvas: &Canvas, key: Key) -> Option<Line> {
+    let ink = match key {
+        Key::Interval => return Some(canvas.ink("├─┤", FAINT)),
+        Key::Fill(fill) => filling(fill),
+        Key::Mark(kind) => (mark(kind), FAINT),
+        Key::Sign(sign) | Key::Point(PointShape::Sign(sign)) => (sign.glyph(), sign_style(sign)),
+        Key::Band => (mark(MarkKind::Edge), FAINT),
+        Key::Line(_) | Key::Point(_) | Key::Unclaimed | Key::Shades => return None,
+    };
+    Some(canvas.drawn([ink]))
 }
 
-fn filling(fill: Fill) -> (char, Style) {
+fn filling(fill: Fill) -> Ink {
     match fill {
-        Fill::Ours | Fill::Step(_) => ('█', style(Tone::Ours)),
+        Fill::Ours | Fill::Step(_) => ('█', OURS),
         Fill::Uncertain => ('░', style(Tone::Warning)),
         Fill::Reference | Fill::Floor => ('█', FAINT),
-        Fill::Published | Fill::Remainder => ('▒', style(Tone::Published)),
+        Fill::Published | Fill::Remainder => ('▒', PUBLISHED),
     }
 }
 
@@ -96,11 +82,11 @@ struct Strip {
 /// Something that is drawn over what was drawn before.
 enum Stroke {
     /// From the origin of the axis.
-    Bar(f64, (char, Style)),
+    Bar(f64, Ink),
     /// A piece, which ends where the next one begins.
-    Piece(f64, f64, (char, Style)),
+    Piece(f64, f64, Ink),
     Interval(f64, f64, Style),
-    At(f64, (char, Style)),
+    At(f64, Ink),
 }
 
 /// What a chart consists of: its titles, and its rows.
@@ -108,44 +94,50 @@ fn parts(canvas: &Canvas, chart: &Rows) -> Vec<Part> {
     let mut parts = Vec::new();
     let is_nested = chart.groups.iter().any(|group| !group.heading.is_empty());
     let rows = chart.groups.iter().flat_map(|group| &group.rows);
-    let widest = rows
-        .map(|row| canvas.ink(&detailed(row), PLAIN).width())
-        .max();
-    let has_room = widest.unwrap_or(0) <= canvas.width / 3;
+    let labels = rows.map(|row| canvas.ink(&detailed(row), PLAIN).width());
+    let has_room = labels.max().unwrap_or(0) <= canvas.width / 3;
     for group in &chart.groups {
-        let title = if is_nested { FAINT } else { STRONG };
-        let titles = [(&group.heading, STRONG), (&group.title, title)];
-        let notices = group
-            .notices
-            .iter()
-            .map(|text| (text, style(Tone::Warning)));
-        let remarks = group.remarks.iter().map(|text| (text, FAINT));
-        let texts = titles.into_iter().chain(notices).chain(remarks);
-        parts.extend(texts.map(|(text, style)| Part::Text(canvas.ink(text, style))));
+        parts.extend(texts(canvas, group, is_nested));
         for row in &group.rows {
             match &row.shape {
                 Shape::Segments { pieces, thin } => {
                     parts.push(Part::Blank);
                     parts.push(Part::Text(canvas.ink(&row.label, STRONG)));
-                    parts.extend(steps(canvas, row, pieces, thin).map(Part::Strip));
+                    let thin = thin.iter().map(Some).chain(std::iter::repeat(None));
+                    let steps = pieces.iter().zip(thin);
+                    parts.extend(steps.map(|(piece, alone)| step(canvas, piece, alone)));
+                    parts.push(whole(canvas, row));
                 }
-                _ => parts.push(Part::Strip(strip(canvas, row, has_room, &chart.marks))),
+                _ => parts.push(strip(canvas, row, has_room, &chart.marks)),
             }
         }
     }
-    parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
     parts
 }
 
-/// Marks lie over bars, which would hide them, and behind points.
-fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, marks: &[Mark]) -> Strip {
-    let tone = row.sign.map_or(PLAIN, sign_style);
-    let marked = marks
+/// What stands above the rows of a group.
+fn texts(canvas: &Canvas, group: &RowGroup, is_nested: bool) -> impl Iterator<Item = Part> {
+    let title = if is_nested { FAINT } else { STRONG };
+    let titles = [(&group.heading, STRONG), (&group.title, title)];
+    let notices = group
+        .notices
         .iter()
-        .map(|at| Stroke::At(at.at, (mark(at.kind), PLAIN)));
-    let interval = row
-        .interval
-        .map(|(low, high)| Stroke::Interval(low, high, tone));
+        .map(|text| (text, style(Tone::Warning)));
+    let remarks = group.remarks.iter().map(|text| (text, FAINT));
+    let texts = titles.into_iter().chain(notices).chain(remarks);
+    texts
+        .map(|(text, style)| canvas.ink(text, style))
+        .filter(|line| !line.is_empty())
+        .map(Part::Text)
+}
+
+/// Marks lie over bars, which would hide them, and behind points.
+fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, marks: &[Mark]) -> Part {
+    let tone = row.sign.map_or(PLAIN, sign_style);
+    let marked = |at: &Mark| Stroke::At(at.at, (mark(at.kind), PLAIN));
+    let marked = marks.iter().map(marked);
+    let interval = row.interval;
+    let interval = interval.map(|(low, high)| Stroke::Interval(low, high, tone));
     let strokes = match &row.shape {
         Shape::Bar(bar) => {
             let bar = Stroke::Bar(bar.value, filling(bar.fill));
@@ -157,68 +149,57 @@ fn strip(canvas: &Canvas, row: &ChartRow, has_room: bool, marks: &[Mark]) -> Str
         }
         Shape::Nothing | Shape::Segments { .. } => marked.collect(),
     };
-    let label = if has_room {
-        detailed(row)
-    } else {
-        row.label.clone()
-    };
-    let sign = row.sign.map(|sign| canvas.drawn([(sign.glyph(), tone)]));
-    Strip {
-        label: canvas.ink(&label, PLAIN),
+    let label = if has_room { &detailed(row) } else { &row.label };
+    let sign = row.sign.map(|sign| canvas.sign(sign));
+    part(
+        canvas,
+        [label, &row.value, &row.spread],
+        tone,
         strokes,
-        value: canvas.ink(&row.value, tone),
-        spread: canvas.ink(&row.spread, tone),
-        aside: sign.unwrap_or_default(),
-    }
+        sign,
+    )
 }
 
-/// A row per piece, each beginning where the one above ends, and the whole below them.
-fn steps<'a>(
-    canvas: &'a Canvas,
-    row: &'a ChartRow,
-    pieces: &'a [Segment],
-    thin: &'a [Segment],
-) -> impl Iterator<Item = Strip> {
-    let ink = |text: &str| canvas.ink(text, PLAIN);
-    let steps = pieces.iter().enumerate().map(move |(index, piece)| {
-        let (fill, style) = filling(piece.fill);
-        let alone = thin.get(index).filter(|thin| !thin.value.is_empty());
-        let alone = alone.map(|thin| canvas.ink(&format!("alone {}", thin.value), FAINT));
-        Strip {
-            label: ink(&piece.label),
-            strokes: vec![match piece.to < piece.from {
-                // It saves something: there is nothing to draw but where.
-                true => Stroke::At(piece.from, ('┊', style)),
-                false => Stroke::Piece(piece.from, piece.to, (fill, style)),
-            }],
-            value: ink(&piece.value),
-            spread: ink(&piece.spread),
-            aside: alone.unwrap_or_default(),
-        }
-    });
-    let dots = row.number.map(|value| Stroke::Bar(value, ('·', FAINT)));
-    let ends = row
-        .interval
-        .map(|(low, high)| Stroke::Interval(low, high, PLAIN));
-    steps.chain([Strip {
-        label: ink("the whole"),
-        strokes: dots.into_iter().chain(ends).collect(),
-        value: ink(&row.value),
-        spread: ink(&row.spread),
-        aside: Line::default(),
-    }])
-}
-
-/// The edges of a zone that lies between two values.
-fn edges(area: &Area) -> Vec<Mark> {
-    let ends = area.y.filter(|_| area.kind == AreaKind::Band);
-    let ends = ends.map_or_else(Vec::new, |(low, high)| vec![low, high]);
-    let edge = |at| Mark {
-        at,
-        kind: MarkKind::Edge,
-        sign: String::new(),
+/// A piece as a row, which begins where the one above ends.
+fn step(canvas: &Canvas, piece: &Segment, alone: Option<&Segment>) -> Part {
+    let (fill, style) = filling(piece.fill);
+    let alone = alone.filter(|alone| !alone.value.is_empty());
+    let alone = alone.map(|alone| canvas.ink(&format!("alone {}", alone.value), FAINT));
+    let stroke = if piece.to < piece.from {
+        // It saves something: there is nothing to draw but where.
+        Stroke::At(piece.from, ('┊', style))
+    } else {
+        Stroke::Piece(piece.from, piece.to, (fill, style))
     };
-    ends.into_iter().map(edge).collect()
+    let texts = [piece.label.as_str(), &piece.value, &piece.spread];
+    part(canvas, texts, PLAIN, vec![stroke], alone)
+}
+
+/// What the pieces of a row add up to.
+fn whole(canvas: &Canvas, row: &ChartRow) -> Part {
+    let dots = row.number.map(|value| Stroke::Bar(value, ('·', FAINT)));
+    let ends = row.interval;
+    let ends = ends.map(|(low, high)| Stroke::Interval(low, high, PLAIN));
+    let strokes = dots.into_iter().chain(ends).collect();
+    let texts = ["the whole", &row.value, &row.spread];
+    part(canvas, texts, PLAIN, strokes, None)
+}
+
+/// A row of a label, a value in this tone, and its spread.
+fn part(
+    canvas: &Canvas,
+    [label, value, spread]: [&str; 3],
+    tone: Style,
+    strokes: Vec<Stroke>,
+    aside: Option<Line>,
+) -> Part {
+    Part::Strip(Strip {
+        label: canvas.ink(label, PLAIN),
+        strokes,
+        value: canvas.ink(value, tone),
+        spread: canvas.ink(spread, tone),
+        aside: aside.unwrap_or_default(),
+    })
 }
 
 /// What the rows of a chart share.
@@ -229,11 +210,14 @@ struct Frame<'a> {
     right: bool,
     plot: usize,
     value: usize,
+    /// Whether there is room for spreads.
     spread: bool,
-    aside: usize,
+    /// Whether there is room for what stands behind the values.
+    aside: bool,
 }
 
-fn draw(canvas: &mut Canvas, chart: &Rows, right: bool) {
+/// Draws rows.
+pub(super) fn rows(canvas: &mut Canvas, chart: &Rows, right: bool) {
     let parts = parts(canvas, chart);
     let strips = parts.iter().filter_map(|part| match part {
         Part::Strip(strip) => Some(strip),
@@ -258,25 +242,25 @@ fn draw(canvas: &mut Canvas, chart: &Rows, right: bool) {
 
 impl Frame<'_> {
     fn of<'a>(width: usize, strips: &[&Strip], axis: &'a Axis, right: bool) -> Frame<'a> {
-        let widest = |of: &dyn Fn(&Strip) -> usize| strips.iter().map(|s| of(s)).max().unwrap_or(0);
-        let label = widest(&|strip| strip.label.width()).min(width / 3);
-        let aside = match widest(&|strip| strip.aside.width()) {
+        let widest = |of: fn(&Strip) -> usize| strips.iter().map(|s| of(s)).max().unwrap_or(0);
+        let label = widest(|strip| strip.label.width()).min(width / 3);
+        let aside = match widest(|strip| strip.aside.width()) {
             0 => 0,
-            aside => aside + GAP,
+            aside => aside + GAP.len(),
         };
+        // A sign; anything longer is only added.
+        let is_sign = aside <= GAP.len() + 1;
         let room = width - label - 2;
-        let whole = widest(&|strip| strip.text(true).width());
+        let whole = widest(|strip| strip.text(true).width());
         // The spread is left out where the plot would have no room beside it: there is a whisker.
-        let spread = whole + aside.min(GAP + 1) + NARROWEST <= room;
-        let value = widest(&|strip| strip.text(spread).width());
-        // What is wider stands below its row.
+        let spread = whole + aside.min(GAP.len() + 1) + NARROWEST <= room;
         let value = if spread {
-            value
+            whole
         } else {
-            value.min(width * 2 / 5)
+            // What is wider stands below its row.
+            widest(|strip| strip.value.width()).min(width * 2 / 5)
         };
-        // So is what else is only added; a sign is not.
-        let fits = aside <= GAP + 1 || value + aside + NARROWEST <= room;
+        let fits = is_sign || value + aside + NARROWEST <= room;
         let aside = if fits { aside } else { 0 };
         Frame {
             axis,
@@ -285,28 +269,28 @@ impl Frame<'_> {
             plot: room.saturating_sub(value + aside).max(2),
             value,
             spread,
-            aside,
+            aside: aside > 0,
         }
     }
 
     fn strip(&self, canvas: &mut Canvas, strip: &Strip) {
         let mut labels = strip.label.wrap(self.label).into_iter();
         let label = labels.next().unwrap_or_default();
-        let mut line = label.pad(self.label, self.right).then(Line::spaces(1));
-        line = line
-            .then(self.plot(canvas, &strip.strokes))
-            .then(Line::spaces(1));
         let value = strip.text(self.spread);
         let fits = value.width() <= self.value;
         let beside = if fits { value.clone() } else { Line::default() };
-        line = line.then(beside.pad(self.value, false));
-        if self.aside > 0 && !strip.aside.is_empty() {
-            line = line.then(Line::spaces(GAP)).then(strip.aside.clone());
+        let line = label.pad(self.label, self.right).then(Line::spaces(1));
+        let line = line.then(self.plot(canvas, &strip.strokes));
+        let mut line = line
+            .then(Line::spaces(1))
+            .then(beside.pad(self.value, false));
+        if self.aside {
+            line = line.joined(GAP, strip.aside.clone());
         }
         canvas.line(&line);
         labels.for_each(|label| canvas.line(&label.pad(self.label, self.right)));
         if !fits {
-            canvas.paragraph(&value, GAP);
+            canvas.paragraph(&value, GAP.len());
         }
     }
 
@@ -360,13 +344,9 @@ impl Frame<'_> {
         }
         let line = Line::spaces(self.label + 1).then(line.pad(self.plot, false));
         let title = canvas.ink(&self.axis.title, FAINT);
-        let titled = line.clone().joined(Line::spaces(GAP), title);
-        let line = if titled.width() <= canvas.width {
-            titled
-        } else {
-            line
-        };
-        canvas.line(&line);
+        let titled = line.clone().joined(GAP, title);
+        let has_room = titled.width() <= canvas.width;
+        canvas.line(if has_room { &titled } else { &line });
     }
 
     #[expect(
@@ -382,12 +362,7 @@ impl Frame<'_> {
 
 impl Strip {
     fn text(&self, with_spread: bool) -> Line {
-        match with_spread {
-            true => self
-                .value
-                .clone()
-                .joined(Line::spaces(1), self.spread.clone()),
-            false => self.value.clone(),
-        }
+        let spread = Some(self.spread.clone()).filter(|_| with_spread);
+        self.value.clone().joined(" ", spread.unwrap_or_default())
     }
 }

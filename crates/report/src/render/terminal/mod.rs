@@ -36,14 +36,14 @@ pub fn render(document: &Document, options: &TerminalOptions) -> String {
         canvas: Canvas::new(width, options.colour, options.unicode),
         detail: options.detail,
     };
-    writer.paragraph(&plain(&document.title), 0, STRONG);
+    writer.paragraph(&plain(&document.title), STRONG);
     if options.detail >= Detail::Full {
         let byline = document.byline.iter();
         let byline: Vec<Line> = byline.map(|text| writer.canvas.text(text, FAINT)).collect();
         writer.canvas.flow(byline);
     }
     writer.blocks(&document.blocks, 0);
-    writer.canvas.finish()
+    writer.canvas.text
 }
 
 /// The report as far as it is written.
@@ -62,16 +62,16 @@ impl Writer {
         };
         let shown = |block: &&Block| block.is_shown(detail, media);
         for block in blocks.iter().filter(shown) {
-            let start = self.canvas.written();
+            let start = self.canvas.text.len();
             if before.is_some_and(|before| is_apart(before, &block.content)) {
                 self.canvas.blank();
             }
-            let body = self.canvas.written();
+            let body = self.canvas.text.len();
             self.content(&block.content, depth);
-            if self.canvas.written() > body {
+            if self.canvas.text.len() > body {
                 before = Some(&block.content);
             } else {
-                self.canvas.back_to(start);
+                self.canvas.text.truncate(start);
             }
         }
     }
@@ -85,15 +85,15 @@ impl Writer {
                     self.section(section, depth);
                 }
             }
-            Content::Paragraph(text) => self.paragraph(text, 0, PLAIN),
-            Content::Notice(text) => self.paragraph(text, 0, style(Tone::Warning)),
-            Content::List(found) => list::draw(&mut self.canvas, found, self.detail),
+            Content::Paragraph(text) => self.paragraph(text, PLAIN),
+            Content::Notice(text) => self.paragraph(text, style(Tone::Warning)),
+            Content::List(found) => list::draw(&mut self.canvas, found),
             Content::Facts(facts) => facts.iter().for_each(|(name, value)| {
                 let text = plain(format!("{name}: ")).then(value.clone());
                 self.hanging(Line::default(), &text);
             }),
             Content::Table(found) => table::draw(&mut self.canvas, found, self.detail),
-            Content::Rows(rows) => chart::rows(&mut self.canvas, rows),
+            Content::Rows(rows) => chart::rows(&mut self.canvas, rows, false),
             Content::Plane(plane) => chart::plane(&mut self.canvas, plane),
             Content::Legend(entries) => chart::legend(&mut self.canvas, entries),
             Content::Verbatim(text) => self.verbatim(text, if depth == 0 { 0 } else { 2 }),
@@ -102,40 +102,36 @@ impl Writer {
         }
     }
 
-    /// The blocks below their heading, which is not shown without any.
     fn section(&mut self, section: &Section, depth: usize) {
-        let start = self.canvas.written();
-        self.heading(&section.title, section.tone, depth);
-        let body = self.canvas.written();
-        self.blocks(&section.blocks, depth + 1);
-        if self.canvas.written() == body {
-            self.canvas.back_to(start);
-        }
+        let heading = |page: &mut Self| page.heading(&section.title, section.tone, depth);
+        self.headed(heading, &section.blocks, depth + 1);
     }
 
     /// What is folded elsewhere stands open here; of what is not shown, a line says what was found.
     fn fold(&mut self, fold: &Fold, depth: usize) {
         let tone = fold.badge.as_ref().map_or(Tone::Plain, |badge| badge.tone);
-        let start = self.canvas.written();
-        match fold.is_heading {
-            true => self.heading(&fold.title, tone, depth),
-            false => self.paragraph(&fold.title, 0, STRONG),
-        }
-        let body = self.canvas.written();
-        self.blocks(&fold.blocks, depth + 1);
-        if self.canvas.written() > body {
-            return;
-        }
-        self.canvas.back_to(start);
-        if !fold.found.is_empty() {
+        let title = |page: &mut Self| match fold.is_heading {
+            true => page.heading(&fold.title, tone, depth),
+            false => page.paragraph(&fold.title, STRONG),
+        };
+        if !self.headed(title, &fold.blocks, depth + 1) && !fold.found.is_empty() {
             let bullet = self.canvas.ink("•", style(tone));
-            let text = fold
-                .title
-                .clone()
-                .then(plain(": "))
-                .then(fold.found.clone());
-            self.hanging(bullet, &text);
+            let title = fold.title.clone().then(": ");
+            self.hanging(bullet, &title.then(fold.found.clone()));
         }
+    }
+
+    /// The blocks below what stands above them, which is not shown without any; whether there are any.
+    fn headed(&mut self, above: impl FnOnce(&mut Self), blocks: &[Block], depth: usize) -> bool {
+        let start = self.canvas.text.len();
+        above(self);
+        let body = self.canvas.text.len();
+        self.blocks(blocks, depth);
+        let has_any = self.canvas.text.len() > body;
+        if !has_any {
+            self.canvas.text.truncate(start);
+        }
+        has_any
     }
 
     fn heading(&mut self, title: &Text, tone: Tone, depth: usize) {
@@ -148,12 +144,12 @@ impl Writer {
             Tone::Plain => title.clone(),
             tone => toned(title.text(), tone),
         };
-        self.paragraph(&title, 0, base);
+        self.paragraph(&title, base);
     }
 
-    fn paragraph(&mut self, text: &Text, indent: usize, base: Style) {
+    fn paragraph(&mut self, text: &Text, base: Style) {
         let text = self.canvas.text(text, base);
-        self.canvas.paragraph(&text, indent);
+        self.canvas.paragraph(&text, 0);
     }
 
     fn hanging(&mut self, prefix: Line, text: &Text) {

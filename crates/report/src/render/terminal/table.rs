@@ -1,8 +1,8 @@
 //! Tables: columns that do not fit are left out, the lightest first; what is essential wraps, and
 //! goes on in a further line, before any of it is lost. No cell is ever cut.
 
-use super::canvas::{Canvas, FAINT, Line, PLAIN, sign_style, style};
-use crate::document::{Align, Cell, Column, Detail, Row, Table, Tone};
+use super::canvas::{Canvas, FAINT, Line, OURS, PLAIN, PUBLISHED, sign_style};
+use crate::document::{Align, Cell, Column, Detail, Row, Table};
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -46,8 +46,8 @@ pub(super) fn draw(canvas: &mut Canvas, table: &Table, detail: Detail) {
 
 /// A column as it is drawn.
 struct Sheet {
-    title: Line,
-    cells: Vec<Line>,
+    /// Its title, then its cells.
+    lines: Vec<Line>,
     right: bool,
     weight: u8,
     /// The width at which nothing wraps.
@@ -59,38 +59,35 @@ struct Sheet {
 /// The width at which a title takes one line, or at most two if it is long and has words to break
 /// between.
 fn least_of_title(title: &Line, text: &str) -> usize {
-    let longest_word = text.split(' ').map(UnicodeWidthStr::width).max();
-    let longest_word = longest_word.unwrap_or(0);
     if title.width() <= TITLE {
         return title.width();
     }
+    let longest_word = text.split(' ').map(UnicodeWidthStr::width).max();
     let mut widths = title.width().div_ceil(2)..TITLE;
-    widths
-        .find(|width| title.wrap(*width).len() <= 2)
-        .unwrap_or(TITLE)
-        .max(longest_word)
+    let in_two = widths.find(|width| title.wrap(*width).len() <= 2);
+    in_two.unwrap_or(TITLE).max(longest_word.unwrap_or(0))
 }
 
 impl Sheet {
     fn of(canvas: &Canvas, column: &Column, index: usize, rows: &[&Row]) -> Self {
         let title = canvas.ink(&column.title, FAINT);
+        let least = least_of_title(&title, &column.title);
         let cells = rows.iter().map(|row| cell(canvas, row.cells.get(index)));
-        let cells: Vec<Line> = cells.collect();
-        let body = cells.iter().map(Line::width).max().unwrap_or(0);
+        let lines: Vec<Line> = [title].into_iter().chain(cells).collect();
+        let widest = |lines: &[Line]| lines.iter().map(Line::width).max().unwrap_or(0);
         let right = column.align == Align::Right;
-        let least = if right { body } else { body.min(TEXT) };
+        let body = widest(&lines[1..]);
         Self {
-            natural: body.max(title.width()),
-            least: least.max(least_of_title(&title, &column.title)),
-            title,
-            cells,
+            natural: widest(&lines),
+            least: least.max(if right { body } else { body.min(TEXT) }),
+            lines,
             right,
             weight: column.weight,
         }
     }
 
     fn has_content(&self) -> bool {
-        self.cells.iter().any(|cell| !cell.is_empty())
+        self.lines[1..].iter().any(|cell| !cell.is_empty())
     }
 }
 
@@ -100,18 +97,16 @@ fn cell(canvas: &Canvas, cell: Option<&Cell>) -> Line {
         return Line::default();
     };
     let text = canvas.text(&cell.text, cell_style(cell));
-    let sign = cell
-        .sign
-        .map(|sign| canvas.drawn([(sign.glyph(), sign_style(sign))]));
-    text.joined(Line::spaces(1), sign.unwrap_or_default())
+    let sign = cell.sign.map(|sign| canvas.sign(sign));
+    text.joined(" ", sign.unwrap_or_default())
 }
 
 /// By the sign; a published ratio, which has none, by the side of 1 on which it lies.
 fn cell_style(cell: &Cell) -> Style {
     match (cell.sign, cell.shade) {
         (Some(sign), _) => sign_style(sign),
-        (None, Some(shade)) if shade > 0 => style(Tone::Ours),
-        (None, Some(shade)) if shade < 0 => style(Tone::Published),
+        (None, Some(shade)) if shade > 0 => OURS,
+        (None, Some(shade)) if shade < 0 => PUBLISHED,
         _ => PLAIN,
     }
 }
@@ -174,40 +169,31 @@ fn arranged(width: usize, columns: &[Sheet]) -> Vec<Vec<Field>> {
     lines
 }
 
-/// The titles, and then each row over all its lines.
+/// The titles, and then each row, over all its lines.
 fn draw_rows(canvas: &mut Canvas, columns: &[Sheet], lines: &[Vec<Field>]) {
-    let rows = columns.first().map_or(0, |column| column.cells.len());
-    for line in lines {
-        draw_line(canvas, line, true, |column| &columns[column].title);
-    }
+    let rows = columns.first().map_or(0, |column| column.lines.len());
     for row in 0..rows {
-        for line in lines {
-            draw_line(canvas, line, false, |column| &columns[column].cells[row]);
+        for fields in lines {
+            draw_line(canvas, columns, fields, row);
         }
     }
 }
 
 /// Cells side by side, each in as many lines as it needs; titles end where the cells begin.
-fn draw_line<'a>(
-    canvas: &mut Canvas,
-    fields: &[Field],
-    is_head: bool,
-    cell: impl Fn(usize) -> &'a Line,
-) {
+fn draw_line(canvas: &mut Canvas, columns: &[Sheet], fields: &[Field], row: usize) {
+    let cell = |field: &Field| &columns[field.0].lines[row];
     let continues = fields.iter().all(|(index, ..)| *index > 0);
-    if continues && fields.iter().all(|(index, ..)| cell(*index).is_empty()) {
+    if continues && fields.iter().all(|field| cell(field).is_empty()) {
         return;
     }
-    let wrapped = fields
-        .iter()
-        .map(|(index, width, _)| cell(*index).wrap(*width));
+    let wrapped = fields.iter().map(|field| cell(field).wrap(field.1));
     let wrapped: Vec<Vec<Line>> = wrapped.collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
-    for row in 0..height {
+    for at in 0..height {
         let mut line = Line::default();
         for (parts, (index, width, right)) in wrapped.iter().zip(fields) {
-            let missing = if is_head { height - parts.len() } else { 0 };
-            let part = row.checked_sub(missing).and_then(|row| parts.get(row));
+            let missing = if row == 0 { height - parts.len() } else { 0 };
+            let part = at.checked_sub(missing).and_then(|at| parts.get(at));
             let part = part.cloned().unwrap_or_default().pad(*width, *right);
             let gap = if *index == 0 { 0 } else { GAP };
             line = line.then(Line::spaces(gap)).then(part);
