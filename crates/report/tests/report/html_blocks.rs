@@ -132,3 +132,9 @@ fn a_line_is_interrupted_where_there_is_no_data() {
     // Of either plane: four points before the gap, and the only one behind it is no line.
     assert_eq!(steps.collect::<Vec<_>>(), [3, 3]);
 }
+
+#[test]
+fn the_page_begins_as_html_with_the_mark_of_a_report() {
+    let page = render(&sample());
+    assert!(page.starts_with("<!DOCTYPE html>\n<!-- stowplan report -->\n"));
+}
