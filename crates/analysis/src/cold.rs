@@ -4,7 +4,7 @@
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 use stowplan_model::{
-    Cell, CellId, Environment, Operation, PlacementRecord, Role, Warning, WarningKind,
+    Cell, CellId, Environment, Operation, PlacementRecord, Role, Value, Warning, WarningKind,
 };
 
 /// From this multiple of its value on, what a mapped read fetches is read-ahead.
@@ -85,7 +85,7 @@ fn explained(
         c.cell == cell.cell.id && baseline.is_some_and(|b| b.cell.role == Role::Baseline)
     });
     let mut placements = placements.iter().rev();
-    let mapped = cell.cell.capabilities.mapped;
+    let mapped = is_mapped(&cell.cell);
     ColdCell {
         cell: cell.cell.id.clone(),
         role: cell.cell.role,
@@ -109,6 +109,16 @@ fn requests(cell: &CellSummary) -> Option<f64> {
     let device = counts.device.as_ref()?;
     let own = device.read_bytes <= OTHERS_READ * counts.storage_read_bytes;
     (own && device.reads > 0.0).then_some(device.reads)
+}
+
+/// Results from before this was a capability tell it by their settings only.
+fn is_mapped(cell: &Cell) -> bool {
+    let says = |(name, value): (&str, &Value)| match value {
+        Value::Flag(on) => name == "mmap" && *on,
+        Value::Number(bytes) => name == "mmap" && *bytes > 0,
+        Value::Word(word) => word == "mmap",
+    };
+    cell.capabilities.mapped || cell.settings.iter().any(says)
 }
 
 /// Figures that are those of read-ahead.

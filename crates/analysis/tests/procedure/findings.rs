@@ -8,9 +8,11 @@ use hdrhistogram::{
     Histogram,
     serialization::{Serializer, V2Serializer},
 };
-use stowplan_analysis::{AnalysisError, Estimate, Metric, TWICE_DIFFERED, Verdict, analyse};
+use stowplan_analysis::{
+    Analysis, AnalysisError, Estimate, Metric, TWICE_DIFFERED, Verdict, analyse,
+};
 use stowplan_model::{
-    BlockKind, CacheState, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
+    BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
     EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
     PerTransaction, Record, Role, SCHEMA_VERSION, SyncCalls, Value, Warning, WarningKind, Workload,
 };
@@ -616,8 +618,9 @@ fn resources_are_counted_per_operation() {
     );
 }
 
-#[test]
-fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of_read_ahead() {
+/// A comparison of cold reads in which the cell `mapped` is changed by `map`, and every block fetches
+/// eight times its values.
+fn much_read_ahead(map: impl Fn(&mut Cell)) -> Analysis {
     let mut blocks = ten(&[("mapped", 10_000.0)]);
     for block in &mut blocks {
         block.in_blocks = 8 * block.bytes / 512;
@@ -625,9 +628,24 @@ fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of
     let mut planned = comparison(&["mapped"]);
     for cell in &mut planned.cells {
         cell.workload.cache = CacheState::Cold;
-        cell.capabilities.mapped = cell.key == "mapped";
     }
-    let found = analysis(&planned, &blocks);
+    planned
+        .cells
+        .iter_mut()
+        .filter(|cell| cell.key == "mapped")
+        .for_each(map);
+    analysis(&planned, &blocks)
+}
+
+#[test]
+fn results_from_before_mapping_was_a_capability_tell_it_by_their_settings() {
+    let found = much_read_ahead(|cell| cell.settings.set("mmap", Value::Number(1 << 30)));
+    assert!(found.cold[0].cells[1].ruled_by_read_ahead);
+}
+
+#[test]
+fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of_read_ahead() {
+    let found = much_read_ahead(|cell| cell.capabilities.mapped = true);
     let cells = &found.cold[0].cells;
     let ruled: Vec<(&str, bool)> = cells
         .iter()

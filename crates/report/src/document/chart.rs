@@ -130,8 +130,6 @@ pub struct Segment {
     pub value: String,
     /// The interval of that; may be empty.
     pub spread: String,
-    /// What else there is to know of it; may be empty.
-    pub note: String,
     /// All of it in a sentence.
     pub tooltip: String,
 }

@@ -225,7 +225,6 @@ mod hostile_blocks {
             label,
             value,
             spread,
-            note: String::new(),
             tooltip,
         })
     }

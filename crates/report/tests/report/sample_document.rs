@@ -487,7 +487,6 @@ pub(crate) fn why() -> Section {
         label: label.to_owned(),
         value: format!("{:.2} µs", to - from),
         spread: format!("[{:.1}, {:.1} µs]", to - from - 0.2, to - from + 0.2),
-        note: String::new(),
         tooltip: format!("{label}: {:.2} µs", to - from),
     };
     let pieces = vec![

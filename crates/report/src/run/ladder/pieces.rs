@@ -64,7 +64,6 @@ impl Piece<'_> {
             label: self.label.clone(),
             value: time::text(&self.time),
             spread: time::spread(&self.time),
-            note: format!("{} of the whole", share(self.share)),
             tooltip: self.tooltip(),
         }
     }
@@ -144,7 +143,6 @@ pub(super) fn thin(outcome: &LadderOutcome, pieces: &[Piece<'_>]) -> Vec<Segment
             label,
             value: alone.as_ref().map(time::text).unwrap_or_default(),
             spread: String::new(),
-            note: String::new(),
         });
         from += length.max(0.0);
     }
