@@ -18,7 +18,6 @@ pub use resumption::Resumption;
 
 use crate::HarnessError;
 use crate::counting::Counter;
-use crate::environment;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
 use crate::profile::Profiler;
@@ -232,9 +231,7 @@ impl<'a> Runner<'a> {
 
     /// Records what about the machine spoils a session that begins.
     fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
-        let load = machine::load_of(&self.plan, environment);
-        let warnings = environment::warnings(environment, &load);
-        warnings
+        machine::warnings(&self.plan, environment)
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
     }
