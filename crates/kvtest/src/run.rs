@@ -1,6 +1,7 @@
 //! `run`: the blobs of a database or a directory, read or overwritten in rounds, each in a worker
 //! process of its own.
 
+use crate::inspect;
 use crate::visits::{Course, Keys, Visits, Writing};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use stowplan_model::{
     CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec, Warning,
     Workload,
 };
-use stowplan_stores::{inspect, registry};
+use stowplan_stores::registry;
 
 /// What is to be run.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Where the file of a key lies below the store's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// `000123`.
     Dir,
     /// `00/01/23`.

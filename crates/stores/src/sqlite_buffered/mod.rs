@@ -63,7 +63,7 @@ mod session;
 mod state;
 mod store;
 
-use crate::sqlite::{self, inspect, options as database};
+use crate::sqlite::{self, options as database};
 use crate::{Result, Store, StoreError, StoreKind};
 use database::Options as DatabaseOptions;
 use std::path::Path;
@@ -228,7 +228,7 @@ impl StoreKind for SqliteBuffered {
             evictable: true,
             mapped: false,
             syncs_per_commit: 0,
-            largest_value: Some(inspect::largest_value()),
+            largest_value: Some(sqlite::largest_value()),
         })
     }
 

@@ -13,6 +13,7 @@ use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, checks};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_kvtest::inspect::{self, Database, Held};
 use stowplan_kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
@@ -20,7 +21,6 @@ use stowplan_model::{
 };
 use stowplan_report::document::Detail;
 use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
-use stowplan_stores::inspect::{self, Database, Held};
 use stowplan_stores::registry;
 use tempfile::TempDir;
 

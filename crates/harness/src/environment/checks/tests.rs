@@ -430,14 +430,14 @@ fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() 
             e.file_system.options = "rw,nobarrier".into();
         }),
         (WarningKind::Memory, "memory", |_, a| {
-            a.cached_bytes = 9 << 30
+            a.cached_bytes = 9 << 30;
         }),
         (WarningKind::WorkingSet, "working set", |_, a| {
             a.working_set_bytes = Some(100 << 20);
         }),
         (WarningKind::Load, "load", |e, _| e.load_average = Some(1.1)),
         (WarningKind::Battery, "power", |e, _| {
-            e.on_battery = Some(true)
+            e.on_battery = Some(true);
         }),
         (WarningKind::Governor, "governor", |e, _| {
             e.governor = Some("powersave".into());
