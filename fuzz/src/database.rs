@@ -9,7 +9,7 @@ pub(crate) fn look(data: &[u8]) {
         }
         let path = directory.join("x.db");
         std::fs::write(&path, data).expect("written");
-        stowplan_stores::hostile::database(&path);
+        stowplan_kvtest::hostile::database(&path);
     });
 }
 

@@ -8,7 +8,7 @@
     reason = "a check says that it failed by panicking"
 )]
 
-pub use crate::environment::doctor::hostile::system_files;
+pub use crate::environment::checks::hostile::system_files;
 
 use crate::plan::{PlanOptions, describe, needs, plan};
 use stowplan_model::Study;

@@ -10,26 +10,28 @@ mod instances;
 mod log;
 mod machine;
 mod profile;
+mod repeat;
 mod resumption;
 mod spoiled;
 
+pub use blocks::filling;
 pub use event::{Event, Observer};
+pub use repeat::{Repeated, Repetition, WriteSequence, repeat};
 pub use resumption::Resumption;
 
 use crate::HarnessError;
 use crate::counting::Counter;
-use crate::environment;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
 use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
 use crate::worker_process::WorkerCommand;
-pub use blocks::{BlockSize, Blocks, Place, Spot, filling};
+pub(crate) use blocks::{BlockSize, Blocks, Spot};
 use instances::Instances;
 use log::ResultLog;
 use resumption::{Earlier, baseline_failed, pairs, without};
-pub use spoiled::{Spoiled, spoiled};
+use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -232,9 +234,7 @@ impl<'a> Runner<'a> {
 
     /// Records what about the machine spoils a session that begins.
     fn warn_of_machine(&mut self, environment: &Environment) -> Result<(), HarnessError> {
-        let load = machine::load_of(&self.plan, environment);
-        let warnings = environment::warnings(environment, &load);
-        warnings
+        machine::warnings(&self.plan, environment)
             .into_iter()
             .try_for_each(|warning| self.warn(warning))
     }
@@ -786,30 +786,28 @@ impl<'a> Runner<'a> {
         kind: BlockKind,
         spot: &Spot<'_>,
     ) -> Result<Option<Measurement>, HarnessError> {
-        const ATTEMPTS: u32 = 4;
-        for repeats in 0..ATTEMPTS {
-            // Not the keys that the discarded block has just brought into the CPU's caches.
-            let far = u64::from(repeats) * self.count(&cell.dataset) * 2 / 5;
-            let spot = Spot {
-                first: spot.first + far,
-                ..*spot
-            };
-            let place = self.instances.place(cell);
-            let (mut measurement, effective) =
-                self.blocks.measure(cell, &place, size, kind, &spot)?;
-            self.note_effective(cell, effective)?;
-            match spoiled(cell, &measurement) {
-                Some(Spoiled::ReadFromStorage) => self.instances.warm_one(cell)?,
-                // On a machine that is taken away all the time no better block will come.
-                Some(Spoiled::TakenAway) if repeats + 1 < ATTEMPTS => {}
-                _ => {
-                    measurement.repeats = repeats;
-                    self.log.append(&Record::Measurement(measurement.clone()))?;
-                    measurement.latency = None;
-                    measurement.latencies.clear();
-                    return Ok(Some(measurement));
-                }
-            }
+        let count = self.count(&cell.dataset);
+        let attempted = attempt(
+            cell,
+            |repeats| {
+                // Not the keys that the discarded block has just brought into the CPU's caches.
+                let far = u64::from(repeats) * count * 2 / 5;
+                let spot = Spot {
+                    first: spot.first + far,
+                    ..*spot
+                };
+                let place = self.instances.place(cell);
+                self.blocks.measure(cell, &place, size, kind, &spot)
+            },
+            || self.instances.warm_one(cell),
+        )?;
+        self.note_effective(cell, attempted.effective)?;
+        let mut measurement = attempted.measurement;
+        if !attempted.read_from_storage {
+            self.log.append(&Record::Measurement(measurement.clone()))?;
+            measurement.latency = None;
+            measurement.latencies.clear();
+            return Ok(Some(measurement));
         }
         self.warn(Warning {
             kind: WarningKind::Repeated,

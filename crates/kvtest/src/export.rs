@@ -5,6 +5,7 @@
 //! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
 //! the directory that is there, one by one, and replace none.
 
+use crate::inspect::{self, Database, Held, Snapshot};
 use crate::place;
 use rustix::io::Errno;
 use std::fs::Permissions;
@@ -20,9 +21,9 @@ use stowplan_harness::environment::mount_of;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::{HarnessError, disk};
 use stowplan_model::StoreSpec;
-use stowplan_stores::inspect::{self, Database, Held, Snapshot};
+
 use stowplan_stores::registry;
-use stowplan_stores::{Buffer, Found, Key, Session, Store};
+use stowplan_stores::{Buffer, Found, Key, Session, Store, directory};
 use tempfile::TempDir;
 
 /// Values of a piece, before it is rounded up to a directory of a tree.
@@ -427,7 +428,7 @@ impl Existing<'_> {
     /// Looks before it reads: what has the name may be a pipe by now, and would be waited for.
     fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found, HarnessError> {
         for file in self.store.data_files(&mut std::iter::once(key)) {
-            if !inspect::is_value(&file)? {
+            if !directory::is_value(&file)? {
                 return Ok(Found::Missing);
             }
         }

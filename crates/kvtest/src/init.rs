@@ -1,6 +1,6 @@
 //! A database of generated values: whole, or not at all.
 
-use crate::place;
+use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
-use stowplan_stores::{Access, DATABASE_FILE, Key, inspect};
+use stowplan_stores::{Access, DATABASE_FILE, Key, largest_value};
 use tempfile::TempDir;
 
 /// After so many bytes the disk is asked to begin writing, so that the sync at the end finds
@@ -191,7 +191,7 @@ fn refuse_leftovers(database: &Path) -> Result<(), HarnessError> {
 }
 
 fn check_largest(largest: u64) -> Result<(), HarnessError> {
-    let allowed = inspect::largest_value();
+    let allowed = largest_value();
     if largest <= allowed {
         return Ok(());
     }

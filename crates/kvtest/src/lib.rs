@@ -5,8 +5,13 @@
 //! behind.
 
 pub mod export;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 pub mod init;
+pub mod inspect;
 mod place;
+#[cfg(test)]
+mod properties;
 mod run;
 mod visits;
 

@@ -1,12 +1,12 @@
 //! Which keys a run visits, in which order.
 
+use crate::inspect::{self, Held};
 use std::path::Path;
 use stowplan_dataset::random;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{AccessOrder, Action, format_bytes};
-use stowplan_stores::inspect::{self, Held};
 
 /// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
 /// numbers up to the largest key are keys.

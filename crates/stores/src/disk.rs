@@ -85,9 +85,10 @@ fn visit(root: &Path, show: &mut dyn FnMut(&Path, &Metadata)) -> Result<()> {
 }
 
 /// Those of `paths` that exist.
-pub(crate) fn footprint_of_paths<'a>(
-    paths: impl IntoIterator<Item = &'a Path>,
-) -> Result<Footprint> {
+///
+/// # Errors
+/// The file system refuses.
+pub fn footprint_of_paths<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Footprint> {
     let mut sum = Footprint::default();
     for path in paths {
         match fs::symlink_metadata(path) {

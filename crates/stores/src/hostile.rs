@@ -1,4 +1,4 @@
-//! What must hold of any bytes whatever that lie where a store or a database is looked for. Property
+//! What must hold of any bytes whatever that lie where a store is looked for. Property
 //! tests damage what was written, fuzz targets (`fuzz/`) find more by following the code.
 //!
 //! Each function panics where something does not hold.
@@ -9,46 +9,7 @@
 )]
 
 use crate::files::name::{Layout, Name};
-use crate::inspect::{self, Database, Held};
 use std::path::{Component, Path};
-
-/// A database, or what is taken for one: all that is asked of it is answered or refused. Returns
-/// whether it was taken for one.
-pub fn database(path: &Path) -> bool {
-    if !matches!(inspect::recognise(path), Ok(Held::Database)) {
-        return false;
-    }
-    let Ok(database) = Database::open(path) else {
-        return true;
-    };
-    // Whatever is refused is refused in words; nothing here may panic.
-    let _ = database.integrity_check(10);
-    let _ = database.page_use().map(|page_use| {
-        for pages in [page_use.interior, page_use.leaf, page_use.overflow] {
-            assert!(pages.used_bytes <= pages.bytes, "{pages:?}");
-        }
-    });
-    let _ = (database.page_size(), database.page_count());
-    let _ = (database.freelist_count(), database.count());
-    let _ = database.last_of_next(1, 3);
-    let mut listed = Vec::new();
-    let complete = database.values(&mut |key, bytes| {
-        let before = listed.last().map_or(0, |(before, _)| *before);
-        assert!(before < key, "keys begin at 1 and rise");
-        listed.push((key, bytes));
-        Ok(())
-    });
-    let mut read = Vec::new();
-    let scanned = database.scan::<crate::StoreError>(1, i64::MAX, |key, value| {
-        read.push((key, value.len() as u64));
-        Ok(())
-    });
-    if complete.is_ok() && scanned.is_ok() {
-        assert_eq!(read, listed, "what is listed is what is read");
-    }
-    let _ = inspect::footprint(path, Held::Database);
-    true
-}
 
 /// A name that was found in a directory or in a database: what is taken for one of ours is the name
 /// of exactly one key, and leads nowhere else.

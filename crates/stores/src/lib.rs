@@ -16,7 +16,6 @@ mod fjall;
 mod flat;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
-pub mod inspect;
 mod key;
 pub mod kv;
 mod ladder;
@@ -36,11 +35,16 @@ mod store;
 mod syncs;
 
 pub use buffer::Buffer;
-pub use disk::{expect_file, files_of_tree, footprint_of_tree, refuse_existing};
+pub use disk::{
+    expect_file, files_of_tree, footprint_of_paths, footprint_of_tree, refuse_existing,
+};
 pub use error::StoreError;
+pub use files::directory;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
 pub use shared::{Lent, Shared};
-pub use sqlite::{COMMITS_COUNTED, DATABASE_FILE, randomness};
+pub use sqlite::{
+    COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
+};
 pub use store::{Access, Connection, Counters, Found, Pieces, Rung, Session, Store, StoreKind};
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 

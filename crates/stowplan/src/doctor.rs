@@ -6,7 +6,7 @@ use crate::form::{FormOptions, Format};
 use crate::studies;
 use clap::Args;
 use std::path::PathBuf;
-use stowplan_harness::environment::doctor::{Asked, check_up};
+use stowplan_harness::environment::checks::{Asked, check_up};
 use stowplan_harness::plan::{PlanOptions, needs, plan};
 use stowplan_model::{Plan, Study};
 use stowplan_report::doctor::{document, json};

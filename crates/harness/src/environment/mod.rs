@@ -3,18 +3,15 @@
 //! Reads what the system offers as text (`/proc`, `/sys`) with parsers that are pure functions;
 //! a file that is not there, or says something unexpected, is an unknown fact.
 
+pub mod checks;
 mod control_group;
 mod device;
-pub mod doctor;
 mod machine;
 mod mounts;
 mod root;
-mod warnings;
 
 pub(crate) use device::counters as device_counters;
 pub use device::foreign_write_rate;
-pub use warnings::{Plans, warnings};
-
 pub use mounts::{Mount, mount_of};
 
 use crate::{page_cache, platform};

@@ -1,6 +1,7 @@
 //! Linux.
 
-use super::{CpuClock, Extent, PerfEvent, Rusage, perf};
+use super::{CpuClock, Extent, Rusage, perf};
+
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
@@ -12,8 +13,6 @@ use stowplan_model::IoCounters;
 
 /// `cachestat` has this number on every architecture but Alpha.
 const SYS_CACHESTAT: libc::c_long = 451;
-/// The same of `io_uring_setup`.
-const SYS_IO_URING_SETUP: libc::c_long = 425;
 
 #[inline]
 pub(crate) fn monotonic_ns() -> u64 {
@@ -232,35 +231,15 @@ pub(crate) fn mincore_resident_pages(file: &File, bytes: u64) -> Option<u64> {
     (answer == 0).then(|| resident.iter().map(|page| u64::from(page & 1)).sum())
 }
 
-/// Has `copy` share the blocks of `original`, as far as its file system can.
-pub(crate) fn share_blocks(copy: &File, original: &File) -> std::io::Result<()> {
-    Ok(rustix::fs::ioctl_ficlone(copy, original)?)
-}
-
-/// Whether `io_uring` may be used. Given no parameters, it complains about those only if it may.
-pub(crate) fn has_io_uring() -> Option<bool> {
-    let parameters = std::ptr::null_mut::<libc::c_void>();
-    #[expect(unsafe_code, reason = "rustix wraps it with parameters only")]
-    // SAFETY: the kernel checks the pointer, and answers to a null one with an error.
-    let answer = unsafe { libc::syscall(SYS_IO_URING_SETUP, 1u32, parameters) };
-    let error = std::io::Error::last_os_error().raw_os_error();
-    Some(answer < 0 && matches!(error, Some(libc::EFAULT | libc::EINVAL)))
-}
-
 /// Opens a counter of this thread's own code, and closes it: whether that is allowed, or the
 /// system's number of the error.
-pub(crate) fn try_perf_event(event: PerfEvent) -> Option<Result<(), i32>> {
+pub(crate) fn try_perf_event() -> Option<Result<(), i32>> {
     /// Disabled; without the kernel and the hypervisor, which take a privilege.
     const FLAGS: u64 = 0b110_0001;
-    let (kind, event) = match event {
-        // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK.
-        PerfEvent::Software => (1, 1),
-        // PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS.
-        PerfEvent::Instructions => (0, 1),
-    };
     let attributes = perf::Attributes {
-        kind,
-        event,
+        // PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK.
+        kind: 1,
+        event: 1,
         flags: FLAGS,
         ..perf::Attributes::default()
     };
@@ -389,9 +368,7 @@ mod tests {
     fn asking_for_features_opens_nothing_that_stays_open() {
         let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
         let ask = || {
-            let _ = has_io_uring();
-            let _ = try_perf_event(PerfEvent::Software);
-            let _ = try_perf_event(PerfEvent::Instructions);
+            let _ = try_perf_event();
         };
         // Other tests open files meanwhile, but not hundreds.
         let before = open();

@@ -41,15 +41,6 @@ pub(crate) enum CpuClock {
     Process,
 }
 
-/// Events that `perf_event_open` counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PerfEvent {
-    /// One that the kernel counts itself.
-    Software,
-    /// Instructions, which the processor counts.
-    Instructions,
-}
-
 /// What `getrusage` tells about the process; times in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Rusage {

@@ -1,6 +1,6 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
-use super::{CpuClock, PerfEvent, Rusage};
+use super::{CpuClock, Rusage};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -116,15 +116,7 @@ pub(crate) fn mincore_resident_pages(_: &std::fs::File, _: u64) -> Option<u64> {
     None
 }
 
-pub(crate) fn share_blocks(_: &std::fs::File, _: &std::fs::File) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
-}
-
-pub(crate) fn has_io_uring() -> Option<bool> {
-    None
-}
-
-pub(crate) fn try_perf_event(_: PerfEvent) -> Option<Result<(), i32>> {
+pub(crate) fn try_perf_event() -> Option<Result<(), i32>> {
     None
 }
 

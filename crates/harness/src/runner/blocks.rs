@@ -24,11 +24,9 @@ const LATENCY_WRITES: u64 = 2_000;
 
 /// Operations of a block and of its lead-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockSize {
-    /// Untimed ones before.
-    pub lead_in: u64,
-    /// Timed ones.
-    pub operations: u64,
+pub(crate) struct BlockSize {
+    pub(crate) lead_in: u64,
+    pub(crate) operations: u64,
     writes: bool,
 }
 
@@ -44,12 +42,11 @@ impl BlockSize {
     }
 
     /// Just that.
-    #[must_use]
-    pub fn exactly(lead_in: u64, operations: u64) -> Self {
+    pub(crate) fn exactly(cell: &Cell, lead_in: u64, operations: u64) -> Self {
         Self {
             lead_in,
             operations,
-            writes: false,
+            writes: cell.workload.operation.writes(),
         }
     }
 
@@ -114,8 +111,7 @@ impl BlockSize {
     }
 
     /// A latency block: the same, but overwrites are fewer.
-    #[must_use]
-    pub fn for_latency(self) -> Self {
+    pub(crate) fn for_latency(self) -> Self {
         let most = if self.writes {
             LATENCY_WRITES
         } else {
@@ -193,44 +189,38 @@ fn waits_for_disk(cell: &Cell) -> bool {
 
 /// Where a cell's data lies.
 #[derive(Debug, Clone)]
-pub struct Place {
-    /// The file or directory of the store.
-    pub instance: PathBuf,
+pub(crate) struct Place {
+    pub(crate) instance: PathBuf,
     /// None for data that someone brought along.
-    pub dataset: Option<PathBuf>,
+    pub(crate) dataset: Option<PathBuf>,
     /// None where there is no dataset.
-    pub versions: Option<PathBuf>,
+    pub(crate) versions: Option<PathBuf>,
 }
 
 /// Which part of which sequence a block visits, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct Spot<'a> {
-    /// The file of the sequence.
-    pub sequence: &'a Path,
-    /// Its first step, from 0.
-    pub first: u64,
-    /// Version of what is written.
-    pub version: u32,
-    /// Where the bytes come from that are written.
-    pub payloads: PayloadSource,
-    /// The round, from 0.
-    pub round: u32,
-    /// The place in the round, from 0.
-    pub position: u32,
+pub(crate) struct Spot<'a> {
+    pub(crate) sequence: &'a Path,
+    pub(crate) first: u64,
+    pub(crate) version: u32,
+    pub(crate) payloads: PayloadSource,
+    pub(crate) round: u32,
+    pub(crate) position: u32,
 }
 
 /// Starts workers.
-#[derive(Debug)]
-pub struct Blocks<'a> {
+pub(crate) struct Blocks<'a> {
     command: &'a WorkerCommand,
     interrupt: &'a Interrupt,
     work: &'a Path,
 }
 
 impl<'a> Blocks<'a> {
-    /// Workers of this command, with files of their own below `work`.
-    #[must_use]
-    pub fn new(command: &'a WorkerCommand, interrupt: &'a Interrupt, work: &'a Path) -> Self {
+    pub(crate) fn new(
+        command: &'a WorkerCommand,
+        interrupt: &'a Interrupt,
+        work: &'a Path,
+    ) -> Self {
         Self {
             command,
             interrupt,
@@ -239,10 +229,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Times one block; also returns the settings that the engine reports.
-    ///
-    /// # Errors
-    /// The worker fails, or Ctrl-C ended it.
-    pub fn measure(
+    pub(crate) fn measure(
         &self,
         cell: &Cell,
         place: &Place,

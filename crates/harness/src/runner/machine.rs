@@ -1,10 +1,11 @@
 //! The machine before a run, and what the plan will ask of it.
 
-use crate::environment::{self, Plans};
+use crate::environment;
+use crate::environment::checks::{self, Asked};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
-use stowplan_model::{Environment, Plan};
+use stowplan_model::{Environment, Plan, Warning};
 use stowplan_stores::registry;
 
 /// How long other processes' writes to the device are watched before a run.
@@ -23,12 +24,10 @@ pub(super) fn examine(plan: &Plan, work: &Path) -> Environment {
     environment
 }
 
-/// What the plan will ask of the machine.
-pub(super) fn load_of(plan: &Plan, environment: &Environment) -> Plans {
+/// What about the machine spoils or qualifies a run of the plan.
+pub(super) fn warnings(plan: &Plan, environment: &Environment) -> Vec<Warning> {
     let device = environment.device.as_ref();
-    Plans {
-        foreign_write_rate: device
-            .and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR)),
-        ..Plans::of(plan)
-    }
+    let foreign_write_rate =
+        device.and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR));
+    checks::warnings(environment, &Asked::of(plan, plan), foreign_write_rate)
 }

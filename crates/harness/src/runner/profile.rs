@@ -153,6 +153,6 @@ impl Runner<'_> {
             return size;
         }
         let most = self.count(&cell.dataset).saturating_sub(size.lead_in);
-        BlockSize::exactly(size.lead_in, most.max(size.operations))
+        BlockSize::exactly(cell, size.lead_in, most.max(size.operations))
     }
 }

@@ -1,6 +1,10 @@
 //! Blocks that did not measure what they should (R9).
 
-use stowplan_model::{CacheState, Cell, Measurement};
+use crate::HarnessError;
+use stowplan_model::{CacheState, Cell, Measurement, Settings};
+
+/// How often a block is measured that did not measure what it should, before no other try is made.
+pub(super) const ATTEMPTS: u32 = 4;
 
 /// Share of a warm read block's wall time for which its thread may have been neither running nor
 /// waiting for a CPU.
@@ -8,7 +12,7 @@ const ABSENT_SHARE: f64 = 0.05;
 
 /// Why a block is measured again; never for its time alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spoiled {
+enum Spoiled {
     /// It should have been warm.
     ReadFromStorage,
     /// The thread neither ran nor waited for a CPU, though nothing made it sleep.
@@ -16,8 +20,7 @@ pub enum Spoiled {
 }
 
 /// Whether a warm read block, which has nothing to wait for, shows that it did not run undisturbed.
-#[must_use]
-pub fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
+fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
     if cell.workload.cache != CacheState::Warm || cell.workload.operation.writes() {
         return None;
     }
@@ -28,6 +31,48 @@ pub fn spoiled(cell: &Cell, measurement: &Measurement) -> Option<Spoiled> {
             Some(Spoiled::TakenAway)
         }
         () => None,
+    }
+}
+
+/// A block that was measured until nothing could be gained by trying again.
+pub(super) struct Attempted {
+    /// The last attempt.
+    pub(super) measurement: Measurement,
+    /// Settings that the engine reported.
+    pub(super) effective: Settings,
+    /// It should have been warm, and read from storage in each attempt.
+    pub(super) read_from_storage: bool,
+}
+
+/// Measures a block, again where a covariate says that it did not measure what it should (R9).
+/// `measure` is told how many attempts there were before; `warm` fills the page cache again.
+pub(super) fn attempt(
+    cell: &Cell,
+    mut measure: impl FnMut(u32) -> Result<(Measurement, Settings), HarnessError>,
+    warm: impl Fn() -> Result<(), HarnessError>,
+) -> Result<Attempted, HarnessError> {
+    let mut repeats = 0;
+    loop {
+        let (mut measurement, effective) = measure(repeats)?;
+        measurement.repeats = repeats;
+        repeats += 1;
+        let last = repeats == ATTEMPTS;
+        let read_from_storage = match spoiled(cell, &measurement) {
+            Some(Spoiled::ReadFromStorage) => {
+                warm()?;
+                true
+            }
+            // On a machine that is taken away all the time no better block will come.
+            Some(Spoiled::TakenAway) if !last => continue,
+            Some(Spoiled::TakenAway) | None => false,
+        };
+        if last || !read_from_storage {
+            return Ok(Attempted {
+                measurement,
+                effective,
+                read_from_storage,
+            });
+        }
     }
 }
 
@@ -107,5 +152,34 @@ mod tests {
             ..block()
         };
         assert!(spoiled(&cell, &slow).is_none(), "never for its time");
+    }
+
+    #[test]
+    fn a_block_is_tried_again_until_it_is_sound_and_no_more_than_four_times() {
+        let cell = warm_read();
+        let tried = |sound_at: u32| {
+            let warmed = std::cell::Cell::new(0);
+            let attempted = attempt(
+                &cell,
+                |repeats| {
+                    let in_blocks = u64::from(repeats < sound_at);
+                    let measurement = Measurement {
+                        in_blocks,
+                        ..block()
+                    };
+                    Ok((measurement, Settings::default()))
+                },
+                || {
+                    warmed.set(warmed.get() + 1);
+                    Ok(())
+                },
+            )
+            .unwrap();
+            let repeats = attempted.measurement.repeats;
+            (repeats, attempted.read_from_storage, warmed.get())
+        };
+        assert_eq!(tried(0), (0, false, 0));
+        assert_eq!(tried(2), (2, false, 2));
+        assert_eq!(tried(9), (3, true, 4));
     }
 }

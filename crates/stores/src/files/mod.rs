@@ -15,7 +15,7 @@
 //! what a step costs is the difference of two cells. kvtest's own way is
 //! `open=path,stat=stat,read=stdio,buffer=fresh`.
 
-pub(crate) mod inspect;
+pub mod directory;
 mod kept;
 mod ladder;
 pub(crate) mod name;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 crate::choice! {
     /// Where the file of a key lies below the store's directory.
-    pub(crate) enum Layout {
+    pub enum Layout {
         /// `000123`.
         Dir = "dir",
         /// `00/01/23`.

@@ -2,11 +2,22 @@
 
 use super::options::{Location, Options};
 use super::table::Table;
-use super::{STORE, failed, inspect};
+use super::{STORE, failed};
 use crate::{Result, StoreError, disk};
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use stowplan_model::{Settings, Value};
+
+/// The table as kvtest makes it; what else it may have does not matter. Its key is the rowid: the
+/// only column of the primary key, which has no index then, as `INTEGER PRIMARY KEY DESC` has
+/// (<https://sqlite.org/lang_createtable.html#rowid>).
+pub const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
+    WHERE schema='main' AND type='table' AND wr=0 \
+    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') \
+               WHERE name='k' COLLATE NOCASE AND upper(type)='INTEGER' AND pk=1) \
+    AND (SELECT count(*) FROM pragma_table_info('kv') WHERE pk>0)=1 \
+    AND NOT EXISTS(SELECT 1 FROM pragma_index_list('kv') WHERE origin='pk') \
+    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') WHERE name='v' COLLATE NOCASE)";
 
 /// A database that does not exist yet, with its table.
 pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
@@ -47,7 +58,7 @@ pub(super) fn drop_table(connection: &Connection) -> Result<()> {
 fn has_table(connection: &Connection, options: &Options) -> rusqlite::Result<bool> {
     const FIND_DEFINED: &str = "SELECT 1 FROM sqlite_schema WHERE type='table' AND sql=?1";
     if options.definition == Table::KVTEST.definition() {
-        return connection.prepare(inspect::FIND_TABLE)?.exists([]);
+        return connection.prepare(FIND_TABLE)?.exists([]);
     }
     let defined = format!("CREATE TABLE {}", options.definition);
     connection.prepare(FIND_DEFINED)?.exists([defined])
@@ -211,6 +222,22 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<()> {
         action: "checkpoint".to_owned(),
         detail: "another connection still uses the write-ahead log".to_owned(),
     })
+}
+
+/// The largest value that the table holds, in bytes: what SQLite was built to allow in a row
+/// (<https://sqlite.org/limits.html>, "Maximum length of a string or BLOB"), less its header.
+#[must_use]
+pub fn largest_value() -> u64 {
+    // SQLite's own default.
+    const MAX_LENGTH: u64 = 1_000_000_000;
+    // The header's length, the type of the key, and the type and length of the value.
+    const HEADER: u64 = 7;
+    compile_options()
+        .unwrap_or_default()
+        .iter()
+        .find_map(|option| option.strip_prefix("MAX_LENGTH=")?.parse().ok())
+        .unwrap_or(MAX_LENGTH)
+        - HEADER
 }
 
 /// The options SQLite was built with.

@@ -10,7 +10,6 @@ pub(crate) mod base;
 mod blob;
 pub(crate) mod counters;
 mod database;
-pub(crate) mod inspect;
 mod ladder;
 pub(crate) mod options;
 mod pages;
@@ -22,6 +21,7 @@ pub(crate) mod table;
 
 use crate::options::StoreOptions as _;
 use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
+pub use database::{FIND_TABLE, largest_value};
 use options::{Api, Location, Options, Pragmas};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
@@ -56,7 +56,8 @@ pub(crate) fn engine() -> (&'static str, String) {
 }
 
 /// What SQLite said about an action, in one line. A lock of another connection is a conflict.
-pub(crate) fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
+#[must_use]
+pub fn failed(action: impl Into<String>, error: &rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, NotADatabase};
     let (store, action) = (STORE, action.into());
     match error.sqlite_error_code() {
@@ -151,7 +152,7 @@ impl StoreKind for Sqlite {
             evictable: on_disk,
             mapped: on_disk && settings.number("mmap") > 0,
             syncs_per_commit: options.syncs_per_commit(),
-            largest_value: Some(inspect::largest_value()),
+            largest_value: Some(largest_value()),
         })
     }
 

@@ -64,7 +64,7 @@ mod state;
 mod store;
 
 use crate::options::{StoreOptions as _, bytes, number};
-use crate::sqlite::{self, inspect, options as database};
+use crate::sqlite::{self, options as database};
 use crate::{Result, Store, StoreError, StoreKind, options};
 use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
@@ -230,7 +230,7 @@ impl StoreKind for SqliteBuffered {
             evictable: true,
             mapped: false,
             syncs_per_commit: 0,
-            largest_value: Some(inspect::largest_value()),
+            largest_value: Some(sqlite::largest_value()),
         })
     }
 

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_analysis::{Metric, repeated};
 use stowplan_harness::HarnessError;
-use stowplan_harness::environment::{self, Plans};
+use stowplan_harness::environment::{self, checks};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_kvtest::inspect::{self, Database, Held};
 use stowplan_kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
@@ -20,7 +21,6 @@ use stowplan_model::{
 };
 use stowplan_report::document::Detail;
 use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
-use stowplan_stores::inspect::{self, Database, Held};
 use stowplan_stores::registry;
 use tempfile::TempDir;
 
@@ -306,13 +306,13 @@ fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions
         return;
     }
     let warm = task.workload.cache == CacheState::Warm;
-    let plans = Plans {
+    // A user's own data is as large as it is: no working set is too small.
+    let asked = checks::Asked {
+        what: "this run".to_owned(),
         cached_bytes: if warm { keys.bytes } else { 0 },
-        // A user's own data is as large as it is.
-        working_set_bytes: u64::MAX,
-        foreign_write_rate: None,
+        ..checks::Asked::default()
     };
-    for warning in environment::warnings(machine, &plans) {
+    for warning in checks::warnings(machine, &asked, None) {
         screen::warn(&format!("{} {}", warning.message, warning.advice));
     }
 }

@@ -5,9 +5,9 @@ use crate::error::{CliError, Exit};
 use crate::form::{Form, Format};
 use crate::screen;
 use stowplan_harness::HarnessError;
+use stowplan_kvtest::inspect::{self, Database, Held, PageUse};
 use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
-use stowplan_stores::inspect::{self, Database, Held, PageUse};
 
 /// As many faults as kvtest shows.
 const FAULTS_SHOWN: u32 = 10;

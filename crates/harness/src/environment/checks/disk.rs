@@ -2,10 +2,9 @@
 
 use super::super::device;
 use super::super::mounts::Mount;
-use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, probe};
+use super::{CheckGroup, Finding, Known, Root, Row, others, probe};
 use crate::HarnessError;
-use std::path::Path;
-use stowplan_model::{Device, format_bytes};
+use stowplan_model::{Device, WarningKind, format_bytes};
 
 /// Read-ahead above this brings in much more than was asked for, in KiB.
 const LARGE_READ_AHEAD_KIB: u64 = 1024;
@@ -16,40 +15,53 @@ const SLOW_SYNC_NS: u64 = 1_000_000;
 /// Syncs whose slow tenth takes so many times their fast tenth.
 const UNSTEADY: u64 = 8;
 
-const fn subject(name: &'static str, why: &'static str) -> Subject {
-    Subject {
+const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
+    Row {
         group: CheckGroup::Disk,
         name,
         why,
+        judge,
     }
 }
 
-const FILE_SYSTEM: Subject = subject(
-    "file system",
-    "Opening, creating and syncing files is its work, and differs between file systems more than between stores.",
-);
-const OPTIONS: Subject = subject(
-    "mount options",
-    "They decide what a sync promises, what a read writes, and how many bytes reach the device.",
-);
-const DEVICE: Subject = subject(
-    "device",
-    "Cold reads and syncs are its speed; what is measured warm does not touch it.",
-);
-const READ_AHEAD: Subject = subject(
-    "read-ahead",
-    "With 8 MiB a cold SQLite read through a mapping fetched 697 KB for 10 KB, and took 8.9 times as long as a file.",
-);
-const SPACE: Subject = subject(
-    "free space",
-    "A run refuses to begin without room for it, and a nearly full file system is slower.",
-);
-const SYNC: Subject = subject(
-    "sync",
-    "Durable writes are timed by it. A virtual disk took 0.08 to 0.10 ms when calm, and 4.0 ms beside compilers.",
-);
-
-const WRITING: Subject = subject("writing", "Datasets, stores and results are written there.");
+/// What is looked at here.
+pub(super) const ROWS: &[Row] = &[
+    row(
+        "file system",
+        "Opening, creating and syncing files is its work, and differs between file systems more than between stores.",
+        file_system,
+    ),
+    row(
+        "mount options",
+        "They decide what a sync promises, what a read writes, and how many bytes reach the device.",
+        mount_options,
+    ),
+    row(
+        "device",
+        "Cold reads and syncs are its speed; what is measured warm does not touch it.",
+        device_kind,
+    ),
+    row(
+        "read-ahead",
+        "With 8 MiB a cold SQLite read through a mapping fetched 697 KB for 10 KB, and took 8.9 times as long as a file.",
+        read_ahead,
+    ),
+    row(
+        "free space",
+        "A run refuses to begin without room for it, and a nearly full file system is slower.",
+        free_space,
+    ),
+    row(
+        "writing",
+        "Datasets, stores and results are written there.",
+        writing,
+    ),
+    row(
+        "sync",
+        "Durable writes are timed by it. A virtual disk took 0.08 to 0.10 ms when calm, and 4.0 ms beside compilers.",
+        sync,
+    ),
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -63,13 +75,6 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn gather(root: &Root, mount: Option<&Mount>, directory: &Path) -> Self {
-        Self {
-            probe: Some(probe::disk(directory)),
-            ..mount.map_or_else(Self::default, |mount| Self::read(root, mount))
-        }
-    }
-
     pub(super) fn read(root: &Root, mount: &Mount) -> Self {
         let directory = device::directory_below(root, mount);
         let line = |name: &str| device::first_line(&directory.as_ref()?.join(name));
@@ -115,27 +120,15 @@ pub(super) fn in_memory(known: &Known<'_>) -> bool {
     sort_of(&known.environment.file_system.kind) == Sort::Memory
 }
 
-/// `others_work`: something else runs that a run would be warned of.
-pub(super) fn checks(known: &Known<'_>, facts: &Facts, others_work: bool) -> Vec<Check> {
-    vec![
-        file_system(known, facts),
-        mount_options(known),
-        device_check(known, facts),
-        read_ahead(known),
-        free_space(known),
-        sync(known, facts, others_work),
-    ]
-}
-
-fn file_system(known: &Known<'_>, facts: &Facts) -> Check {
+fn file_system(known: &Known<'_>) -> Finding {
+    const ELSEWHERE: &str =
+        "Give a directory on the disk that your application will use, here and with --work.";
     let system = &known.environment.file_system;
     if system.kind.is_empty() {
-        return FILE_SYSTEM.unavailable(NOT_TOLD);
+        return Finding::untold();
     }
-    let source = facts
-        .source
-        .as_deref()
-        .filter(|source| *source != system.kind);
+    let source = known.facts.disk.source.as_deref();
+    let source = source.filter(|source| *source != system.kind);
     let from = source.map(|source| format!(", from {source}"));
     let found = format!(
         "{} on {}{}",
@@ -143,31 +136,31 @@ fn file_system(known: &Known<'_>, facts: &Facts) -> Check {
         system.mount_point,
         from.unwrap_or_default()
     );
+    let only_there = |what: &str, then: &str| {
+        let mend = format!("Measure there only if your application's data lives there; {then}.");
+        Finding::warning(format!("{found}: {what}"), &mend).of(WarningKind::Other)
+    };
     match sort_of(&system.kind) {
-        Sort::Disk => FILE_SYSTEM.ok(found),
-        Sort::Memory => FILE_SYSTEM.problem(
+        Sort::Disk => Finding::ok(found),
+        Sort::Memory => Finding::problem(
             format!("{found}: memory, where syncs cost nothing and nothing is ever cold"),
-            "Give a directory on the disk that your application will use, here and with --work.",
-        ),
-        Sort::ReadOnly => FILE_SYSTEM.problem(
-            format!("{found}: read only"),
-            "Give a directory on the disk that your application will use, here and with --work.",
-        ),
-        Sort::Overlay => FILE_SYSTEM.warning(
+            ELSEWHERE,
+        )
+        .of(WarningKind::MemoryFileSystem),
+        Sort::ReadOnly => Finding::problem(format!("{found}: read only"), ELSEWHERE),
+        Sort::Overlay => Finding::warning(
             format!("{found}: layers, as in a container"),
             "Mount a directory of the host (docker run -v /srv/data:/data) and give it as --work.",
+        )
+        .of(WarningKind::Other),
+        Sort::Network => only_there(
+            "on another machine, or shared by the host",
+            "the network takes part",
         ),
-        Sort::Network => FILE_SYSTEM.warning(
-            format!("{found}: on another machine, or shared by the host"),
-            "Measure there only if your application's data lives there; the network takes part.",
-        ),
-        Sort::UserSpace => FILE_SYSTEM.warning(
-            format!("{found}: served by a process"),
-            "Measure there only if your application's data lives there; each file call wakes that process.",
-        ),
-        Sort::Encrypted => FILE_SYSTEM.warning(
-            format!("{found}: encrypts file by file"),
-            "Measure there only if your application's data lives there; names and sizes of files cost more.",
+        Sort::UserSpace => only_there("served by a process", "each file call wakes that process"),
+        Sort::Encrypted => only_there(
+            "encrypts file by file",
+            "names and sizes of files cost more",
         ),
     }
 }
@@ -192,43 +185,44 @@ fn remarkable(option: &str) -> Option<(bool, &'static str)> {
     }
 }
 
-fn mount_options(known: &Known<'_>) -> Check {
+fn mount_options(known: &Known<'_>) -> Finding {
     let options = &known.environment.file_system.options;
     if options.is_empty() {
-        return OPTIONS.unavailable(NOT_TOLD);
+        return Finding::untold();
     }
     let found = options.replace(',', ", ");
-    let mut remarks: Vec<(bool, &str, &str)> = options
+    let remarks = options
         .split(',')
-        .filter_map(|option| {
-            let (problem, mend) = remarkable(option)?;
-            Some((problem, option, mend))
-        })
-        .collect();
-    remarks.sort_by_key(|(problem, ..)| !problem);
-    match remarks.first() {
-        None => OPTIONS.ok(found),
-        Some((true, option, mend)) => OPTIONS.problem(format!("{option}, among {found}"), mend),
-        Some((false, option, mend)) => OPTIONS.warning(format!("{option}, among {found}"), mend),
+        .filter_map(|option| Some((option, remarkable(option)?)));
+    let worst = remarks.min_by_key(|(_, (problem, _))| !problem);
+    match worst {
+        None => Finding::ok(found),
+        Some((option, (problem, mend))) => {
+            let found = format!("{option}, among {found}");
+            let finding = match problem {
+                true => Finding::problem(found, mend),
+                false => Finding::warning(found, mend),
+            };
+            finding.of(WarningKind::Other)
+        }
     }
 }
 
-fn device_check(known: &Known<'_>, facts: &Facts) -> Check {
+fn device_kind(known: &Known<'_>) -> Finding {
     let Some(device) = &known.environment.device else {
-        return DEVICE.unavailable("none that the system knows");
+        return Finding::unavailable("none that the system knows");
     };
-    let found = describe(device, facts.encrypted);
+    let found = describe(device, known.facts.disk.encrypted);
     if device.name.starts_with("zram") || device.name.starts_with("ram") {
-        return DEVICE.problem(
+        return Finding::problem(
             format!("{found}: memory"),
             "Give a directory on the disk that your application will use.",
         );
     }
-    DEVICE.judged(
+    Finding::judged(
         found,
-        facts.cached_twice.then_some(
-            "It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.",
-        ),
+        known.facts.disk.cached_twice,
+        "It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.",
     )
 }
 
@@ -264,28 +258,25 @@ fn describe(device: &Device, encrypted: bool) -> String {
     parts.join(", ")
 }
 
-fn read_ahead(known: &Known<'_>) -> Check {
+fn read_ahead(known: &Known<'_>) -> Finding {
     let device = known.environment.device.as_ref();
     let Some((device, kib)) = device.and_then(|device| Some((device, device.read_ahead_kib?)))
     else {
-        return READ_AHEAD.unavailable(NOT_TOLD);
+        return Finding::untold();
     };
     let mend = format!(
         "For the run: echo 128 | sudo tee /sys/block/{}/queue/read_ahead_kb, unless your \
          application's disk has as much.",
         device.name
     );
-    READ_AHEAD.judged(
-        format!("{kib} KiB"),
-        (kib > LARGE_READ_AHEAD_KIB).then_some(mend.as_str()),
-    )
+    Finding::judged(format!("{kib} KiB"), kib > LARGE_READ_AHEAD_KIB, &mend)
 }
 
-fn free_space(known: &Known<'_>) -> Check {
+fn free_space(known: &Known<'_>) -> Finding {
     let free = known.environment.file_system.free_bytes;
     let asked = known.asked;
     if known.environment.file_system.block_bytes == 0 {
-        return SPACE.unavailable(NOT_TOLD);
+        return Finding::untold();
     }
     let found = format!(
         "{}; {} needs {}, its smallest scale {}",
@@ -295,47 +286,52 @@ fn free_space(known: &Known<'_>) -> Check {
         format_bytes(asked.least_disk_bytes)
     );
     if free < asked.least_disk_bytes {
-        return SPACE.problem(found, "Free some, or give another directory.");
+        return Finding::problem(found, "Free some, or give another directory.");
     }
-    let little = free < asked.disk_bytes;
-    SPACE.judged(
+    Finding::judged(
         found,
-        little.then_some("Free some, choose a smaller scale, or give another directory."),
+        free < asked.disk_bytes,
+        "Free some, choose a smaller scale, or give another directory.",
     )
 }
 
-fn sync(known: &Known<'_>, facts: &Facts, others_work: bool) -> Check {
-    let probe = match &facts.probe {
+fn writing(known: &Known<'_>) -> Finding {
+    match &known.facts.disk.probe {
+        Some(Ok(_)) => Finding::ok("yes"),
+        Some(Err(error)) => Finding::problem(
+            format!("nothing can be written here: {error}"),
+            "Give a directory in which you may write.",
+        ),
+        None => Finding::unavailable("not tried"),
+    }
+}
+
+fn sync(known: &Known<'_>) -> Finding {
+    let probe = match &known.facts.disk.probe {
         Some(Ok(probe)) => probe,
-        Some(Err(error)) => {
-            return WRITING.problem(
-                format!("nothing can be written here: {error}"),
-                "Give a directory in which you may write.",
-            );
-        }
-        None => return SYNC.unavailable("not tried"),
+        _ => return Finding::unavailable("not tried"),
     };
     let Some([fast, middle, slow]) = probe.syncs() else {
-        return SYNC.unavailable("not tried");
+        return Finding::unavailable("not tried");
     };
     if in_memory(known) {
-        return SYNC.unavailable("memory has nothing to sync");
+        return Finding::unavailable("memory has nothing to sync");
     }
     let [fast_text, middle_text, slow_text] = [fast, middle, slow].map(milliseconds);
     let found = format!("4 KiB appended in {middle_text} ms, most in {fast_text} to {slow_text}");
     if middle < IMPLAUSIBLE_SYNC_NS {
-        return SYNC.problem(
+        return Finding::problem(
             format!("{found}: faster than any device keeps data"),
             "Look for nobarrier, eatmydata or a hypervisor's cache=unsafe; until then, no durable write is one.",
         );
     }
     let waits = slow / fast.max(1) >= UNSTEADY;
     // All are slow where others write all the time; a device that is always so slow is what it is.
-    let slowed = middle > SLOW_SYNC_NS && others_work && !spins(known);
-    SYNC.judged(
+    let slowed = middle > SLOW_SYNC_NS && !spins(known) && others::found(known);
+    Finding::judged(
         found,
-        (waits || slowed)
-            .then_some("Stop other work: a sync waits for a CPU, and behind others' writes."),
+        waits || slowed,
+        "Stop other work: a sync waits for a CPU, and behind others' writes.",
     )
 }
 

@@ -1,9 +1,13 @@
 //! What else runs, and what it takes.
 
-use super::{Check, CheckGroup, Known, NOT_TOLD, Root, Subject, percent};
+use super::{CheckGroup, Finding, Known, Root, Row, percent};
 use std::collections::BTreeMap;
-use stowplan_model::{CheckState, WarningKind, format_bytes};
+use stowplan_model::{WarningKind, format_bytes};
 
+/// Load per CPU above which other work clearly takes part.
+const LOAD_PER_CPU: f64 = 0.5;
+/// Writes of others above this compete with ours; below are logs and the like.
+const FOREIGN_BYTES_PER_SECOND: u64 = 1_000_000;
 /// A process that uses more of a CPU takes part.
 const BUSY: f64 = 0.1;
 /// As many are named.
@@ -17,38 +21,50 @@ const STOLEN_EVER: f64 = 0.05;
 const DISK_PRESSURE: f64 = 10.0;
 const MEMORY_PRESSURE: f64 = 1.0;
 
-const fn subject(name: &'static str, why: &'static str) -> Subject {
-    Subject {
+const WAITING_FOR_CPU: &str = "waiting for CPU";
+
+const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
+    Row {
         group: CheckGroup::OtherWork,
         name,
         why,
+        judge,
     }
 }
 
-const LOAD: Subject = subject(
-    "load",
-    "Beside two busy processes warm reads took 3 times as long by the wall clock, and 2 to 4% longer after waiting for a CPU was subtracted.",
-);
-const PROCESSES: Subject = subject(
-    "busy processes",
-    "They take CPUs, and parts of the caches, from what is measured.",
-);
-const WAITING_FOR_CPU: Subject = subject(
-    "waiting for CPU",
-    "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% intervals are widened by 3% instead of 1%.",
-);
-const STOLEN: Subject = subject(
-    "stolen time",
-    "Time that the host takes away cannot be told from the store's own.",
-);
-const WRITES: Subject = subject(
-    "others' writes",
-    "They stand in the same queue of the device as cold reads and syncs.",
-);
-const PRESSURE: Subject = subject(
-    "pressure",
-    "Something waits for the disk or for memory at this moment, and so would a measurement.",
-);
+/// What is looked at here.
+pub(super) const ROWS: &[Row] = &[
+    row(
+        "load",
+        "Beside two busy processes warm reads took 3 times as long by the wall clock, and 2 to 4% longer after waiting for a CPU was subtracted.",
+        load,
+    ),
+    row(
+        "busy processes",
+        "They take CPUs, and parts of the caches, from what is measured.",
+        busy_processes,
+    ),
+    row(
+        WAITING_FOR_CPU,
+        "It is subtracted, else the same precision takes 9 to 85 times as long. Above 5% intervals are widened by 3% instead of 1%.",
+        waiting,
+    ),
+    row(
+        "stolen time",
+        "Time that the host takes away cannot be told from the store's own.",
+        stolen_time,
+    ),
+    row(
+        "others' writes",
+        "They stand in the same queue of the device as cold reads and syncs.",
+        writes,
+    ),
+    row(
+        "pressure",
+        "Something waits for the disk or for memory at this moment, and so would a measurement.",
+        pressed,
+    ),
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -200,46 +216,38 @@ fn parse_pressure(text: &str) -> Option<f64> {
     percent.is_finite().then_some(percent)
 }
 
-pub(super) fn checks(known: &Known<'_>, facts: &Facts) -> Vec<Check> {
-    vec![
-        load(known),
-        busy_processes(facts),
-        waiting(known, facts),
-        stolen_time(facts),
-        writes(known, facts),
-        pressure_check(facts),
-    ]
+/// Whether something else runs; that a system does not tell is nothing of the sort.
+pub(super) fn found(known: &Known<'_>) -> bool {
+    let untold = waiting(known).kind == Some(WarningKind::NoRunQueueDelay);
+    ROWS.iter()
+        .filter(|row| !(untold && row.name == WAITING_FOR_CPU))
+        .any(|row| (row.judge)(known).spoils())
 }
 
-/// Whether one of these checks found work of others; that a system does not tell is none.
-pub(super) fn found(known: &Known<'_>, checks: &[Check]) -> bool {
-    let untold = known.advice(WarningKind::NoRunQueueDelay).is_some();
-    checks
-        .iter()
-        .filter(|check| !(untold && check.name == WAITING_FOR_CPU.name))
-        .any(|check| matches!(check.state, CheckState::Warning | CheckState::Problem))
-}
-
-fn load(known: &Known<'_>) -> Check {
+fn load(known: &Known<'_>) -> Finding {
     let Some(load) = known.environment.load_average else {
-        return LOAD.unavailable(NOT_TOLD);
+        return Finding::untold();
     };
-    let cpus = match known.environment.cpus {
+    let count = known.environment.cpus.max(1);
+    let cpus = match count {
         1 => "1 CPU".to_owned(),
         cpus => format!("{cpus} CPUs"),
     };
-    LOAD.judged(
+    Finding::judged(
         format!("{load:.2} on {cpus} over the last minute"),
-        known.advice(WarningKind::Load),
+        load > LOAD_PER_CPU * f64::from(count),
+        "Stop other work, or measure more rounds: waiting for a CPU is subtracted, but caches and \
+         disks are shared.",
     )
+    .of(WarningKind::Load)
 }
 
-fn busy_processes(facts: &Facts) -> Check {
-    let Some(busy) = &facts.busy else {
-        return PROCESSES.unavailable("processes of others are not seen here");
+fn busy_processes(known: &Known<'_>) -> Finding {
+    let Some(busy) = &known.facts.others.busy else {
+        return Finding::unavailable("processes of others are not seen here");
     };
     if busy.is_empty() {
-        return PROCESSES.ok("none above a tenth of a CPU");
+        return Finding::ok("none above a tenth of a CPU");
     }
     let named = busy.iter().take(NAMED).map(|process| {
         let (name, id, share) = (&process.name, process.id, process.share * 100.0);
@@ -250,62 +258,69 @@ fn busy_processes(facts: &Facts) -> Check {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    PROCESSES.warning(
+    Finding::warning(
         format!("{}{more} of a CPU", named.join(", ")),
         "Stop them, or wait until they are done; 'top' shows them.",
     )
 }
 
-fn waiting(known: &Known<'_>, facts: &Facts) -> Check {
-    match (known.advice(WarningKind::NoRunQueueDelay), facts.waiting) {
-        (Some(mend), _) => {
-            WAITING_FOR_CPU.warning("the system does not tell, so it cannot be subtracted", mend)
-        }
-        (None, None) => WAITING_FOR_CPU.unavailable(NOT_TOLD),
-        (None, Some(share)) => WAITING_FOR_CPU.judged(
-            format!("{} of the time, and it can be subtracted", percent(share)),
-            (share > WAITING).then_some("Stop other work, or give it other CPUs (taskset)."),
-        ),
+fn waiting(known: &Known<'_>) -> Finding {
+    if !known.environment.run_queue_delay {
+        return Finding::warning(
+            "the system does not tell, so it cannot be subtracted",
+            "Run on an otherwise idle machine, or on Linux with /proc/thread-self/schedstat.",
+        )
+        .of(WarningKind::NoRunQueueDelay);
     }
+    let Some(share) = known.facts.others.waiting else {
+        return Finding::untold();
+    };
+    Finding::judged(
+        format!("{} of the time, and it can be subtracted", percent(share)),
+        share > WAITING,
+        "Stop other work, or give it other CPUs (taskset).",
+    )
 }
 
-fn stolen_time(facts: &Facts) -> Check {
-    let Some(stolen) = facts.stolen else {
-        return STOLEN.unavailable(NOT_TOLD);
+fn stolen_time(known: &Known<'_>) -> Finding {
+    let Some(stolen) = known.facts.others.stolen else {
+        return Finding::untold();
     };
-    STOLEN.judged(
+    Finding::judged(
         format!(
             "{} now, {} since the start of the system",
             percent(stolen.now),
             percent(stolen.ever)
         ),
-        (stolen.now > STOLEN_NOW || stolen.ever > STOLEN_EVER)
-            .then_some("Take a machine whose CPUs are not shared, or another hour of the day."),
+        stolen.now > STOLEN_NOW || stolen.ever > STOLEN_EVER,
+        "Take a machine whose CPUs are not shared, or another hour of the day.",
     )
 }
 
-fn writes(known: &Known<'_>, facts: &Facts) -> Check {
+fn writes(known: &Known<'_>) -> Finding {
     let device = known.environment.device.as_ref();
-    match (facts.foreign_write_rate, device) {
-        (Some(rate), Some(device)) => WRITES.judged(
-            format!("{} per second to {}", format_bytes(rate), device.name),
-            known.advice(WarningKind::ForeignWrites),
-        ),
-        _ => WRITES.unavailable(NOT_TOLD),
-    }
+    let (Some(rate), Some(device)) = (known.facts.others.foreign_write_rate, device) else {
+        return Finding::untold();
+    };
+    Finding::judged(
+        format!("{} per second to {}", format_bytes(rate), device.name),
+        rate > FOREIGN_BYTES_PER_SECOND,
+        "Stop them (iotop shows who it is), or do not trust cold reads and durable writes.",
+    )
+    .of(WarningKind::ForeignWrites)
 }
 
-fn pressure_check(facts: &Facts) -> Check {
-    let Some(pressure) = facts.pressure else {
-        return PRESSURE.unavailable("not told here; the kernel can (psi=1)");
+fn pressed(known: &Known<'_>) -> Finding {
+    let Some(pressure) = known.facts.others.pressure else {
+        return Finding::unavailable("not told here; the kernel can (psi=1)");
     };
-    PRESSURE.judged(
+    Finding::judged(
         format!(
             "in {:.0}% of the last 10 s something waited for a CPU, in {:.0}% for the disk, in {:.0}% for memory",
             pressure.cpu, pressure.disk, pressure.memory
         ),
-        (pressure.disk >= DISK_PRESSURE || pressure.memory >= MEMORY_PRESSURE)
-            .then_some("Wait until it is over, or stop who waits ('iotop' and 'top' show it)."),
+        pressure.disk >= DISK_PRESSURE || pressure.memory >= MEMORY_PRESSURE,
+        "Wait until it is over, or stop who waits ('iotop' and 'top' show it).",
     )
 }
 

@@ -1,9 +1,10 @@
 //! A directory of values looked at from outside: its layout, keys and sizes.
 
+pub use super::name::Layout;
+
 use super::Options;
-use super::name::{Layout, Name, parse_number};
+use super::name::{Name, parse_number};
 use super::store::FileStore;
-use crate::inspect::{Held, refused};
 use crate::options::{OptionValue as _, StoreOptions as _};
 use crate::{Key, Result, StoreError};
 use rustix::fs::{AtFlags, FileType};
@@ -17,7 +18,7 @@ use stowplan_model::Settings;
 ///
 /// # Errors
 /// There is no file of ours, or there are files of both layouts.
-pub(crate) fn recognise(path: &Path) -> Result<Held> {
+pub fn layout(path: &Path) -> Result<Layout> {
     let (mut dir, mut tree) = (false, false);
     for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
         let entry = entry.map_err(StoreError::io("list", path))?;
@@ -29,13 +30,13 @@ pub(crate) fn recognise(path: &Path) -> Result<Held> {
         }
     }
     match (dir, tree) {
-        (true, false) => Ok(Held::Dir),
-        (false, true) => Ok(Held::Tree),
-        (true, true) => Err(refused(
+        (true, false) => Ok(Layout::Dir),
+        (false, true) => Ok(Layout::Tree),
+        (true, true) => Err(unusable(
             path,
             "it has files named like 000001 and others like 00/00/01; move one sort away",
         )),
-        (false, false) => Err(refused(
+        (false, false) => Err(unusable(
             path,
             "it has no files named like 000001 or 00/00/01; \
              'stowplan export' makes such a directory",
@@ -87,14 +88,13 @@ fn numbered(path: &Path) -> Result<Vec<std::path::PathBuf>> {
 ///
 /// # Errors
 /// An entry that has a file's name but is no regular file, the key 0, or the file system refuses.
-pub(crate) fn values(
+pub fn values(
     path: &Path,
-    tree: bool,
+    layout: Layout,
     visit: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
-    check_entries(path, tree)?;
+    check_entries(path, layout)?;
     let mut settings = Settings::default();
-    let layout = if tree { Layout::Tree } else { Layout::Dir };
     settings.set("layout", layout.value());
     let options = Options::from_settings(&settings)?;
     // Whoever looks at a directory may name a link to it.
@@ -121,7 +121,8 @@ pub(crate) fn values(
 
 /// What has a value's name, or that of a directory of a tree, is none of the other sort: told here
 /// by its name, before it is opened.
-fn check_entries(path: &Path, tree: bool) -> Result<()> {
+fn check_entries(path: &Path, layout: Layout) -> Result<()> {
+    let tree = layout == Layout::Tree;
     for entry in fs::read_dir(path).map_err(StoreError::io("list", path))? {
         let entry = entry.map_err(StoreError::io("list", path))?;
         let digits = if tree { 2 } else { 6 };
@@ -151,8 +152,12 @@ fn no_file(kind: FileType) -> Option<&'static str> {
     }
 }
 
-/// Whether there is a regular file. What is there otherwise is refused.
-pub(crate) fn is_value(path: &Path) -> Result<bool> {
+/// Whether `path` is a file that can be a value; not, if there is nothing. It is not opened: opening
+/// a pipe would wait for another program.
+///
+/// # Errors
+/// It is no regular file, or the file system refuses.
+pub fn is_value(path: &Path) -> Result<bool> {
     match rustix::fs::lstat(path) {
         Ok(stat) => match no_file(FileType::from_raw_mode(stat.st_mode)) {
             Some(why) => Err(unfit(path, why)),
@@ -161,6 +166,11 @@ pub(crate) fn is_value(path: &Path) -> Result<bool> {
         Err(Errno::NOENT) => Ok(false),
         Err(errno) => Err(StoreError::io("stat", path)(errno)),
     }
+}
+
+/// `cannot open PATH: why`.
+fn unusable(path: &Path, why: &str) -> StoreError {
+    StoreError::io("open", path)(std::io::Error::other(why))
 }
 
 /// `cannot use as a value PATH: why; move it away`.
@@ -177,9 +187,9 @@ fn unfit(path: &Path, why: &str) -> StoreError {
 mod tests {
     use super::*;
 
-    fn found(path: &Path, tree: bool) -> Vec<(u64, u64)> {
+    fn found(path: &Path, layout: Layout) -> Vec<(u64, u64)> {
         let mut found = Vec::new();
-        values(path, tree, &mut |key, bytes| {
+        values(path, layout, &mut |key, bytes| {
             found.push((key, bytes));
             Ok(())
         })
@@ -200,22 +210,25 @@ mod tests {
         write(directory.path(), "000002", 0);
         write(directory.path(), "1000000", 7);
         write(directory.path(), "README", 99);
-        assert_eq!(recognise(directory.path()).unwrap(), Held::Dir);
+        assert_eq!(layout(directory.path()).unwrap(), Layout::Dir);
         let expected = [(2, 0), (10, 5), (1_000_000, 7)];
-        assert_eq!(found(directory.path(), false), expected);
+        assert_eq!(found(directory.path(), Layout::Dir), expected);
     }
 
     #[test]
     fn a_tree_is_visited_by_rising_key_and_an_empty_one_is_none() {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("00/00")).unwrap();
-        assert!(recognise(directory.path()).is_err());
+        assert!(layout(directory.path()).is_err());
         write(directory.path(), "00/01/02", 3);
         write(directory.path(), "12/00/00", 4);
-        assert_eq!(recognise(directory.path()).unwrap(), Held::Tree);
-        assert_eq!(found(directory.path(), true), [(102, 3), (120_000, 4)]);
+        assert_eq!(layout(directory.path()).unwrap(), Layout::Tree);
+        assert_eq!(
+            found(directory.path(), Layout::Tree),
+            [(102, 3), (120_000, 4)]
+        );
         write(directory.path(), "000001", 1);
-        let error = recognise(directory.path()).unwrap_err().to_string();
+        let error = layout(directory.path()).unwrap_err().to_string();
         assert!(error.contains("move one sort away"), "{error}");
     }
 
@@ -223,7 +236,7 @@ mod tests {
     fn the_key_0_and_what_is_no_file_are_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         write(directory.path(), "000000", 3);
-        let refused = |path: &Path| values(path, false, &mut |_, _| Ok(())).unwrap_err();
+        let refused = |path: &Path| values(path, Layout::Dir, &mut |_, _| Ok(())).unwrap_err();
         let told = |named: &str, why: &str| {
             let error = refused(directory.path()).to_string();
             assert!(error.contains(named) && error.contains(why), "{error}");
@@ -243,7 +256,7 @@ mod tests {
         told("000002", "is a directory");
         fs::remove_dir(&odd).unwrap();
         write(directory.path(), "00", 3);
-        let error = values(directory.path(), true, &mut |_, _| Ok(())).unwrap_err();
+        let error = values(directory.path(), Layout::Tree, &mut |_, _| Ok(())).unwrap_err();
         assert!(error.to_string().contains("it is no directory"), "{error}");
     }
 }

@@ -4,15 +4,16 @@
 //! Nothing here reads a value's bytes or changes what it looks at, except [`Database::vacuum`] and
 //! [`Database::set_journal_mode`], which say so by their names.
 
-pub use crate::sqlite::inspect::{
-    Database, PageUse, Pages, Snapshot, companions, is_write_ahead, largest_value,
-};
+mod database;
 
-use crate::{Result, StoreError, disk, files, sqlite};
+pub use database::{Database, PageUse, Pages, Snapshot, companions, is_write_ahead};
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use stowplan_model::Footprint;
+use stowplan_stores::directory::{self, Layout};
+use stowplan_stores::{Result, StoreError, footprint_of_paths, footprint_of_tree};
 
 /// The first bytes of every SQLite database (<https://sqlite.org/fileformat2.html>, section 1.3).
 const HEADER: &[u8; 16] = b"SQLite format 3\0";
@@ -49,13 +50,16 @@ impl Held {
 pub fn recognise(path: &Path) -> Result<Held> {
     let metadata = std::fs::metadata(path).map_err(StoreError::io("open", path))?;
     if metadata.is_dir() {
-        return files::inspect::recognise(path);
+        return Ok(match directory::layout(path)? {
+            Layout::Dir => Held::Dir,
+            Layout::Tree => Held::Tree,
+        });
     }
     if !metadata.is_file() {
         return Err(refused(path, "it is neither a file nor a directory"));
     }
     check_header(path)?;
-    sqlite::inspect::check_table(path)?;
+    database::check_table(path)?;
     Ok(Held::Database)
 }
 
@@ -71,17 +75,9 @@ pub fn values(
 ) -> Result<()> {
     match held {
         Held::Database => Database::open(path)?.values(visit),
-        Held::Dir | Held::Tree => files::inspect::values(path, held == Held::Tree, visit),
+        Held::Dir => directory::values(path, Layout::Dir, visit),
+        Held::Tree => directory::values(path, Layout::Tree, visit),
     }
-}
-
-/// Whether `path` is a file that can be a value; not, if there is nothing. It is not opened: opening
-/// a pipe would wait for another program.
-///
-/// # Errors
-/// It is no regular file, or the file system refuses.
-pub fn is_value(path: &Path) -> Result<bool> {
-    files::inspect::is_value(path)
 }
 
 /// Bytes on disk: of a database with what SQLite may have put beside it, of a directory with all
@@ -92,15 +88,15 @@ pub fn is_value(path: &Path) -> Result<bool> {
 pub fn footprint(path: &Path, held: Held) -> Result<Footprint> {
     match held {
         Held::Database => {
-            let files = sqlite::inspect::files(path);
-            disk::footprint_of_paths(files.iter().map(AsRef::as_ref))
+            let files = database::files(path);
+            footprint_of_paths(files.iter().map(AsRef::as_ref))
         }
-        Held::Dir | Held::Tree => disk::footprint_of_tree(path),
+        Held::Dir | Held::Tree => footprint_of_tree(path),
     }
 }
 
 /// `cannot open PATH: why`.
-pub(crate) fn refused(path: &Path, why: impl Into<String>) -> StoreError {
+fn refused(path: &Path, why: impl Into<String>) -> StoreError {
     StoreError::io("open", path)(io::Error::other(why.into()))
 }
 

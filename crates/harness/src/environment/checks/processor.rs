@@ -1,9 +1,21 @@
 //! CPUs, clocks, power.
 
 use super::super::control_group;
-use super::{Check, CheckGroup, CheckState, Known, NOT_TOLD, Root, Subject, probe};
+use super::{CheckGroup, CheckState, Finding, Known, Root, Row, grown, probe};
 use stowplan_model::WarningKind;
 
+/// Clock sources that are read without entering the kernel, or nearly so.
+const FAST_CLOCKS: [&str; 9] = [
+    "tsc",
+    "kvm-clock",
+    "arch_sys_counter",
+    "hyperv_clocksource_tsc_page",
+    "xen",
+    "timebase",
+    "tod",
+    "riscv_clocksource",
+    "stp",
+];
 /// A CPU this warm is about to slow down, in thousandths of a degree Celsius.
 const HOT: u64 = 90_000;
 /// A clock that takes longer to read is no part of the processor, in nanoseconds.
@@ -11,50 +23,63 @@ const SLOW_CLOCK_NS: f64 = 200.0;
 /// A clock with larger steps cannot time one operation, in nanoseconds.
 const COARSE_CLOCK_NS: u64 = 1_000;
 
-const fn subject(name: &'static str, why: &'static str) -> Subject {
-    Subject {
+const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
+    Row {
         group: CheckGroup::Processor,
         name,
         why,
+        judge,
     }
 }
 
-const BUILD: Subject = subject(
-    "build",
-    "Without optimisation this program's own code takes longer than what it measures.",
-);
-const CPUS: Subject = subject(
-    "CPUs",
-    "Waiting for a CPU is subtracted, but who had it meanwhile leaves its data in the caches.",
-);
-const CPU_LIMIT: Subject = subject(
-    "CPU limit",
-    "A thread that has used up its share is stopped in the middle of a block.",
-);
-const GOVERNOR: Subject = subject(
-    "governor",
-    "At a low clock rate the processor slows down more than memory and disk do, so ratios change, too.",
-);
-const TURBO: Subject = subject(
-    "turbo",
-    "Rounds are interleaved, so ratios bear a clock rate that changes; times of two runs bear it less.",
-);
-const THROTTLING: Subject = subject(
-    "throttling",
-    "A processor that is too warm slows down when it is used, that is, within the measurement.",
-);
-const POWER: Subject = subject(
-    "power",
-    "On battery a machine slows itself down when it sees fit.",
-);
-const VIRTUAL: Subject = subject(
-    "virtual machine",
-    "Cold means cold in this guest: the host's own cache cannot be seen. What a sync means is the host's choice.",
-);
-const CLOCK: Subject = subject(
-    "clock",
-    "Ratios read the clock twice per block; percentiles read it once per operation, which takes about 24 ns with tsc.",
-);
+/// What is looked at here.
+pub(super) const ROWS: &[Row] = &[
+    row(
+        "build",
+        "Without optimisation this program's own code takes longer than what it measures.",
+        build,
+    ),
+    row(
+        "CPUs",
+        "Waiting for a CPU is subtracted, but who had it meanwhile leaves its data in the caches.",
+        cpus,
+    ),
+    row(
+        "CPU limit",
+        "A thread that has used up its share is stopped in the middle of a block.",
+        cpu_limit,
+    ),
+    row(
+        "governor",
+        "At a low clock rate the processor slows down more than memory and disk do, so ratios change, too.",
+        governor,
+    ),
+    row(
+        "turbo",
+        "Rounds are interleaved, so ratios bear a clock rate that changes; times of two runs bear it less.",
+        turbo_state,
+    ),
+    row(
+        "throttling",
+        "A processor that is too warm slows down when it is used, that is, within the measurement.",
+        throttling,
+    ),
+    row(
+        "power",
+        "On battery a machine slows itself down when it sees fit.",
+        power,
+    ),
+    row(
+        "virtual machine",
+        "Cold means cold in this guest: the host's own cache cannot be seen. What a sync means is the host's choice.",
+        virtual_machine,
+    ),
+    row(
+        "clock",
+        "Ratios read the clock twice per block; percentiles read it once per operation, which takes about 24 ns with tsc.",
+        clock,
+    ),
+];
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
@@ -80,9 +105,7 @@ impl Facts {
         Self {
             clock: Some(probe::clock()),
             throttled,
-            throttled_now: throttled
-                .zip(throttled_before)
-                .map(|(now, before)| now.saturating_sub(before)),
+            throttled_now: grown(throttled_before, throttled),
             ..Self::read(root)
         }
     }
@@ -139,29 +162,19 @@ fn hottest(root: &Root) -> Option<u64> {
         .max()
 }
 
-pub(super) fn checks(known: &Known<'_>, facts: &Facts) -> Vec<Check> {
-    vec![
-        build(known),
-        cpus(known, facts),
-        cpu_limit(facts),
-        governor(known),
-        turbo_check(facts),
-        throttling(facts),
-        power(known),
-        virtual_machine(known),
-        clock(known, facts),
-    ]
-}
-
-fn build(known: &Known<'_>) -> Check {
-    match known.advice(WarningKind::DebugBuild) {
-        Some(mend) => BUILD.problem("without optimisation", mend),
-        None => BUILD.ok(format!("optimised, version {}", env!("CARGO_PKG_VERSION"))),
+fn build(known: &Known<'_>) -> Finding {
+    if known.environment.optimised {
+        return Finding::ok(format!("optimised, version {}", env!("CARGO_PKG_VERSION")));
     }
+    Finding::problem(
+        "not optimised",
+        "Build it with 'cargo build --release' and run again.",
+    )
+    .of(WarningKind::DebugBuild)
 }
 
-fn cpus(known: &Known<'_>, facts: &Facts) -> Check {
-    let ours = known.environment.cpus;
+fn cpus(known: &Known<'_>) -> Finding {
+    let (facts, ours) = (&known.facts.processor, known.environment.cpus);
     let mut found = match facts.online {
         Some(all) if all > ours => format!("{ours} of {all} for this process"),
         _ => ours.to_string(),
@@ -172,39 +185,47 @@ fn cpus(known: &Known<'_>, facts: &Facts) -> Check {
     if let Some(model) = &known.environment.cpu {
         found.push_str(&format!(", {model}"));
     }
-    let alone = (ours == 1).then_some(
+    Finding::judged(
+        found,
+        ours == 1,
         "Measure where there are two CPUs or more: one is shared by what is measured, this \
          program and the system.",
-    );
-    CPUS.judged(found, alone)
+    )
 }
 
-fn cpu_limit(facts: &Facts) -> Check {
+fn cpu_limit(known: &Known<'_>) -> Finding {
+    let facts = &known.facts.processor;
     let Some(limit) = facts.limit else {
-        return CPU_LIMIT.ok("none");
+        return Finding::ok("none");
     };
     let stopped = match facts.times_stopped {
         Some(times) if times > 0 => format!(", and stopped {times} times so far"),
         _ => String::new(),
     };
-    CPU_LIMIT.warning(
+    Finding::warning(
         format!("limited to {limit:.1} CPUs by the control group{stopped}"),
         "Lift the limit for the run (docker run without --cpus, a pod without limits.cpu).",
     )
+    .of(WarningKind::Other)
 }
 
-fn governor(known: &Known<'_>) -> Check {
-    match &known.environment.governor {
-        None => GOVERNOR.unavailable("not told here, as in most virtual machines"),
-        Some(governor) => GOVERNOR.judged(governor, known.advice(WarningKind::Governor)),
-    }
+fn governor(known: &Known<'_>) -> Finding {
+    let Some(governor) = &known.environment.governor else {
+        return Finding::unavailable("not told here, as in most virtual machines");
+    };
+    Finding::judged(
+        governor,
+        governor == "powersave",
+        "Switch to 'performance' for the run: sudo cpupower frequency-set -g performance.",
+    )
+    .of(WarningKind::Governor)
 }
 
-fn turbo_check(facts: &Facts) -> Check {
-    match facts.turbo {
-        None => TURBO.unavailable(NOT_TOLD),
-        Some(false) => TURBO.ok("off"),
-        Some(true) => TURBO.check(
+fn turbo_state(known: &Known<'_>) -> Finding {
+    match known.facts.processor.turbo {
+        None => Finding::untold(),
+        Some(false) => Finding::ok("off"),
+        Some(true) => Finding::new(
             CheckState::Ok,
             "on: the clock rate follows load and temperature",
             Some(
@@ -215,61 +236,58 @@ fn turbo_check(facts: &Facts) -> Check {
     }
 }
 
-fn throttling(facts: &Facts) -> Check {
+fn throttling(known: &Known<'_>) -> Finding {
+    throttled(&known.facts.processor)
+}
+
+fn throttled(facts: &Facts) -> Finding {
     const MEND: &str = "Let it cool down, free its fans, or lower its power limit.";
     let warmth = facts
         .hottest
         .map(|hottest| format!("{} degrees Celsius", hottest / 1000));
-    match (facts.throttled, facts.throttled_now) {
-        (_, Some(now)) if now > 0 => {
-            THROTTLING.warning(format!("{now} times while this looked"), MEND)
+    match (facts.throttled, facts.throttled_now, warmth) {
+        (_, Some(now), _) if now > 0 => {
+            Finding::warning(format!("{now} times while this looked"), MEND)
         }
-        _ if facts.hottest.is_some_and(|hottest| hottest >= HOT) => {
-            THROTTLING.warning(warmth.unwrap_or_default(), MEND)
+        (None, _, None) => Finding::untold(),
+        (times, _, warmth) => {
+            let times =
+                times.map(|times| format!("not now; {times} times since the start of the system"));
+            let found: Vec<String> = times.into_iter().chain(warmth).collect();
+            let hot = facts.hottest.is_some_and(|hottest| hottest >= HOT);
+            Finding::judged(found.join("; "), hot, MEND)
         }
-        (Some(times), _) => {
-            let warmth = warmth.map(|warmth| format!("; {warmth}"));
-            THROTTLING.ok(format!(
-                "not now; {times} times since the start of the system{}",
-                warmth.unwrap_or_default()
-            ))
-        }
-        (None, _) => match warmth {
-            Some(warmth) => THROTTLING.ok(warmth),
-            None => THROTTLING.unavailable(NOT_TOLD),
-        },
     }
 }
 
-fn power(known: &Known<'_>) -> Check {
-    match known.environment.on_battery {
-        None => POWER.unavailable(NOT_TOLD),
-        Some(false) => POWER.ok("mains"),
-        Some(true) => POWER.judged("battery", known.advice(WarningKind::Battery)),
-    }
+fn power(known: &Known<'_>) -> Finding {
+    let Some(on_battery) = known.environment.on_battery else {
+        return Finding::untold();
+    };
+    let found = if on_battery { "battery" } else { "mains" };
+    Finding::judged(found, on_battery, "Connect it to mains power.").of(WarningKind::Battery)
 }
 
-fn virtual_machine(known: &Known<'_>) -> Check {
+fn virtual_machine(known: &Known<'_>) -> Finding {
     let Some(found) = &known.environment.virtualisation else {
-        return VIRTUAL.ok("none recognised");
+        return Finding::ok("none recognised");
     };
     // A container alone shares the system's page cache, clock and disk.
     let guest = ["virtual machine", "Windows"]
         .iter()
         .any(|sign| found.contains(sign));
-    VIRTUAL.judged(
+    Finding::judged(
         found,
-        guest.then_some(
-            "Measure where the data will live; believe cold reads and syncs of this host only.",
-        ),
+        guest,
+        "Measure where the data will live; believe cold reads and syncs of this host only.",
     )
 }
 
-fn clock(known: &Known<'_>, facts: &Facts) -> Check {
+fn clock(known: &Known<'_>) -> Finding {
     let source = known.environment.clock_source.as_deref();
     let mut found = source.unwrap_or("source not told here").to_owned();
-    let mut mend = known.advice(WarningKind::ClockSource);
-    if let Some(clock) = facts.clock {
+    let mut slow = source.is_some_and(|source| !FAST_CLOCKS.contains(&source));
+    if let Some(clock) = known.facts.processor.clock {
         found.push_str(&format!(", {:.0} ns to read", clock.cost_ns));
         match clock.step_ns {
             Some(step) if step < COARSE_CLOCK_NS => {}
@@ -277,14 +295,15 @@ fn clock(known: &Known<'_>, facts: &Facts) -> Check {
             None => found.push_str(", in steps too large to see"),
         }
         let coarse = clock.step_ns.is_none_or(|step| step >= COARSE_CLOCK_NS);
-        if coarse || clock.cost_ns > SLOW_CLOCK_NS {
-            mend = mend.or(Some(
-                "Trust the ratios; percentiles of fast operations are too high here. The kernel \
-                 says why it does not use tsc: 'sudo dmesg | grep -i tsc'.",
-            ));
-        }
+        slow |= coarse || clock.cost_ns > SLOW_CLOCK_NS;
     }
-    CLOCK.judged(found, mend)
+    Finding::judged(
+        found,
+        slow,
+        "Trust the ratios; percentiles of fast operations are too high here. The kernel says why \
+         it does not use tsc: 'sudo dmesg | grep -i tsc'.",
+    )
+    .of(WarningKind::ClockSource)
 }
 
 #[cfg(test)]
@@ -339,7 +358,7 @@ mod tests {
             hottest,
             ..Facts::default()
         };
-        let state = |facts: &Facts| throttling(facts).state;
+        let state = |facts: &Facts| throttled(facts).state;
         assert_eq!(state(&facts(None, None, None)), CheckState::Unavailable);
         assert_eq!(
             state(&facts(Some(9), Some(0), Some(40_000))),

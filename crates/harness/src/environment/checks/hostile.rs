@@ -1,7 +1,6 @@
 //! A machine each of whose files of `/proc`, `/sys` and `/etc` says the same, and that is anything.
 
-use super::{Asked, Plans, Root, examine_below, mounts};
-use super::{Counters, Facts, disk, features, judge, memory, others, processor};
+use super::{Asked, Counters, Facts, Known, Root, checks, disk, examine_below, mounts, others};
 use std::cell::RefCell;
 use std::path::Path;
 use stowplan_model::Check;
@@ -36,8 +35,6 @@ const FILES: &[&str] = &[
     "sys/class/dmi/id/sys_vendor",
     "sys/class/dmi/id/product_name",
     "sys/devices/system/clocksource/clocksource0/current_clocksource",
-    "sys/kernel/mm/transparent_hugepage/enabled",
-    "sys/kernel/mm/damon/admin/kdamonds/0/state",
     "sys/dev/block/259:2/partition",
     "sys/dev/block/259:2/dm/uuid",
     "sys/dev/block/259:2/loop/dio",
@@ -88,7 +85,6 @@ fn found_on(root: &Root) -> Vec<Check> {
     let mount = mounts::mount_below(root, directory);
     let now = Counters::read(root);
     let facts = Facts {
-        processor: processor::Facts::read(root),
         others: others::Facts {
             foreign_write_rate: None,
             busy: others::busy(&now.processes, &others::processes(root), 0.3),
@@ -96,21 +92,21 @@ fn found_on(root: &Root) -> Vec<Check> {
             stolen: others::stolen(now.cpu, now.cpu),
             pressure: others::pressure(root),
         },
-        memory: memory::Facts::gather(root, now.swapped, now.swapped),
         disk: mount.map_or_else(disk::Facts::default, |mount| {
             disk::Facts::read(root, &mount)
         }),
-        features: features::Facts::read(root),
+        ..Facts::read(root)
     };
     let asked = Asked {
         what: String::new(),
         disk_bytes: 1 << 20,
         least_disk_bytes: 1 << 16,
-        plans: Plans {
-            cached_bytes: 4 << 30,
-            working_set_bytes: 1 << 30,
-            foreign_write_rate: None,
-        },
+        cached_bytes: 4 << 30,
+        working_set_bytes: Some(1 << 30),
     };
-    judge(&environment, &asked, &facts)
+    checks(&Known {
+        environment: &environment,
+        asked: &asked,
+        facts: &facts,
+    })
 }

@@ -1,9 +1,6 @@
 //! A database looked at from outside the measured path.
 
-use super::database::compile_options;
-use super::{STORE, failed};
-use crate::inspect::refused;
-use crate::{Key, Result, StoreError};
+use super::refused;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -14,17 +11,10 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stowplan_stores::{FIND_TABLE, Key, Result, StoreError, sqlite_failed as failed};
 
-/// The table as kvtest makes it; what else it may have does not matter. Its key is the rowid: the
-/// only column of the primary key, which has no index then, as `INTEGER PRIMARY KEY DESC` has
-/// (<https://sqlite.org/lang_createtable.html#rowid>).
-pub(super) const FIND_TABLE: &str = "SELECT 1 FROM pragma_table_list('kv') \
-    WHERE schema='main' AND type='table' AND wr=0 \
-    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') \
-               WHERE name='k' COLLATE NOCASE AND upper(type)='INTEGER' AND pk=1) \
-    AND (SELECT count(*) FROM pragma_table_info('kv') WHERE pk>0)=1 \
-    AND NOT EXISTS(SELECT 1 FROM pragma_index_list('kv') WHERE origin='pk') \
-    AND EXISTS(SELECT 1 FROM pragma_table_info('kv') WHERE name='v' COLLATE NOCASE)";
+/// As the store is called, in messages.
+const STORE: &str = "sqlite";
 
 /// `octet_length` and `typeof` look at a record's header only: no overflow page is read.
 const VALUES: &str = "SELECT k, typeof(v), octet_length(v) FROM kv ORDER BY k";
@@ -528,27 +518,11 @@ impl Drop for Tidy {
     }
 }
 
-/// The largest value that the table holds, in bytes: what SQLite was built to allow in a row
-/// (<https://sqlite.org/limits.html>, "Maximum length of a string or BLOB"), less its header.
-#[must_use]
-pub fn largest_value() -> u64 {
-    // SQLite's own default.
-    const MAX_LENGTH: u64 = 1_000_000_000;
-    // The header's length, the type of the key, and the type and length of the value.
-    const HEADER: u64 = 7;
-    compile_options()
-        .unwrap_or_default()
-        .iter()
-        .find_map(|option| option.strip_prefix("MAX_LENGTH=")?.parse().ok())
-        .unwrap_or(MAX_LENGTH)
-        - HEADER
-}
-
 /// Whether a database has the table `kv`.
 ///
 /// # Errors
 /// It has not, or cannot be read.
-pub(crate) fn check_table(path: &Path) -> Result<()> {
+pub(super) fn check_table(path: &Path) -> Result<()> {
     let database = Database::open(path)?;
     let mut found = false;
     database
@@ -567,7 +541,7 @@ pub(crate) fn check_table(path: &Path) -> Result<()> {
 }
 
 /// A database, behind any link, and the files that SQLite may put beside it.
-pub(crate) fn files(path: &Path) -> [PathBuf; 4] {
+pub(super) fn files(path: &Path) -> [PathBuf; 4] {
     let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let [log, journal, index] = companions(&file);
     [file, log, journal, index]

@@ -3,7 +3,7 @@
 
 use crate::accounting::Accounting;
 use crate::clock::monotonic_ns;
-use crate::{HarnessError, page_cache, platform};
+use crate::{HarnessError, page_cache};
 use std::hint::{black_box, spin_loop};
 use std::io::Write;
 use std::path::Path;
@@ -89,8 +89,6 @@ pub(super) struct Disk {
     /// What stayed in the page cache of a file that was evicted; nothing where that cannot be
     /// seen.
     pub(super) evicted: Option<Residency>,
-    /// Whether a file can share its blocks with a copy.
-    pub(super) reflink: bool,
 }
 
 impl Disk {
@@ -103,11 +101,7 @@ impl Disk {
     #[cfg(test)]
     pub(super) fn made_up(mut syncs_ns: Vec<u64>, evicted: Option<Residency>) -> Self {
         syncs_ns.sort_unstable();
-        Self {
-            syncs_ns,
-            evicted,
-            reflink: false,
-        }
+        Self { syncs_ns, evicted }
     }
 }
 
@@ -135,19 +129,13 @@ pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
         syncs_ns.push(monotonic_ns().saturating_sub(start));
     }
     syncs_ns.sort_unstable();
-    let copy = temporary()?;
-    let reflink = platform::share_blocks(copy.as_file(), file.as_file()).is_ok();
     let filled = file.write_all(&vec![1; EVICTED_BYTES]);
     filled.map_err(HarnessError::io("write to", directory))?;
     let evicted = page_cache::evict(&[file.path()])
         .and_then(|()| page_cache::residency(&[file.path()]))
         .ok()
         .flatten();
-    Ok(Disk {
-        syncs_ns,
-        evicted,
-        reflink,
-    })
+    Ok(Disk { syncs_ns, evicted })
 }
 
 #[cfg(test)]

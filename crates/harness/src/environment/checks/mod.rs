@@ -1,0 +1,343 @@
+//! What about a machine would spoil a measurement, how to mend it, and what can be used here: one
+//! table. A run warns by it, and `stowplan doctor` says all of it.
+//!
+//! Facts come from the system's files, below a root, so that made-up trees test them; judging is pure.
+//! Only `probe` acts, for the doctor alone: it spins for a moment, asks for features, and writes one
+//! small file, which it removes.
+
+mod disk;
+mod features;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
+mod memory;
+mod others;
+mod probe;
+mod processor;
+
+use super::root::Root;
+use super::{device, examine_below, mounts};
+use crate::HarnessError;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use stowplan_model::{
+    CacheState, Cell, Check, CheckGroup, CheckState, Checkup, Environment, Plan, Warning,
+    WarningKind,
+};
+
+/// How long others are watched while this program does nothing.
+const WATCHED_FOR: Duration = Duration::from_millis(300);
+/// How long this program spins, to see how long it waits for a CPU.
+const SPUN_FOR: Duration = Duration::from_millis(200);
+
+/// What is to be measured, as far as memory and disk depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// What it is called: `study fasterthanfs`.
+    pub what: String,
+    /// Bytes of disk that it needs.
+    pub disk_bytes: u64,
+    /// Bytes of disk that it needs at its smallest scale.
+    pub least_disk_bytes: u64,
+    /// Bytes that should stay in the page cache at the same time: the built stores that are
+    /// measured warm.
+    pub cached_bytes: u64,
+    /// Bytes that the smallest comparison visits; nothing where none is warm.
+    pub working_set_bytes: Option<u64>,
+}
+
+impl Asked {
+    /// What a plan asks for, and the same study at its smallest scale.
+    #[must_use]
+    pub fn of(plan: &Plan, smallest: &Plan) -> Self {
+        let disk = |plan: &Plan| crate::plan::needs(plan, false).disk_bytes;
+        let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
+        let instances: BTreeMap<&str, u64> = plan
+            .cells()
+            .filter(warm)
+            .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
+            .collect();
+        Self {
+            what: format!("study {}", plan.study.name),
+            disk_bytes: disk(plan),
+            least_disk_bytes: disk(smallest),
+            cached_bytes: instances.values().sum(),
+            working_set_bytes: instances.values().copied().min(),
+        }
+    }
+}
+
+/// What a run begins with that should be known before trusting it: what of the table it can see
+/// without doing anything, problems first. `foreign_write_rate` is in bytes per second.
+#[must_use]
+pub fn warnings(
+    environment: &Environment,
+    asked: &Asked,
+    foreign_write_rate: Option<u64>,
+) -> Vec<Warning> {
+    let mut facts = Facts::read(&Root::system());
+    facts.others.foreign_write_rate = foreign_write_rate;
+    warnings_by(&Known {
+        environment,
+        asked,
+        facts: &facts,
+    })
+}
+
+fn warnings_by(known: &Known<'_>) -> Vec<Warning> {
+    let found = table().map(|row| (row, (row.judge)(known)));
+    let mut found: Vec<(&Row, Finding)> = found.filter(|(_, finding)| finding.spoils()).collect();
+    found.sort_by_key(|(_, finding)| finding.state != CheckState::Problem);
+    let warnings = found.into_iter().filter_map(|(row, finding)| {
+        Some(Warning {
+            kind: finding.kind?,
+            message: format!("{}: {}. {}", capitalised(row.name), finding.found, row.why),
+            advice: finding.mend.unwrap_or_default(),
+        })
+    });
+    warnings.collect()
+}
+
+/// Looks at everything.
+///
+/// # Errors
+/// The directory does not exist, or is none. Whatever else cannot be found out is a finding.
+pub fn check_up(directory: &Path, asked: &Asked) -> Result<Checkup, HarnessError> {
+    if !directory.is_dir() {
+        return Err(HarnessError::invalid(format!(
+            "{}: there is no such directory; give the one in which you would measure",
+            directory.display()
+        )));
+    }
+    let root = Root::system();
+    let shown = directory.canonicalize();
+    let shown = shown.unwrap_or_else(|_| directory.to_owned());
+    let environment = examine_below(&root, directory);
+    let facts = Facts::gather(&root, directory, &environment);
+    Ok(Checkup {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        directory: shown.display().to_string(),
+        asked: asked.what.clone(),
+        checks: checks(&Known {
+            environment: &environment,
+            asked,
+            facts: &facts,
+        }),
+        environment,
+    })
+}
+
+fn checks(known: &Known<'_>) -> Vec<Check> {
+    table().map(|row| row.check(known)).collect()
+}
+
+/// What is known beyond the [`Environment`].
+#[derive(Debug, Default)]
+struct Facts {
+    processor: processor::Facts,
+    others: others::Facts,
+    memory: memory::Facts,
+    disk: disk::Facts,
+    features: features::Facts,
+}
+
+impl Facts {
+    /// What the system's files tell at once.
+    fn read(root: &Root) -> Self {
+        Self {
+            processor: processor::Facts::read(root),
+            memory: memory::Facts::read(root),
+            features: features::Facts::read(root),
+            ..Self::default()
+        }
+    }
+
+    /// First what does nothing, then what does: our own writes are not to be seen as others'.
+    fn gather(root: &Root, directory: &Path, environment: &Environment) -> Self {
+        let mount = mounts::mount_below(root, directory);
+        let before = Counters::read(root);
+        let foreign_write_rate = match &environment.device {
+            Some(device) => device::foreign_write_rate(device, WATCHED_FOR),
+            None => {
+                thread::sleep(WATCHED_FOR);
+                None
+            }
+        };
+        let busy = others::busy(
+            &before.processes,
+            &others::processes(root),
+            WATCHED_FOR.as_secs_f64(),
+        );
+        let waiting = probe::waiting_share(SPUN_FOR);
+        Self {
+            processor: processor::Facts::gather(root, before.throttled),
+            others: others::Facts {
+                foreign_write_rate,
+                busy,
+                waiting,
+                stolen: others::stolen(before.cpu, others::cpu_time(root)),
+                pressure: others::pressure(root),
+            },
+            memory: memory::Facts::gather(root, before.swapped),
+            disk: disk::Facts {
+                probe: Some(probe::disk(directory)),
+                ..mount.map_or_else(disk::Facts::default, |mount| {
+                    disk::Facts::read(root, &mount)
+                })
+            },
+            features: features::Facts::gather(root),
+        }
+    }
+}
+
+/// What only its growth tells something.
+#[derive(Debug)]
+struct Counters {
+    processes: Vec<others::Process>,
+    cpu: Option<others::CpuTime>,
+    throttled: Option<u64>,
+    swapped: Option<u64>,
+}
+
+impl Counters {
+    fn read(root: &Root) -> Self {
+        Self {
+            processes: others::processes(root),
+            cpu: others::cpu_time(root),
+            throttled: processor::times_throttled(root),
+            swapped: memory::pages_swapped(root),
+        }
+    }
+}
+
+fn grown(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    Some(after?.saturating_sub(before?))
+}
+
+/// What everything is judged by.
+struct Known<'a> {
+    environment: &'a Environment,
+    asked: &'a Asked,
+    facts: &'a Facts,
+}
+
+/// The table: what is looked at, group by group.
+fn table() -> impl Iterator<Item = &'static Row> {
+    let groups = [
+        processor::ROWS,
+        others::ROWS,
+        memory::ROWS,
+        disk::ROWS,
+        features::ROWS,
+    ];
+    groups.into_iter().flatten()
+}
+
+/// A thing to look at: how it is called, why it matters, and what it means for a measurement here.
+struct Row {
+    group: CheckGroup,
+    name: &'static str,
+    why: &'static str,
+    judge: fn(&Known<'_>) -> Finding,
+}
+
+impl Row {
+    fn check(&self, known: &Known<'_>) -> Check {
+        let finding = (self.judge)(known);
+        Check {
+            name: self.name.to_owned(),
+            group: self.group,
+            state: finding.state,
+            found: finding.found,
+            mend: finding.mend,
+            why: self.why.to_owned(),
+        }
+    }
+}
+
+/// What was found of one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    state: CheckState,
+    found: String,
+    mend: Option<String>,
+    /// What a run calls it that warns of it.
+    kind: Option<WarningKind>,
+}
+
+impl Finding {
+    fn new(state: CheckState, found: impl Into<String>, mend: Option<&str>) -> Self {
+        Self {
+            state,
+            found: found.into(),
+            mend: mend.map(str::to_owned),
+            kind: None,
+        }
+    }
+
+    fn ok(found: impl Into<String>) -> Self {
+        Self::new(CheckState::Ok, found, None)
+    }
+
+    fn warning(found: impl Into<String>, mend: &str) -> Self {
+        Self::new(CheckState::Warning, found, Some(mend))
+    }
+
+    fn problem(found: impl Into<String>, mend: &str) -> Self {
+        Self::new(CheckState::Problem, found, Some(mend))
+    }
+
+    fn unavailable(found: impl Into<String>) -> Self {
+        Self::new(CheckState::Unavailable, found, None)
+    }
+
+    /// The system does not tell.
+    fn untold() -> Self {
+        Self::unavailable("not told here")
+    }
+
+    /// A warning with the way to mend it where it spoils a measurement.
+    fn judged(found: impl Into<String>, spoils: bool, mend: &str) -> Self {
+        if spoils {
+            Self::warning(found, mend)
+        } else {
+            Self::ok(found)
+        }
+    }
+
+    /// A feature: there, or not, and how to get it.
+    fn feature(there: bool, found: impl Into<String>, mend: &str) -> Self {
+        if there {
+            Self::ok(found)
+        } else {
+            Self::new(CheckState::Unavailable, found, Some(mend))
+        }
+    }
+
+    /// A run warns of it, too.
+    fn of(self, kind: WarningKind) -> Self {
+        Self {
+            kind: Some(kind),
+            ..self
+        }
+    }
+
+    fn spoils(&self) -> bool {
+        matches!(self.state, CheckState::Warning | CheckState::Problem)
+    }
+}
+
+/// A share as a percentage with one decimal.
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+#[cfg(test)]
+mod tests;

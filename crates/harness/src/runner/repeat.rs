@@ -1,0 +1,171 @@
+//! One cell in rounds, on data that someone brought along: blocks as in any run, and nothing that is
+//! built, read back, compared or recorded.
+
+use super::LATENCY_ROUNDS;
+use super::blocks::{BlockSize, Blocks, Place, Spot};
+use super::spoiled::{ATTEMPTS, attempt};
+use crate::interrupt::Interrupt;
+use crate::worker_process::WorkerCommand;
+use crate::{HarnessError, page_cache};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use stowplan_model::{
+    BlockKind, CacheState, Cell, Measurement, PayloadSource, Settings, Warning, WarningKind,
+};
+
+/// What is measured, and how often.
+#[derive(Debug)]
+pub struct Repetition<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// The file or the directory with its data.
+    pub instance: &'a Path,
+    /// Operations before those that are timed.
+    pub lead_in: u64,
+    /// Operations of a block.
+    pub operations: u64,
+    /// Where the bytes come from that are written.
+    pub payloads: PayloadSource,
+    /// Whether operations are also timed singly, in the first rounds.
+    pub latency: bool,
+    /// Rounds, at least 1.
+    pub rounds: u32,
+    /// No round begins after this.
+    pub budget: Option<Duration>,
+    /// A directory for what lies beside the data, which exists and is ours.
+    pub work: &'a Path,
+}
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub struct Repeated {
+    /// The blocks.
+    pub measurements: Vec<Measurement>,
+    /// Settings as the engine reported them.
+    pub effective: Settings,
+    /// What spoils or qualifies the figures.
+    pub warnings: Vec<Warning>,
+    /// Whether Ctrl-C ended it; what was measured before counts.
+    pub interrupted: bool,
+}
+
+/// Writes a sequence of so many operations of lead-in, and so many behind them, to a file; called
+/// for each block.
+pub type WriteSequence<'a> = dyn FnMut(&Path, u64, u64) -> Result<(), HarnessError> + 'a;
+
+/// Measures the rounds. `progress` gets the rounds that are done and all.
+///
+/// # Errors
+/// The store, its settings or the file system refuse. After the first round, Ctrl-C is no error.
+pub fn repeat(
+    what: &Repetition<'_>,
+    write_sequence: &mut WriteSequence<'_>,
+    workers: &WorkerCommand,
+    interrupt: &Interrupt,
+    progress: &mut dyn FnMut(u32, u32),
+) -> Result<Repeated, HarnessError> {
+    let mut rounds = Rounds {
+        what,
+        write_sequence,
+        blocks: Blocks::new(workers, interrupt, what.work),
+        begun: 0,
+        found: Repeated::default(),
+    };
+    let began = Instant::now();
+    for round in 0..what.rounds {
+        if round > 0 && what.budget.is_some_and(|budget| began.elapsed() >= budget) {
+            break;
+        }
+        match rounds.round(round) {
+            Ok(()) => progress(round + 1, what.rounds),
+            Err(HarnessError::Interrupted) if round > 0 => {
+                rounds.found.interrupted = true;
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(rounds.found)
+}
+
+struct Rounds<'a> {
+    what: &'a Repetition<'a>,
+    write_sequence: &'a mut WriteSequence<'a>,
+    blocks: Blocks<'a>,
+    /// Blocks that were begun.
+    begun: u32,
+    found: Repeated,
+}
+
+impl Rounds<'_> {
+    fn round(&mut self, round: u32) -> Result<(), HarnessError> {
+        if round == 0 && self.what.cell.workload.cache == CacheState::Warm {
+            warm(self.what.instance)?;
+        }
+        let what = self.what;
+        let size = BlockSize::exactly(what.cell, what.lead_in, what.operations);
+        self.block(BlockKind::Ratio, size, round)?;
+        if what.latency && round < LATENCY_ROUNDS {
+            self.block(BlockKind::Latency, size.for_latency(), round)?;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, kind: BlockKind, size: BlockSize, round: u32) -> Result<(), HarnessError> {
+        let what = self.what;
+        let place = Place {
+            instance: what.instance.to_owned(),
+            dataset: None,
+            versions: None,
+        };
+        let sequence = what.work.join("sequence.bin");
+        let attempted = attempt(
+            what.cell,
+            |_| {
+                // There is room for one list, not for the last one beside the next.
+                let _ = std::fs::remove_file(&sequence);
+                (self.write_sequence)(&sequence, size.lead_in, size.operations)?;
+                self.begun += 1;
+                let spot = Spot {
+                    sequence: &sequence,
+                    first: 0,
+                    version: version(self.begun),
+                    payloads: what.payloads,
+                    round,
+                    position: 0,
+                };
+                self.blocks.measure(what.cell, &place, size, kind, &spot)
+            },
+            || warm(what.instance),
+        )?;
+        if attempted.read_from_storage {
+            self.warn_of_storage(round);
+        }
+        self.found.effective = attempted.effective;
+        self.found.measurements.push(attempted.measurement);
+        Ok(())
+    }
+
+    fn warn_of_storage(&mut self, round: u32) {
+        self.found.warnings.push(Warning {
+            kind: WarningKind::Repeated,
+            message: format!(
+                "Round {} read from storage {ATTEMPTS} times in a row, so it is not one of reads from the page cache.",
+                round + 1
+            ),
+            advice: "Free some memory, or measure with --cache-state as-found or cold.".to_owned(),
+        });
+    }
+}
+
+fn warm(instance: &Path) -> Result<(), HarnessError> {
+    page_cache::warm(&[instance]).map(|_| ())
+}
+
+/// A version that no block before wrote: an overwrite by the same bytes would be none.
+#[expect(clippy::cast_possible_truncation, reason = "any number will do")]
+fn version(block: u32) -> u32 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let milliseconds = now.unwrap_or_default().as_millis() as u32;
+    milliseconds.wrapping_add(block) | 1
+}
