@@ -75,8 +75,8 @@ pub fn behaviour(
     for settings in combinations {
         for (what, check) in checks {
             let checked = with_store(kind, settings, directory, |store, _, _| check(store));
-            let complaint = |complaint: Complaint| format!("{settings}: {what}: {}", complaint.0);
-            wrong.extend(checked.err().map(complaint));
+            let complaint = checked.err().map(|complaint| complaint.0);
+            wrong.extend(complaint.map(|why| format!("{}:{settings}: {what}: {why}", kind.name())));
         }
     }
     wrong
@@ -106,8 +106,8 @@ pub fn read_by_the_engine_itself(
                 format!("the engine has keys and values of these bytes: {sizes:?}")
             })
         });
-        let complaint = |complaint: Complaint| format!("{settings}: {}", complaint.0);
-        wrong.extend(checked.err().map(complaint));
+        let complaint = checked.err().map(|complaint| complaint.0);
+        wrong.extend(complaint.map(|why| format!("{}:{settings}: {why}", kind.name())));
     }
     wrong
 }

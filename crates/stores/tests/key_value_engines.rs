@@ -21,7 +21,7 @@ fn they_behave_as_key_value_engines_do() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let wrong = suite::behaviour(kind(name), &combinations, directory.path());
-        assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 }
 
