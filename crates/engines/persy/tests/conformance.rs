@@ -1,7 +1,5 @@
 //! The suite of key-value engines, and what the engine itself finds in a store.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 use persy::{Config, Persy, PersyId};
 use stowplan_persy::KIND;
 use stowplan_stores::{KeyForm, suite};
