@@ -60,11 +60,14 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// There is nothing, or the engine or the file system refuses.
     fn open(directory: &Path, options: &Self::Options) -> Result<Self>;
 
-    /// That the keys that are there are in the form that the options name.
+    /// That the keys that are there are in the form that the options name, where there are several.
     ///
     /// # Errors
     /// They are not, or the engine refuses.
-    fn check_keys(&self, directory: &Path, options: &Self::Options) -> Result<()>;
+    fn check_keys(&self, directory: &Path, options: &Self::Options) -> Result<()> {
+        let _ = (directory, options);
+        Ok(())
+    }
 
     /// Closes it; errors that only show at closing come out here.
     ///
@@ -204,13 +207,28 @@ pub trait Engine: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// The engine refuses, or has no such thing.
-    fn create_table<'e>(&'e self, handle: &mut Self::Handle<'e>) -> Result<()>;
+    fn create_table<'e>(&'e self, handle: &mut Self::Handle<'e>) -> Result<()> {
+        let _ = handle;
+        Err(no_tables::<Self>("create"))
+    }
 
     /// Removes the table, as a transaction of its own.
     ///
     /// # Errors
     /// There is none, the engine refuses, or has no such thing.
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Self::Handle<'e>) -> Result<()>;
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Self::Handle<'e>) -> Result<()> {
+        let _ = (engine, handle);
+        Err(no_tables::<Self>("drop"))
+    }
+}
+
+#[cold]
+fn no_tables<E: Engine>(action: &str) -> StoreError {
+    StoreError::unsupported(
+        E::STORE,
+        format!("{action} a table"),
+        "it has one, for good",
+    )
 }
 
 /// What a transaction can be asked.
@@ -462,7 +480,7 @@ impl<E: Engine> Connection for KvConnection<'_, E> {
 }
 
 struct KvSession<'c, E: Engine> {
-    /// The transaction that is open. First, so that it is dropped before what it may borrow.
+    /// The transaction that is open.
     open: Open<'c, E>,
     handle: E::Handle<'c>,
     engine: &'c Lent<'c, E>,
@@ -516,6 +534,14 @@ impl<'c, E: Engine> KvSession<'c, E> {
                 "a transaction is open; commit it first",
             )),
         }
+    }
+}
+
+impl<E: Engine> Drop for KvSession<'_, E> {
+    /// Undoes what is open, instead of leaving that to an engine that may end the process where it
+    /// cannot. Nobody is left to be told.
+    fn drop(&mut self) {
+        let _ = self.rollback();
     }
 }
 

@@ -32,6 +32,7 @@ mod spin;
 mod sqlite;
 mod sqlite_buffered;
 mod store;
+pub mod suite;
 mod syncs;
 
 pub use buffer::Buffer;

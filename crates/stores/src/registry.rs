@@ -173,7 +173,18 @@ fn unknown(name: &str) -> ResolveError {
 /// An unknown store or setting, a value that is not accepted, or settings that exclude each
 /// other.
 pub fn resolve(spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, ResolveError> {
-    let kind = find(&spec.kind)?;
+    resolve_kind(find(&spec.kind)?, spec, memory_budget)
+}
+
+/// As [`resolve`], of a kind that may not be registered.
+///
+/// # Errors
+/// An unknown setting, a value that is not accepted, or settings that exclude each other.
+pub(crate) fn resolve_kind(
+    kind: &'static dyn StoreKind,
+    spec: &StoreSpec,
+    memory_budget: u64,
+) -> Result<Resolved, ResolveError> {
     let mut given = spec.settings.clone();
     if let Some(budget) = budget_for(kind.settings(), memory_budget) {
         given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);

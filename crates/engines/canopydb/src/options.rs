@@ -3,96 +3,69 @@
 use crate::STORE;
 use canopydb::{DbOptions, EnvOptions, TreeOptions};
 use std::path::Path;
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings, Value};
-use stowplan_stores::{KEY_FORM, Result, StoreError};
+use stowplan_model::{Durability, DurabilityClaim, Settings};
+use stowplan_stores::options::{OptionValue as _, bytes, flag};
+use stowplan_stores::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 
 /// What Cargo.toml asks for, exactly: canopydb does not tell its version itself.
 pub(crate) const ENGINE_VERSION: &str = "0.2.5";
 
 const MIB: u64 = 1 << 20;
 
-pub(crate) const SETTINGS: &[Setting] = &[
-    KEY_FORM,
-    Setting {
-        name: "cache",
-        kind: SettingKind::Bytes {
-            min: MIB,
-            max: 1 << 40,
-            power_of_two: false,
-        },
-        default: "33554432",
-        help: "page cache (page_cache_size; canopydb itself has 1 GiB); pages that are not yet in \
-               the file come on top",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "sync",
-        kind: SettingKind::Flag,
-        default: "off",
-        help: "whether a commit waits until the log is on the disk (commit_with)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "wal",
-        kind: SettingKind::Flag,
-        default: "on",
-        help: "whether there is a write-ahead log; off: new values are lost with the process \
-               (use_wal)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "checkpoint",
-        kind: SettingKind::Bytes {
-            min: MIB,
-            max: 256 * MIB,
-            power_of_two: false,
-        },
-        default: "67108864",
-        help: "changed pages in memory before they are written to the file \
-               (checkpoint_target_size)",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "compression",
-        kind: SettingKind::Choice(&["lz4", "none"]),
-        default: "lz4",
-        help: "lz4 as canopydb has it: values of more than 12 KiB (compress_overflow_values)",
-        shapes_layout: true,
-    },
-];
-
-/// The settings, understood.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    cache: u64,
-    sync: bool,
-    wal: bool,
-    checkpoint: u64,
-    compressed: bool,
+choice! {
+    /// How values are compressed.
+    pub(crate) enum Compression {
+        Lz4 = "lz4",
+        None = "none",
+    }
 }
 
-/// For sizes that the settings keep below what an address space has.
-fn size(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options if Self::go_together {
+        pub(crate) key: KeyForm = KEY_FORM,
+        cache: usize = bytes(
+            MIB,
+            1 << 40,
+            "33554432",
+            "page cache (page_cache_size; canopydb itself has 1 GiB); pages that are not yet in \
+             the file come on top",
+        ),
+        sync: bool = flag(
+            false,
+            "whether a commit waits until the log is on the disk (commit_with)",
+        ),
+        pub(crate) wal: bool = flag(
+            true,
+            "whether there is a write-ahead log; off: new values are lost with the process \
+             (use_wal)",
+        ),
+        checkpoint: usize = bytes(
+            MIB,
+            256 * MIB,
+            "67108864",
+            "changed pages in memory before they are written to the file \
+             (checkpoint_target_size)",
+        )
+        .shapes_layout(),
+        compression: Compression = Compression::setting(
+            Compression::Lz4,
+            "lz4 as canopydb has it: values of more than 12 KiB (compress_overflow_values)",
+        )
+        .shapes_layout(),
+    }
 }
 
 impl Options {
-    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
-        let options = Self {
-            cache: settings.number("cache"),
-            sync: settings.flag("sync"),
-            wal: settings.flag("wal"),
-            checkpoint: settings.number("checkpoint"),
-            compressed: settings.word("compression") == "lz4",
-        };
-        if options.sync && !options.wal {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine sync=on with wal=off",
-                "only a log can be synced; use wal=on",
-            ));
+    fn go_together(&self) -> Result<()> {
+        if !self.sync || self.wal {
+            return Ok(());
         }
-        Ok(options)
+        Err(StoreError::unsupported(
+            STORE,
+            "combine sync=on with wal=off",
+            "only a log can be synced; use wal=on",
+        ))
     }
 
     /// See docs/engines.md. A commit is one entry of the log, with checksums; and a checkpoint is
@@ -113,14 +86,9 @@ impl Options {
         u32::from(self.sync)
     }
 
-    /// Whether what was committed is lost unless there is a checkpoint.
-    pub(crate) fn needs_checkpoint(self) -> bool {
-        !self.wal
-    }
-
     pub(crate) fn of_environment(self, path: &Path) -> EnvOptions {
         let mut options = EnvOptions::new(path);
-        options.page_cache_size = size(self.cache);
+        options.page_cache_size = self.cache;
         options
     }
 
@@ -128,14 +96,15 @@ impl Options {
         let mut options = DbOptions::default();
         options.use_wal = self.wal;
         options.default_commit_sync = self.sync;
-        options.checkpoint_target_size = size(self.checkpoint);
+        options.checkpoint_target_size = self.checkpoint;
         options
     }
 
     pub(crate) fn of_tree(self) -> TreeOptions {
         let mut options = TreeOptions::default();
-        if !self.compressed {
-            options.compress_overflow_values = None;
+        match self.compression {
+            Compression::Lz4 => {}
+            Compression::None => options.compress_overflow_values = None,
         }
         options
     }
@@ -154,11 +123,11 @@ pub(crate) fn effective(path: &Path) -> Result<Settings> {
     let mut effective = Settings::default();
     for (name, option) in [("sync", "default_commit_sync"), ("wal", "use_wal")] {
         if let Some(on) = options[option].as_bool() {
-            effective.set(name, Value::Flag(on));
+            effective.set(name, on.value());
         }
     }
     if let Some(bytes) = options["checkpoint_target_size"].as_u64() {
-        effective.set("checkpoint", Value::Number(bytes));
+        effective.set("checkpoint", bytes.value());
     }
     Ok(effective)
 }

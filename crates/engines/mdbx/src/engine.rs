@@ -1,487 +1,317 @@
-//! A safe layer over the part of libmdbx's C interface that the store uses.
+//! libmdbx, as the adapter for key-value engines wants it.
 
-#![expect(unsafe_code, reason = "the interface of a C library")]
-
-use crate::DATA_FILE;
-use crate::options::Options;
-use libc::c_int;
-use mdbx_sys as ffi;
-use std::ffi::{CStr, CString, c_void};
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::ptr;
-
-type Result<T> = std::result::Result<T, Code>;
-
-/// What a call of libmdbx returned instead of success.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Code(c_int);
-
-impl Code {
-    /// Of a commit: libmdbx has aborted the transaction because an operation in it had failed.
-    pub(crate) const UNDONE: Self = Self(ffi::MDBX_RESULT_TRUE);
-    pub(crate) const BUSY: Self = Self(ffi::MDBX_BUSY);
-    pub(crate) const INCOMPATIBLE: Self = Self(ffi::MDBX_INCOMPATIBLE);
-    pub(crate) const KEY_EXISTS: Self = Self(ffi::MDBX_KEYEXIST);
-    pub(crate) const MAP_FULL: Self = Self(ffi::MDBX_MAP_FULL);
-    pub(crate) const NOT_FOUND: Self = Self(ffi::MDBX_NOTFOUND);
-
-    fn check(code: c_int) -> Result<()> {
-        // MDBX_RESULT_TRUE is a success with a remark, such as that there was nothing to do; but
-        // not of a commit.
-        if code == ffi::MDBX_SUCCESS || code == ffi::MDBX_RESULT_TRUE {
-            Ok(())
-        } else {
-            Err(Self(code))
-        }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut buffer = [0; 256];
-        // SAFETY: the buffer is as long as is said; the result is a C string in it, or a constant.
-        let text = unsafe { ffi::mdbx_strerror_r(self.0, buffer.as_mut_ptr(), buffer.len()) };
-        if text.is_null() {
-            return write!(f, "error {}", self.0);
-        }
-        // SAFETY: not null, so the string that was promised.
-        let text = unsafe { CStr::from_ptr(text) };
-        f.write_str(&text.to_string_lossy())
-    }
-}
-
-/// `0.14.4`.
-pub(crate) fn version() -> String {
-    // SAFETY: a constant of the library.
-    let version = unsafe { &ffi::mdbx_version };
-    format!("{}.{}.{}", version.major, version.minor, version.patch)
-}
-
-/// The largest value in a database with pages of this size, in bytes.
-pub(crate) fn largest_value(page_size: u32) -> Option<u64> {
-    // SAFETY: computes with numbers.
-    let bytes = unsafe {
-        ffi::mdbx_limits_valsize_max(
-            isize::try_from(page_size).unwrap_or(-1),
-            ffi::MDBX_DB_DEFAULTS,
-        )
-    };
-    u64::try_from(bytes).ok()
-}
-
-/// What a commit waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sync {
-    Durable,
-    NoMeta,
-    Safe,
-    Utterly,
-}
-
-/// As the engine has it.
-pub(crate) struct Info {
-    pub(crate) sync: Sync,
-    pub(crate) write_map: bool,
-    pub(crate) read_ahead: bool,
-    pub(crate) page_size: u64,
-    pub(crate) growth: u64,
-    pub(crate) max_size: u64,
-}
-
-/// An opened database.
-#[derive(Debug)]
-pub(crate) struct Engine(*mut ffi::MDBX_env);
-
-// SAFETY: an environment may be used by several threads at the same time (mdbx.h, "MDBX_env").
-unsafe impl Send for Engine {}
-// SAFETY: as above.
-unsafe impl std::marker::Sync for Engine {}
-
-/// A handle of a table, valid in every transaction of the engine that made it, until the table is
-/// dropped.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Table(ffi::MDBX_dbi);
-
-/// The order of the keys in a table.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Order {
-    /// Numbers of the machine, of one size.
-    Numbers,
-    Bytes,
-}
-
-impl Order {
-    fn flags(self) -> ffi::MDBX_db_flags_t {
-        match self {
-            Self::Numbers => ffi::MDBX_INTEGERKEY,
-            Self::Bytes => ffi::MDBX_DB_DEFAULTS,
-        }
-    }
-}
-
-/// Tables that can be open at the same time, the unnamed one not counted.
-const TABLES: u64 = 4;
-
-/// As many transactions that read can be open at the same time, one for each thread.
-const READERS: u64 = 2_048;
-
-impl Engine {
-    /// Opens the database in a directory, or makes it.
-    pub(crate) fn open(directory: &Path, options: &Options) -> Result<Self> {
-        let path =
-            CString::new(directory.as_os_str().as_bytes()).map_err(|_| Code(libc::EINVAL))?;
-        let mut env = ptr::null_mut();
-        // SAFETY: writes a pointer to a new environment.
-        Code::check(unsafe { ffi::mdbx_env_create(&raw mut env) })?;
-        // From here on it is closed whatever happens.
-        let engine = Self(env);
-        engine.set_option(ffi::MDBX_opt_max_db, TABLES)?;
-        engine.set_option(ffi::MDBX_opt_max_readers, READERS)?;
-        // Commits are synced by system calls that can be counted, instead of by writing through.
-        engine.set_option(ffi::MDBX_opt_writethrough_threshold, 0)?;
-        // A new file is as small as can be; an old one stays as large as it is.
-        let smallest = if directory.join(DATA_FILE).exists() {
-            -1
-        } else {
-            0
-        };
-        let bytes = |number: u64| isize::try_from(number).unwrap_or(isize::MAX);
-        // SAFETY: numbers only; -1 leaves a choice to libmdbx.
-        Code::check(unsafe {
-            ffi::mdbx_env_set_geometry(
-                env,
-                smallest,
-                smallest,
-                bytes(options.max_size),
-                bytes(options.growth),
-                -1,
-                bytes(options.page_size.into()),
-            )
-        })?;
-        // SAFETY: a C string; the flags go together.
-        Code::check(unsafe { ffi::mdbx_env_open(env, path.as_ptr(), flags(options), 0o644) })?;
-        Ok(engine)
-    }
-
-    fn set_option(&self, option: ffi::MDBX_option_t, value: u64) -> Result<()> {
-        // SAFETY: a number.
-        Code::check(unsafe { ffi::mdbx_env_set_option(self.0, option, value) })
-    }
-
-    /// Closes it after a last sync.
-    pub(crate) fn close(self) -> Result<()> {
-        let engine = ManuallyDrop::new(self);
-        // SAFETY: transactions borrow the engine, so that none is left.
-        Code::check(unsafe { ffi::mdbx_env_close_ex(engine.0, false) })
-    }
-
-    pub(crate) fn read(&self) -> Result<Reading<'_>> {
-        Ok(Reading(self.begin(ffi::MDBX_TXN_RDONLY)?))
-    }
-
-    /// Waits for the one that writes on another thread; [`Code::BUSY`] for one on this.
-    pub(crate) fn write(&self) -> Result<Writing<'_>> {
-        Ok(Writing(self.begin(ffi::MDBX_TXN_READWRITE)?))
-    }
-
-    fn begin(&self, flags: ffi::MDBX_txn_flags_t) -> Result<Transaction<'_>> {
-        let mut txn = ptr::null_mut();
-        // SAFETY: writes a pointer to a new transaction.
-        Code::check(unsafe {
-            ffi::mdbx_txn_begin_ex(
-                self.0,
-                ptr::null_mut(),
-                flags,
-                &raw mut txn,
-                ptr::null_mut(),
-            )
-        })?;
-        Ok(Transaction {
-            txn,
-            _engine: PhantomData,
-        })
-    }
-
-    pub(crate) fn info(&self) -> Result<Info> {
-        let mut flags = 0;
-        // SAFETY: writes a number.
-        Code::check(unsafe { ffi::mdbx_env_get_flags(self.0, &raw mut flags) })?;
-        // SAFETY: a structure of numbers, for which zero is a value.
-        let mut info: ffi::MDBX_envinfo = unsafe { mem::zeroed() };
-        // SAFETY: writes at most as many bytes as are said.
-        Code::check(unsafe {
-            ffi::mdbx_env_info_ex(self.0, ptr::null(), &raw mut info, mem::size_of_val(&info))
-        })?;
-        let has = |flag: ffi::MDBX_env_flags_t| flags & flag == flag;
-        Ok(Info {
-            sync: match () {
-                // It contains the other one.
-                () if has(ffi::MDBX_UTTERLY_NOSYNC) => Sync::Utterly,
-                () if has(ffi::MDBX_SAFE_NOSYNC) => Sync::Safe,
-                () if has(ffi::MDBX_NOMETASYNC) => Sync::NoMeta,
-                () => Sync::Durable,
-            },
-            write_map: has(ffi::MDBX_WRITEMAP),
-            read_ahead: !has(ffi::MDBX_NORDAHEAD),
-            page_size: info.mi_dxb_pagesize.into(),
-            growth: info.mi_geo.grow,
-            max_size: info.mi_geo.upper,
-        })
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        // SAFETY: as for `close`; nobody is left to be told of a failure.
-        unsafe { ffi::mdbx_env_close_ex(self.0, false) };
-    }
-}
-
-/// Transactions that read are not tied to a thread, so that one thread may have several.
-fn flags(options: &Options) -> ffi::MDBX_env_flags_t {
-    let mut flags = ffi::MDBX_NOSTICKYTHREADS
-        | match options.sync {
-            Sync::Durable => ffi::MDBX_SYNC_DURABLE,
-            Sync::NoMeta => ffi::MDBX_NOMETASYNC,
-            Sync::Safe => ffi::MDBX_SAFE_NOSYNC,
-            Sync::Utterly => ffi::MDBX_UTTERLY_NOSYNC,
-        };
-    if options.write_map {
-        flags |= ffi::MDBX_WRITEMAP;
-    }
-    if !options.read_ahead {
-        flags |= ffi::MDBX_NORDAHEAD;
-    }
-    flags
-}
-
-/// Aborted when dropped.
-struct Transaction<'e> {
-    txn: *mut ffi::MDBX_txn,
-    _engine: PhantomData<&'e Engine>,
-}
-
-impl Drop for Transaction<'_> {
-    fn drop(&mut self) {
-        // SAFETY: it has not ended otherwise, as `finish` forgets it.
-        unsafe { ffi::mdbx_txn_abort_ex(self.txn, ptr::null_mut()) };
-    }
-}
-
-fn lend(bytes: &[u8]) -> ffi::MDBX_val {
-    ffi::MDBX_val {
-        iov_base: bytes.as_ptr() as *mut c_void,
-        iov_len: bytes.len(),
-    }
-}
-
-const NOTHING: ffi::MDBX_val = ffi::MDBX_val {
-    iov_base: ptr::null_mut(),
-    iov_len: 0,
+use crate::environment::{
+    self, Code, Environment, Order, Put, Reading as MdbxReading, Resting, Table as MdbxTable,
+    Writing as MdbxWriting,
+};
+use crate::key::{self, Held};
+use crate::options::{self, Options};
+use crate::{DATA_FILE, STORE, failed, key_failed};
+use std::path::{Path, PathBuf};
+use stowplan_model::{Capabilities, Settings};
+use stowplan_stores::kv::{Changing, Engine, Reading, Table, Visit, capabilities, shown};
+use stowplan_stores::{
+    Found, Key, KeyForm, Lent, Result, StoreError, expect_file, refuse_existing,
 };
 
-/// # Safety
-/// The bytes stay what they are for `'a`.
-unsafe fn borrow<'a>(value: &ffi::MDBX_val) -> &'a [u8] {
-    if value.iov_len == 0 {
-        return &[];
+/// The name of the table.
+const TABLE: &str = "kv";
+
+fn order(form: KeyForm) -> Order {
+    match form {
+        KeyForm::Integer => Order::Numbers,
+        KeyForm::Text => Order::Bytes,
     }
-    // SAFETY: libmdbx points to so many bytes; they stay, as the caller says.
-    unsafe { std::slice::from_raw_parts(value.iov_base.cast(), value.iov_len) }
 }
 
-impl Transaction<'_> {
-    fn finish(self) -> Result<()> {
-        let transaction = ManuallyDrop::new(self);
-        // SAFETY: a live transaction, which ends here also if this fails (all errors but that of
-        // a foreign thread, which MDBX_NOSTICKYTHREADS and a session's one thread exclude).
-        let code = unsafe { ffi::mdbx_txn_commit_ex(transaction.txn, ptr::null_mut()) };
-        if code == ffi::MDBX_SUCCESS {
-            Ok(())
-        } else {
-            Err(Code(code))
-        }
+/// The table, where there is none: made and committed.
+fn create_table(environment: &Environment, form: KeyForm) -> Result<MdbxTable> {
+    let create = || {
+        let writing = environment.write()?;
+        let table = writing.create_table(TABLE, order(form))?;
+        writing.commit()?;
+        Ok(table)
+    };
+    create().map_err(|e| failed("create the table", e))
+}
+
+/// The table, if there is one.
+fn open_table(
+    environment: &Environment,
+    form: KeyForm,
+) -> std::result::Result<Option<MdbxTable>, Code> {
+    let reading = environment.read()?;
+    let table = reading.open_table(TABLE, order(form))?;
+    reading.end()?;
+    Ok(table)
+}
+
+/// What a session has of the table.
+pub(crate) struct Handle<'e> {
+    /// Nothing after it was dropped.
+    table: Option<MdbxTable>,
+    form: KeyForm,
+    /// Between transactions that read: as libmdbx recommends, one is reset and renewed instead of
+    /// being made anew.
+    resting: Option<Resting<'e>>,
+}
+
+impl Handle<'_> {
+    fn table(&self) -> Result<MdbxTable> {
+        let none = || StoreError::no_table(STORE, "use the table");
+        self.table.ok_or_else(none)
     }
 
-    fn table(&self, name: &str, flags: ffi::MDBX_db_flags_t) -> Result<Table> {
-        let name = CString::new(name).map_err(|_| Code(libc::EINVAL))?;
-        let mut table = 0;
-        // SAFETY: a live transaction, a C string; writes a number.
-        Code::check(unsafe { ffi::mdbx_dbi_open(self.txn, name.as_ptr(), flags, &raw mut table) })?;
-        Ok(Table(table))
-    }
-
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
-        let key = lend(key);
-        let mut value = NOTHING;
-        // SAFETY: a live transaction; the key is only read.
-        let code = unsafe { ffi::mdbx_get(self.txn, table.0, &raw const key, &raw mut value) };
-        match Code::check(code) {
-            // SAFETY: the value stays until the transaction writes or ends, which takes it by
-            // `&mut` or by value.
-            Ok(()) => Ok(Some(unsafe { borrow(&value) })),
-            Err(Code::NOT_FOUND) => Ok(None),
-            Err(code) => Err(code),
-        }
-    }
-
-    /// Shows values with keys from `from` on, by rising key, for as long as `show` says so.
-    fn scan(
+    fn within<T>(
         &self,
-        table: Table,
-        from: &[u8],
-        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<()> {
-        let cursor = Cursor::open(self, table)?;
-        let (mut key, mut value) = (lend(from), NOTHING);
-        let mut step = ffi::MDBX_SET_RANGE;
-        loop {
-            // SAFETY: a live cursor, and values that it reads or replaces.
-            let code =
-                unsafe { ffi::mdbx_cursor_get(cursor.0, &raw mut key, &raw mut value, step) };
-            match Code::check(code) {
-                Ok(()) => {}
-                Err(Code::NOT_FOUND) => return Ok(()),
-                Err(code) => return Err(code),
+        table: MdbxTable,
+        transaction: std::result::Result<T, Code>,
+    ) -> Result<Transaction<T>> {
+        Ok(Transaction {
+            table,
+            form: self.form,
+            transaction: transaction.map_err(|e| failed("begin a transaction", e))?,
+        })
+    }
+}
+
+/// A transaction with the table in it.
+pub(crate) struct Transaction<T> {
+    table: MdbxTable,
+    form: KeyForm,
+    transaction: T,
+}
+
+impl Engine for Environment {
+    const STORE: &'static str = STORE;
+    const ABOUT: &'static str =
+        "a table of a libmdbx database: a B+ tree in mapped memory, copied on write";
+    type Options = Options;
+    type Handle<'e> = Handle<'e>;
+    type Read<'e> = Transaction<MdbxReading<'e>>;
+    type Write<'e> = Transaction<MdbxWriting<'e>>;
+
+    fn version() -> (&'static str, String) {
+        ("libmdbx", environment::version())
+    }
+
+    fn capabilities(options: &Options) -> Capabilities {
+        Capabilities {
+            mapped: true,
+            largest_value: environment::largest_value(options.page_size),
+            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+        }
+    }
+
+    fn create(directory: &Path, options: &Options) -> Result<Self> {
+        // libmdbx would open what is there.
+        refuse_existing(&directory.join(DATA_FILE))?;
+        let environment = Self::new(directory, options)
+            .map_err(|e| failed(format!("create {}", directory.display()), e))?;
+        create_table(&environment, options.key)?;
+        Ok(environment)
+    }
+
+    fn open(directory: &Path, options: &Options) -> Result<Self> {
+        // libmdbx would make what is not there.
+        expect_file(STORE, &directory.join(DATA_FILE))?;
+        let opened = Self::new(directory, options);
+        opened.map_err(|e| failed(format!("open {}", directory.display()), e))
+    }
+
+    /// libmdbx keeps with a table in which order its keys are, and there are two.
+    fn check_keys(&self, directory: &Path, options: &Options) -> Result<()> {
+        match open_table(self, options.key) {
+            Ok(_) => Ok(()),
+            Err(Code::INCOMPATIBLE) => {
+                let other = match options.key {
+                    KeyForm::Integer => KeyForm::Text,
+                    KeyForm::Text => KeyForm::Integer,
+                };
+                let key = other.bytes(Key(1));
+                let path = directory.join(DATA_FILE);
+                options.key.check(STORE, &path, Some(key.as_ref()))
             }
-            // SAFETY: nothing is written before the next step.
-            if !show(unsafe { borrow(&key) }, unsafe { borrow(&value) }) {
-                return Ok(());
-            }
-            step = ffi::MDBX_NEXT;
-        }
-    }
-}
-
-struct Cursor<'t>(*mut ffi::MDBX_cursor, PhantomData<&'t ()>);
-
-impl<'t> Cursor<'t> {
-    fn open(transaction: &'t Transaction<'_>, table: Table) -> Result<Self> {
-        let mut cursor = ptr::null_mut();
-        // SAFETY: a live transaction; writes a pointer to a new cursor.
-        Code::check(unsafe { ffi::mdbx_cursor_open(transaction.txn, table.0, &raw mut cursor) })?;
-        Ok(Self(cursor, PhantomData))
-    }
-}
-
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        // SAFETY: a live cursor; its transaction is borrowed, and so lives.
-        unsafe { ffi::mdbx_cursor_close(self.0) };
-    }
-}
-
-/// A transaction that reads, from one state.
-pub(crate) struct Reading<'e>(Transaction<'e>);
-
-/// A transaction that reads and has let go of its state, to be used again.
-pub(crate) struct Resting<'e>(Transaction<'e>);
-
-impl<'e> Reading<'e> {
-    /// Lets go of the state.
-    pub(crate) fn rest(self) -> Result<Resting<'e>> {
-        // SAFETY: a live transaction that reads; what it lent was borrowed from it.
-        Code::check(unsafe { ffi::mdbx_txn_reset(self.0.txn) })?;
-        Ok(Resting(self.0))
-    }
-
-    /// The table, if there is one; [`Code::INCOMPATIBLE`] for one with keys in another order.
-    pub(crate) fn open_table(&self, name: &str, order: Order) -> Result<Option<Table>> {
-        match self.0.table(name, order.flags()) {
-            Ok(table) => Ok(Some(table)),
-            Err(Code::NOT_FOUND) => Ok(None),
-            Err(code) => Err(code),
+            Err(code) => Err(failed("open the table", code)),
         }
     }
 
-    /// Ends it in such a way that the handles it opened stay.
-    pub(crate) fn end(self) -> Result<()> {
-        self.0.finish()
+    /// After a last sync.
+    fn close(self, _: &Path, _: &Options) -> Result<()> {
+        self.end().map_err(|e| failed("close", e))
     }
 
-    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.0.get(table, key)
-    }
-
-    pub(crate) fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<()> {
-        self.0.scan(table, from, show)
-    }
-}
-
-impl<'e> Resting<'e> {
-    /// Reads from the state that is now the last.
-    pub(crate) fn resume(self) -> Result<Reading<'e>> {
-        // SAFETY: a transaction that was reset.
-        Code::check(unsafe { ffi::mdbx_txn_renew(self.0.txn) })?;
-        Ok(Reading(self.0))
-    }
-}
-
-/// The transaction that writes.
-pub(crate) struct Writing<'e>(Transaction<'e>);
-
-/// What becomes of a value that is there, or is not.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Put {
-    /// [`Code::KEY_EXISTS`] if it is there.
-    Add,
-    /// [`Code::NOT_FOUND`] if it is not.
-    Replace,
-}
-
-impl Writing<'_> {
-    pub(crate) fn get(&self, table: Table, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.0.get(table, key)
-    }
-
-    pub(crate) fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        show: &mut dyn FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<()> {
-        self.0.scan(table, from, show)
-    }
-
-    pub(crate) fn put(&mut self, table: Table, key: &[u8], value: &[u8], put: Put) -> Result<()> {
-        let (key, mut value) = (lend(key), lend(value));
-        let flags = match put {
-            Put::Add => ffi::MDBX_NOOVERWRITE,
-            Put::Replace => ffi::MDBX_CURRENT,
-        };
-        // SAFETY: a live transaction that writes; key and value are only read.
-        Code::check(unsafe {
-            ffi::mdbx_put(self.0.txn, table.0, &raw const key, &raw mut value, flags)
+    fn handle<'e>(&'e self, options: &'e Options) -> Result<Handle<'e>> {
+        let table = open_table(self, options.key);
+        Ok(Handle {
+            table: table.map_err(|e| failed("open the table", e))?,
+            form: options.key,
+            resting: None,
         })
     }
 
-    /// [`Code::NOT_FOUND`] if it is not there.
-    pub(crate) fn delete(&mut self, table: Table, key: &[u8]) -> Result<()> {
-        let key = lend(key);
-        // SAFETY: a live transaction that writes; the key is only read.
-        Code::check(unsafe { ffi::mdbx_del(self.0.txn, table.0, &raw const key, ptr::null()) })
+    fn read<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Self::Read<'e>> {
+        let table = handle.table()?;
+        let resting = handle.resting.take();
+        let reading = resting.map_or_else(|| Self::read(self), Resting::resume);
+        handle.within(table, reading)
     }
 
-    pub(crate) fn create_table(&self, name: &str, order: Order) -> Result<Table> {
-        self.0.table(name, ffi::MDBX_CREATE | order.flags())
+    fn end_read<'e>(&'e self, handle: &mut Handle<'e>, read: Self::Read<'e>) -> Result<()> {
+        let resting = read.transaction.rest();
+        handle.resting = Some(resting.map_err(|e| failed("end a transaction", e))?);
+        Ok(())
     }
 
-    /// Handles of the table are no more when this is committed.
-    pub(crate) fn drop_table(&mut self, table: Table) -> Result<()> {
-        // SAFETY: a live transaction that writes.
-        Code::check(unsafe { ffi::mdbx_drop(self.0.txn, table.0, true) })
+    /// Waits for the transaction of another thread that writes.
+    fn write<'e>(&'e self, handle: &mut Handle<'e>) -> Result<Self::Write<'e>> {
+        let table = handle.table()?;
+        handle.within(table, Self::write(self))
     }
 
-    pub(crate) fn commit(self) -> Result<()> {
-        self.0.finish()
+    fn effective_settings(&self, _: &Path, _: &Options) -> Result<Settings> {
+        let info = self.info().map_err(|e| failed("read settings", e))?;
+        Ok(options::effective(&info))
+    }
+
+    fn data_files(directory: &Path) -> Vec<PathBuf> {
+        vec![directory.join(DATA_FILE)]
+    }
+
+    /// A commit writes where the data stays.
+    fn needs_checkpoint(_: &Options, _: bool) -> bool {
+        false
+    }
+
+    fn checkpoint(&self, _: &Options) -> Result<()> {
+        Ok(())
+    }
+
+    fn create_table<'e>(&'e self, handle: &mut Handle<'e>) -> Result<()> {
+        handle.table = Some(create_table(self, handle.form)?);
+        Ok(())
+    }
+
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, handle: &mut Handle<'e>) -> Result<()> {
+        // A transaction at rest knows the tables that there were.
+        handle.resting = None;
+        let table = handle.table()?;
+        let drop = || {
+            let mut writing = engine.write()?;
+            writing.drop_table(table)?;
+            writing.commit()
+        };
+        drop().map_err(|e| failed("drop the table", e))?;
+        handle.table = None;
+        Ok(())
+    }
+}
+
+type Value<'t> = std::result::Result<Option<&'t [u8]>, Code>;
+
+/// The value where it lies in the mapping.
+fn get(key: Key, value: Value<'_>, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+    shown(value.map_err(|e| key_failed("read", key, e))?, show)
+}
+
+/// Runs `scan` with a function that shows values for as long as it says so.
+fn scanned(
+    form: KeyForm,
+    from: Key,
+    limit: usize,
+    visit: &mut Visit<'_>,
+    scan: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]) -> bool) -> std::result::Result<(), Code>,
+) -> Result<usize> {
+    if limit == 0 {
+        return Ok(0);
+    }
+    let (mut visited, mut strange) = (0, None);
+    let scanned = scan(&mut |key, value| match key::key(form, key) {
+        Ok(key) => {
+            visit(key, value);
+            visited += 1;
+            visited < limit
+        }
+        Err(error) => {
+            strange = Some(error);
+            false
+        }
+    });
+    scanned.map_err(|e| key_failed("scan from", from, e))?;
+    strange.map_or(Ok(visited), Err)
+}
+
+impl Reading for Transaction<MdbxReading<'_>> {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let bytes = Held::new(self.form, key);
+        get(key, self.transaction.get(self.table, bytes.as_ref()), show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let start = Held::new(self.form, from);
+        scanned(self.form, from, limit, visit, |show| {
+            self.transaction.scan(self.table, start.as_ref(), show)
+        })
+    }
+}
+
+impl Reading for Transaction<MdbxWriting<'_>> {
+    fn get(&mut self, key: Key, show: impl FnOnce(&[u8]) -> Result<()>) -> Result<Found> {
+        let bytes = Held::new(self.form, key);
+        get(key, self.transaction.get(self.table, bytes.as_ref()), show)
+    }
+
+    fn scan(&mut self, from: Key, limit: usize, visit: &mut Visit<'_>) -> Result<usize> {
+        let start = Held::new(self.form, from);
+        scanned(self.form, from, limit, visit, |show| {
+            self.transaction.scan(self.table, start.as_ref(), show)
+        })
+    }
+}
+
+impl Table for Transaction<MdbxWriting<'_>> {
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let bytes = Held::new(self.form, key);
+        let put = self
+            .transaction
+            .put(self.table, bytes.as_ref(), value, Put::Add);
+        match put {
+            Ok(()) => Ok(()),
+            Err(Code::KEY_EXISTS) => Err(StoreError::key_exists(STORE, key)),
+            Err(code) => Err(key_failed("insert", key, code)),
+        }
+    }
+
+    fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
+        let bytes = Held::new(self.form, key);
+        let put = self
+            .transaction
+            .put(self.table, bytes.as_ref(), value, Put::Replace);
+        found(put).map_err(|e| key_failed("overwrite", key, e))
+    }
+
+    fn remove(&mut self, key: Key) -> Result<bool> {
+        let bytes = Held::new(self.form, key);
+        let deleted = self.transaction.delete(self.table, bytes.as_ref());
+        found(deleted).map_err(|e| key_failed("delete", key, e))
+    }
+}
+
+/// Whether what was to be changed was there.
+fn found(changed: std::result::Result<(), Code>) -> std::result::Result<bool, Code> {
+    match changed {
+        Ok(()) => Ok(true),
+        Err(Code::NOT_FOUND) => Ok(false),
+        Err(code) => Err(code),
+    }
+}
+
+impl Changing for Transaction<MdbxWriting<'_>> {
+    fn commit(self) -> Result<()> {
+        self.transaction.commit().map_err(|e| failed("commit", e))
+    }
+
+    fn rollback(self) -> Result<()> {
+        Ok(())
     }
 }

@@ -1,126 +1,77 @@
-//! The conformance suite with each setting in turn, and what the engine itself finds in a store.
-//!
-//! Sync calls are counted for the whole process, so one test runs after the other: all that sync
-//! are steps of one.
+//! The suite of key-value engines, and what the engine itself finds in a store.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+use libmdbx::{Database, DatabaseOptions, NoWriteMap};
 use std::path::Path;
-use std::sync::Once;
-use stowplan_stores::registry::{self, Resolved};
-use stowplan_stores::{
-    Access, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance,
-};
+use stowplan_mdbx::KIND;
+use stowplan_model::Settings;
+use stowplan_stores::{Access, Found, Key, KeyForm, Store, suite};
 
-const NAME: &str = "mdbx";
-
-fn resolved(spec: &str) -> Resolved {
-    static REGISTER: Once = Once::new();
-    REGISTER.call_once(|| registry::register(vec![stowplan_mdbx::KIND], Vec::new()));
-    registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap()
-}
-
-fn create(spec: &str, directory: &Path) -> Box<dyn Store> {
-    let resolved = resolved(spec);
-    resolved.kind.create(directory, &resolved.settings).unwrap()
-}
-
+/// All that sync are steps of one test, because sync calls are counted for the whole process.
 #[test]
-fn it_conforms_with_every_setting_and_syncs_as_often_as_declared() {
-    let mut wrong = Vec::new();
-    let pairs = [
+fn it_conforms_with_every_setting_and_behaves_as_key_value_engines_do() {
+    let combinations = [
         "durability=no-meta,writemap=on",
         "durability=safe-no-sync,writemap=on",
         "durability=utterly-no-sync,writemap=on",
         "key=text,page_size=65536",
-    ]
-    .map(|pair| format!("{NAME}:{pair}"));
-    let each = conformance::each_setting(resolved(NAME).kind);
-    for spec in each.iter().map(ToString::to_string).chain(pairs) {
-        let Resolved {
-            kind,
-            settings,
-            capabilities,
-        } = resolved(&spec);
-        let directory = tempfile::tempdir().unwrap();
-        let failures = conformance::check(kind, &settings, directory.path());
-        wrong.extend(failures.iter().map(|failure| format!("{spec}: {failure}")));
-        let declared = u64::from(capabilities.syncs_per_commit);
-        let directory = tempfile::tempdir().unwrap();
-        let fewest = conformance::fewest_syncs(kind, &settings, directory.path()).unwrap();
-        if SYNC_CALLS_COUNTED && declared != fewest {
-            wrong.push(format!("{spec}: {declared} syncs declared, {fewest} seen"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-fn fill(session: &mut dyn Session) {
-    session.insert(Key(1), &[7; 5000]).unwrap();
-    session.insert(Key(2), b"two").unwrap();
-    session.overwrite(Key(2), b"second").unwrap();
-    session.insert(Key(3), b"gone").unwrap();
-    session.delete(Key(3)).unwrap();
-}
-
-fn fill_and_close(store: &dyn Store) {
-    let mut connection = store.connect().unwrap();
-    fill(&mut *connection.session().unwrap());
-    connection.close().unwrap();
-}
-
-#[test]
-fn a_table_can_be_dropped_and_made_again() {
+    ];
     let directory = tempfile::tempdir().unwrap();
-    let store = create(NAME, directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    fill(&mut *session);
-    session.drop_table().unwrap();
-    let error = session.insert(Key(1), b"one").unwrap_err().to_string();
-    assert!(error.contains("create it first"), "{error}");
-    assert!(session.drop_table().is_err());
-    session.create_table().unwrap();
-    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
-    fill(&mut *session);
+    let wrong = suite::every_setting(KIND, &combinations, directory.path());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let combinations = ["", "writemap=on"];
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = suite::behaviour(KIND, &combinations, directory.path());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn what_was_stored_is_read_by_the_crate_libmdbx() {
-    for (spec, form) in [
-        ("mdbx", KeyForm::Integer),
-        ("mdbx:key=text,durability=safe-no-sync", KeyForm::Text),
-        ("mdbx:writemap=on", KeyForm::Integer),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        let store = create(spec, directory.path());
-        fill_and_close(&*store);
-        let options = libmdbx::DatabaseOptions {
-            max_tables: Some(1),
-            ..Default::default()
-        };
-        let database: libmdbx::Database<libmdbx::NoWriteMap> =
-            libmdbx::Database::open_with_options(directory.path(), options).unwrap();
-        let reading = database.begin_ro_txn().unwrap();
-        let table = reading.open_table(Some("kv")).unwrap();
-        let get = |key: u64| -> Option<Vec<u8>> {
-            match form {
-                KeyForm::Integer => reading.get(&table, key.to_ne_bytes()),
-                KeyForm::Text => reading.get(&table, form.bytes(Key(key))),
-            }
-            .unwrap()
-        };
-        assert_eq!(get(1).unwrap(), [7; 5000], "{spec}");
-        assert_eq!(get(2).unwrap(), b"second", "{spec}");
-        assert_eq!(get(3), None, "{spec}");
-        assert_eq!(reading.table_stat(&table).unwrap().entries(), 2, "{spec}");
-    }
+    let combinations = ["", "key=text,durability=safe-no-sync", "writemap=on"];
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = suite::read_by_the_engine_itself(
+        KIND,
+        &combinations,
+        directory.path(),
+        |directory, form| {
+            let options = DatabaseOptions {
+                max_tables: Some(1),
+                ..DatabaseOptions::default()
+            };
+            let database = Database::<NoWriteMap>::open_with_options(directory, options).unwrap();
+            let reading = database.begin_ro_txn().unwrap();
+            let table = reading.open_table(Some("kv")).unwrap();
+            let mut cursor = reading.cursor(&table).unwrap();
+            let items = cursor.iter_start::<Vec<u8>, Vec<u8>>().map(Result::unwrap);
+            // Numbers are in the machine's own order of bytes.
+            let key = |bytes: Vec<u8>| match form {
+                KeyForm::Integer => {
+                    let number = u64::from_ne_bytes(bytes.try_into().unwrap());
+                    number.to_be_bytes().to_vec()
+                }
+                KeyForm::Text => bytes,
+            };
+            items.map(|(bytes, value)| (key(bytes), value)).collect()
+        },
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn settings(given: &str) -> Settings {
+    let given = given.split(',').filter_map(|pair| pair.split_once('='));
+    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Settings::resolve(KIND.settings(), &given.collect()).unwrap()
+}
+
+fn create(given: &str, directory: &Path) -> Box<dyn Store> {
+    KIND.create(directory, &settings(given)).unwrap()
 }
 
 #[test]
 fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_wait_without_end() {
     let directory = tempfile::tempdir().unwrap();
-    let store = create(NAME, directory.path());
+    let store = create("", directory.path());
     let (mut first, mut second) = (store.connect().unwrap(), store.connect().unwrap());
     let (mut first, mut second) = (first.session().unwrap(), second.session().unwrap());
     first.begin(Access::Write).unwrap();
@@ -134,7 +85,7 @@ fn a_second_writer_on_the_same_thread_is_a_conflict_instead_of_a_wait_without_en
 #[test]
 fn a_database_that_is_full_says_which_setting_helps() {
     let directory = tempfile::tempdir().unwrap();
-    let store = create("mdbx:max_size=64MiB", directory.path());
+    let store = create("max_size=64MiB", directory.path());
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     let error = session.insert(Key(1), &vec![1; 80 << 20]).unwrap_err();
@@ -145,7 +96,7 @@ fn a_database_that_is_full_says_which_setting_helps() {
 #[test]
 fn a_transaction_that_an_error_has_undone_is_not_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
-    let store = create("mdbx:max_size=64MiB", directory.path());
+    let store = create("max_size=64MiB", directory.path());
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
     session.begin(Access::Write).unwrap();

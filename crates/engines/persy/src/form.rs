@@ -5,7 +5,7 @@ use persy::{IndexType, IndexTypeId};
 use stowplan_stores::{Key, KeyForm, Result};
 
 /// One form of keys.
-pub(crate) trait Form {
+pub(crate) trait Form: 'static {
     /// persy's type of the keys of the index.
     type Stored: IndexType;
 

@@ -1,49 +1,34 @@
 //! The settings of the store, and what they mean to persy.
 
 use persy::{Config, TransactionConfig};
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings};
-use stowplan_stores::KEY_FORM;
+use stowplan_model::{Durability, DurabilityClaim};
+use stowplan_stores::options::bytes;
+use stowplan_stores::{KEY_FORM, KeyForm, choice, options};
 
 /// What Cargo.toml asks for, exactly: persy does not tell its version itself.
 pub(crate) const ENGINE_VERSION: &str = "1.8.1";
 
-pub(crate) const SETTINGS: &[Setting] = &[
-    KEY_FORM,
-    Setting {
-        name: "cache",
-        kind: SettingKind::Bytes {
-            min: 0,
-            max: 1 << 40,
-            power_of_two: false,
-        },
-        default: "33554432",
-        help: "page cache (Config::change_cache_size)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "sync",
-        kind: SettingKind::Choice(&["commit", "background"]),
-        default: "commit",
-        help: "commit waits for an fsync, or leaves it to another thread (set_background_sync)",
-        shapes_layout: false,
-    },
-];
+choice! {
+    /// Who syncs what a commit wrote.
+    pub(crate) enum Sync {
+        Commit = "commit",
+        Background = "background",
+    }
+}
 
-/// The settings, understood.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    cache: u64,
-    background: bool,
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options {
+        pub(crate) key: KeyForm = KEY_FORM,
+        cache: u64 = bytes(0, 1 << 40, "33554432", "page cache (Config::change_cache_size)"),
+        sync: Sync = Sync::setting(
+            Sync::Commit,
+            "commit waits for an fsync, or leaves it to another thread (set_background_sync)",
+        ),
+    }
 }
 
 impl Options {
-    pub(crate) fn from_settings(settings: &Settings) -> Self {
-        Self {
-            cache: settings.number("cache"),
-            background: settings.word("sync") == "background",
-        }
-    }
-
     /// See docs/engines.md: what a commit syncs is its intent. That it was carried out is recorded
     /// without a sync, and may reach the disk before what was carried out does.
     pub(crate) fn durability(self) -> DurabilityClaim {
@@ -54,8 +39,15 @@ impl Options {
         }
     }
 
+    fn syncs_in_background(self) -> bool {
+        match self.sync {
+            Sync::Commit => false,
+            Sync::Background => true,
+        }
+    }
+
     pub(crate) fn syncs_per_commit(self) -> u32 {
-        u32::from(!self.background)
+        u32::from(!self.syncs_in_background())
     }
 
     pub(crate) fn of_database(self) -> Config {
@@ -65,7 +57,7 @@ impl Options {
     }
 
     pub(crate) fn of_transactions(self) -> TransactionConfig {
-        TransactionConfig::new().set_background_sync(self.background)
+        TransactionConfig::new().set_background_sync(self.syncs_in_background())
     }
 }
 

@@ -1,189 +1,51 @@
-//! The conformance suite with each setting in turn, and what the engine itself finds in a store.
-//!
-//! Sync calls are counted for the whole process, so one test runs after the other: all that sync
-//! are steps of one.
-
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+//! The suite of key-value engines, and what the engine itself finds in a store.
 
 use persy::{Config, Persy, PersyId};
-use std::path::Path;
-use std::sync::{Barrier, Once};
-use std::thread;
-use stowplan_stores::registry::{self, Resolved};
-use stowplan_stores::{
-    Access, Buffer, Found, Key, KeyForm, SYNC_CALLS_COUNTED, Session, Store, conformance,
-};
+use stowplan_persy::KIND;
+use stowplan_stores::{KeyForm, suite};
 
-const NAME: &str = "persy";
-
-fn resolved(spec: &str) -> Resolved {
-    static REGISTER: Once = Once::new();
-    REGISTER.call_once(|| registry::register(vec![stowplan_persy::KIND], Vec::new()));
-    registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap()
-}
-
-fn create(spec: &str, directory: &Path) -> Box<dyn Store> {
-    let resolved = resolved(spec);
-    resolved.kind.create(directory, &resolved.settings).unwrap()
-}
-
+/// All that sync are steps of one test, because sync calls are counted for the whole process.
 #[test]
-fn it_conforms_with_every_setting_and_syncs_as_often_as_declared() {
-    let mut wrong = Vec::new();
-    let pairs = ["key=text,sync=background", "key=text,cache=0"];
-    let pairs = pairs.map(|pair| format!("{NAME}:{pair}"));
-    let each = conformance::each_setting(resolved(NAME).kind);
-    for spec in each.iter().map(ToString::to_string).chain(pairs) {
-        let Resolved {
-            kind,
-            settings,
-            capabilities,
-        } = resolved(&spec);
-        let directory = tempfile::tempdir().unwrap();
-        let failures = conformance::check(kind, &settings, directory.path());
-        wrong.extend(failures.iter().map(|failure| format!("{spec}: {failure}")));
-        let declared = u64::from(capabilities.syncs_per_commit);
-        let directory = tempfile::tempdir().unwrap();
-        let fewest = conformance::fewest_syncs(kind, &settings, directory.path()).unwrap();
-        if SYNC_CALLS_COUNTED && declared != fewest {
-            wrong.push(format!("{spec}: {declared} syncs declared, {fewest} seen"));
-        }
-    }
+fn it_conforms_with_every_setting_and_behaves_as_key_value_engines_do() {
+    let combinations = ["key=text,sync=background", "key=text,cache=0"];
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = suite::every_setting(KIND, &combinations, directory.path());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-fn fill(session: &mut dyn Session) {
-    session.insert(Key(1), &[7; 5000]).unwrap();
-    session.insert(Key(2), b"two").unwrap();
-    session.overwrite(Key(2), b"second").unwrap();
-    session.insert(Key(3), b"gone").unwrap();
-    session.delete(Key(3)).unwrap();
-}
-
-fn fill_and_close(store: &dyn Store) {
-    let mut connection = store.connect().unwrap();
-    fill(&mut *connection.session().unwrap());
-    connection.close().unwrap();
-}
-
-fn read(session: &mut dyn Session, key: u64) -> Option<Vec<u8>> {
-    let mut buffer = Buffer::with_capacity(8).unwrap();
-    let found = session.read_into(Key(key), &mut buffer).unwrap();
-    (found != Found::Missing).then(|| buffer.bytes().to_vec())
+    let combinations = ["", "sync=background"];
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = suite::behaviour(KIND, &combinations, directory.path());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn what_was_stored_is_read_by_persy_itself() {
-    for spec in ["persy", "persy:key=text,sync=background"] {
-        let directory = tempfile::tempdir().unwrap();
-        let store = create(spec, directory.path());
-        fill_and_close(&*store);
-        let database = Persy::open(directory.path().join("kv.persy"), Config::new()).unwrap();
-        let record = |key: u64| -> Option<PersyId> {
-            match KeyForm::of(&resolved(spec).settings) {
-                KeyForm::Integer => database.one("kv", &key).unwrap(),
+    let combinations = ["", "key=text,sync=background"];
+    let directory = tempfile::tempdir().unwrap();
+    let wrong = suite::read_by_the_engine_itself(
+        KIND,
+        &combinations,
+        directory.path(),
+        |directory, form| {
+            let database = Persy::open(directory.join("kv.persy"), Config::new()).unwrap();
+            let value = |ids: &mut dyn Iterator<Item = PersyId>| {
+                let id = ids.next().unwrap();
+                database.read("kv", &id).unwrap().unwrap()
+            };
+            match form {
+                KeyForm::Integer => {
+                    let items = database.range::<u64, PersyId, _>("kv", ..).unwrap();
+                    items
+                        .map(|(key, mut ids)| (key.to_be_bytes().to_vec(), value(&mut ids)))
+                        .collect()
+                }
                 KeyForm::Text => {
-                    let text = KeyForm::Text.bytes(Key(key)).text().to_owned();
-                    database.one("kv", &text).unwrap()
+                    let items = database.range::<String, PersyId, _>("kv", ..).unwrap();
+                    items
+                        .map(|(key, mut ids)| (key.into_bytes(), value(&mut ids)))
+                        .collect()
                 }
             }
-        };
-        let get = |key| database.read("kv", &record(key)?).unwrap();
-        assert_eq!(get(1).unwrap(), [7; 5000], "{spec}");
-        assert_eq!(get(2).unwrap(), b"second", "{spec}");
-        assert_eq!(get(3), None, "{spec}");
-        assert_eq!(database.scan("kv").unwrap().count(), 2, "{spec}");
-    }
-}
-
-#[test]
-fn a_table_can_be_dropped_and_made_again() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = create(NAME, directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    fill(&mut *session);
-    session.drop_table().unwrap();
-    let error = session.insert(Key(1), b"one").unwrap_err().to_string();
-    assert!(error.contains("create it first"), "{error}");
-    assert!(session.drop_table().is_err());
-    session.create_table().unwrap();
-    assert_eq!(session.overwrite(Key(1), b"one").unwrap(), Found::Missing);
-    fill(&mut *session);
-}
-
-#[test]
-fn a_transaction_for_reading_sees_the_state_in_which_it_began() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = create(NAME, directory.path());
-    let (mut reader, mut writer) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut reader, mut writer) = (reader.session().unwrap(), writer.session().unwrap());
-    fill(&mut *writer);
-    reader.begin(Access::Read).unwrap();
-    writer.overwrite(Key(2), b"new").unwrap();
-    writer.delete(Key(1)).unwrap();
-    writer.insert(Key(4), b"later").unwrap();
-    assert_eq!(read(&mut *reader, 2).unwrap(), b"second");
-    assert_eq!(read(&mut *reader, 1).unwrap(), [7; 5000]);
-    assert_eq!(read(&mut *reader, 4), None);
-    let mut seen = Vec::new();
-    let mut show = |key: Key, value: &[u8]| seen.push((key.0, value.len()));
-    reader.scan(Key(0), 9, &mut show).unwrap();
-    assert_eq!(seen, [(1, 5000), (2, 6)]);
-    assert!(reader.insert(Key(5), b"").is_err());
-    reader.commit().unwrap();
-    assert_eq!(read(&mut *reader, 2).unwrap(), b"new");
-    assert_eq!(read(&mut *reader, 1), None);
-}
-
-#[test]
-fn a_transaction_that_writes_reads_and_scans_its_own_changes() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = create(NAME, directory.path());
-    let mut connection = store.connect().unwrap();
-    let mut session = connection.session().unwrap();
-    fill(&mut *session);
-    session.begin(Access::Write).unwrap();
-    session.delete(Key(1)).unwrap();
-    session.insert(Key(1), b"again").unwrap();
-    session.delete(Key(2)).unwrap();
-    session.insert(Key(4), b"four").unwrap();
-    assert!(session.insert(Key(4), b"twice").is_err());
-    let mut seen = Vec::new();
-    let mut show = |key: Key, value: &[u8]| seen.push((key.0, value.to_vec()));
-    session.scan(Key(1), 9, &mut show).unwrap();
-    assert_eq!(seen, [(1, b"again".to_vec()), (4, b"four".to_vec())]);
-    session.commit().unwrap();
-    assert_eq!(read(&mut *session, 1).unwrap(), b"again");
-    assert_eq!(read(&mut *session, 2), None);
-}
-
-#[test]
-fn of_several_threads_that_add_or_delete_the_same_key_one_does() {
-    const THREADS: usize = 4;
-    let directory = tempfile::tempdir().unwrap();
-    let store = &*create("persy:sync=background", directory.path());
-    for key in 1..=20 {
-        let start = &Barrier::new(THREADS);
-        let done: Vec<(bool, bool)> = thread::scope(|scope| {
-            let one = |_| {
-                scope.spawn(move || {
-                    let mut connection = store.connect().unwrap();
-                    let mut session = connection.session().unwrap();
-                    start.wait();
-                    let inserted = session.insert(Key(key), &[1; 3000]).is_ok();
-                    start.wait();
-                    let deleted = session.delete(Key(key)).unwrap_or(false);
-                    (inserted, deleted)
-                })
-            };
-            let threads: Vec<_> = (0..THREADS).map(one).collect();
-            threads.into_iter().map(|t| t.join().unwrap()).collect()
-        });
-        let count = |of: fn(&(bool, bool)) -> bool| done.iter().filter(|d| of(d)).count();
-        assert_eq!(count(|(inserted, _)| *inserted), 1, "{done:?}");
-        assert_eq!(count(|(_, deleted)| *deleted), 1, "{done:?}");
-        let mut connection = store.connect().unwrap();
-        assert_eq!(read(&mut *connection.session().unwrap(), key), None);
-    }
+        },
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -3,8 +3,9 @@
 use crate::STORE;
 use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, WriteOptions};
 use std::path::{Path, PathBuf};
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings, Value};
-use stowplan_stores::{KEY_FORM, Result, StoreError};
+use stowplan_model::{Durability, DurabilityClaim, Settings, Value};
+use stowplan_stores::options::{OptionValue as _, bytes, flag, number};
+use stowplan_stores::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 
 /// What the exact version of librocksdb-sys that Cargo.toml leads to is built from.
 pub(crate) const ENGINE_VERSION: &str = "11.8.1";
@@ -12,130 +13,79 @@ pub(crate) const ENGINE_VERSION: &str = "11.8.1";
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-pub(crate) const SETTINGS: &[Setting] = &[
-    KEY_FORM,
-    Setting {
-        name: "cache",
-        kind: SettingKind::Bytes {
-            min: 0,
-            max: 1 << 40,
-            power_of_two: false,
-        },
-        default: "33554432",
-        help: "block cache (LRU), for tables and blobs",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "sync",
-        kind: SettingKind::Flag,
-        default: "off",
-        help: "whether a commit waits until the log is on the disk (WriteOptions::sync)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "wal",
-        kind: SettingKind::Flag,
-        default: "on",
-        help: "whether there is a write-ahead log; off: new values are lost with the process \
-               (WriteOptions::disableWAL)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "memtable",
-        kind: SettingKind::Bytes {
-            min: MIB,
-            max: 1 << 32,
-            power_of_two: false,
-        },
-        default: "67108864",
-        help: "memory for new values before they are written to a table (write_buffer_size)",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "block_size",
-        kind: SettingKind::Bytes {
-            min: KIB,
-            max: MIB,
-            power_of_two: false,
-        },
-        default: "4096",
-        help: "size of the blocks in tables, before compression; a value is never split",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "bloom_bits",
-        kind: SettingKind::Integer { min: 0, max: 32 },
-        default: "0",
-        help: "bits per key of a Bloom filter in each table; 0: none, as RocksDB has it",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "compression",
-        kind: SettingKind::Choice(&["lz4", "none"]),
-        default: "lz4",
-        help: "of tables and blobs (RocksDB's own default, Snappy, is not built in)",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "separation",
-        kind: SettingKind::Flag,
-        default: "off",
-        help: "BlobDB: large values lie in blob files, tables point to them (enable_blob_files)",
-        shapes_layout: true,
-    },
-    Setting {
-        name: "separation_threshold",
-        kind: SettingKind::Bytes {
-            min: 1,
-            max: 1 << 30,
-            power_of_two: false,
-        },
-        default: "1024",
-        help: "with separation=on: the size from which a value is a large one (min_blob_size)",
-        shapes_layout: true,
-    },
-];
-
-/// The settings, understood.
-pub(crate) struct Options {
-    pub(crate) sync: bool,
-    wal: bool,
-    cache: u64,
-    memtable: u64,
-    block_size: u64,
-    bloom_bits: u64,
-    compressed: bool,
-    /// The size from which values lie in blob files, if there are such.
-    separation: Option<u64>,
+choice! {
+    /// How values are compressed.
+    pub(crate) enum Compression {
+        Lz4 = "lz4",
+        None = "none",
+    }
 }
 
-/// For sizes that the settings keep below what an address space has.
-fn size(bytes: u64) -> usize {
-    usize::try_from(bytes).unwrap_or(usize::MAX)
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options if Self::go_together {
+        pub(crate) key: KeyForm = KEY_FORM,
+        cache: usize = bytes(0, 1 << 40, "33554432", "block cache (LRU), for tables and blobs"),
+        pub(crate) sync: bool = flag(
+            false,
+            "whether a commit waits until the log is on the disk (WriteOptions::sync)",
+        ),
+        wal: bool = flag(
+            true,
+            "whether there is a write-ahead log; off: new values are lost with the process \
+             (WriteOptions::disableWAL)",
+        ),
+        memtable: usize = bytes(
+            MIB,
+            1 << 32,
+            "67108864",
+            "memory for new values before they are written to a table (write_buffer_size)",
+        )
+        .shapes_layout(),
+        block_size: usize = bytes(
+            KIB,
+            MIB,
+            "4096",
+            "size of the blocks in tables, before compression; a value is never split",
+        )
+        .shapes_layout(),
+        bloom_bits: u32 = number(
+            0,
+            32,
+            "0",
+            "bits per key of a Bloom filter in each table; 0: none, as RocksDB has it",
+        )
+        .shapes_layout(),
+        compression: Compression = Compression::setting(
+            Compression::Lz4,
+            "of tables and blobs (RocksDB's own default, Snappy, is not built in)",
+        )
+        .shapes_layout(),
+        separation: bool = flag(
+            false,
+            "BlobDB: large values lie in blob files, tables point to them (enable_blob_files)",
+        )
+        .shapes_layout(),
+        separation_threshold: u64 = bytes(
+            1,
+            1 << 30,
+            "1024",
+            "with separation=on: the size from which a value is a large one (min_blob_size)",
+        )
+        .shapes_layout(),
+    }
 }
 
 impl Options {
-    pub(crate) fn from_settings(settings: &Settings) -> Result<Self> {
-        let options = Self {
-            sync: settings.flag("sync"),
-            wal: settings.flag("wal"),
-            cache: settings.number("cache"),
-            memtable: settings.number("memtable"),
-            block_size: settings.number("block_size"),
-            bloom_bits: settings.number("bloom_bits"),
-            compressed: settings.word("compression") == "lz4",
-            separation: settings
-                .flag("separation")
-                .then(|| settings.number("separation_threshold")),
-        };
-        if options.sync && !options.wal {
-            return Err(StoreError::unsupported(
-                STORE,
-                "combine sync=on with wal=off",
-                "only a log can be synced; use wal=on",
-            ));
+    fn go_together(&self) -> Result<()> {
+        if !self.sync || self.wal {
+            return Ok(());
         }
-        Ok(options)
+        Err(StoreError::unsupported(
+            STORE,
+            "combine sync=on with wal=off",
+            "only a log can be synced; use wal=on",
+        ))
     }
 
     /// See docs/engines.md. A commit is one record of the log, with a checksum: what a crash cut
@@ -153,7 +103,7 @@ impl Options {
     }
 
     pub(crate) fn new_cache(&self) -> Cache {
-        Cache::new_lru_cache(size(self.cache))
+        Cache::new_lru_cache(self.cache)
     }
 
     pub(crate) fn of_database(&self) -> rocksdb::Options {
@@ -163,29 +113,26 @@ impl Options {
     }
 
     pub(crate) fn of_family(&self, cache: &Cache) -> rocksdb::Options {
-        let compression = if self.compressed {
-            DBCompressionType::Lz4
-        } else {
-            DBCompressionType::None
+        let compression = match self.compression {
+            Compression::Lz4 => DBCompressionType::Lz4,
+            Compression::None => DBCompressionType::None,
         };
         let mut blocks = BlockBasedOptions::default();
         blocks.set_block_cache(cache);
-        blocks.set_block_size(size(self.block_size));
+        blocks.set_block_size(self.block_size);
         if self.bloom_bits > 0 {
-            #[expect(clippy::cast_precision_loss, reason = "32 at most")]
-            let bits = self.bloom_bits as f64;
-            blocks.set_bloom_filter(bits, false);
+            blocks.set_bloom_filter(self.bloom_bits.into(), false);
         }
         let mut options = rocksdb::Options::default();
         options.set_block_based_table_factory(&blocks);
         options.set_compression_type(compression);
-        options.set_write_buffer_size(size(self.memtable));
+        options.set_write_buffer_size(self.memtable);
         // Commits are checked against the memtables of late; RocksDB itself keeps them for the
         // column families that it opens, but not for those that it makes.
         options.set_max_write_buffer_size_to_maintain(-1);
-        if let Some(threshold) = self.separation {
+        if self.separation {
             options.set_enable_blob_files(true);
-            options.set_min_blob_size(threshold);
+            options.set_min_blob_size(self.separation_threshold);
             options.set_blob_compression_type(compression);
             options.set_blob_cache(cache);
         }
@@ -210,33 +157,33 @@ pub(crate) fn effective(path: &Path, cache: Option<u64>) -> Result<Settings> {
     let table = section(&text, "[TableOptions/BlockBasedTable \"kv\"]");
     let mut effective = Settings::default();
     if let Some(capacity) = cache {
-        effective.set("cache", Value::Number(capacity));
+        effective.set("cache", capacity.value());
     }
     for (name, section, option) in [
         ("memtable", family, "write_buffer_size"),
         ("block_size", table, "block_size"),
     ] {
-        if let Some(number) = value(section, option).and_then(|v| v.parse().ok()) {
-            effective.set(name, Value::Number(number));
+        if let Some(number) = value(section, option).and_then(|v| v.parse::<u64>().ok()) {
+            effective.set(name, number.value());
         }
     }
-    let word = match value(family, "compression") {
-        Some("kLZ4Compression") => Some("lz4"),
-        Some("kNoCompression") => Some("none"),
-        other => other,
+    let compression = match value(family, "compression") {
+        Some("kLZ4Compression") => Some(Compression::Lz4.value()),
+        Some("kNoCompression") => Some(Compression::None.value()),
+        other => other.map(|other| Value::Word(other.to_owned())),
     };
-    if let Some(word) = word {
-        effective.set("compression", Value::Word(word.to_owned()));
+    if let Some(compression) = compression {
+        effective.set("compression", compression);
     }
     let separated = value(family, "enable_blob_files") == Some("true");
-    effective.set("separation", Value::Flag(separated));
-    let threshold = value(family, "min_blob_size").and_then(|v| v.parse().ok());
+    effective.set("separation", separated.value());
+    let threshold = value(family, "min_blob_size").and_then(|v| v.parse::<u64>().ok());
     if let Some(threshold) = threshold.filter(|_| separated) {
-        effective.set("separation_threshold", Value::Number(threshold));
+        effective.set("separation_threshold", threshold.value());
     }
     // Of a filter there is only its name, without its bits.
     if value(table, "filter_policy") == Some("nullptr") {
-        effective.set("bloom_bits", Value::Number(0));
+        effective.set("bloom_bits", 0_u32.value());
     }
     Ok(effective)
 }

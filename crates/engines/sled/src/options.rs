@@ -2,74 +2,58 @@
 
 use sled::{Config, Db, Mode};
 use std::path::Path;
-use stowplan_model::{Durability, DurabilityClaim, Setting, SettingKind, Settings, Value};
-use stowplan_stores::KEY_FORM;
+use stowplan_model::{Durability, DurabilityClaim, Settings};
+use stowplan_stores::options::{OptionValue as _, bytes, number};
+use stowplan_stores::{KEY_FORM, KeyForm, choice, options};
 
 /// What Cargo.toml asks for, exactly: sled does not tell its version itself.
 pub(crate) const ENGINE_VERSION: &str = "0.34.7";
 
-pub(crate) const SETTINGS: &[Setting] = &[
-    KEY_FORM,
-    Setting {
-        name: "cache",
-        kind: SettingKind::Bytes {
-            min: 1 << 20,
-            max: 1 << 40,
-            power_of_two: false,
-        },
-        default: "33554432",
-        help: "page cache (cache_capacity; sled itself has 1 GiB); sled uses more than that",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "flush",
-        kind: SettingKind::Choice(&["background", "commit"]),
-        default: "background",
-        help: "what a commit does: leaves its bytes in memory, or writes them to the log (flush)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "flush_ms",
-        kind: SettingKind::Integer {
-            min: 1,
-            max: 86_400_000,
-        },
-        default: "500",
-        help: "how often a thread of sled's writes and syncs what is in memory (flush_every_ms)",
-        shapes_layout: false,
-    },
-    Setting {
-        name: "mode",
-        kind: SettingKind::Choice(&["low-space", "high-throughput"]),
-        default: "low-space",
-        help: "whether the log is rewritten more often to take less space (Mode)",
-        shapes_layout: true,
-    },
-];
+choice! {
+    /// What a commit does with its bytes.
+    pub(crate) enum Flush {
+        Background = "background",
+        Commit = "commit",
+    }
+}
 
-/// The settings, understood.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    cache: u64,
-    /// Whether each commit is written to the log.
-    pub(crate) flush: bool,
-    flush_ms: u64,
-    mode: Mode,
+choice! {
+    /// How often the log is rewritten.
+    pub(crate) enum LogMode {
+        LowSpace = "low-space",
+        HighThroughput = "high-throughput",
+    }
+}
+
+options! {
+    /// The settings, typed.
+    pub(crate) struct Options {
+        pub(crate) key: KeyForm = KEY_FORM,
+        cache: u64 = bytes(
+            1 << 20,
+            1 << 40,
+            "33554432",
+            "page cache (cache_capacity; sled itself has 1 GiB); sled uses more than that",
+        ),
+        pub(crate) flush: Flush = Flush::setting(
+            Flush::Background,
+            "what a commit does: leaves its bytes in memory, or writes them to the log (flush)",
+        ),
+        flush_ms: u64 = number(
+            1,
+            86_400_000,
+            "500",
+            "how often a thread of sled's writes and syncs what is in memory (flush_every_ms)",
+        ),
+        mode: LogMode = LogMode::setting(
+            LogMode::LowSpace,
+            "whether the log is rewritten more often to take less space (Mode)",
+        )
+        .shapes_layout(),
+    }
 }
 
 impl Options {
-    pub(crate) fn from_settings(settings: &Settings) -> Self {
-        Self {
-            cache: settings.number("cache"),
-            flush: settings.word("flush") == "commit",
-            flush_ms: settings.number("flush_ms"),
-            mode: match settings.word("mode") {
-                "high-throughput" => Mode::HighThroughput,
-                _ => Mode::LowSpace,
-            },
-        }
-    }
-
     /// See docs/engines.md: sled syncs its log by `sync_file_range`, which neither empties the cache
     /// of the disk nor writes what the file system notes about the file; large values, which have
     /// files of their own, it does not sync at all.
@@ -77,19 +61,23 @@ impl Options {
         DurabilityClaim {
             class: Durability::ProcessCrash,
             atomic: true,
-            delayed: !self.flush,
+            delayed: self.flush == Flush::Background,
         }
     }
 
     pub(crate) fn syncs_per_commit(self) -> u32 {
-        u32::from(self.flush)
+        u32::from(self.flush == Flush::Commit)
     }
 
     pub(crate) fn of_database(self, path: &Path) -> Config {
+        let mode = match self.mode {
+            LogMode::LowSpace => Mode::LowSpace,
+            LogMode::HighThroughput => Mode::HighThroughput,
+        };
         Config::new()
             .path(path)
             .cache_capacity(self.cache)
-            .mode(self.mode)
+            .mode(mode)
             .flush_every_ms(Some(self.flush_ms))
     }
 }
@@ -99,15 +87,15 @@ impl Options {
 pub(crate) fn effective(database: &Db) -> Settings {
     let config = &database.context;
     let mut effective = Settings::default();
-    effective.set("cache", Value::Number(config.cache_capacity));
+    effective.set("cache", config.cache_capacity.value());
     if let Some(flush_ms) = config.flush_every_ms {
-        effective.set("flush_ms", Value::Number(flush_ms));
+        effective.set("flush_ms", flush_ms.value());
     }
     let mode = match config.mode {
-        Mode::LowSpace => "low-space",
-        Mode::HighThroughput => "high-throughput",
+        Mode::LowSpace => LogMode::LowSpace,
+        Mode::HighThroughput => LogMode::HighThroughput,
     };
-    effective.set("mode", Value::Word(mode.to_owned()));
+    effective.set("mode", mode.value());
     effective
 }
 

@@ -5,10 +5,10 @@
 
 mod checks;
 mod places;
-mod subject;
+pub(crate) mod subject;
 mod syncs;
 mod tables;
-mod threads;
+pub(crate) mod threads;
 
 pub use syncs::fewest_syncs;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use stowplan_model::{Capabilities, Delivery, Settings};
 
 /// Why a check failed.
-pub(super) struct Complaint(pub(super) String);
+pub(crate) struct Complaint(pub(crate) String);
 
 impl From<StoreError> for Complaint {
     fn from(error: StoreError) -> Self {
@@ -22,10 +22,10 @@ impl From<std::io::Error> for Complaint {
 }
 
 /// What a check returns.
-pub(super) type Outcome<T = ()> = Result<T, Complaint>;
+pub(crate) type Outcome<T = ()> = Result<T, Complaint>;
 
 /// Complains unless `condition` holds.
-pub(super) fn ensure(condition: bool, message: impl FnOnce() -> String) -> Outcome {
+pub(crate) fn ensure(condition: bool, message: impl FnOnce() -> String) -> Outcome {
     if condition {
         Ok(())
     } else {
@@ -143,7 +143,7 @@ pub(super) fn value(key: u64, version: u64, bytes: usize) -> Vec<u8> {
 }
 
 /// Complains unless reading `key` copies exactly `expected` into a page-aligned buffer.
-pub(super) fn expect_value(session: &mut dyn Session, key: u64, expected: &[u8]) -> Outcome {
+pub(crate) fn expect_value(session: &mut dyn Session, key: u64, expected: &[u8]) -> Outcome {
     let mut buffer = Buffer::with_capacity(64)?;
     // What an earlier read left behind must not pass for this one's value.
     buffer.copy_from(b"no value was delivered")?;
@@ -178,7 +178,7 @@ pub(super) fn expect_lent(session: &mut dyn Session, key: u64, expected: &[u8]) 
 }
 
 /// Complains unless `key` is missing.
-pub(super) fn expect_missing(session: &mut dyn Session, key: u64) -> Outcome {
+pub(crate) fn expect_missing(session: &mut dyn Session, key: u64) -> Outcome {
     let mut buffer = Buffer::with_capacity(64)?;
     expect(
         session.read_into(Key(key), &mut buffer)?,
@@ -188,7 +188,7 @@ pub(super) fn expect_missing(session: &mut dyn Session, key: u64) -> Outcome {
 }
 
 /// Complains unless an operation found what it should have.
-pub(super) fn expect<T: PartialEq + Debug>(
+pub(crate) fn expect<T: PartialEq + Debug>(
     found: T,
     expected: T,
     what: impl FnOnce() -> String,

@@ -226,7 +226,7 @@ fn end(session: &mut dyn Session) {
 }
 
 /// Runs `work` with a connection of this thread's own, when all threads have one.
-fn in_thread(
+pub(crate) fn in_thread(
     store: &dyn Store,
     begun: &Barrier,
     work: impl FnOnce(&mut dyn Session) -> Outcome,
@@ -240,6 +240,6 @@ fn in_thread(
     Ok(closed?)
 }
 
-fn joined(outcome: thread::Result<Outcome>) -> Outcome {
+pub(crate) fn joined(outcome: thread::Result<Outcome>) -> Outcome {
     outcome.unwrap_or_else(|_| Err(Complaint("a thread panicked".to_owned())))
 }

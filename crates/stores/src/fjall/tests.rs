@@ -1,6 +1,6 @@
 use super::*;
 use crate::options::StoreOptions as _;
-use crate::{Access, Buffer, Found, Key, KeyForm, Store, registry};
+use crate::{Access, Buffer, Found, Key, Store, registry};
 use options::{ENGINE_VERSION, Options};
 use std::path::Path;
 use stowplan_model::Settings;
@@ -18,39 +18,6 @@ fn store(spec: &str, directory: &Path) -> Box<dyn Store> {
 fn the_version_that_is_named_is_the_one_that_is_built_in() {
     let manifest = include_str!("../../Cargo.toml");
     assert!(manifest.contains(&format!("fjall = \"={ENGINE_VERSION}\"")));
-}
-
-#[test]
-fn what_was_stored_is_read_by_fjall_itself() {
-    for (spec, form) in [
-        ("fjall", KeyForm::Integer),
-        (
-            "fjall:key=text,compression=none,separation=on",
-            KeyForm::Text,
-        ),
-        ("fjall:transactions=optimistic", KeyForm::Integer),
-    ] {
-        let directory = tempfile::tempdir().unwrap();
-        let store = store(spec, directory.path());
-        {
-            let mut connection = store.connect().unwrap();
-            let mut session = connection.session().unwrap();
-            session.insert(Key(1), &[7; 5000]).unwrap();
-            session.insert(Key(2), b"two").unwrap();
-            session.overwrite(Key(2), b"second").unwrap();
-            session.insert(Key(3), b"gone").unwrap();
-            session.delete(Key(3)).unwrap();
-        }
-        drop(store);
-        let database = ::fjall::Database::builder(directory.path().join("db"))
-            .open()
-            .unwrap();
-        let keyspace = database.keyspace("kv", Default::default).unwrap();
-        let get = |key| keyspace.get(form.bytes(Key(key))).unwrap();
-        assert_eq!(get(1).unwrap().as_ref(), [7; 5000]);
-        assert_eq!(get(2).unwrap().as_ref(), b"second");
-        assert_eq!(keyspace.len().unwrap(), 2, "{spec}");
-    }
 }
 
 /// The first commits; the second, which has read what the first changed, must fail and say that it
@@ -85,24 +52,6 @@ fn a_second_delete_of_the_same_key_at_the_same_time_is_a_conflict() {
     assert!(second.delete(Key(1)).unwrap());
     first.commit().unwrap();
     assert!(second.commit().unwrap_err().is_conflict());
-}
-
-#[test]
-fn a_transaction_for_reading_sees_the_state_in_which_it_began() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = store("fjall", directory.path());
-    let (mut reader, mut writer) = (store.connect().unwrap(), store.connect().unwrap());
-    let (mut reader, mut writer) = (reader.session().unwrap(), writer.session().unwrap());
-    writer.insert(Key(1), b"old").unwrap();
-    reader.begin(Access::Read).unwrap();
-    writer.overwrite(Key(1), b"new").unwrap();
-    let mut buffer = Buffer::with_capacity(8).unwrap();
-    reader.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(buffer.bytes(), b"old");
-    assert!(reader.insert(Key(2), b"").is_err());
-    reader.commit().unwrap();
-    reader.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(buffer.bytes(), b"new");
 }
 
 #[test]

@@ -66,7 +66,10 @@ impl Options {
 
     /// Whether the values are in a database with a name.
     pub(super) fn is_named(&self) -> bool {
-        self.database == DatabaseName::Named
+        match self.database {
+            DatabaseName::Unnamed => false,
+            DatabaseName::Named => true,
+        }
     }
 
     /// What lmdb.h says of the flags.

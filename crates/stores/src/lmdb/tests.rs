@@ -1,7 +1,5 @@
 use super::*;
 use crate::{Access, Buffer, Found, Result, Store};
-use ::heed::CommitOrAbort;
-use ::heed::types::Bytes;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -160,43 +158,4 @@ fn settings_and_places_that_do_not_go_are_refused_by_name() {
     assert!(refused.contains(DATA), "{refused}");
     let refused = message(KIND.open(directory.path(), &settings(&[])));
     assert!(refused.contains("not an LMDB database"), "{refused}");
-}
-
-#[test]
-fn what_was_stored_is_read_by_lmdb_itself() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = created(directory.path(), &[("key", "text")]);
-    {
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), &[7; 5000]).unwrap();
-        session.insert(Key(2), b"two").unwrap();
-        session.overwrite(Key(2), b"second").unwrap();
-        session.insert(Key(3), b"gone").unwrap();
-        session.delete(Key(3)).unwrap();
-    }
-    drop(store);
-    #[expect(
-        unsafe_code,
-        reason = "LMDB maps its file, and nobody else changes it here"
-    )]
-    // SAFETY: see the reason.
-    let env = unsafe { ::heed::EnvOpenOptions::new().open(directory.path()) }.unwrap();
-    let table = env
-        .open_databases_and_commit(env.read_txn().unwrap(), |opener, transaction| {
-            opener
-                .open_database::<Bytes, Bytes>(transaction, None)
-                .map(CommitOrAbort::<_, ()>::Commit)
-        })
-        .unwrap()
-        .unwrap_commit()
-        .unwrap();
-    let transaction = env.read_txn().unwrap();
-    let get = |key| {
-        let key = crate::KeyForm::Text.bytes(Key(key));
-        table.get(&transaction, key.as_ref()).unwrap().unwrap()
-    };
-    assert_eq!(get(1), [7; 5000]);
-    assert_eq!(get(2), b"second");
-    assert_eq!(table.len(&transaction).unwrap(), 2);
 }

@@ -73,25 +73,6 @@ fn a_transaction_that_was_left_open_is_undone_and_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_reader_sees_what_was_there_when_it_began() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
-    let (mut one, mut two) = (store.connect().unwrap(), store.connect().unwrap());
-    let mut reader = one.session().unwrap();
-    let mut writer = two.session().unwrap();
-    let mut buffer = Buffer::with_capacity(16).unwrap();
-    reader.begin(Access::Read).unwrap();
-    writer.insert(Key(1), b"new").unwrap();
-    let before = reader.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(before, Found::Missing);
-    let refused = reader.insert(Key(2), b"new").unwrap_err().to_string();
-    assert!(refused.contains("for reading only"), "{refused}");
-    reader.commit().unwrap();
-    let after = reader.read_into(Key(1), &mut buffer).unwrap();
-    assert_eq!(after, Found::Bytes(3));
-}
-
-#[test]
 fn keys_of_another_form_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     drop(KIND.create(directory.path(), &settings(&[("key", "text")])));
@@ -124,27 +105,4 @@ fn what_is_not_written_is_not_committed_in_two_phases() {
 fn the_version_that_is_told_is_the_one_that_is_built() {
     let asked = format!("redb = \"={ENGINE_VERSION}\"");
     assert!(include_str!("../../Cargo.toml").contains(&asked));
-}
-
-#[test]
-fn what_was_stored_is_read_by_redb_itself() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = KIND.create(directory.path(), &settings(&[])).unwrap();
-    {
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        session.insert(Key(1), &[7; 5000]).unwrap();
-        session.insert(Key(2), b"two").unwrap();
-        session.overwrite(Key(2), b"second").unwrap();
-        session.insert(Key(3), b"gone").unwrap();
-        session.delete(Key(3)).unwrap();
-    }
-    drop(store);
-    let database = ::redb::Database::open(directory.path().join(DATABASE)).unwrap();
-    let transaction = ::redb::ReadableDatabase::begin_read(&database).unwrap();
-    let definition = ::redb::TableDefinition::<u64, &[u8]>::new("kv");
-    let table = transaction.open_table(definition).unwrap();
-    assert_eq!(table.get(1).unwrap().unwrap().value(), [7; 5000]);
-    assert_eq!(table.get(2).unwrap().unwrap().value(), b"second");
-    assert_eq!(::redb::ReadableTableMetadata::len(&table).unwrap(), 2);
 }

@@ -258,7 +258,10 @@ impl Options {
     }
 
     pub(super) fn locks_exclusively(&self) -> bool {
-        self.pragmas.locking == Locking::Exclusive
+        match self.pragmas.locking {
+            Locking::Normal => false,
+            Locking::Exclusive => true,
+        }
     }
 
     /// See docs/method.md, "Durability classes".

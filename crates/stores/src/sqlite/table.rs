@@ -29,7 +29,10 @@ impl Table {
             key: pragmas.key,
             rowid: pragmas.rowid,
             columns: pragmas.columns,
-            text: pragmas.column_type == ColumnType::Text,
+            text: match pragmas.column_type {
+                ColumnType::Blob => false,
+                ColumnType::Text => true,
+            },
         };
         if table.key == KeyForm::Integer && !table.rowid {
             return Err(StoreError::unsupported(
