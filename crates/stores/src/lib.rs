@@ -39,7 +39,8 @@ pub use error::StoreError;
 pub use key::{KEY_FORM, KEY_TEXT_BYTES, Key, KeyBytes, KeyForm};
 pub use shared::{Lent, Shared};
 pub use sqlite::{COMMITS_COUNTED, DATABASE_FILE, randomness};
-pub use store::{Access, Connection, Counters, Found, Pieces, Rung, Session, Store, StoreKind};
+pub use store::{Access, Connection, Counters, Found, Rung, Session, Store, StoreKind};
+pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 
 /// What every function of a store returns.

@@ -15,10 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where tracefs is mounted, if it is.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const EVENT: &str = "events/raw_syscalls/sys_enter";
-/// Bytes of the ring buffer; a call takes about 80.
+/// Bytes of the ring buffer; a call takes about 80, so that [`stowplan_model::MOST_CALLS`] fit with
+/// room to spare.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Calls that fit the ring buffer, with room to spare.
-pub(crate) const MOST_CALLS: u64 = 40_000;
 /// So many bytes written: the kernel may have dropped what did not fit.
 const FULL: usize = BUFFER_BYTES - 4096;
 /// `PERF_TYPE_TRACEPOINT`.
@@ -230,7 +229,7 @@ pub(crate) fn call_name(number: u64) -> String {
 /// A call that does nothing and that no program makes: by it `strace` sees where a window begins (0)
 /// and ends (1).
 pub(crate) fn mark_for_strace(end: bool) {
-    let who = super::STRACE_MARK + i32::from(end);
+    let who = stowplan_model::STRACE_MARK + i32::from(end);
     #[expect(unsafe_code, reason = "rustix takes process ids that may exist only")]
     // SAFETY: it asks for a number and changes nothing.
     unsafe {

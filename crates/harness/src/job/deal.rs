@@ -1,8 +1,7 @@
 //! Dealing the steps of a block out to its threads.
 
-use crate::block::{Window, group_of, steps};
-use crate::sequence::RawStep;
 use std::collections::{HashMap, HashSet};
+use stowplan_dataset::sequence::{RawStep, Window, steps};
 use stowplan_model::{Action, PerTransaction, Workload};
 
 /// Deals the steps of a window to so many threads: transaction by transaction, each to the thread
@@ -16,7 +15,7 @@ pub(super) fn deal(window: &Window<'_>, workload: &Workload, threads: usize) -> 
     // Where all is one transaction, each thread has one.
     let group = match workload.per_transaction {
         PerTransaction::All => 1,
-        PerTransaction::Operations(_) => group_of(workload).max(1),
+        PerTransaction::Operations(_) => workload.group().max(1),
     };
     let mut owners: HashMap<u64, usize> = HashMap::new();
     let mut shares: Vec<Vec<RawStep>> = vec![Vec::new(); threads.max(1)];
@@ -46,8 +45,8 @@ fn fewest(shares: &[Vec<RawStep>]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequence::{Step, write_steps};
     use proptest::prelude::*;
+    use stowplan_dataset::sequence::{Step, write_steps};
     use stowplan_model::{AccessOrder, Mix, Operation};
 
     fn drawn(workload: &Workload, count: u64, steps: u64, seed: u64) -> Vec<RawStep> {

@@ -9,40 +9,41 @@ mod retry;
 mod run;
 
 pub(crate) use clock::{Latencies, Timing};
-pub(crate) use payloads::{Payloads, parts};
+pub(crate) use payloads::Payloads;
 
-use crate::HarnessError;
-use crate::sequence::{RawStep, Step};
+use crate::DriverError;
 use clock::{Clock, NoClock};
 use run::Loop;
-pub(crate) use run::{group_of, writing_transactions};
+pub(crate) use run::writing_transactions;
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+use stowplan_dataset::sequence::{Step, len, slices};
+pub(crate) use stowplan_dataset::sequence::{Window, steps};
 use stowplan_model::{Action, Delivery, Operation, Workload};
 use stowplan_stores::{Access, Buffer, Found, Key, Session, StoreError};
 
-/// The steps of a block: one slice of a sequence, and another where it goes over the end.
-pub(crate) type Window<'a> = [&'a [RawStep]; 2];
-
-/// Number of steps.
-pub(crate) fn len(window: &Window<'_>) -> u64 {
-    window.iter().map(|part| part.len() as u64).sum()
-}
-
-/// Size of the largest value, in bytes.
-pub(crate) fn bytes_of(window: &Window<'_>) -> usize {
-    steps(window)
-        .map(|step| step.bytes as usize)
-        .max()
-        .unwrap_or(0)
-}
-
-/// Its steps, one after the other.
-#[inline]
-pub(crate) fn steps<'a>(window: &Window<'a>) -> impl DoubleEndedIterator<Item = Step> + use<'a> {
-    let [first, second] = *window;
-    first.iter().chain(second).map(Step::decode)
+/// A window cut into parts of so many steps each; none given: it is one part.
+pub(crate) fn parts<'a>(
+    window: &Window<'a>,
+    lengths: &[u64],
+) -> Result<Vec<Window<'a>>, DriverError> {
+    if lengths.is_empty() {
+        return Ok(vec![*window]);
+    }
+    if lengths.iter().sum::<u64>() != len(window) {
+        return Err(DriverError::invalid(
+            "the parts are not the whole of the block",
+        ));
+    }
+    let mut from = 0;
+    let mut cut = |length: &u64| {
+        let to = from + usize::try_from(*length).unwrap_or(usize::MAX);
+        let part = slices(window, &(from..to));
+        from = to;
+        part
+    };
+    Ok(lengths.iter().map(&mut cut).collect())
 }
 
 /// What a block did.
@@ -91,26 +92,21 @@ impl<'a> Block<'a> {
     pub(crate) fn part(
         &mut self,
         window: &Window<'_>,
-        payloads: &mut Payloads<'_>,
+        payloads: &mut Payloads,
         timing: &mut Timing<'_>,
         last: bool,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         match timing {
             Timing::Ends => self.with(window, payloads, &mut NoClock, last)?,
-            Timing::EachOperation(latencies) if self.workload.operation == Operation::Mix => {
-                if let Some(mut clock) = latencies.sorting() {
-                    self.with(window, payloads, &mut clock, last)?;
-                }
-            }
             Timing::EachOperation(latencies) => {
-                self.with(window, payloads, &mut latencies.chained(), last)?;
+                self.with(window, payloads, &mut latencies.clock(), last)?;
             }
         }
         if last { self.finish() } else { Ok(()) }
     }
 
     /// Commits what a part before has left open.
-    fn finish(&mut self) -> Result<(), HarnessError> {
+    fn finish(&mut self) -> Result<(), DriverError> {
         if self.open > 0 {
             let committing = Instant::now();
             self.session.commit()?;
@@ -129,10 +125,10 @@ impl<'a> Block<'a> {
     fn with<C: Clock>(
         &mut self,
         window: &Window<'_>,
-        payloads: &mut Payloads<'_>,
+        payloads: &mut Payloads,
         clock: &mut C,
         last: bool,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         let Self {
             session,
             workload,
@@ -141,7 +137,7 @@ impl<'a> Block<'a> {
             open,
             done,
         } = self;
-        let group = group_of(workload);
+        let group = workload.group();
         let mut run = Loop {
             session: &mut **session,
             group,

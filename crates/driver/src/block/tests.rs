@@ -1,7 +1,7 @@
 use super::*;
-use crate::dataset::Generator;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use stowplan_dataset::Generator;
 use stowplan_model::{
     AccessOrder, CacheState, Content, DatasetSpec, PerTransaction, SizeDistribution,
 };
@@ -166,7 +166,7 @@ fn run_on(
     workload: &Workload,
     window: &Window<'_>,
     mut timing: Timing<'_>,
-) -> std::result::Result<Done, HarnessError> {
+) -> std::result::Result<Done, DriverError> {
     let mut buffer = Buffer::with_capacity(1).unwrap();
     let mut payloads = match workload.operation {
         Operation::Read => Payloads::None,

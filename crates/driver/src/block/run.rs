@@ -4,26 +4,16 @@ use super::clock::{Clock, NoClock};
 use super::payloads::Payloads;
 use super::retry::{Retry, not_stopped};
 use super::{Done, Window, nanoseconds, steps};
-use crate::HarnessError;
-use crate::sequence::{RawStep, Step};
+use crate::DriverError;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use stowplan_model::{Action, Operation, PerTransaction, Workload};
+use stowplan_dataset::sequence::{Step, slices};
+use stowplan_model::{Action, Operation, Workload};
 use stowplan_stores::{Access, Key, Session, StoreError};
 
 /// Steps between two looks at whether the block goes on.
 const BATCH: usize = 64;
-
-/// Operations of a transaction; 0: outside `begin` … `commit` each is a transaction of its own.
-pub(crate) fn group_of(workload: &Workload) -> u64 {
-    match workload.per_transaction {
-        _ if workload.is_about_tables() => 0,
-        PerTransaction::All => u64::MAX,
-        PerTransaction::Operations(1) => 0,
-        PerTransaction::Operations(n) => u64::from(n),
-    }
-}
 
 /// The loop, and what it carries from one part to the next.
 pub(super) struct Loop<'a> {
@@ -64,7 +54,7 @@ impl Loop<'_> {
         access: Access,
         clock: &mut C,
         operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         self.run(window, |_, _| access, clock, operation)
     }
 
@@ -75,7 +65,7 @@ impl Loop<'_> {
         window: &Window<'_>,
         clock: &mut C,
         operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         let access = |range: &Range<usize>, closes: bool| {
             let mut steps = slices(window, range).into_iter().flatten();
             if closes && steps.all(|raw| reads(Step::decode(raw).action)) {
@@ -93,7 +83,7 @@ impl Loop<'_> {
         access: impl Fn(&Range<usize>, bool) -> Access,
         clock: &mut C,
         mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         let total = window[0].len() + window[1].len();
         let mut from = 0;
         while from < total {
@@ -129,7 +119,7 @@ impl Loop<'_> {
         range: Range<usize>,
         clock: &mut C,
         operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         let mut rest = range;
         let mut retry = Retry::default();
         loop {
@@ -165,7 +155,7 @@ impl Loop<'_> {
         transaction: &Transaction<'_, '_>,
         clock: &mut C,
         operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         let began_before = *self.open > 0;
         let mut retry = Retry::default();
         // The first step whose time is still to be taken: it bears that of all attempts.
@@ -176,7 +166,7 @@ impl Loop<'_> {
                 Err(error) => error,
             };
             if error.is_conflict() && began_before {
-                return Err(HarnessError::invalid(format!(
+                return Err(DriverError::invalid(format!(
                     "{error}; the transaction is too large to be tried again, so measure fewer operations per transaction"
                 )));
             }
@@ -216,7 +206,7 @@ impl Loop<'_> {
         }
         self.commit(transaction.short)?;
         if self.whole && start < end {
-            clock.operation(action_at(transaction.window, end - 1));
+            clock.operation();
         }
         self.done.bytes += bytes;
         Ok(())
@@ -278,29 +268,29 @@ impl Loop<'_> {
         &mut self,
         window: &Window<'_>,
         workload: &Workload,
-        payloads: &Payloads<'_>,
+        payloads: &Payloads,
         clock: &mut C,
-    ) -> Result<(), HarnessError> {
-        let Payloads::Stored(dataset) = payloads else {
-            return Err(HarnessError::invalid("rows are inserted from a dataset"));
-        };
+    ) -> Result<(), DriverError> {
         let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
         let group = self.group.max(1);
         let most = window.iter().map(|part| part.len()).max().unwrap_or(0);
         // Made once: between two statements nothing is allocated.
         let mut values: Vec<(Key, &[u8])> = Vec::with_capacity(rows.min(most));
+        let mut index = 0;
         for part in window {
             for chunk in part.chunks(rows) {
                 if group > 1 && *self.open == 0 {
                     self.session.begin(Access::Write)?;
                     clock.resume();
                 }
-                let keys = chunk.iter().map(|raw| Step::decode(raw).key);
                 values.clear();
-                values.extend(keys.map(|key| (Key(key), dataset.value(key))));
+                for step in chunk.iter().map(Step::decode) {
+                    values.push((Key(step.key), payloads.prepared(index, &step)));
+                    index += 1;
+                }
                 self.session.insert_many(&values)?;
                 self.done.bytes += values.iter().map(|(_, v)| v.len() as u64).sum::<u64>();
-                clock.operation(Action::Insert);
+                clock.operation();
                 *self.open += chunk.len() as u64;
                 if group > 1 && *self.open >= group {
                     self.session.commit()?;
@@ -337,29 +327,12 @@ fn each<C: Clock>(
                     return Err(Failed { index, error });
                 }
             }
-            clock.operation(step.action);
+            clock.operation();
             index += 1;
         }
     }
     *bytes += sum;
     Ok(())
-}
-
-/// Some steps of a window.
-pub(super) fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> [&'a [RawStep]; 2] {
-    let [first, second] = *window;
-    let cut = first.len();
-    [
-        &first[range.start.min(cut)..range.end.min(cut)],
-        &second[range.start.saturating_sub(cut)..range.end.saturating_sub(cut)],
-    ]
-}
-
-/// What a step of a window does.
-fn action_at(window: &Window<'_>, index: usize) -> Action {
-    let [first, second] = *window;
-    let raw = first.get(index).or_else(|| second.get(index - first.len()));
-    raw.map_or(Action::default(), |raw| Step::decode(raw).action)
 }
 
 fn reads(action: Action) -> bool {
@@ -369,7 +342,7 @@ fn reads(action: Action) -> bool {
 /// How many transactions of a thread's steps write something: an engine counts those.
 pub(crate) fn writing_transactions(workload: &Workload, window: &Window<'_>) -> u64 {
     let writes: Vec<bool> = steps(window).map(|step| !reads(step.action)).collect();
-    let group = usize::try_from(group_of(workload).max(1)).unwrap_or(usize::MAX);
+    let group = usize::try_from(workload.group().max(1)).unwrap_or(usize::MAX);
     let statement = match workload.operation {
         Operation::Insert => workload.rows_per_statement.unwrap_or(1).max(1) as usize,
         _ => 1,

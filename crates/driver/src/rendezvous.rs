@@ -1,11 +1,11 @@
 //! Where the threads of a block wait for each other.
 
-use crate::HarnessError;
+use crate::DriverError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A barrier that can be given up: nobody waits for a thread that has failed.
-pub(super) struct Rendezvous {
+pub(crate) struct Rendezvous {
     size: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -17,12 +17,12 @@ struct State {
     arrived: usize,
     /// How often all have met.
     met: u64,
-    failure: Option<HarnessError>,
+    failure: Option<DriverError>,
 }
 
 impl Rendezvous {
     /// For so many threads.
-    pub(super) fn of(size: usize) -> Self {
+    pub(crate) fn of(size: usize) -> Self {
         Self {
             size,
             state: Mutex::default(),
@@ -35,7 +35,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// One of them has failed.
-    pub(super) fn wait(&self) -> Result<(), HarnessError> {
+    pub(crate) fn wait(&self) -> Result<(), DriverError> {
         let mut state = self.state();
         let round = state.met;
         state.arrived += 1;
@@ -47,7 +47,7 @@ impl Rendezvous {
         }
         while state.met == round {
             if self.given_up.load(Ordering::Relaxed) {
-                return Err(HarnessError::invalid("another thread of the block failed"));
+                return Err(DriverError::invalid("another thread of the block failed"));
             }
             state = self
                 .changed
@@ -58,7 +58,7 @@ impl Rendezvous {
     }
 
     /// Gives up, for a reason; the first one counts.
-    pub(super) fn fail(&self, error: HarnessError) {
+    pub(crate) fn fail(&self, error: DriverError) {
         let mut state = self.state();
         state.failure.get_or_insert(error);
         self.given_up.store(true, Ordering::Relaxed);
@@ -66,12 +66,12 @@ impl Rendezvous {
     }
 
     /// Set once it was given up.
-    pub(super) fn given_up(&self) -> &AtomicBool {
+    pub(crate) fn given_up(&self) -> &AtomicBool {
         &self.given_up
     }
 
     /// Why it was given up, if it was.
-    pub(super) fn into_failure(self) -> Option<HarnessError> {
+    pub(crate) fn into_failure(self) -> Option<DriverError> {
         let state = self.state.into_inner();
         state.unwrap_or_else(PoisonError::into_inner).failure
     }
@@ -104,8 +104,8 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| assert!(meeting.wait().is_err()));
             }
-            meeting.fail(HarnessError::invalid("first"));
-            meeting.fail(HarnessError::invalid("second"));
+            meeting.fail(DriverError::invalid("first"));
+            meeting.fail(DriverError::invalid("second"));
         });
         assert!(meeting.given_up().load(Ordering::Relaxed));
         assert_eq!(meeting.into_failure().unwrap().to_string(), "first");

@@ -1,11 +1,11 @@
 //! Trying again what another transaction was in the way of.
 
-use crate::HarnessError;
-use crate::clock::monotonic_ns;
-use crate::random::Random;
+use crate::DriverError;
+use crate::platform::monotonic_ns;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use stowplan_dataset::random::Random;
 use stowplan_stores::StoreError;
 
 /// The first pause is at most so long, each further one twice as long.
@@ -33,13 +33,13 @@ impl Retry {
         &mut self,
         error: StoreError,
         stop: Option<&AtomicBool>,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), DriverError> {
         if !error.is_conflict() {
             return Err(error.into());
         }
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= PATIENCE {
-            return Err(HarnessError::invalid(format!(
+            return Err(DriverError::invalid(format!(
                 "{error}; it was tried {} times within {} s, so measure with fewer threads, or with fewer operations per transaction",
                 self.attempts + 1,
                 PATIENCE.as_secs()
@@ -59,7 +59,7 @@ fn pause(attempts: u32, random: &mut Random) -> Duration {
 
 /// Whether a block goes on: not once another of its threads has failed.
 #[inline]
-pub(super) fn not_stopped(stop: Option<&AtomicBool>) -> Result<(), HarnessError> {
+pub(super) fn not_stopped(stop: Option<&AtomicBool>) -> Result<(), DriverError> {
     if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
         return Err(given_up());
     }
@@ -67,8 +67,8 @@ pub(super) fn not_stopped(stop: Option<&AtomicBool>) -> Result<(), HarnessError>
 }
 
 #[cold]
-fn given_up() -> HarnessError {
-    HarnessError::invalid("another thread of the block failed")
+fn given_up() -> DriverError {
+    DriverError::invalid("another thread of the block failed")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //!
 //! The delay lies inside the wall time, hence can never exceed it (METHOD R7).
 
-use crate::clock::monotonic_ns;
+use crate::platform::monotonic_ns;
 use crate::platform::{self, CpuClock, Rusage};
 use std::marker::PhantomData;
 use stowplan_model::IoCounters;
@@ -47,6 +47,28 @@ pub struct Usage {
     pub io: Option<IoCounters>,
     /// Largest resident set of the process up to now, in bytes.
     pub peak_memory_bytes: Option<u64>,
+}
+
+impl Usage {
+    /// As it is told to the parent.
+    #[must_use]
+    pub fn told(&self) -> stowplan_model::Usage {
+        stowplan_model::Usage {
+            run_delay_ns: self.run_delay_ns,
+            thread_cpu_ns: Some(self.thread_cpu_ns),
+            process_cpu_ns: Some(self.process_cpu_ns),
+            user_ns: Some(self.user_ns),
+            system_ns: Some(self.system_ns),
+            minor_faults: Some(self.minor_faults),
+            major_faults: Some(self.major_faults),
+            voluntary_switches: Some(self.voluntary_switches),
+            involuntary_switches: Some(self.involuntary_switches),
+            in_blocks: Some(self.in_blocks),
+            out_blocks: Some(self.out_blocks),
+            io: self.io,
+            peak_memory_bytes: self.peak_memory_bytes,
+        }
+    }
 }
 
 impl std::ops::AddAssign for Usage {
