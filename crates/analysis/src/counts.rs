@@ -108,7 +108,7 @@ pub(crate) fn counts(measurements: &[&Measurement]) -> Option<CountSummary> {
         major_faults: per(block.major_faults),
         voluntary_switches: per(block.voluntary_switches),
         involuntary_switches: per(block.involuntary_switches),
-        syncs: per(block.syncs.total()),
+        syncs: block.syncs.map_or(f64::NAN, |syncs| per(syncs.total())),
         engine: block
             .counters
             .iter()

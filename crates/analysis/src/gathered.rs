@@ -97,7 +97,11 @@ impl<'a> Gathered<'a> {
                 end.seconds += self.earlier_seconds;
                 self.end = Some(end);
             }
-            Record::Run(_) | Record::Session(_) | Record::Newer(_) | Record::Unknown => {}
+            Record::Run(_)
+            | Record::Session(_)
+            | Record::DriverCost(_)
+            | Record::Newer(_)
+            | Record::Unknown => {}
         }
     }
 

@@ -223,23 +223,20 @@ impl<'a> Described<'a> {
     }
 
     /// Sync calls per commit of the median block, which a checkpoint now and then does not
-    /// raise; nothing if no block committed.
+    /// raise; nothing if no block committed, or its driver does not count them.
     pub(crate) fn syncs_per_commit(&self) -> Option<f64> {
         let committing = self.blocks.iter().filter(|m| m.commits > 0);
         median(
             committing
-                .map(|m| m.syncs.total() as f64 / m.commits as f64)
+                .filter_map(|m| Some(m.syncs?.total() as f64 / m.commits as f64))
                 .collect(),
         )
     }
 
     /// The same, with 0 for blocks that committed nothing.
     fn syncs_per_commit_or_none_made(&self) -> f64 {
-        let without = if self.blocks.is_empty() {
-            f64::NAN
-        } else {
-            0.0
-        };
+        let told = self.blocks.iter().any(|m| m.syncs.is_some());
+        let without = if told { 0.0 } else { f64::NAN };
         self.syncs_per_commit().unwrap_or(without)
     }
 }

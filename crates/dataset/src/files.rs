@@ -420,6 +420,21 @@ impl Dataset {
         self.range(key).len()
     }
 
+    /// Where version 0 of a value begins in [`Self::values_file`], in bytes.
+    ///
+    /// # Panics
+    /// `key` is not from 1 to [`Self::count`].
+    #[must_use]
+    pub fn offset(&self, key: u64) -> u64 {
+        self.range(key).start as u64
+    }
+
+    /// The file of the values, one behind the other.
+    #[must_use]
+    pub fn values_file(&self) -> PathBuf {
+        self.directory.join(VALUES)
+    }
+
     /// Version 0 of a value.
     ///
     /// # Panics

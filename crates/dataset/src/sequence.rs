@@ -27,11 +27,50 @@ pub use draw::{values_deleted, values_needed};
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 use stowplan_model::{Action, Workload};
 
 const MAGIC: &[u8; 8] = b"STOWSEQ1";
 const HEADER_BYTES: usize = 16;
+/// Some steps in their order: one slice of a sequence, and another where it goes over the end.
+pub type Window<'a> = [&'a [RawStep]; 2];
+
+/// The steps of a window, one after the other.
+#[inline]
+pub fn steps<'a>(window: &Window<'a>) -> impl DoubleEndedIterator<Item = Step> + use<'a> {
+    let [first, second] = *window;
+    first.iter().chain(second).map(Step::decode)
+}
+
+/// Number of steps.
+#[must_use]
+pub fn len(window: &Window<'_>) -> u64 {
+    window.iter().map(|part| part.len() as u64).sum()
+}
+
+/// Some of the steps of a window.
+#[must_use]
+pub fn slices<'a>(window: &Window<'a>, range: &Range<usize>) -> Window<'a> {
+    let [first, second] = *window;
+    let cut = first.len();
+    [
+        &first[range.start.min(cut)..range.end.min(cut)],
+        &second[range.start.saturating_sub(cut)..range.end.saturating_sub(cut)],
+    ]
+}
+
+/// Steps as the file of a sequence of their own.
+#[must_use]
+pub fn file_of(windows: &[Window<'_>]) -> Vec<u8> {
+    let count: u64 = windows.iter().map(len).sum();
+    let mut bytes = [&MAGIC[..], &count.to_le_bytes()].concat();
+    for raw in windows.iter().flatten().copied().flatten() {
+        bytes.extend(raw);
+    }
+    bytes
+}
+
 /// Bytes of a step on disk.
 pub const RECORD_BYTES: usize = 16;
 /// Keys shuffled at a time: 16 MiB of them, whatever the dataset.
@@ -311,7 +350,7 @@ impl Sequence {
         clippy::cast_possible_truncation,
         reason = "below the length of a slice"
     )]
-    pub fn window(&self, first: u64, length: u64) -> Result<[&[RawStep]; 2], DatasetError> {
+    pub fn window(&self, first: u64, length: u64) -> Result<Window<'_>, DatasetError> {
         if length > self.count {
             return Err(DatasetError::invalid(format!(
                 "a block of {length} operations does not fit a sequence of {}",

@@ -6,6 +6,7 @@ mod busy;
 pub use busy::{Busy, keep_busy};
 
 use crate::HarnessError;
+use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
 use stowplan_model::{ComparisonSpec, Extension, Plan, Study};
 
@@ -38,14 +39,15 @@ pub struct Series {
 pub fn plans(
     options: &PlanOptions,
     series: &Series,
+    drivers: &Drivers,
 ) -> Result<(Plan, Option<Extension>), HarnessError> {
     let study = Study::parse(STUDY, "calibrate.toml")
         .map_err(|error| HarnessError::invalid(error.to_string()))?;
     let busy = match series.busy {
         0 => None,
-        processes => Some(beside(&study, options, processes)?),
+        processes => Some(beside(&study, options, processes, drivers)?),
     };
-    let plan = plan::plan(expanded(study, series), options)?;
+    let plan = plan::plan(expanded(study, series), options, drivers)?;
     Ok((plan, busy))
 }
 
@@ -94,7 +96,12 @@ fn session(pattern: &ComparisonSpec, number: u32) -> ComparisonSpec {
 }
 
 /// What is measured beside busy processes.
-fn beside(study: &Study, options: &PlanOptions, processes: u32) -> Result<Extension, HarnessError> {
+fn beside(
+    study: &Study,
+    options: &PlanOptions,
+    processes: u32,
+    drivers: &Drivers,
+) -> Result<Extension, HarnessError> {
     let mut study = study.clone();
     study.comparisons.retain(|spec| spec.id == BUSY);
     for spec in &mut study.comparisons {
@@ -103,7 +110,7 @@ fn beside(study: &Study, options: &PlanOptions, processes: u32) -> Result<Extens
             many => format!("Known costs beside {many} busy processes"),
         };
     }
-    let plan = plan::plan(study, options)?;
+    let plan = plan::plan(study, options, drivers)?;
     Ok(Extension {
         datasets: plan.datasets,
         comparisons: plan.comparisons,

@@ -4,13 +4,14 @@
 //! becomes a dataset and a comparison.
 
 use crate::HarnessError;
+use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
 use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
     SizeDistribution, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
-use stowplan_stores::registry;
 
 /// The setting that sweeps can differ in.
 const PAGE_SIZE: &str = "page_size";
@@ -44,6 +45,8 @@ pub struct Question {
     pub memory_budget: u64,
     /// What of it is wanted.
     pub options: PlanOptions,
+    /// What hosts the stores.
+    pub drivers: Rc<Drivers>,
 }
 
 /// A size of one sweep.
@@ -74,7 +77,7 @@ impl Question {
         }
         let mut takers = 0;
         for spec in [&self.a, &self.b] {
-            takers += usize::from(takes_page_size(spec)?);
+            takers += usize::from(self.takes_page_size(spec)?);
             if spec.settings.contains_key(PAGE_SIZE) {
                 return Err(HarnessError::invalid(format!(
                     "store '{spec}' gives {PAGE_SIZE} and so does --page-size; give one of them"
@@ -139,13 +142,13 @@ impl Question {
         if let Some(size) = spots.iter().map(|spot| spot.size).max() {
             self.check_size(size)?;
         }
-        plan::plan(self.study(sweeps, spots), &self.options)
+        plan::plan(self.study(sweeps, spots), &self.options, &self.drivers)
     }
 
     /// Refuses values that a store cannot keep, before anything is built.
     fn check_size(&self, size: u64) -> Result<(), HarnessError> {
         for spec in [&self.a, &self.b] {
-            let resolved = registry::resolve(spec, self.memory_budget)?;
+            let resolved = self.drivers.resolve(spec, self.memory_budget)?;
             let largest = resolved.capabilities.largest_value;
             if let Some(largest) = largest.filter(|largest| size > *largest) {
                 return Err(HarnessError::invalid(format!(
@@ -168,6 +171,7 @@ impl Question {
             .map(|spot| (dataset_name(spot.size), self.dataset(spot.size)))
             .collect();
         Study {
+            drivers: BTreeMap::new(),
             name: "crossover".to_owned(),
             title: format!("{} or {}?", self.a, self.b),
             question: "At which size of values does the order of these two stores change?"
@@ -182,7 +186,8 @@ impl Question {
     fn comparison(&self, sweep: &Sweep, spot: Spot) -> ComparisonSpec {
         let setting = sweep.setting.as_ref();
         let cell = |spec: &StoreSpec| CellSpec {
-            store: with_setting(spec, setting),
+            driver: None,
+            store: self.with_setting(spec, setting),
             label: Some(spec.to_string()),
             floor: false,
             part: false,
@@ -238,12 +243,33 @@ impl Question {
         }
     }
 
+    /// A spec with `name=value` added, where the store has that setting.
+    fn with_setting(&self, spec: &StoreSpec, setting: Option<&String>) -> StoreSpec {
+        let mut spec = spec.clone();
+        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('='))
+            && self.takes_page_size(&spec).unwrap_or(false)
+        {
+            spec.settings.insert(name.to_owned(), value.to_owned());
+        }
+        spec
+    }
+
+    fn takes_page_size(&self, spec: &StoreSpec) -> Result<bool, HarnessError> {
+        let kind = self.drivers.kind(spec)?;
+        Ok(kind
+            .settings
+            .iter()
+            .any(|setting| setting.name == PAGE_SIZE))
+    }
+
     /// Whether a store waits for the disk at each overwrite, though they share a transaction.
     fn waits_for_disk(&self, spec: &StoreSpec) -> bool {
-        registry::resolve(spec, self.memory_budget).is_ok_and(|resolved| {
-            let can = resolved.capabilities;
-            can.syncs_per_commit > 0 && !can.transactions
-        })
+        self.drivers
+            .resolve(spec, self.memory_budget)
+            .is_ok_and(|resolved| {
+                let can = resolved.capabilities;
+                can.syncs_per_commit > 0 && !can.transactions
+            })
     }
 
     fn dataset(&self, size: u64) -> DatasetSpec {
@@ -280,25 +306,6 @@ fn ends_first(sizes: &[u64]) -> Vec<u64> {
 
 fn dataset_name(size: u64) -> String {
     format!("values-{size}")
-}
-
-fn takes_page_size(spec: &StoreSpec) -> Result<bool, HarnessError> {
-    let kind = registry::find(&spec.kind)?;
-    Ok(kind
-        .settings()
-        .iter()
-        .any(|setting| setting.name == PAGE_SIZE))
-}
-
-/// A spec with `name=value` added, where the store has that setting.
-fn with_setting(spec: &StoreSpec, setting: Option<&String>) -> StoreSpec {
-    let mut spec = spec.clone();
-    if let Some((name, value)) = setting.and_then(|setting| setting.split_once('='))
-        && takes_page_size(&spec).unwrap_or(false)
-    {
-        spec.settings.insert(name.to_owned(), value.to_owned());
-    }
-    spec
 }
 
 #[cfg(test)]

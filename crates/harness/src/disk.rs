@@ -5,12 +5,13 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use stowplan_dataset::room;
 pub use stowplan_dataset::room::{begin_writeback, free_bytes, sync_directory, sync_filesystem};
+use stowplan_model::Footprint;
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
 const MARKER: &CStr = c".stowplan-work";
@@ -368,6 +369,33 @@ impl<'p> Place<'p> {
 pub fn open_plain(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// What lies at `root` and below it: what it takes, and its regular files that are not empty. Links
+/// count as themselves and are not followed; what vanishes meanwhile is passed over.
+pub(crate) fn below(root: &Path) -> Result<(Footprint, Vec<PathBuf>), HarnessError> {
+    let (mut sum, mut files) = (Footprint::default(), Vec::new());
+    let mut pending = vec![root.to_owned()];
+    while let Some(path) = pending.pop() {
+        let found = match path.symlink_metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound && path != root => continue,
+            found => found.map_err(HarnessError::io("look at", &path))?,
+        };
+        // In units of 512 bytes, whatever the file system's block size (POSIX, stat.h).
+        sum.allocated_bytes += found.blocks() * 512;
+        if found.is_dir() {
+            sum.directories += 1;
+            let entries = std::fs::read_dir(&path).map_err(HarnessError::io("list", &path))?;
+            pending.extend(entries.flatten().map(|entry| entry.path()));
+            continue;
+        }
+        sum.files += 1;
+        sum.apparent_bytes += found.len();
+        if found.is_file() && found.len() > 0 {
+            files.push(path);
+        }
+    }
+    Ok((sum, files))
 }
 
 #[cfg(test)]

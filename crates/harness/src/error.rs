@@ -131,6 +131,14 @@ impl HarnessError {
         }
     }
 
+    /// The same, as the failure of a store: it came up while one was served.
+    pub(crate) fn of_a_store(self) -> Self {
+        match self {
+            Self::Worker { .. } | Self::Interrupted => self,
+            other => Self::worker(&other.to_string(), ""),
+        }
+    }
+
     /// Whether it is the doing of a store or of a worker that served it, so that others can be
     /// measured all the same. Whatever else fails (the result file, the work directory, a dataset)
     /// says nothing about any store.

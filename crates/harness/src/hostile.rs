@@ -10,18 +10,19 @@
 
 pub use crate::environment::checks::hostile::system_files;
 
+use crate::drivers::Drivers;
 use crate::plan::{PlanOptions, describe, needs, plan};
 use stowplan_model::Study;
 
 /// A study that can be read is planned at each of its scales, or refused in words.
-pub fn planned(study: &Study) {
+pub fn planned(study: &Study, drivers: &Drivers) {
     let scales = study.scales.keys().cloned().map(Some);
     for scale in std::iter::once(None).chain(scales) {
         let options = PlanOptions {
             scale,
             ..PlanOptions::default()
         };
-        let Ok(plan) = plan(study.clone(), &options) else {
+        let Ok(plan) = plan(study.clone(), &options, drivers) else {
             continue;
         };
         let needs = needs(&plan, true);

@@ -4,18 +4,19 @@
 //! the stores themselves (`stowplan-stores`), judging measurements (`stowplan-analysis`), or
 //! showing them (`stowplan-report`).
 
-pub mod accounting;
-mod block;
+mod block_size;
 pub mod calibration;
 pub mod clock;
 mod counting;
 pub mod crossover;
 pub mod disk;
+pub mod drivers;
 pub mod environment;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod interrupt;
+mod job;
 pub mod page_cache;
 mod placement;
 pub mod plan;
@@ -24,9 +25,9 @@ mod profile;
 #[cfg(test)]
 mod properties;
 pub mod runner;
-pub mod worker;
+mod shared_file;
 pub mod worker_process;
 
 pub use error::HarnessError;
 
-use stowplan_dataset::{self as dataset, random, sequence, versions};
+use stowplan_dataset::{self as dataset, random, sequence};

@@ -4,6 +4,7 @@
 //! study asks for metadata that is not in memory there is no other way.
 
 use crate::{HarnessError, platform};
+use memmap2::MmapMut;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -14,7 +15,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use stowplan_model::Residency;
-use stowplan_stores::Buffer;
 
 /// Files are handed to the threads that read them in batches, so that handing over costs little
 /// beside reading a small one.
@@ -48,6 +48,33 @@ pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
         }
     }
     Ok(())
+}
+
+/// Takes the data of these files out of the page cache and proves that it is gone.
+///
+/// # Errors
+/// It stays, or the system does not tell.
+pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
+    let before = residency(files)?;
+    evict(files)?;
+    let Some(residency) = residency(files)? else {
+        return Err(HarnessError::invalid(
+            "cold reads cannot be verified here: neither cachestat nor mincore works; \
+             measure warm ones (--cache-state warm)",
+        ));
+    };
+    if residency.resident_pages > 0 {
+        return Err(HarnessError::invalid(format!(
+            "{} of {} pages stayed in the page cache after eviction, so a cold read is not \
+             possible here (a file system in memory, or another process maps the data); measure \
+             warm ones (--cache-state warm), or have the data on a disk (for a study: --work)",
+            residency.resident_pages, residency.checked_pages
+        )));
+    }
+    Ok(Residency {
+        before_eviction_pages: before.map(|before| before.resident_pages),
+        ..residency
+    })
 }
 
 /// Whether this process may have inodes and directory entries dropped.
@@ -120,15 +147,18 @@ pub fn how() -> Option<&'static str> {
 pub fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     let readers = thread::available_parallelism().map_or(1, |n| n.get().min(READERS_MAX));
     let mut buffers = (0..readers)
-        .map(|_| Buffer::with_capacity(READ_BYTES))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|_| MmapMut::map_anon(READ_BYTES))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(HarnessError::io(
+            "get memory for reading",
+            Path::new("files"),
+        ))?;
     let (sender, receiver) = sync_channel(BATCHES);
     let receiver = Mutex::new(receiver);
     let bytes = AtomicU64::new(0);
     thread::scope(|scope| {
         let mut handles = Vec::with_capacity(readers);
         for buffer in &mut buffers {
-            let buffer = buffer.room(READ_BYTES)?;
             handles.push(scope.spawn(|| read_batches(&receiver, buffer, &bytes)));
         }
         let mut batches = Batches {

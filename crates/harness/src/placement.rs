@@ -6,28 +6,29 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-use stowplan_model::PlacementRecord;
-use stowplan_stores::{Key, Pieces, Store};
+use stowplan_model::{Pieces, PlacementRecord};
 
 /// Values that are looked at.
 const SAMPLE: u64 = 500;
 
-/// Where some of the values of a store lie, spread over all its keys; nothing where it does not tell.
+/// Keys that are looked at, spread over all of them.
+pub(crate) fn sample(count: u64) -> Vec<u64> {
+    let step = (count / SAMPLE).max(1);
+    (1..=count)
+        .step_by(usize::try_from(step).unwrap_or(usize::MAX))
+        .collect()
+}
+
+/// Where values lie, as the store tells of pieces of files and the system of files.
 ///
 /// # Errors
-/// The store or the file system refuses.
+/// The file system refuses.
 pub(crate) fn of(
-    store: &dyn Store,
+    pieces: &[Pieces],
     instance: &str,
-    count: u64,
 ) -> Result<Option<PlacementRecord>, HarnessError> {
-    let step = (count / SAMPLE).max(1);
-    let keys = (1..=count).step_by(usize::try_from(step).unwrap_or(usize::MAX));
-    let Some(pieces) = store.pieces(&mut keys.map(Key))? else {
-        return Ok(None);
-    };
     let mut extents: BTreeMap<&Path, Option<Vec<Extent>>> = BTreeMap::new();
-    for piece in &pieces {
+    for piece in pieces {
         if !extents.contains_key(piece.file.as_path()) {
             let file = File::open(&piece.file).map_err(HarnessError::io("open", &piece.file))?;
             extents.insert(
@@ -36,7 +37,7 @@ pub(crate) fn of(
             );
         }
     }
-    Ok((!pieces.is_empty()).then(|| record(instance, &pieces, &extents)))
+    Ok((!pieces.is_empty()).then(|| record(instance, pieces, &extents)))
 }
 
 fn record(

@@ -8,8 +8,9 @@ mod why;
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
+use crate::block_size::BlockSize;
+use crate::drivers::{Drivers, Resolved};
 use crate::random::scatter_all;
-use crate::runner::BlockSize;
 use crate::{HarnessError, disk, environment, page_cache, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,7 +20,6 @@ use stowplan_model::{
     DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
     StoreSpec, Study, Workload, near_miss, suggestion,
 };
-use stowplan_stores::registry::{self, ResolveError, Resolved};
 
 /// The scale of the published study.
 pub const SEED_SCALE: &str = "seed";
@@ -61,7 +61,7 @@ pub struct Needs {
 ///
 /// # Errors
 /// A scale, cell, store, setting or combination that does not exist; the message names it.
-pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
+pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Plan, HarnessError> {
     let scale = options
         .scale
         .clone()
@@ -69,7 +69,7 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
     let study = at_scale(study, &scale)?;
     let only = without_matrices(&study, &options.only);
     let (study, only) = match options.why {
-        true => why::explained(study, only, most_open_files()),
+        true => why::explained(study, only, most_open_files(), drivers),
         false => (study, only),
     };
     let options = &PlanOptions {
@@ -79,7 +79,7 @@ pub fn plan(study: Study, options: &PlanOptions) -> Result<Plan, HarnessError> {
     check_only(&study, &options.only)?;
     let mut comparisons = Vec::new();
     for spec in &study.comparisons {
-        if let Some(comparison) = expand(&study, spec, options)? {
+        if let Some(comparison) = expand(&study, spec, options, drivers)? {
             comparisons.push(comparison);
         }
     }
@@ -270,6 +270,7 @@ fn expand(
     study: &Study,
     spec: &ComparisonSpec,
     options: &PlanOptions,
+    drivers: &Drivers,
 ) -> Result<Option<Comparison>, HarnessError> {
     let whole = options.only.is_empty() || options.only.contains(&spec.id);
     let wanted = |key: &str| {
@@ -288,7 +289,7 @@ fn expand(
     // The rows of a matrix are called by numbers: by value they are easier to read.
     specs.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or(u64::MAX));
     for (key, cell) in specs {
-        let cell = build_cell(study, spec, key, cell)?;
+        let cell = build_cell(study, spec, key, cell, drivers)?;
         match objection(&cell, study, options) {
             Some(reason) => {
                 not_applicable.insert(cell.label, reason);
@@ -429,6 +430,7 @@ fn build_cell(
     comparison: &ComparisonSpec,
     key: &str,
     spec: &CellSpec,
+    drivers: &Drivers,
 ) -> Result<Cell, HarnessError> {
     let place = |message: String| {
         HarnessError::invalid(format!(
@@ -437,8 +439,11 @@ fn build_cell(
         ))
     };
     let mut workload = spec.workload.over(&comparison.workload).complete();
-    let resolved = resolve(&spec.store, study.memory_budget, workload.threads)
-        .map_err(|error| place(error.to_string()))?;
+    let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
+    let resolved = resolved.map_err(|error| match error {
+        error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
+        error => place(error.to_string()),
+    })?;
     workload.check().map_err(place)?;
     if workload.changes_keys() && workload.operations.is_none() {
         let dataset = study.datasets.get(&comparison.dataset);
@@ -451,14 +456,14 @@ fn build_cell(
         () if spec.part => Role::Part,
         () => Role::Candidate,
     };
-    if role != Role::Part && !resolved.kind.keeps_values() {
+    if role != Role::Part && resolved.kind.keeps_nothing {
         return Err(place(format!(
             "{} keeps no values: it measures a step of what others do, so its cell can only be a part \
              of a ladder (part = true)",
             spec.store
         )));
     }
-    let layout = resolved.settings.layout(resolved.kind.settings());
+    let layout = resolved.settings.layout(&resolved.kind.settings);
     Ok(Cell {
         id: CellId(format!("{}/{key}", comparison.id)),
         key: key.to_owned(),
@@ -491,12 +496,17 @@ fn operations_of_all(workload: &Workload, count: u64) -> u64 {
 
 /// The store of a cell. Where each connection has a cache of its own, those of all threads share the
 /// memory budget: a cell with more threads gets no more memory.
-fn resolve(spec: &StoreSpec, budget: u64, threads: u32) -> Result<Resolved, ResolveError> {
-    let shares = match registry::find(&spec.kind)?.cache_per_connection() {
-        true => u64::from(threads.max(1)),
-        false => 1,
-    };
-    registry::resolve(spec, budget / shares)
+fn resolve(
+    drivers: &Drivers,
+    spec: &StoreSpec,
+    budget: u64,
+    threads: u32,
+) -> Result<Resolved, HarnessError> {
+    let each = drivers
+        .kind(spec)
+        .is_ok_and(|kind| kind.cache_per_connection);
+    let shares = if each { u64::from(threads.max(1)) } else { 1 };
+    drivers.resolve_or_fail_later(spec, budget / shares)
 }
 
 /// What tells a store from those built alike: how a store aged depends on all its settings, and

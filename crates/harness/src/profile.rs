@@ -24,7 +24,7 @@ const SAMPLES_PER_SECOND: &str = "1999";
 /// Bytes of the stack that a sample takes along.
 const UNWINDING: &str = "dwarf,16384";
 /// How the names of the measuring loop begin, which is in every stack of a block's operations.
-const LOOP: [&str; 2] = ["stowplan_harness::block::", "<stowplan_harness::block::"];
+const LOOP: [&str; 2] = ["stowplan_driver::block::", "<stowplan_driver::block::"];
 /// What stands for it at the foot of every stack: how much of it a sample saw differs.
 const FOOT: &str = "operations";
 /// From here on the kernel has the addresses.
@@ -258,15 +258,15 @@ mod tests {
 \n\tffffffff8158c954 filemap_map_pages\n\tffffffff81000c82 asm_exc_page_fault\n\
 \t          98f21 pread64\n\
 \t         7f8f00 <stowplan_stores::flat::FlatSession as stowplan_stores::store::Session>::read_into\n\
-\t         80b390 stowplan_harness::block::run::Loop::steps\n\
-\t         80b391 stowplan_harness::block::Block::with::h0123456789abcdef\n\
-\t         80b392 stowplan_harness::worker::measure::measure\n\
-\n\t          98934 malloc\n\t         80b392 stowplan_harness::worker::measure::measure\n\
+\t         80b390 stowplan_driver::block::run::Loop::steps\n\
+\t         80b391 stowplan_driver::block::Block::with::h0123456789abcdef\n\
+\t         80b392 stowplan_driver::run::by_one\n\
+\n\t          98934 malloc\n\t         80b392 stowplan_driver::run::by_one\n\
 \n\t           2929 [unknown]\n\
-\t         80b390 stowplan_harness::block::run::Loop::steps\n\
-\n\t         80b390 stowplan_harness::block::run::Loop::steps\n\
-\t         80b391 stowplan_harness::block::Block::with\n\
-\n\t         80b390 stowplan_harness::block::run::Loop::steps\n\n";
+\t         80b390 stowplan_driver::block::run::Loop::steps\n\
+\n\t         80b390 stowplan_driver::block::run::Loop::steps\n\
+\t         80b391 stowplan_driver::block::Block::with\n\
+\n\t         80b390 stowplan_driver::block::run::Loop::steps\n\n";
 
     #[test]
     fn only_what_operations_do_is_kept_from_the_outermost_function_in() {
@@ -277,7 +277,7 @@ mod tests {
         let expected = [
             (of_kernel, 1),
             ("operations;[unknown]", 1),
-            ("operations;stowplan_harness::block::run::Loop::steps", 2),
+            ("operations;stowplan_driver::block::run::Loop::steps", 2),
         ];
         let expected = expected.map(|(stack, samples)| (stack.to_owned(), samples));
         assert_eq!(stacks, BTreeMap::from(expected));

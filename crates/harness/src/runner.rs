@@ -14,36 +14,36 @@ mod repeat;
 mod resumption;
 mod spoiled;
 
-pub use blocks::filling;
+pub use crate::block_size::filling;
 pub use event::{Event, Observer};
 pub use repeat::{Repeated, Repetition, WriteSequence, repeat};
 pub use resumption::Resumption;
 
 use crate::HarnessError;
-use crate::counting::Counter;
+pub(crate) use crate::block_size::BlockSize;
+use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
 use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
-use crate::worker_process::WorkerCommand;
-pub(crate) use blocks::{BlockSize, Blocks, Spot};
+pub(crate) use blocks::{Blocks, Spot};
 use instances::Instances;
 use log::ResultLog;
 use resumption::{Earlier, baseline_failed, pairs, without};
 use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stowplan_analysis::{
     Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
 };
 use stowplan_model::{
-    BlockKind, Cell, CellFailure, CellId, Comparison, EffectiveSettings, Environment, Extension,
-    Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
+    BlockKind, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings, Environment,
+    Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
     RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
 };
-use stowplan_stores::registry;
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 3;
@@ -66,8 +66,8 @@ pub struct RunOptions {
     pub budget: Option<Duration>,
     /// When a comparison is decided.
     pub rule: StoppingRule,
-    /// How to start a worker.
-    pub workers: WorkerCommand,
+    /// What hosts the stores.
+    pub drivers: Rc<Drivers>,
     /// Ctrl-C.
     pub interrupt: Interrupt,
     /// Whether datasets and built stores stay when no later comparison uses them.
@@ -143,8 +143,8 @@ struct Runner<'a> {
     failed: BTreeSet<CellId>,
     verified: BTreeSet<String>,
     effective_seen: BTreeSet<CellId>,
-    /// By what system calls are counted; nothing before it was looked for.
-    counter: Option<Counter>,
+    /// The program `strace`, if there is one; nothing before it was looked for.
+    strace: Option<Option<PathBuf>>,
     /// What earlier sessions of this run measured.
     earlier: Earlier,
     /// What draws flame graphs, where they are wanted and it works.
@@ -166,7 +166,7 @@ impl<'a> Runner<'a> {
         options: &'a RunOptions,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
-        let environment = machine::examine(plan, &options.work);
+        let environment = machine::examine(plan, &options.drivers, &options.work);
         let header = Record::Run(RunHeader {
             schema: SCHEMA_VERSION,
             started: now(),
@@ -190,7 +190,7 @@ impl<'a> Runner<'a> {
         observer: &'a mut dyn Observer,
     ) -> Result<Self, HarnessError> {
         let plan = resumption.plan().clone();
-        let environment = machine::examine(&plan, &options.work);
+        let environment = machine::examine(&plan, &options.drivers, &options.work);
         let Resumption {
             mut log,
             bytes,
@@ -220,12 +220,12 @@ impl<'a> Runner<'a> {
             options,
             observer,
             log,
-            blocks: Blocks::new(&options.workers, &options.interrupt, &options.work),
+            blocks: Blocks::of(&options.drivers, &options.interrupt, &options.work),
             instances: Instances::new(&options.work).with_footprints_of(weighed),
             failed: earlier.failed.clone(),
             verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
-            counter: None,
+            strace: None,
             earlier,
             profiler: None,
             started: Instant::now(),
@@ -336,14 +336,40 @@ impl<'a> Runner<'a> {
 
     /// The harness itself, through the whole worker path, with a store that does nothing.
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
-        let cost = match self.blocks.harness_cost(self.options.seed) {
+        let cost = match self.blocks.harness_cost("", self.options.seed) {
             Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
                 return self.warn_of_missing_cost(&error);
             }
             cost => cost?,
         };
         self.observer.event(Event::HarnessCost(cost));
-        self.log.append(&Record::HarnessCost(cost))
+        self.log.append(&Record::HarnessCost(cost))?;
+        self.measure_driver_costs()
+    }
+
+    /// What the loops of other drivers cost, each with a store of its own that does nothing: an
+    /// interpreter's work is no store's.
+    fn measure_driver_costs(&mut self) -> Result<(), HarnessError> {
+        let drivers = &self.options.drivers;
+        let used: BTreeSet<&str> = self.plan.cells().map(|cell| cell.store.driver()).collect();
+        let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
+        let used: Vec<String> = used
+            .into_iter()
+            .filter(|driver| !driver.is_empty() && hosts_null(driver))
+            .map(str::to_owned)
+            .collect();
+        for driver in used {
+            match self.blocks.harness_cost(&driver, self.options.seed) {
+                Ok(cost) => self.log.append(&Record::DriverCost(DriverCost {
+                    tool: self.options.drivers.tool(&driver)?,
+                    driver,
+                    cost,
+                }))?,
+                Err(error) if error.is_of_a_store() => self.warn_of_missing_cost(&error)?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// A worker that failed here need not fail with a store.
@@ -373,6 +399,9 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_cell(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        if let Some(error) = self.options.drivers.failure(&cell.store) {
+            return Err(error);
+        }
         self.prepare_dataset(&cell.dataset)?;
         self.prepare_instance(cell)?;
         if !cell.workload.operation.writes() {
@@ -419,7 +448,7 @@ impl<'a> Runner<'a> {
     /// Reads every value of a cell's store once, untimed, and compares it: once per store
     /// settings and delivery. A store that keeps no values has none to compare.
     fn verify(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        if !registry::find(&cell.store.kind)?.keeps_values() {
+        if self.options.drivers.kind(&cell.store)?.keeps_nothing {
             return Ok(());
         }
         let what = format!(
@@ -432,20 +461,13 @@ impl<'a> Runner<'a> {
         let label = format!("checking every value of {}", cell.label);
         let observer = &mut *self.observer;
         let place = self.instances.place(cell);
-        let values = self
-            .plan
-            .datasets
-            .get(&cell.dataset)
-            .map_or(0, |spec| spec.count);
-        let found = self
-            .blocks
-            .verify(cell, &place, values, &mut |done, total| {
-                observer.event(Event::Preparing {
-                    what: &label,
-                    done,
-                    total,
-                });
-            })?;
+        let found = self.blocks.verify(cell, &place, &mut |done, total| {
+            observer.event(Event::Preparing {
+                what: &label,
+                done,
+                total,
+            });
+        })?;
         self.log.append(&Record::Verification(found))
     }
 
@@ -847,7 +869,7 @@ impl<'a> Runner<'a> {
             let checked = self.verify(cell).and_then(|()| {
                 let first = weighed.insert(&cell.instance);
                 first
-                    .then(|| self.instances.footprint(cell, true))
+                    .then(|| self.instances.footprint(cell, &self.blocks, true))
                     .transpose()
             });
             match checked {

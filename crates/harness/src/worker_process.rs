@@ -17,9 +17,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
-use stowplan_model::{
-    FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, Settings, ToWorker, decode, encode,
-};
+use stowplan_model::{FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver, decode, encode};
 use streams::Stderr;
 
 /// How often the wait for a worker looks for Ctrl-C, and whether the worker still lives.
@@ -90,9 +88,50 @@ impl Default for Patience {
     }
 }
 
+/// How long one task may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Between two signs of progress.
+    pub(crate) silence: Duration,
+    /// In all.
+    pub(crate) most: Duration,
+}
+
 impl Patience {
-    /// How long a task of so many operations may take in all.
-    pub(crate) fn in_all(&self, operations: u64) -> Duration {
+    /// For a task that tells how far it is, of so many operations.
+    pub(crate) fn telling(&self, operations: u64) -> Limits {
+        Limits {
+            silence: self.silence,
+            most: self.in_all(operations),
+        }
+    }
+
+    /// For one that is silent as a whole.
+    pub(crate) fn silent(&self, operations: u64) -> Limits {
+        let most = self.in_all(operations);
+        Limits {
+            silence: most,
+            most,
+        }
+    }
+
+    /// To be ready.
+    pub(crate) fn ready(&self) -> Limits {
+        Limits {
+            silence: self.preparing,
+            most: self.preparing,
+        }
+    }
+
+    /// To answer at once.
+    pub(crate) fn polite(&self) -> Limits {
+        Limits {
+            silence: self.manners,
+            most: self.manners,
+        }
+    }
+
+    fn in_all(&self, operations: u64) -> Duration {
         let operations = u32::try_from(operations).unwrap_or(u32::MAX);
         let working = self.operation.saturating_mul(operations);
         self.silence.saturating_add(working)
@@ -100,19 +139,20 @@ impl Patience {
 }
 
 /// A worker that was started and has greeted.
-pub(crate) struct WorkerProcess<'a> {
+pub(crate) struct WorkerProcess {
     group: Group,
     stdin: Option<ChildStdin>,
     lines: Receiver<std::io::Result<String>>,
     stderr: Stderr,
     patience: Patience,
-    interrupt: &'a Interrupt,
+    interrupt: Interrupt,
+    tool: String,
 }
 
-impl<'a> WorkerProcess<'a> {
+impl WorkerProcess {
     pub(crate) fn start(
         command: &WorkerCommand,
-        interrupt: &'a Interrupt,
+        interrupt: &Interrupt,
     ) -> Result<Self, HarnessError> {
         let refused = || HarnessError::io("start worker", &command.program);
         let mut process = Command::new(&command.program);
@@ -138,7 +178,8 @@ impl<'a> WorkerProcess<'a> {
             group,
             stdin: Some(stdin),
             patience: command.patience,
-            interrupt,
+            interrupt: interrupt.clone(),
+            tool: String::new(),
         };
         worker.greet()?;
         Ok(worker)
@@ -146,10 +187,15 @@ impl<'a> WorkerProcess<'a> {
 
     fn greet(&mut self) -> Result<(), HarnessError> {
         match self.answer(self.patience.manners)? {
-            FromWorker::Hello {
-                protocol, version, ..
-            } if protocol == PROTOCOL_NAME && version == PROTOCOL_VERSION => Ok(()),
-            FromWorker::Hello {
+            FromDriver::Hello {
+                protocol,
+                version,
+                tool,
+            } if protocol == PROTOCOL_NAME && version == PROTOCOL_VERSION => {
+                self.tool = one_line(&tool);
+                Ok(())
+            }
+            FromDriver::Hello {
                 protocol,
                 version,
                 tool,
@@ -161,56 +207,67 @@ impl<'a> WorkerProcess<'a> {
         }
     }
 
-    /// Has the worker prepare a job; returns the settings that its engine reports.
-    pub(crate) fn prepare(&mut self, job: Job) -> Result<Settings, HarnessError> {
-        self.say(&ToWorker::Prepare(job))?;
-        match self.answer(self.patience.preparing)? {
-            FromWorker::Ready { effective } => Ok(effective),
-            other => Err(self.unexpected(&other)),
-        }
+    /// The worker's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.group.child.id()
     }
 
-    /// Has the worker do the task, ends it, and returns its answer. One that says nothing new for
-    /// `silence` is ended, and so is one that is not done within `most`, whatever it says.
-    pub(crate) fn go(
-        mut self,
-        silence: Duration,
-        most: Duration,
+    /// What the greeting said of the program.
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Has the worker do a task, and returns its answer. One that says nothing new for the silence that
+    /// is granted is ended, and so is one that does not answer in time, whatever it says.
+    pub(crate) fn ask(
+        &mut self,
+        task: &ToDriver,
+        limits: Limits,
         progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<FromWorker, HarnessError> {
-        self.say(&ToWorker::Go)?;
-        let end = Instant::now() + most;
-        let mut until = Instant::now() + silence;
+    ) -> Result<FromDriver, HarnessError> {
+        self.say(task)?;
+        let end = Instant::now() + limits.most;
+        let mut until = Instant::now() + limits.silence;
         let mut last = None;
         loop {
             let now = Instant::now();
             if now >= end {
                 return Err(self.failed(&format!(
                     "the worker was not done after {} and was ended",
-                    seconds(most)
+                    seconds(limits.most)
                 )));
             }
             if now >= until {
-                return Err(self.silent(silence));
+                return Err(self.silent(limits.silence));
             }
             match self.hear(until.min(end) - now)? {
-                Some(FromWorker::Progress { done, total }) => {
+                Some(FromDriver::Progress { done, total }) => {
                     // To say the same again is no progress.
                     if last.replace((done, total)) != Some((done, total)) {
-                        until = Instant::now() + silence;
+                        until = Instant::now() + limits.silence;
                     }
                     progress(done, total);
                 }
-                Some(answer) => {
-                    self.end()?;
-                    return Ok(answer);
-                }
+                Some(answer) => return Ok(answer),
                 None => {}
             }
         }
     }
 
-    fn say(&mut self, message: &ToWorker) -> Result<(), HarnessError> {
+    /// Has the worker do a task that has no answer but that it is done.
+    pub(crate) fn done(
+        &mut self,
+        task: &ToDriver,
+        limits: Limits,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), HarnessError> {
+        match self.ask(task, limits, progress)? {
+            FromDriver::Done => Ok(()),
+            other => Err(self.unexpected(&other)),
+        }
+    }
+
+    fn say(&mut self, message: &ToDriver) -> Result<(), HarnessError> {
         let mut line = encode(message);
         line.push('\n');
         match self.send(line.as_bytes()) {
@@ -251,7 +308,7 @@ impl<'a> WorkerProcess<'a> {
     }
 
     /// The next message, which must come within a time.
-    fn answer(&mut self, within: Duration) -> Result<FromWorker, HarnessError> {
+    fn answer(&mut self, within: Duration) -> Result<FromDriver, HarnessError> {
         match self.hear(within)? {
             Some(message) => Ok(message),
             None => Err(self.silent(within)),
@@ -260,7 +317,7 @@ impl<'a> WorkerProcess<'a> {
 
     /// The next message, if one comes within a time. A worker that reports a failure, dies, or says
     /// what is no message, is an error; so is Ctrl-C.
-    fn hear(&mut self, within: Duration) -> Result<Option<FromWorker>, HarnessError> {
+    fn hear(&mut self, within: Duration) -> Result<Option<FromDriver>, HarnessError> {
         let deadline = Instant::now() + within;
         loop {
             if self.interrupt.raised() {
@@ -285,11 +342,11 @@ impl<'a> WorkerProcess<'a> {
         }
     }
 
-    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromWorker, HarnessError> {
+    fn understand(&mut self, line: std::io::Result<String>) -> Result<FromDriver, HarnessError> {
         let line = line
             .map_err(|error| self.failed(&format!("cannot take what the worker says: {error}")))?;
         match decode(&line) {
-            Ok(FromWorker::Failed { message }) => Err(self.failed(&message)),
+            Ok(FromDriver::Failed { message }) => Err(self.failed(&message)),
             Ok(message) => Ok(message),
             Err(error) => Err(self.failed(&error.to_string())),
         }
@@ -320,9 +377,9 @@ impl<'a> WorkerProcess<'a> {
     }
 
     /// Tells the worker to end and waits until it has.
-    fn end(&mut self) -> Result<(), HarnessError> {
+    pub(crate) fn end(mut self) -> Result<(), HarnessError> {
         // One that has ended before takes no messages, and need not.
-        let _ = self.send(format!("{}\n", encode(&ToWorker::Bye)).as_bytes());
+        let _ = self.send(format!("{}\n", encode(&ToDriver::Bye)).as_bytes());
         drop(self.stdin.take());
         if !self.ends_within(self.patience.manners) {
             if self.interrupt.raised() {
@@ -355,7 +412,7 @@ impl<'a> WorkerProcess<'a> {
         ))
     }
 
-    fn unexpected(&mut self, message: &FromWorker) -> HarnessError {
+    pub(crate) fn unexpected(&mut self, message: &FromDriver) -> HarnessError {
         self.failed(&format!(
             "the worker answered out of turn: {}",
             beginning(&encode(message), 120)
@@ -363,7 +420,7 @@ impl<'a> WorkerProcess<'a> {
     }
 
     /// Ends the worker and makes the error, with the end of its stderr.
-    fn failed(&mut self, message: &str) -> HarnessError {
+    pub(crate) fn failed(&mut self, message: &str) -> HarnessError {
         let _ = self.group.end();
         HarnessError::worker(&one_line(message), &self.stderr.last_part())
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// anything is built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Capabilities {
     /// Operations it can run as a workload.
     pub operations: Vec<Operation>,
@@ -38,6 +39,26 @@ pub struct Capabilities {
     /// The largest value it keeps, in bytes; nothing if only the disk limits it.
     #[serde(default)]
     pub largest_value: Option<u64>,
+}
+
+impl Default for Capabilities {
+    /// A store of which nothing is known: it promises nothing, and lies in files of its own.
+    fn default() -> Self {
+        Self {
+            operations: Vec::new(),
+            deliveries: vec![Delivery::Copy],
+            transactions: false,
+            resizes: true,
+            durability: DurabilityClaim::default(),
+            threads: false,
+            parallel_writers: false,
+            persistent: true,
+            evictable: true,
+            mapped: false,
+            syncs_per_commit: 0,
+            largest_value: None,
+        }
+    }
 }
 
 impl Capabilities {

@@ -4,11 +4,14 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The promise a store keeps for an acknowledged write. Ordered: a later class promises more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
     /// D0: killing the process can damage committed data.
+    #[default]
     None,
     /// D1: acknowledged writes survive `kill -9`; power loss may corrupt.
     ProcessCrash,
@@ -57,7 +60,7 @@ impl fmt::Display for Durability {
 }
 
 /// A durability class, whether replacing one value is atomic in it, and whether it begins later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DurabilityClaim {
     /// The class.

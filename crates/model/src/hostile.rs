@@ -10,7 +10,7 @@
 )]
 
 use crate::{
-    FromWorker, Setting, StoreSpec, Study, ToWorker, decode, encode, format_bytes, near_miss,
+    FromDriver, Setting, StoreSpec, Study, ToDriver, decode, encode, format_bytes, near_miss,
     parse_count, parse_size, read_result,
 };
 use serde::{Deserialize, Serialize};
@@ -60,10 +60,10 @@ pub fn setting(setting: &Setting, text: &str) {
 /// A line of the worker protocol means one message at most, which reads back as it is sent, in one
 /// line.
 pub fn message(line: &str) {
-    if let Ok(message) = decode::<ToWorker>(line) {
+    if let Ok(message) = decode::<ToDriver>(line) {
         assert_eq!(sent(&message), message);
     }
-    match decode::<FromWorker>(line) {
+    match decode::<FromDriver>(line) {
         Ok(message) => assert_eq!(sent(&message), message),
         Err(error) => assert!(error.line.chars().count() <= 120),
     }

@@ -39,21 +39,24 @@ pub use measurement::{
     SystemCalls, Verification, WallBreakdown,
 };
 pub use protocol::{
-    BlockTask, FromWorker, Job, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Task, ToWorker,
-    WireError, decode, encode,
+    At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,
+    Measured, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung,
+    STRACE_MARK, STRACE_VARIABLE, Share, ToDriver, Usage, Want, WireError, decode, encode,
 };
 pub use result::{
-    CellFailure, EffectiveSettings, FootprintRecord, HarnessCost, PlacementRecord,
+    CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, PlacementRecord,
     PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
     read_records, read_result,
 };
-pub use settings::{Setting, SettingError, SettingKind, Settings, Value};
+pub use settings::{
+    DescribedKind, Setting, SettingDescription, SettingError, SettingKind, Settings, Value,
+};
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec,
-    LadderSpec, LinesSpec, MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix,
-    PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
+    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, DriverSpec,
+    HypothesisSpec, LadderSpec, LinesSpec, MatrixScale, MatrixSpec, Measure, PublishedBar,
+    PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

@@ -67,8 +67,13 @@ pub struct Measurement {
     pub out_blocks: u64,
     /// Counters of `/proc/self/io`.
     pub io: Option<IoCounters>,
-    /// Sync calls of the process within the timed window.
-    pub syncs: SyncCalls,
+    /// Sync calls of the process within the timed window; nothing where its driver does not tell.
+    pub syncs: Option<SyncCalls>,
+    /// Which of these the driver did not tell of itself, so that they were read from outside, between
+    /// `ready` and the answer, and reduced to the share of the timed operations among all that were
+    /// done meanwhile: names of fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_from_outside: Vec<String>,
     /// Transactions committed within the timed window.
     pub commits: u64,
     /// Transactions that the engine refused because of another one, and that were tried again.
@@ -144,6 +149,7 @@ impl Measurement {
 /// Parts of a worker's run that lie outside the timed window, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct WallBreakdown {
     /// Opening the store.
     pub open_ns: u64,

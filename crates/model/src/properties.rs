@@ -331,9 +331,9 @@ fn every_line_that_the_others_are_damaged_from_is_understood() {
     let (records, problems) = crate::read_result(LINES.join("\n").as_bytes());
     assert_eq!((records.len(), problems.len()), (6, 8), "{problems:?}");
     for line in &LINES[..8] {
-        let to_worker = crate::decode::<crate::ToWorker>(line).is_ok();
+        let to_driver = crate::decode::<crate::ToDriver>(line).is_ok();
         assert!(
-            to_worker || crate::decode::<crate::FromWorker>(line).is_ok(),
+            to_driver || crate::decode::<crate::FromDriver>(line).is_ok(),
             "{line}"
         );
     }

@@ -1,72 +1,102 @@
-//! The worker protocol: one JSON document a line on the worker's stdin and stdout.
+//! The driver protocol: one JSON document a line on the driver's stdin and stdout.
 //!
 //! ```text
-//! worker  {"hello":{"protocol":"stowplan-worker","version":3,"tool":"0.1.0"}}
-//! parent  {"prepare":{…job…}}
-//! worker  {"ready":{"effective":{…}}}
+//! driver  {"hello":{"protocol":"stowplan-driver","version":4,"tool":"mine 0.1"}}
+//! parent  {"create":{"store":"kv:page_size=4096","place":"/w/store"}}
+//! driver  "done"
+//! parent  {"load":{…,"dataset":"/w/dataset","first":1,"count":5000}}
+//! driver  {"progress":{"done":2000,"total":5000}} … "done"
+//! parent  {"run":{…}}
+//! driver  {"ready":{"effective":{}}}
 //! parent  "go"
-//! worker  {"measured":{…}} or {"verified":{…}} or {"built":{…}} or {"failed":{"message":"…"}};
-//!         before that, for a long task, any number of {"progress":{…}}
+//! driver  {"measured":{"wall_ns":24181730}}
+//! parent  {"rest":{"checkpoint":true}}
+//! driver  "done"
 //! parent  "bye"
 //! ```
 //!
-//! A driver in another language is any program that speaks this (docs/driver-format.md).
+//! docs/driver-format.md describes each message, and the files that they name.
 
-use crate::{BlockKind, CellId, Measurement, Settings, StoreSpec, Verification, Workload};
+use crate::{
+    Capabilities, Delivery, Footprint, IoCounters, SettingDescription, Settings, StoreSpec,
+    SyncCalls, SystemCalls, WallBreakdown, Workload, WorkloadSpec,
+};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use thiserror::Error;
 
 /// The magic word of the greeting.
-pub const PROTOCOL_NAME: &str = "stowplan-worker";
-/// The version of the protocol; parent and worker must agree.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_NAME: &str = "stowplan-driver";
+/// The version of the protocol; parent and driver must agree.
+pub const PROTOCOL_VERSION: u32 = 4;
 
-/// What the parent tells a worker.
+/// The system calls of a block that counts them may be counted by `strace`, which looks on where this
+/// variable is set in the driver's environment.
+pub const STRACE_VARIABLE: &str = "STOWPLAN_STRACE";
+/// No process has this number: a driver marks the window of such a block by asking for its priority
+/// (the letters STOW; the next number ends the window).
+pub const STRACE_MARK: i32 = 0x5354_4f57;
+/// The most system calls that a block counts: where the kernel's tracepoint does it, they are kept.
+pub const MOST_CALLS: u64 = 40_000;
+
+/// What the parent tells a driver. A process hears of one store in one place only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "a few of them exist at a time")]
-pub enum ToWorker {
-    /// Open the store and make everything ready.
-    Prepare(Job),
-    /// Do the task now.
+pub enum ToDriver {
+    /// Say what there is, or what a store can do.
+    Describe(Describe),
+    /// Make an empty store in a directory that exists and is empty.
+    Create(At),
+    /// Add values of a dataset.
+    Load(Load),
+    /// Open the store, and make everything ready for a block.
+    Run(Run),
+    /// Do the block now, or its next part.
     Go,
-    /// Close the store and exit.
+    /// Write values to a file.
+    Dump(Dump),
+    /// Bring what was written to its resting place, and close the store.
+    Rest(Rest),
+    /// Say what lies where.
+    Inspect(Inspect),
+    /// Close what is open, and end.
     Bye,
 }
 
-/// What a worker tells the parent.
+/// What a driver tells the parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::large_enum_variant, reason = "a few of them exist at a time")]
-pub enum FromWorker {
+pub enum FromDriver {
     /// The greeting, before anything else.
     Hello {
         /// [`PROTOCOL_NAME`].
         protocol: String,
         /// [`PROTOCOL_VERSION`].
         version: u32,
-        /// Version of the worker's program.
+        /// The driver's name and version, for people.
         tool: String,
     },
-    /// The store is open and the task prepared.
+    /// The answer to `describe`.
+    Described(Described),
+    /// Everything for the block is open and in memory.
     Ready {
         /// Settings as the engine itself reports them.
+        #[serde(default)]
         effective: Settings,
     },
-    /// A block was timed.
-    Measured(Measurement),
-    /// Values were checked.
-    Verified(Verification),
-    /// A store was built.
-    Built {
-        /// Values in it.
-        values: u64,
-        /// Bytes of them.
-        bytes: u64,
-    },
+    /// A part of the block is done, and the clock stands still: the next one's values are wanted.
+    Part,
+    /// The block was timed.
+    Measured(Measured),
+    /// The answer to `inspect`.
+    Inspected(Inspected),
+    /// `create`, `load`, `dump` or `rest` is done.
+    Done,
     /// How far a long task is.
     Progress {
         /// Values done.
@@ -74,74 +104,169 @@ pub enum FromWorker {
         /// Values in all.
         total: u64,
     },
-    /// The task failed; the worker exits.
+    /// The task failed; the driver ends.
     Failed {
         /// One line: what, which one, and the next step.
         message: String,
     },
 }
 
-/// Everything a worker needs to know.
+/// A store and where it lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct At {
+    /// The kind, with every setting spelled out.
+    pub store: StoreSpec,
+    /// Its directory; for data that someone brought along, their own file or directory.
+    pub place: PathBuf,
+}
+
+/// What is to be described: the kinds of stores, or one store.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Describe {
+    /// A store with every setting spelled out, of which the capabilities are wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreSpec>,
+    /// A workload, of which the ladder on that store is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+}
+
+/// What a driver hosts, or what a store of it can do. A driver of one kind whose settings change
+/// nothing may give the same answer to each question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Described {
+    /// The kinds of stores.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
+    /// What the store can do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Capabilities>,
+    /// Why there is no such store: its settings exclude each other. One line that says what would do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// The cells that take the workload's operations on the store apart, from the bottom up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ladder: Vec<Rung>,
+}
+
+/// A kind of store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Kind {
+    /// Its name in store specs.
+    pub name: String,
+    /// What it is, in a sentence.
+    #[serde(default)]
+    pub about: String,
+    /// Its settings, from which parsing, help and validation follow.
+    #[serde(default)]
+    pub settings: Vec<SettingDescription>,
+    /// The engine's name and its version.
+    #[serde(default)]
+    pub engine: Option<(String, String)>,
+    /// Whether each connection has a `cache` of its own: several share the memory budget.
+    #[serde(default)]
+    pub cache_per_connection: bool,
+    /// Whether an operation hands out or keeps no values. Nobody can check what such a store read or
+    /// wrote: it can only be a part of a ladder.
+    #[serde(default)]
+    pub keeps_nothing: bool,
+    /// Whether a block may come in parts (`part`), so that the values it writes take bounded memory.
+    #[serde(default)]
+    pub parts: bool,
+}
+
+/// A cell of an ablation ladder: it does one step more than the one below it, and the last one is the
+/// store itself under the workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Job {
-    /// The cell.
-    pub cell: CellId,
-    /// Its store, with every setting spelled out.
+pub struct Rung {
+    /// The store, with the settings that are not at their defaults.
     pub store: StoreSpec,
+    /// In what its workload differs from that of the whole.
+    pub workload: WorkloadSpec,
+    /// What it does that the rung below does not, in a few words.
+    pub step: String,
+    /// What the step should be made of, if it were known from primitives alone: `call` of the store
+    /// `primitive`, and how often an operation needs it more than on the rung below.
+    #[serde(default)]
+    pub isolated: Vec<(String, f64)>,
+}
+
+/// Values to add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Load {
+    /// Where.
+    #[serde(flatten)]
+    pub at: At,
+    /// Directory of the dataset.
+    pub dataset: PathBuf,
+    /// First key.
+    pub first: u64,
+    /// How many keys.
+    pub count: u64,
+}
+
+/// A block.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Run {
+    /// Where.
+    #[serde(flatten)]
+    pub at: At,
     /// What is done.
     pub workload: Workload,
-    /// Directory of the built store; for data that someone brought along, their own place.
-    pub instance: PathBuf,
-    /// Directory of the dataset; none for data that someone brought along, of which only keys and
-    /// sizes are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dataset: Option<PathBuf>,
-    /// File of versions: one little-endian u32 per key; 0 is the version the dataset holds. None
-    /// where there is no dataset.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub versions: Option<PathBuf>,
-    /// What to do.
-    pub task: Task,
-}
-
-/// What a worker does between `go` and its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Task {
-    /// Time one block.
-    Measure(BlockTask),
-    /// Read every value untimed and compare it with what it must be.
-    Verify,
-    /// Build the store in the instance directory, which exists and is empty, and load the whole
-    /// dataset into it.
-    Build,
-}
-
-/// Which block is to be timed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct BlockTask {
-    /// How it is timed.
-    pub block: BlockKind,
-    /// The operation sequence: see docs/driver-format.md.
-    pub sequence: PathBuf,
-    /// First operation of the lead-in, an index into the sequence (which is cyclic).
-    pub first: u64,
-    /// Operations of the lead-in; the timed ones follow.
-    pub lead_in: u64,
-    /// Timed operations.
-    pub operations: u64,
-    /// Version that overwritten values get.
-    pub version: u32,
+    /// The steps of each thread.
+    pub threads: Vec<Share>,
     /// Where the bytes come from that are written.
     #[serde(default)]
     pub payloads: PayloadSource,
-    /// Round, from 0.
-    pub round: u32,
-    /// Position within the round, from 0.
-    pub position: u32,
+    /// Bytes of the largest value that may be read, where the steps do not say it: scans visit others.
+    #[serde(default)]
+    pub largest: u64,
+    /// Whether the system calls of the timed operations shall be counted, which slows them down.
+    #[serde(default)]
+    pub counting: bool,
+}
+
+/// The steps of one thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Share {
+    /// The file of its operation sequence.
+    pub sequence: PathBuf,
+    /// The first one of the lead-in, an index into the sequence (which is cyclic).
+    pub first: u64,
+    /// Untimed operations; the timed ones follow.
+    pub lead_in: u64,
+    /// Timed operations.
+    pub operations: u64,
+    /// The values that it writes; none where it writes nothing, or draws them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payloads: Option<Payloads>,
+    /// The parts of the block, as numbers of timed operations: after each but the last the driver
+    /// says `part` and waits for `go`, while the values of the next one are written. Empty: one part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<u64>,
+    /// A file for the latency of each timed operation: u32 nanoseconds, little-endian. None where the
+    /// clock is to be read at the ends of the block only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latencies: Option<PathBuf>,
+}
+
+/// The values that a thread writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Payloads {
+    /// The file that holds them.
+    pub values: PathBuf,
+    /// For each step, lead-in included, where its value begins in that file: u64, little-endian. How
+    /// long it is says the step.
+    pub offsets: PathBuf,
 }
 
 /// Where the bytes come from that a block writes.
@@ -149,7 +274,7 @@ pub struct BlockTask {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PayloadSource {
-    /// They are generated before the clock starts.
+    /// From files that the parent wrote before.
     #[default]
     Prepared,
     /// They are drawn from SQLite's generator of randomness between two operations, within the
@@ -157,9 +282,171 @@ pub enum PayloadSource {
     Timed,
 }
 
+/// What a driver measured. Only the wall time is asked of it; what it does not know of itself, the
+/// parent reads from outside.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Measured {
+    /// Wall time of the timed operations, by the monotonic clock, in nanoseconds. Of several threads,
+    /// from the first start to the last end.
+    pub wall_ns: u64,
+    /// Bytes delivered or written; to be told of scans, of others the steps say it.
+    pub bytes: Option<u64>,
+    /// Transactions committed.
+    pub commits: Option<u64>,
+    /// Transactions that the engine refused because of another one, and that were tried again.
+    pub conflicts: u64,
+    /// What it read of itself within the timed window.
+    pub usage: Usage,
+    /// Sync calls within the timed window.
+    pub syncs: Option<SyncCalls>,
+    /// Parts of the run outside the timed window.
+    pub outside: WallBreakdown,
+    /// Bytes sent to storage within `outside.drain_ns`.
+    pub drain_write_bytes: Option<u64>,
+    /// What the engine counted on the block's connection since it was opened, by name; of a block that
+    /// counts, within its window.
+    pub counters: BTreeMap<String, u64>,
+    /// System calls within the window, where they were to be counted and could be.
+    pub system_calls: Option<SystemCalls>,
+    /// Why they could not.
+    pub not_counted: Option<String>,
+}
+
+/// What a window cost; times are nanoseconds. What is not known is missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Usage {
+    /// Time the thread was ready but waited for a CPU; nothing for several threads, which wait for
+    /// each other.
+    pub run_delay_ns: Option<u64>,
+    /// CPU time of the measuring thread; of several, of all of them.
+    pub thread_cpu_ns: Option<u64>,
+    /// CPU time of the whole process.
+    pub process_cpu_ns: Option<u64>,
+    /// CPU time in user mode, whole process.
+    pub user_ns: Option<u64>,
+    /// CPU time in the kernel, whole process.
+    pub system_ns: Option<u64>,
+    /// Page faults served without I/O.
+    pub minor_faults: Option<u64>,
+    /// Page faults served with I/O.
+    pub major_faults: Option<u64>,
+    /// Context switches the process asked for.
+    pub voluntary_switches: Option<u64>,
+    /// Context switches forced on it.
+    pub involuntary_switches: Option<u64>,
+    /// Blocks of 512 bytes read from storage.
+    pub in_blocks: Option<u64>,
+    /// Blocks of 512 bytes written to storage.
+    pub out_blocks: Option<u64>,
+    /// Counters of `/proc/PID/io`.
+    pub io: Option<IoCounters>,
+    /// Largest resident set of the process up to now, in bytes.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// Values to write to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Dump {
+    /// Where.
+    #[serde(flatten)]
+    pub at: At,
+    /// A file of keys: u64, little-endian.
+    pub keys: PathBuf,
+    /// The file that gets, for each key in turn, the length of its value (u64, little-endian; 2^64-1
+    /// where there is none) and the value.
+    pub to: PathBuf,
+    /// How the values are to be read, where the store can do it in several ways.
+    #[serde(default)]
+    pub delivery: Delivery,
+}
+
+/// How a store is to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rest {
+    /// Whether it shall make its checkpoint; not for data that someone brought along, which may be in
+    /// use.
+    pub checkpoint: bool,
+}
+
+/// What is wanted of a store at rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Inspect {
+    /// Where.
+    #[serde(flatten)]
+    pub at: At,
+    /// A file of keys, of which files or pieces are wanted: u64, little-endian.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<PathBuf>,
+    /// What is wanted.
+    pub want: Vec<Want>,
+}
+
+/// What can be asked of a store at rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Want {
+    /// Bytes on disk.
+    Footprint,
+    /// The files that hold the data of the keys.
+    Files,
+    /// Where the values of the keys lie within files.
+    Pieces,
+    /// Share of the bytes of leaf pages that are in use.
+    PageFill,
+}
+
+/// What lies where. All of it may be left out: the parent then takes what lies below the place.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Inspected {
+    /// Bytes on disk.
+    pub footprint: Option<Footprint>,
+    /// The files that hold the data of the keys.
+    pub files: Option<Vec<PathBuf>>,
+    /// Where the values of the keys lie.
+    pub pieces: Option<Vec<Pieces>>,
+    /// Share of the bytes of leaf pages that are in use, 0 to 1.
+    pub page_fill: Option<f64>,
+}
+
+/// Where a value lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pieces {
+    /// The file.
+    pub file: PathBuf,
+    /// Bytes of the file that hold it, in the order of the value; what follows each other but for
+    /// the store's own links is one range.
+    pub ranges: Vec<Range<u64>>,
+    /// Pages of the engine that hold its rest, beyond the one it begins on; nothing where there is
+    /// no such thing.
+    pub overflow_pages: Option<u64>,
+}
+
+impl Pieces {
+    /// A value that lies in one range of a file.
+    #[must_use]
+    pub fn one(file: PathBuf, range: Range<u64>) -> Self {
+        Self {
+            file,
+            ranges: vec![range],
+            overflow_pages: None,
+        }
+    }
+}
+
 /// Why a line of the protocol could not be read.
 #[derive(Debug, Error)]
-#[error("not a message of the worker protocol ({reason}): {line}")]
+#[error("not a message of the driver protocol ({reason}): {line}")]
 pub struct WireError {
     /// What the parser said.
     pub reason: String,
@@ -192,19 +479,31 @@ mod tests {
 
     #[test]
     fn messages_read_back_as_sent() {
-        let message = FromWorker::Failed {
+        let message = FromDriver::Failed {
             message: "files: no such key 7".into(),
         };
         let line = encode(&message);
         assert!(!line.contains('\n'));
-        assert_eq!(decode::<FromWorker>(&line).unwrap(), message);
-        assert_eq!(encode(&ToWorker::Go), "\"go\"");
+        assert_eq!(decode::<FromDriver>(&line).unwrap(), message);
+        assert_eq!(encode(&ToDriver::Go), "\"go\"");
+    }
+
+    #[test]
+    fn a_driver_need_only_tell_the_wall_time() {
+        let message = decode(r#"{"measured":{"wall_ns":7}}"#).unwrap();
+        let expected = Measured {
+            wall_ns: 7,
+            ..Measured::default()
+        };
+        assert_eq!(message, FromDriver::Measured(expected));
+        let described: FromDriver = decode(r#"{"described":{"kinds":[{"name":"kv"}]}}"#).unwrap();
+        assert!(matches!(described, FromDriver::Described(d) if d.kinds[0].name == "kv"));
     }
 
     proptest! {
         #[test]
         fn garbage_is_an_error_and_never_a_panic(line in "\\PC{0,300}") {
-            prop_assert!(decode::<FromWorker>(&line).is_err());
+            prop_assert!(decode::<FromDriver>(&line).is_err());
         }
     }
 }

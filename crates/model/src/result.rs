@@ -28,6 +28,8 @@ pub enum Record {
     Warning(Warning),
     /// What the harness itself costs.
     HarnessCost(HarnessCost),
+    /// What the loop of a driver with a name costs per operation.
+    DriverCost(DriverCost),
     /// How long preparing took.
     Preparation(PreparationRecord),
     /// What a store takes on disk.
@@ -112,6 +114,18 @@ pub struct HarnessCost {
     pub blocks: u32,
     /// Operations per block.
     pub operations: u64,
+}
+
+/// What the loop of a driver costs per operation, measured with its own store that does nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DriverCost {
+    /// The driver's name.
+    pub driver: String,
+    /// What its greeting says of its program.
+    pub tool: String,
+    /// The cost.
+    pub cost: HarnessCost,
 }
 
 /// How long preparing a dataset or a store took.

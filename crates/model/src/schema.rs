@@ -3,7 +3,7 @@
 //! They say what is there, with its unit; unknown fields are no fault, since later versions may add
 //! some. `docs/*.schema.json` hold their text.
 
-use crate::{Across, FromWorker, PerTransaction, Record, StoreSpec, ToWorker};
+use crate::{Across, FromDriver, PerTransaction, Record, StoreSpec, ToDriver};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema, schema_for};
 use std::borrow::Cow;
 
@@ -13,10 +13,10 @@ pub fn result_line() -> Schema {
     titled(schema_for!(Record), "A line of result.jsonl")
 }
 
-/// One line of the worker protocol, of either side.
+/// One line of the driver protocol, of either side.
 #[must_use]
-pub fn worker_line() -> Schema {
-    /// What the parent says, or what the worker says.
+pub fn driver_line() -> Schema {
+    /// What the parent says, or what the driver says.
     #[derive(JsonSchema)]
     #[schemars(untagged)]
     #[expect(
@@ -25,10 +25,10 @@ pub fn worker_line() -> Schema {
         reason = "only its shape is wanted"
     )]
     enum Line {
-        Parent(ToWorker),
-        Worker(FromWorker),
+        Parent(ToDriver),
+        Driver(FromDriver),
     }
-    titled(schema_for!(Line), "A line of the worker protocol")
+    titled(schema_for!(Line), "A line of the driver protocol")
 }
 
 fn titled(mut schema: Schema, title: &str) -> Schema {

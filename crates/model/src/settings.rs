@@ -46,6 +46,127 @@ pub enum SettingKind {
     },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Any text. A secret is given by the name of an environment variable (`$NAME`), so that it
+    /// stands in no file; whoever starts the driver puts the value in its place.
+    Text {
+        /// Whether it must not be seen.
+        secret: bool,
+    },
+}
+
+/// A setting as a driver tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingDescription {
+    /// As [`Setting::name`].
+    pub name: String,
+    /// Its type and range.
+    pub kind: DescribedKind,
+    /// As [`Setting::default`].
+    pub default: String,
+    /// As [`Setting::help`].
+    #[serde(default)]
+    pub help: String,
+    /// As [`Setting::shapes_layout`].
+    #[serde(default)]
+    pub shapes_layout: bool,
+}
+
+/// [`SettingKind`], as a driver tells of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum DescribedKind {
+    /// `on` or `off`.
+    Flag,
+    /// A size in bytes within a range.
+    Bytes {
+        /// Smallest accepted value, in bytes.
+        min: u64,
+        /// Largest accepted value, in bytes.
+        max: u64,
+        /// Whether it must be a power of two.
+        #[serde(default)]
+        power_of_two: bool,
+    },
+    /// A whole number within a range.
+    Integer {
+        /// Smallest accepted value.
+        min: u64,
+        /// Largest accepted value.
+        max: u64,
+    },
+    /// One of these words.
+    Choice(Vec<String>),
+    /// Any text.
+    Text {
+        /// Whether it must not be seen.
+        #[serde(default)]
+        secret: bool,
+    },
+}
+
+impl From<&Setting> for SettingDescription {
+    fn from(setting: &Setting) -> Self {
+        let kind = match setting.kind {
+            SettingKind::Flag => DescribedKind::Flag,
+            SettingKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            } => DescribedKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            },
+            SettingKind::Integer { min, max } => DescribedKind::Integer { min, max },
+            SettingKind::Choice(words) => {
+                DescribedKind::Choice(words.iter().map(|word| (*word).to_owned()).collect())
+            }
+            SettingKind::Text { secret } => DescribedKind::Text { secret },
+        };
+        Self {
+            name: setting.name.to_owned(),
+            kind,
+            default: setting.default.to_owned(),
+            help: setting.help.to_owned(),
+            shapes_layout: setting.shapes_layout,
+        }
+    }
+}
+
+impl SettingDescription {
+    /// The setting that is described. Its texts live as long as the process, as those of the stores
+    /// that are built in: a driver is asked once.
+    #[must_use]
+    pub fn leak(self) -> Setting {
+        let word = |word: String| -> &'static str { word.leak() };
+        let kind = match self.kind {
+            DescribedKind::Flag => SettingKind::Flag,
+            DescribedKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            } => SettingKind::Bytes {
+                min,
+                max,
+                power_of_two,
+            },
+            DescribedKind::Integer { min, max } => SettingKind::Integer { min, max },
+            DescribedKind::Choice(words) => {
+                let words: Vec<&'static str> = words.into_iter().map(word).collect();
+                SettingKind::Choice(words.leak())
+            }
+            DescribedKind::Text { secret } => SettingKind::Text { secret },
+        };
+        Setting {
+            name: word(self.name),
+            kind,
+            default: word(self.default),
+            help: word(self.help),
+            shapes_layout: self.shapes_layout,
+        }
+    }
 }
 
 /// The value of a setting.
@@ -146,6 +267,10 @@ impl Setting {
                 }
                 Ok(Value::Number(number))
             }
+            SettingKind::Text { secret } => match text.strip_prefix('$') {
+                None if *secret && text != self.default => Err(self.accepts()),
+                _ => Ok(Value::Word(text.to_owned())),
+            },
         }
     }
 
@@ -172,6 +297,10 @@ impl Setting {
                 }
             }
             SettingKind::Integer { min, max } => format!("a number from {min} to {max}"),
+            SettingKind::Text { secret: false } => "any text".to_owned(),
+            SettingKind::Text { secret: true } => {
+                "a secret: name the environment variable that holds it ($NAME)".to_owned()
+            }
         }
     }
 }

@@ -11,7 +11,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct StoreSpec {
-    /// The kind of store: `sqlite`, `files`, `flat`, …
+    /// The kind of store: `sqlite`, `files`, `flat`, … Behind the name of a driver and a slash
+    /// (`mine/sqlite`) it is that driver's, else one that is built in.
     pub kind: String,
     /// Settings as written, by name.
     pub settings: BTreeMap<String, String>,
@@ -80,6 +81,29 @@ impl FromStr for StoreSpec {
 }
 
 impl StoreSpec {
+    /// The driver that hosts it; empty: the program itself.
+    #[must_use]
+    pub fn driver(&self) -> &str {
+        self.kind.split_once('/').map_or("", |(driver, _)| driver)
+    }
+
+    /// The kind, as its driver calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.kind
+            .split_once('/')
+            .map_or(&self.kind, |(_, name)| name)
+    }
+
+    /// The same store, hosted by a driver.
+    #[must_use]
+    pub fn of_driver(mut self, driver: &str) -> Self {
+        if !driver.is_empty() {
+            self.kind = format!("{driver}/{}", self.kind);
+        }
+        self
+    }
+
     /// The spec of `kind` with every one of these settings spelled out.
     #[must_use]
     pub fn spelled_out(kind: &str, settings: &crate::Settings) -> Self {

@@ -34,6 +34,9 @@ pub struct Study {
     /// Memory that each store may use for caching, in bytes, unless its spec says otherwise.
     #[serde(default = "default_memory_budget", deserialize_with = "size_or_text")]
     pub memory_budget: u64,
+    /// Drivers by name, which host stores of their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drivers: BTreeMap<String, DriverSpec>,
     /// Datasets by name, at the seed's scale.
     #[serde(default)]
     pub datasets: BTreeMap<String, DatasetSpec>,
@@ -72,6 +75,14 @@ pub struct Study {
 
 fn default_memory_budget() -> u64 {
     4 << 20
+}
+
+/// A program that hosts stores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DriverSpec {
+    /// The program and its arguments. What names a file beside the study lies there.
+    pub command: Vec<String>,
 }
 
 /// What a scale changes.
@@ -133,6 +144,9 @@ pub struct ComparisonSpec {
 pub struct CellSpec {
     /// The store.
     pub store: StoreSpec,
+    /// The driver that hosts it; once a study is read, its name stands in `store`.
+    #[serde(default, skip_serializing)]
+    pub driver: Option<String>,
     /// Name for people; by default the store spec.
     #[serde(default)]
     pub label: Option<String>,
@@ -259,7 +273,9 @@ impl Study {
     /// A mistake, with file, line and column where the text itself is at fault.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
         refuse_unknown_keys(text, file)?;
-        let study: Self = toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
+        let mut study: Self =
+            toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
+        study.name_drivers();
         study.check(file).map_err(|error| error.located_in(text))?;
         let located = |fault: Fault| fault.located_in(text, file);
         study.check_bars_and_lines().map_err(located)?;
@@ -269,6 +285,16 @@ impl Study {
         Ok(study)
     }
 
+    /// Puts the drivers of cells into the specs of their stores.
+    fn name_drivers(&mut self) {
+        let cells = self.comparisons.iter_mut();
+        for cell in cells.flat_map(|comparison| comparison.cells.values_mut()) {
+            if let Some(driver) = cell.driver.take() {
+                cell.store = cell.store.clone().of_driver(&driver);
+            }
+        }
+    }
+
     /// Names become parts of file names and of cell names, so they are plain.
     fn check_names(&self, file: &str) -> Result<(), StudyError> {
         let datasets = self.datasets.keys().map(|name| ("dataset", name));
@@ -276,7 +302,9 @@ impl Study {
         let cells = self.comparisons.iter().flat_map(|c| c.cells.keys());
         let charts = self.charts.iter().map(|chart| ("chart", &chart.id));
         let scales = self.scales.keys().map(|name| ("scale", name));
+        let drivers = self.drivers.keys().map(|name| ("driver", name));
         let mut names = datasets
+            .chain(drivers)
             .chain(comparisons)
             .chain(cells.map(|name| ("cell", name)))
             .chain(charts)

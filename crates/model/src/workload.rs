@@ -558,6 +558,17 @@ impl Workload {
             || mix.delete > 0
     }
 
+    /// Operations of a transaction; 0: outside `begin` … `commit` each is a transaction of its own.
+    #[must_use]
+    pub fn group(&self) -> u64 {
+        match self.per_transaction {
+            _ if self.is_about_tables() => 0,
+            PerTransaction::All => u64::MAX,
+            PerTransaction::Operations(1) => 0,
+            PerTransaction::Operations(n) => u64::from(n),
+        }
+    }
+
     /// Whether the store of a block is empty before it.
     #[must_use]
     pub fn begins_empty(&self) -> bool {

@@ -11,8 +11,8 @@ use jsonschema::Validator;
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use stowplan_model::schema::{result_line, worker_line};
-use stowplan_model::{FromWorker, Record, ToWorker, read_records};
+use stowplan_model::schema::{driver_line, result_line};
+use stowplan_model::{FromDriver, Record, ToDriver, read_records};
 
 fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -39,7 +39,7 @@ fn stands_in_docs(name: &str, schema: &schemars::Schema) {
 #[test]
 fn the_schemas_in_the_documents_are_those_of_the_types() {
     stands_in_docs("result.schema.json", &result_line());
-    stands_in_docs("driver.schema.json", &worker_line());
+    stands_in_docs("driver.schema.json", &driver_line());
 }
 
 /// The record of a small run of each version that was ever released or in use.
@@ -109,10 +109,10 @@ fn a_line_that_lacks_something_does_not_follow_the_schema() {
 
 #[test]
 fn messages_of_the_worker_protocol_follow_theirs() {
-    let schema = validator(&worker_line());
+    let schema = validator(&driver_line());
     let said = [
-        serde_json::to_value(ToWorker::Go).unwrap(),
-        serde_json::to_value(FromWorker::Progress { done: 1, total: 2 }).unwrap(),
+        serde_json::to_value(ToDriver::Go).unwrap(),
+        serde_json::to_value(FromDriver::Progress { done: 1, total: 2 }).unwrap(),
     ];
     for value in said {
         assert!(schema.is_valid(&value), "{value}");

@@ -46,7 +46,8 @@ pub use shared::{Lent, Shared};
 pub use sqlite::{
     COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
 };
-pub use store::{Access, Connection, Counters, Found, Pieces, Rung, Session, Store, StoreKind};
+pub use store::{Access, Connection, Counters, Found, Rung, Session, Store, StoreKind};
+pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 
 /// What every function of a store returns.

@@ -139,13 +139,18 @@ pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
     VISIBLE.iter().chain(registered).copied()
 }
 
+/// The stores that are found by name and never listed: they exist for the harness itself.
+pub fn hidden() -> impl Iterator<Item = &'static dyn StoreKind> {
+    HIDDEN.iter().copied()
+}
+
 /// The store of this name, hidden ones included.
 ///
 /// # Errors
 /// There is none; the message names the nearest one.
 pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
     all()
-        .chain(HIDDEN.iter().copied())
+        .chain(hidden())
         .find(|kind| kind.name() == name)
         .ok_or_else(|| unknown(name))
 }

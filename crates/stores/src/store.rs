@@ -2,10 +2,9 @@
 
 use crate::{Buffer, Key, Result, StoreError};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use stowplan_model::{
-    Capabilities, Footprint, Setting, Settings, StoreSpec, Workload, WorkloadSpec,
+    Capabilities, Footprint, Pieces, Setting, Settings, StoreSpec, Workload, WorkloadSpec,
 };
 
 /// A kind of store: what the registry lists.
@@ -115,31 +114,6 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// The engine or the file system refuses.
     fn checkpoint(&self) -> Result<()>;
-}
-
-/// Where a value lies.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pieces {
-    /// The file.
-    pub file: PathBuf,
-    /// Bytes of the file that hold it, in the order of the value; what follows each other but for
-    /// the store's own links is one range.
-    pub ranges: Vec<Range<u64>>,
-    /// Pages of the engine that hold its rest, beyond the one it begins on; nothing where there is
-    /// no such thing.
-    pub overflow_pages: Option<u64>,
-}
-
-impl Pieces {
-    /// A value that lies in one range of a file.
-    #[must_use]
-    pub fn one(file: PathBuf, range: Range<u64>) -> Self {
-        Self {
-            file,
-            ranges: vec![range],
-            overflow_pages: None,
-        }
-    }
 }
 
 /// One thread's connection: owns what the engine wants owned by one thread.

@@ -1,6 +1,7 @@
 //! `stowplan calibrate`: how truly this program measures on this machine.
 
 use crate::cli::{MeasureOptions, PrintOptions};
+use crate::drivers;
 use crate::error::{CliError, Exit};
 use crate::report::{Loaded, keep, load};
 use crate::screen;
@@ -8,6 +9,7 @@ use crate::screen::{note, print, warn};
 use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::io::stdin;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -128,6 +130,7 @@ impl CalibrateOptions {
             profile: false,
             dry_run: false,
             format: None,
+            driver: Vec::new(),
             print: PrintOptions {
                 json,
                 quiet,
@@ -139,7 +142,8 @@ impl CalibrateOptions {
 
 /// Calibrates; a failure if a figure is beyond its limit.
 pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
-    let (plan, beside) = plans(&options.plan(), &options.series())?;
+    let drivers = drivers::of_stores(&[], &BTreeMap::new())?;
+    let (plan, beside) = plans(&options.plan(), &options.series(), &drivers)?;
     let steer = Besides {
         extension: beside,
         processes: options.busy,
@@ -147,7 +151,7 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
         command: busy_command()?,
     };
     let Begun { output, end } =
-        measure_into(&plan, &options.measure(), |_| steer).map_err(again)?;
+        measure_into(&plan, &drivers, &options.measure(), |_| steer).map_err(again)?;
     let loaded = load(&output.result())?;
     let calibration = present(&loaded, &options.print)?;
     match end.outcome {

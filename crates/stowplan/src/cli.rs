@@ -1,5 +1,6 @@
 //! What can be typed. Validating here needs nothing but the text itself.
 
+use crate::drivers::DriverArgument;
 use crate::examples;
 use crate::form::Format;
 use crate::values::{duration, percent};
@@ -56,6 +57,9 @@ pub(crate) enum Verb {
         #[arg(value_name = "NAME|SPEC")]
         name: Option<String>,
     },
+    /// List the drivers that host stores, or check one.
+    #[command(after_help = examples::DRIVERS)]
+    Drivers(crate::drivers::DriversOptions),
     /// Make a database of random blobs, as SQLite's kvtest does.
     #[command(after_help = examples::INIT)]
     Init(crate::kvtest::InitOptions),
@@ -189,6 +193,10 @@ pub(crate) struct MeasureOptions {
         help_heading = "Printing"
     )]
     pub(crate) format: Option<Format>,
+    /// A driver of stores by its command: NAME=COMMAND, words separated by spaces; its stores are
+    /// written NAME/STORE.
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = crate::drivers::parse)]
+    pub(crate) driver: Vec<DriverArgument>,
     /// How to print.
     #[command(flatten)]
     pub(crate) print: PrintOptions,

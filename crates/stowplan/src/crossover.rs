@@ -1,22 +1,24 @@
 //! `stowplan crossover`: at which size of values the order of two stores changes.
 
 use crate::cli::{CacheStateArgument, DurabilityArgument, MeasureOptions};
+use crate::drivers;
 use crate::error::{CliError, Exit};
 use crate::screen::{print, warn};
 use crate::study::{carry_out, resume};
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
 use stowplan_harness::crossover::{Question, Spot};
+use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{PlanOptions, duration, needs};
 use stowplan_harness::runner::{Resumption, Steer};
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
     format_bytes, format_size, parse_size, read_result,
 };
-use stowplan_stores::registry;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -175,13 +177,15 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     let question = question(options)?;
     check_names(&question)?;
     check_durability(&question, options)?;
-    let plan = question.plan(&sizes)?;
+    let mut plan = question.plan(&sizes)?;
+    plan.study.drivers = drivers::given(&options.measure.driver);
+    let drivers = Rc::clone(&question.drivers);
     check_memory(options)?;
     check_pairs(&plan, options)?;
     if let Some(text) = cached(&question, &sizes)? {
         warn(&text);
     }
-    let exit = carry_out(&plan, &options.measure, |result| Refining {
+    let exit = carry_out(&plan, &drivers, &options.measure, |result| Refining {
         question,
         result: result.to_owned(),
         passes: PASSES,
@@ -223,9 +227,8 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
         return Ok(());
     };
     for spec in [&question.a, &question.b] {
-        let promise = registry::resolve(spec, MEMORY_BUDGET)?
-            .capabilities
-            .durability;
+        let resolved = question.drivers.resolve(spec, MEMORY_BUDGET)?;
+        let promise = resolved.capabilities.durability;
         if !promise.keeps(least) {
             return Err(CliError::Usage(format!(
                 "{spec} promises '{promise}' for what it wrote, and --durability requires '{least}'; give it other settings ('stowplan stores {}'), or require less",
@@ -240,7 +243,7 @@ fn check_durability(question: &Question, options: &CrossoverOptions) -> Result<(
 fn cached(question: &Question, sizes: &[u64]) -> Result<Option<String>, CliError> {
     let mut cache = 0;
     for spec in [&question.a, &question.b] {
-        let settings = registry::resolve(spec, MEMORY_BUDGET)?.settings;
+        let settings = question.drivers.resolve(spec, MEMORY_BUDGET)?.settings;
         cache = cache.max(settings.number("cache"));
     }
     let data = |size: u64| size.saturating_mul(question.values(size));
@@ -284,9 +287,13 @@ fn question(options: &CrossoverOptions) -> Result<Question, CliError> {
             .map_err(|error| CliError::Usage(error.to_string()))
     };
     let pages: BTreeSet<u64> = options.page_size.iter().copied().collect();
+    let (a, b) = (spec(&options.a)?, spec(&options.b)?);
+    let given = drivers::given(&options.measure.driver);
+    let drivers = drivers::of_stores(&[&a, &b], &given)?;
     Ok(Question {
-        a: spec(&options.a)?,
-        b: spec(&options.b)?,
+        drivers,
+        a,
+        b,
         page_sizes: pages.into_iter().collect(),
         workload: workload(options),
         bytes: options.bytes,
@@ -317,11 +324,12 @@ fn workload(options: &CrossoverOptions) -> WorkloadSpec {
 }
 
 /// The question that a plan of sweeps answers.
-fn question_of(plan: &Plan) -> Option<Question> {
+fn question_of(plan: &Plan, drivers: &Rc<Drivers>) -> Option<Question> {
     let sweep = plan.sweeps.first()?;
     let page = |sweep: &Sweep| sweep.setting.as_ref()?.split_once('=')?.1.parse().ok();
     let comparison = plan.study.comparisons.first()?;
     let mut question = Question {
+        drivers: Rc::clone(drivers),
         a: sweep.a.parse().ok()?,
         b: sweep.b.parse().ok()?,
         page_sizes: plan.sweeps.iter().filter_map(page).collect(),
@@ -444,7 +452,11 @@ impl Steer for Refining {
 impl Refining {
     /// What may follow in a crossover that was broken off, by what its record says; nothing if it
     /// is another study.
-    pub(crate) fn resumed(resumption: &Resumption, result: &Path) -> Option<Self> {
+    pub(crate) fn resumed(
+        resumption: &Resumption,
+        drivers: &Rc<Drivers>,
+        result: &Path,
+    ) -> Option<Self> {
         let plan = resumption.plan();
         let again = |id: &str| id.ends_with("-again");
         let added = resumption.extensions().iter().filter(|more| {
@@ -459,7 +471,7 @@ impl Refining {
             repeated.extend(sizes.map(|size| (number, size)));
         }
         Some(Self {
-            question: question_of(plan)?,
+            question: question_of(plan, drivers)?,
             result: result.to_owned(),
             passes: PASSES.saturating_sub(passes),
             repeated,

@@ -3,9 +3,10 @@
 use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
 use crate::form::{FormOptions, Format};
-use crate::studies;
+use crate::{drivers, studies};
 use clap::Args;
 use std::path::PathBuf;
+use stowplan_harness::drivers::Drivers;
 use stowplan_harness::environment::checks::{Asked, check_up};
 use stowplan_harness::plan::{PlanOptions, needs, plan};
 use stowplan_model::{Plan, Study};
@@ -48,8 +49,10 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
 
 /// What the study asks for at this scale, and at the one that needs the least disk.
 fn asked(options: &DoctorOptions) -> Result<Asked, CliError> {
-    let study = studies::find(&options.study)?;
-    let at = |scale: Option<&str>| -> Result<Plan, CliError> { Ok(at_scale(&study, scale)?) };
+    let mut study = studies::find(&options.study)?;
+    let drivers = drivers::of_study(&mut study, &[])?;
+    let at =
+        |scale: Option<&str>| -> Result<Plan, CliError> { Ok(at_scale(&study, scale, &drivers)?) };
     let wanted = at(options.scale.as_deref())?;
     let mut smallest = wanted.clone();
     for scale in study.scales.keys() {
@@ -61,12 +64,17 @@ fn asked(options: &DoctorOptions) -> Result<Asked, CliError> {
     Ok(Asked::of(&wanted, &smallest))
 }
 
-fn at_scale(study: &Study, scale: Option<&str>) -> Result<Plan, stowplan_harness::HarnessError> {
+fn at_scale(
+    study: &Study,
+    scale: Option<&str>,
+    drivers: &Drivers,
+) -> Result<Plan, stowplan_harness::HarnessError> {
     plan(
         study.clone(),
         &PlanOptions {
             scale: scale.map(str::to_owned),
             ..PlanOptions::default()
         },
+        drivers,
     )
 }

@@ -47,6 +47,12 @@ Examples:
   stowplan stores redb:durability=none
                                       what it promises with other settings";
 
+pub(crate) const DRIVERS: &str = "\
+Examples:
+  stowplan drivers                    what there is, and why something cannot be used
+  stowplan drivers check built-in flat
+                                      whether a driver does what it should, for whoever writes one";
+
 pub(crate) const INIT: &str = "\
 Examples:
   stowplan init test1.db --count 100k --size 10k --variance 2k

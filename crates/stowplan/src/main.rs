@@ -5,6 +5,7 @@ mod cli;
 mod compare;
 mod crossover;
 mod doctor;
+mod drivers;
 mod engines;
 mod error;
 mod examples;
@@ -87,6 +88,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
+        Verb::Drivers(options) => drivers::drivers(&options),
         Verb::Init(options) => kvtest::init(&options),
         Verb::Stat(options) => kvtest::stat(&options),
         Verb::Export(options) => kvtest::export(&options),

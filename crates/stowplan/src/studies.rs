@@ -46,13 +46,31 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
     let path = Path::new(name);
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         let text = std::fs::read_to_string(path).map_err(CliError::io("read study", path))?;
-        return Ok(Study::parse(&text, name)?);
+        let mut study = Study::parse(&text, name)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for driver in study.drivers.values_mut() {
+            for word in &mut driver.command {
+                beside(directory, word);
+            }
+        }
+        return Ok(study);
     }
     Err(CliError::Usage(format!(
         "there is no study '{name}'{}; built in: {}; a file's name must end in .toml",
         suggestion(name, names()),
         names().collect::<Vec<_>>().join(", ")
     )))
+}
+
+/// Makes the path of a word that names a file beside a study independent of where this process works.
+fn beside(directory: &Path, word: &mut String) {
+    let path = directory.join(&*word);
+    if path.is_file()
+        && let Ok(path) = std::path::absolute(path)
+        && let Some(text) = path.to_str()
+    {
+        text.clone_into(word);
+    }
 }
 
 #[cfg(test)]

@@ -8,17 +8,18 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, print, warn};
-use crate::{listing, screen, studies};
+use crate::{drivers, listing, screen, studies};
 use std::io::{BufReader, stdin, stdout};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stowplan_analysis::{LOOKS, StoppingRule};
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
+use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
 use stowplan_harness::runner::{self, AsPlanned, Resumption, RunOptions, Steer};
-use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 
 /// The name of the report that every run leaves behind.
@@ -45,14 +46,17 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         }
         return listing::studies();
     };
-    let plan = plan::plan(studies::find(name)?, &plan_options(options))?;
-    carry_out(&plan, &options.measure, |_| AsPlanned)
+    let mut study = studies::find(name)?;
+    let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
+    let plan = plan::plan(study, &plan_options(options), &drivers)?;
+    carry_out(&plan, &drivers, &options.measure, |_| AsPlanned)
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
 /// what it would be. `steer` decides what follows; it gets the file of the result.
 pub(crate) fn carry_out<S: Steer>(
     plan: &Plan,
+    drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     steer: impl FnOnce(&Path) -> S,
 ) -> Result<Exit, CliError> {
@@ -65,7 +69,7 @@ pub(crate) fn carry_out<S: Steer>(
         )));
         return Ok(Exit::Done);
     }
-    let Begun { output, end } = measure_into(plan, options, steer)?;
+    let Begun { output, end } = measure_into(plan, drivers, options, steer)?;
     shown(&output, options, &end)
 }
 
@@ -78,6 +82,7 @@ pub(crate) struct Begun {
 /// Measures a plan and what follows it, and shows nothing.
 pub(crate) fn measure_into<S: Steer>(
     plan: &Plan,
+    drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     steer: impl FnOnce(&Path) -> S,
 ) -> Result<Begun, CliError> {
@@ -101,7 +106,14 @@ pub(crate) fn measure_into<S: Steer>(
         max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
         precision: options.precision,
     };
-    let run = run_options(&output, &work, options, (options.seed, rule), interrupt)?;
+    let run = run_options(
+        &output,
+        &work,
+        options,
+        (options.seed, rule),
+        drivers,
+        interrupt,
+    );
     let end = measure(options, &work, &run, |progress| {
         runner::run(plan, &run, progress, &mut steer)
     })?;
@@ -148,7 +160,9 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         return Ok(Exit::Done);
     }
     let place = place_to_go_on(&resumption, &output, options);
-    resumption.check_machine(&place)?;
+    let mut study = resumption.plan().study.clone();
+    let drivers = drivers::of_study(&mut study, &options.driver)?;
+    resumption.check_machine(&drivers, &place)?;
     require_place(&place)?;
     let interrupt = watched(&place)?;
     remove_leftovers(&resumption, &output, options)?;
@@ -158,12 +172,13 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
-    let mut steer: Box<dyn Steer> = match Refining::resumed(&resumption, &output.result()) {
+    let mut steer: Box<dyn Steer> = match Refining::resumed(&resumption, &drivers, &output.result())
+    {
         Some(refining) => Box::new(refining),
         None => Box::new(AsPlanned),
     };
     let rule = (resumption.seed(), resumption.rule());
-    let run = run_options(&output, &work, options, rule, interrupt)?;
+    let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let end = measure(options, &work, &run, |progress| {
         runner::resume(resumption, &run, progress, &mut *steer)
     })?;
@@ -337,7 +352,8 @@ fn quoted(word: &str) -> String {
 /// Serves one job for a parent process.
 pub(crate) fn worker() -> Result<Exit, CliError> {
     let mut input = BufReader::new(stdin());
-    stowplan_harness::worker::worker(&mut input, &mut stdout().lock())?;
+    let served = stowplan_driver::serve(&mut input, &mut stdout().lock());
+    served.map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(Exit::Done)
 }
 
@@ -358,19 +374,20 @@ fn run_options(
     work: &WorkDirectory,
     options: &MeasureOptions,
     (seed, rule): (u64, StoppingRule),
+    drivers: &Rc<Drivers>,
     interrupt: Interrupt,
-) -> Result<RunOptions, CliError> {
-    Ok(RunOptions {
+) -> RunOptions {
+    RunOptions {
         result: output.result(),
         work: work.path().to_owned(),
         seed,
         budget: options.budget,
         rule,
-        workers: WorkerCommand::this_executable()?,
+        drivers: Rc::clone(drivers),
         interrupt,
         keep: options.keep,
         profile: options.profile.then(|| output.directory().to_owned()),
-    })
+    }
 }
 
 /// Ctrl-C, from now on.

@@ -1,8 +1,7 @@
 //! What `strace` wrote about a worker.
 
-use crate::platform::STRACE_MARK;
 use std::collections::BTreeMap;
-use stowplan_model::{CallCounter, SystemCalls};
+use stowplan_model::{CallCounter, STRACE_MARK, SystemCalls};
 
 /// The calls between the marks, by name; nothing where marks are missing. `text` is what
 /// `strace -f -qq -o` writes: a line for each call, `PID name(arguments) = answer`; a call during

@@ -51,7 +51,7 @@ fn examine_below(root: &Root, work: &Path) -> Environment {
         load_average: machine::load_average(root),
         on_battery: machine::on_battery(root),
         clock_source: root.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        run_queue_delay: platform::RunDelay::of_this_thread().read().is_some(),
+        run_queue_delay: platform::run_delay_ns().is_some(),
         residency_check: page_cache::how().map(str::to_owned),
         device: mount.as_ref().and_then(|mount| device::below(root, mount)),
         file_system: FileSystem {

@@ -1,16 +1,16 @@
 //! `--why`: a study with the cells that take its operations apart.
 //!
-//! Each store tells the steps of its own operations ([`stowplan_stores::StoreKind::ladder`]). Here
+//! Each store tells the steps of its own operations (`describe` of the driver protocol). Here
 //! they become cells of the comparison that has the store, each once, whichever ladders it is in;
 //! the ladders; and, where files and SQLite are compared, the claim of SQLite's article about them.
 
+use crate::HarnessError;
+use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
     CellSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec, LadderSpec, Operation,
-    PerTransaction, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
+    PerTransaction, Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
 };
-use stowplan_stores::Rung;
-use stowplan_stores::registry::{self, Resolved};
 
 /// The longest name of a ladder.
 const LONGEST_NAME: usize = 64;
@@ -28,6 +28,7 @@ pub(super) fn explained(
     mut study: Study,
     only: Vec<String>,
     most_open: Option<u64>,
+    drivers: &Drivers,
 ) -> (Study, Vec<String>) {
     let mut chosen = only.clone();
     let mut comparisons = std::mem::take(&mut study.comparisons);
@@ -48,6 +49,7 @@ pub(super) fn explained(
             .cloned()
             .collect();
         let mut apart = Apart {
+            drivers,
             budget: study.memory_budget,
             keeps_open: !too_many,
             comparison,
@@ -114,6 +116,7 @@ fn free_name(name: &str, taken: &BTreeSet<&str>) -> String {
 
 /// A comparison that is being taken apart.
 struct Apart<'a> {
+    drivers: &'a Drivers,
     /// As [`Study::memory_budget`].
     budget: u64,
     /// Whether a process may keep all files open.
@@ -160,8 +163,10 @@ impl Apart<'_> {
         if !single || !matches!(workload.operation, Operation::Read | Operation::Overwrite) {
             return None;
         }
-        let resolved = registry::resolve(&whole.store, self.budget).ok()?;
-        let mut rungs = resolved.kind.ladder(&resolved.settings, &workload);
+        let resolved = self.resolve(&whole.store).ok()?;
+        let mut rungs = self
+            .drivers
+            .ladder(&whole.store, &resolved.settings, &workload);
         let last = Step::of(rungs.pop()?);
         if workload.cache.is_cold() {
             return (workload.operation == Operation::Read).then(|| cold_steps(whole));
@@ -185,13 +190,17 @@ impl Apart<'_> {
         (!steps.is_empty()).then_some((steps, last))
     }
 
+    fn resolve(&self, store: &StoreSpec) -> Result<Resolved, HarnessError> {
+        self.drivers.resolve(store, self.budget)
+    }
+
     fn workload(&self, own: &WorkloadSpec) -> Workload {
         own.over(&self.comparison.workload).complete()
     }
 
     /// Whether the cell of a step can run.
     fn can(&self, step: &Step, whole: &CellSpec) -> bool {
-        let Ok(resolved) = registry::resolve(&step.store, self.budget) else {
+        let Ok(resolved) = self.resolve(&step.store) else {
             return false;
         };
         let workload = self.workload(&step.workload.over(&whole.workload));
@@ -211,7 +220,7 @@ impl Apart<'_> {
     /// Under the names of their cells.
     fn primitives(
         &mut self,
-        isolated: &BTreeMap<&'static str, f64>,
+        isolated: &BTreeMap<String, f64>,
         whole: &CellSpec,
     ) -> BTreeMap<String, f64> {
         // What is measured of a primitive is the processor's time: in a cold state there is none.
@@ -222,7 +231,7 @@ impl Apart<'_> {
         for (call, often) in isolated.iter().filter(|(_, often)| **often != 0.0) {
             let store = StoreSpec {
                 kind: "primitive".to_owned(),
-                settings: BTreeMap::from([("call".to_owned(), (*call).to_owned())]),
+                settings: BTreeMap::from([("call".to_owned(), call.clone())]),
             };
             let workload = WorkloadSpec::default();
             let label = Some(format!("alone: {call}"));
@@ -240,7 +249,7 @@ impl Apart<'_> {
         name: &str,
         label: Option<String>,
     ) -> String {
-        let Ok(resolved) = registry::resolve(&store, self.budget) else {
+        let Ok(resolved) = self.resolve(&store) else {
             return name.to_owned();
         };
         let complete = self.workload(&workload);
@@ -255,9 +264,11 @@ impl Apart<'_> {
             false => workload,
         };
         let same = |cell: &CellSpec| {
-            let other = registry::resolve(&cell.store, self.budget);
+            let other = self.resolve(&cell.store);
             let alike = other.is_ok_and(|other| {
-                other.kind.name() == resolved.kind.name() && other.settings == resolved.settings
+                other.kind.name == resolved.kind.name
+                    && cell.store.driver() == store.driver()
+                    && other.settings == resolved.settings
             });
             alike && transactions(self.workload(&cell.workload)) == transactions(complete.clone())
         };
@@ -277,6 +288,7 @@ impl Apart<'_> {
             format!("{}{tx}", told(&resolved, &store))
         });
         let spec = CellSpec {
+            driver: None,
             store,
             label: Some(label),
             floor: false,
@@ -367,7 +379,7 @@ struct Step {
     store: StoreSpec,
     workload: WorkloadSpec,
     step: String,
-    isolated: BTreeMap<&'static str, f64>,
+    isolated: BTreeMap<String, f64>,
 }
 
 impl Step {
@@ -375,8 +387,8 @@ impl Step {
         Self {
             store: rung.store,
             workload: rung.workload,
-            step: rung.step.to_owned(),
-            isolated: rung.isolated.iter().copied().collect(),
+            step: rung.step,
+            isolated: rung.isolated.into_iter().collect(),
         }
     }
 
@@ -404,7 +416,7 @@ fn told(resolved: &Resolved, spec: &StoreSpec) -> String {
         (1_000, "k"),
     ];
     let mut spec = spec.clone();
-    for setting in resolved.kind.settings() {
+    for setting in &resolved.kind.settings {
         let Some(value) = spec.settings.get_mut(setting.name) else {
             continue;
         };

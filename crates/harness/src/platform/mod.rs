@@ -5,21 +5,11 @@
 mod linux;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::*;
-#[cfg(target_os = "linux")]
-mod perf;
-#[cfg(target_os = "linux")]
-mod tracing;
-#[cfg(target_os = "linux")]
-pub(crate) use tracing::{CallTrace, MOST_CALLS, call_name, mark_for_strace};
 
 #[cfg(not(target_os = "linux"))]
 mod other;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use other::*;
-
-/// No process has this number: how a worker marks its window for `strace` (the letters STOW; the
-/// next number ends the window).
-pub(crate) const STRACE_MARK: i32 = 0x5354_4f57;
 
 /// A stretch of a file that lies in one piece on its device; bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,46 +20,4 @@ pub(crate) struct Extent {
     pub(crate) physical: u64,
     /// Its length.
     pub(crate) bytes: u64,
-}
-
-/// Clocks of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CpuClock {
-    /// Of the calling thread.
-    Thread,
-    /// Of the process.
-    Process,
-}
-
-/// What `getrusage` tells about the process; times in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Rusage {
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-    pub(crate) in_blocks: u64,
-    pub(crate) out_blocks: u64,
-}
-
-impl Rusage {
-    /// What was added since `earlier`.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
-            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            voluntary_switches: self
-                .voluntary_switches
-                .saturating_sub(earlier.voluntary_switches),
-            involuntary_switches: self
-                .involuntary_switches
-                .saturating_sub(earlier.involuntary_switches),
-            in_blocks: self.in_blocks.saturating_sub(earlier.in_blocks),
-            out_blocks: self.out_blocks.saturating_sub(earlier.out_blocks),
-        }
-    }
 }

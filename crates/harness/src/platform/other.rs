@@ -1,11 +1,7 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
-use super::{CpuClock, Rusage};
-use std::collections::BTreeMap;
-use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::time::Instant;
-use stowplan_model::IoCounters;
 
 pub(crate) fn monotonic_ns() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -13,47 +9,13 @@ pub(crate) fn monotonic_ns() -> u64 {
     u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
 }
 
-pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
-    0
-}
-
-pub(crate) fn rusage() -> Rusage {
-    Rusage::default()
+pub(crate) fn run_delay_ns() -> Option<u64> {
+    None
 }
 
 pub(crate) fn extents(_: &std::fs::File) -> Option<Vec<super::Extent>> {
     None
 }
-
-pub(crate) const MOST_CALLS: u64 = 0;
-
-#[derive(Debug)]
-pub(crate) struct CallTrace;
-
-#[expect(clippy::unused_self, reason = "as on Linux")]
-impl CallTrace {
-    pub(crate) fn open() -> std::io::Result<Self> {
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-
-    pub(crate) fn begin(&self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn end(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-
-    pub(crate) fn calls(&self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
-        Ok(None)
-    }
-}
-
-pub(crate) fn call_name(number: u64) -> String {
-    format!("call {number}")
-}
-
-pub(crate) fn mark_for_strace(_: bool) {}
 
 pub(crate) const DROP_CACHES: Option<&str> = None;
 
@@ -62,39 +24,6 @@ pub(crate) fn own_program() -> std::io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
-pub(crate) fn name_process(_: &CStr) {}
-
-#[derive(Debug)]
-pub(crate) struct RunDelay;
-
-impl RunDelay {
-    pub(crate) fn of_this_thread() -> Self {
-        Self
-    }
-
-    #[expect(clippy::unused_self, reason = "as on Linux")]
-    pub(crate) fn read(&self) -> Option<(u64, u64)> {
-        None
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct ProcessIo;
-
-impl ProcessIo {
-    pub(crate) fn open() -> Self {
-        Self
-    }
-
-    #[expect(clippy::unused_self, reason = "as on Linux")]
-    pub(crate) fn read(&self) -> Option<(IoCounters, u64)> {
-        None
-    }
-}
-
-pub(crate) fn peak_memory_bytes() -> Option<u64> {
-    None
-}
 
 pub(crate) fn write_pages(file: &std::fs::File) -> std::io::Result<()> {
     file.sync_all()
@@ -122,12 +51,4 @@ pub(crate) fn try_perf_event() -> Option<Result<(), i32>> {
 
 pub(crate) fn page_bytes() -> u64 {
     4096
-}
-
-/// Not available here: a worker ends when its stdin closes.
-pub(crate) fn die_with_parent() {}
-
-/// Not available here: mapped pages are entered as they are first read.
-pub(crate) fn populate_mappings(_directory: &std::path::Path) -> u64 {
-    0
 }

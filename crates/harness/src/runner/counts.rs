@@ -1,11 +1,13 @@
 //! The counting pass: one block of each cell that a ladder or a claim is about, or that reads from
 //! storage, never timed.
 
-use super::blocks::{BlockSize, Spot};
+use super::blocks::Spot;
 use super::{Event, Runner, Sequences};
-use crate::counting::{self, Counter};
+use crate::block_size::BlockSize;
+use crate::counting;
 use crate::{HarnessError, sequence};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use stowplan_model::{
     Cell, CellId, Comparison, Measurement, PayloadSource, Record, Role, Study, Warning, WarningKind,
 };
@@ -24,24 +26,13 @@ impl Runner<'_> {
         if !is_explained(&self.plan.study, comparison) {
             return Ok(());
         }
-        let counter = match self.counter.take() {
-            Some(counter) => counter,
-            None => {
-                let counter = Counter::find();
-                self.warn_of_counter(&counter)?;
-                counter
-            }
-        };
-        let counted = self.count_cells(comparison, sizes, &counter);
-        self.counter = Some(counter);
-        counted
+        self.count_cells(comparison, sizes)
     }
 
     fn count_cells(
         &mut self,
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
-        counter: &Counter,
     ) -> Result<(), HarnessError> {
         let sequences = self.write_sequences(comparison, ROUND, sizes)?;
         let seed = sequence::seed(self.options.seed, &format!("{}/count", comparison.id), 0);
@@ -67,7 +58,7 @@ impl Runner<'_> {
                 true => *size,
                 false => size.at_most(self.most_counted(cell)),
             };
-            self.count_cell(cell, size, counter, &sequences, first)?;
+            self.count_cell(cell, size, &sequences, first)?;
             first += size.steps();
         }
         Ok(())
@@ -77,7 +68,6 @@ impl Runner<'_> {
         &mut self,
         cell: &Cell,
         size: BlockSize,
-        counter: &Counter,
         sequences: &Sequences,
         first: u64,
     ) -> Result<(), HarnessError> {
@@ -94,10 +84,21 @@ impl Runner<'_> {
             position: 0,
         };
         let place = self.instances.place(cell);
-        let counted = self.blocks.count(cell, &place, size, counter, &spot);
+        let counted = self.blocks.count(cell, &place, size, None, &spot);
+        let counted = match counted {
+            Ok(counted) if counted.system_calls.is_none() => match self.strace()? {
+                Some(strace) => {
+                    let version = self.instances.next_version(cell);
+                    let spot = Spot { version, ..spot };
+                    self.blocks.count(cell, &place, size, Some(&strace), &spot)
+                }
+                None => Ok(counted),
+            },
+            counted => counted,
+        };
         match counted {
             Ok(measurement) => {
-                self.warn_of_lost_calls(cell, counter, &measurement)?;
+                self.warn_of_lost_calls(cell, &measurement)?;
                 self.log.append(&Record::Measurement(measurement))
             }
             // What was measured of the cell stands.
@@ -108,6 +109,30 @@ impl Runner<'_> {
             }),
             Err(error) => Err(error),
         }
+    }
+
+    /// What counts where a driver cannot; says once where there is no such thing.
+    fn strace(&mut self) -> Result<Option<PathBuf>, HarnessError> {
+        let strace = match self.strace.take() {
+            Some(strace) => strace,
+            None => {
+                let found = counting::find_strace();
+                if let Err(why) = &found {
+                    self.warn(Warning {
+                        kind: WarningKind::Other,
+                        message: format!(
+                            "System calls are not counted (drivers cannot do so here; {why})."
+                        ),
+                        advice:
+                            "Install strace, or run it as root; times and ladders do not need it."
+                                .to_owned(),
+                    })?;
+                }
+                found.ok()
+            }
+        };
+        self.strace = Some(strace.clone());
+        Ok(strace)
     }
 
     /// Looks where values lie that are read from storage, or whose cost is taken apart: once for
@@ -123,7 +148,7 @@ impl Runner<'_> {
             if own || self.skipped(cell) || !seen.insert(&cell.instance) {
                 continue;
             }
-            match self.instances.placement(cell) {
+            match self.instances.placement(cell, &self.blocks) {
                 Ok(placement) => self.log.append_all(placement.map(Record::Placement))?,
                 Err(error) => self.warn(Warning {
                     kind: WarningKind::Other,
@@ -140,25 +165,12 @@ impl Runner<'_> {
         counting::most_operations(spec.map_or(0, |spec| spec.size.mean()))
     }
 
-    fn warn_of_counter(&mut self, counter: &Counter) -> Result<(), HarnessError> {
-        let Counter::Missing(why) = counter else {
-            return Ok(());
-        };
-        self.warn(Warning {
-            kind: WarningKind::Other,
-            message: format!("System calls are not counted ({why})."),
-            advice: "Install strace, or run it as root; times and ladders do not need it."
-                .to_owned(),
-        })
-    }
-
     fn warn_of_lost_calls(
         &mut self,
         cell: &Cell,
-        counter: &Counter,
         counted: &Measurement,
     ) -> Result<(), HarnessError> {
-        if counted.system_calls.is_some() || matches!(counter, Counter::Missing(_)) {
+        if counted.system_calls.is_some() || matches!(self.strace, Some(None)) {
             return Ok(());
         }
         self.warn(Warning {

@@ -3,7 +3,7 @@
 
 use super::blocks::{Blocks, Place};
 use crate::dataset::{self, Dataset};
-use crate::{HarnessError, page_cache, placement};
+use crate::{HarnessError, disk, page_cache, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
-    Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, StoreSpec,
+    Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, Settings,
+    Want,
 };
-use stowplan_stores::registry;
 
 pub(super) struct Instances {
     work: PathBuf,
@@ -97,9 +97,7 @@ impl Instances {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
-        let dataset = self.datasets.get(&cell.dataset);
-        let count = dataset.map_or(0, Dataset::count);
-        let (values, bytes) = match blocks.build(cell, built_as(cell)?, &place, count, progress) {
+        let (values, bytes) = match blocks.build(cell, &built_as(cell, blocks)?, &place, progress) {
             Ok(built) => built,
             Err(error) => {
                 // Others share the place; what is half built there would be their fault, too.
@@ -109,7 +107,7 @@ impl Instances {
         };
         self.built.insert(cell.instance.clone());
         let footprint = if self.weighed.insert(cell.instance.clone()) {
-            self.footprint(cell, false)?
+            self.footprint(cell, blocks, false)?
         } else {
             None
         };
@@ -178,30 +176,43 @@ impl Instances {
     pub(super) fn footprint(
         &self,
         cell: &Cell,
+        blocks: &Blocks<'_>,
         after_workloads: bool,
     ) -> Result<Option<FootprintRecord>, HarnessError> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let kind = registry::find(&cell.store.kind)?;
-        let store = kind.open(&self.place(cell).instance, &cell.settings)?;
+        let place = self.place(cell);
+        let told = blocks
+            .inspect(cell, &place, &[], Want::Footprint)?
+            .footprint;
+        let footprint = match told {
+            Some(footprint) => footprint,
+            None => disk::below(&place.instance)?.0,
+        };
         Ok(Some(FootprintRecord {
             instance: cell.instance.clone(),
-            footprint: store.footprint()?,
+            footprint,
             value_bytes: self.opened(&cell.dataset)?.total_bytes(),
             after_workloads,
         }))
     }
 
     /// Where the values of a cell's store lie; nothing where it does not tell.
-    pub(super) fn placement(&self, cell: &Cell) -> Result<Option<PlacementRecord>, HarnessError> {
+    pub(super) fn placement(
+        &self,
+        cell: &Cell,
+        blocks: &Blocks<'_>,
+    ) -> Result<Option<PlacementRecord>, HarnessError> {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let kind = registry::find(&cell.store.kind)?;
-        let store = kind.open(&self.place(cell).instance, &cell.settings)?;
-        let count = self.opened(&cell.dataset)?.count();
-        placement::of(&*store, &cell.instance, count)
+        let keys = placement::sample(self.opened(&cell.dataset)?.count());
+        let found = blocks.inspect(cell, &self.place(cell), &keys, Want::Pieces)?;
+        match found.pieces {
+            Some(pieces) => placement::of(&pieces, &cell.instance),
+            None => Ok(None),
+        }
     }
 
     /// Reads what a comparison's cells use into the page cache, as far as it is not there.
@@ -250,22 +261,14 @@ fn materialise(
     })
 }
 
-/// The store that is built for a cell. One that is to grow old does so by its own way of writing.
-fn built_as(cell: &Cell) -> Result<StoreSpec, HarnessError> {
-    if cell.workload.age > 0 {
-        return Ok(StoreSpec::spelled_out(&cell.store.kind, &cell.settings));
+/// The settings with which a cell's store is built: those that shape its layout, and defaults for the
+/// others, for what cells share must not depend on which of them comes first. One that is to grow old
+/// does so by its own way of writing.
+fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Settings, HarnessError> {
+    match cell.workload.age {
+        0 => blocks.layout_only(cell),
+        _ => Ok(cell.settings.clone()),
     }
-    layout_only(cell)
-}
-
-/// The cell's store with the settings that shape its layout, and defaults for the others: what
-/// cells share must not depend on which of them comes first.
-fn layout_only(cell: &Cell) -> Result<StoreSpec, HarnessError> {
-    let kind = registry::find(&cell.store.kind)?;
-    Ok(StoreSpec::spelled_out(
-        &cell.store.kind,
-        &cell.settings.layout(kind.settings()),
-    ))
 }
 
 #[cfg(test)]

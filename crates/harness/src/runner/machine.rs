@@ -1,26 +1,33 @@
 //! The machine before a run, and what the plan will ask of it.
 
+use crate::drivers::Drivers;
 use crate::environment;
 use crate::environment::checks::{self, Asked};
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 use stowplan_model::{Environment, Plan, Warning};
-use stowplan_stores::registry;
 
 /// How long other processes' writes to the device are watched before a run.
 const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
 
 /// The machine, and the engines that this plan uses.
-pub(super) fn examine(plan: &Plan, work: &Path) -> Environment {
+pub(super) fn examine(plan: &Plan, drivers: &Drivers, work: &Path) -> Environment {
     let mut environment = environment::examine(work);
-    let kinds: BTreeSet<&str> = plan.cells().map(|cell| cell.store.kind.as_str()).collect();
-    let engines = kinds
-        .into_iter()
-        .filter_map(|kind| registry::find(kind).ok()?.engine());
-    environment.engines = engines
-        .map(|(name, version)| (name.to_owned(), version))
-        .collect();
+    for cell in plan.cells() {
+        let driver = cell.store.driver();
+        let Some((name, version)) = drivers
+            .kind(&cell.store)
+            .ok()
+            .and_then(|k| k.engine.clone())
+        else {
+            continue;
+        };
+        let name = match driver {
+            "" => name,
+            driver => format!("{name} ({driver})"),
+        };
+        environment.engines.insert(name, version);
+    }
     environment
 }
 

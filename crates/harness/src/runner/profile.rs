@@ -1,7 +1,8 @@
 //! Flame graphs: blocks of each cell under `perf`, never timed.
 
-use super::blocks::{BlockSize, Blocks, Spot};
+use super::blocks::{Blocks, Spot};
 use super::{Event, Runner, Sequences};
+use crate::block_size::BlockSize;
 use crate::profile::{Profiler, Stacks, draw, write};
 use crate::{HarnessError, sequence};
 use std::collections::BTreeMap;
@@ -107,7 +108,8 @@ impl Runner<'_> {
         sequences: &Sequences,
     ) -> Result<Stacks, HarnessError> {
         let options = self.options;
-        let command = profiler.around(&options.workers, &options.work);
+        let command = options.drivers.command(cell.store.driver())?;
+        let command = profiler.around(command, &options.work);
         let blocks = Blocks::new(&command, &options.interrupt, &options.work);
         let size = self.longest(cell, size);
         let seed = sequence::seed(options.seed, &format!("{}/profile", cell.id), 0);

@@ -2,8 +2,9 @@
 //! built, read back, compared or recorded.
 
 use super::LATENCY_ROUNDS;
-use super::blocks::{BlockSize, Blocks, Place, Spot};
+use super::blocks::{Blocks, Place, Spot};
 use super::spoiled::{ATTEMPTS, attempt};
+use crate::block_size::BlockSize;
 use crate::interrupt::Interrupt;
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, page_cache};

@@ -8,7 +8,8 @@
 use super::log::ResultLog;
 use super::{SPARE_ROUNDS, machine, writers};
 use crate::HarnessError;
-use crate::runner::blocks::BlockSize;
+use crate::block_size::BlockSize;
+use crate::drivers::Drivers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use stowplan_analysis::{LOOKS, StoppingRule, undecided};
@@ -122,8 +123,8 @@ impl Resumption {
     ///
     /// # Errors
     /// What is not the same, with what it was and is.
-    pub fn check_machine(&self, place: &Path) -> Result<(), HarnessError> {
-        let now = machine::examine(&self.header.plan, place);
+    pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<(), HarnessError> {
+        let now = machine::examine(&self.header.plan, drivers, place);
         let mut changes = self.header.environment.changes(&now);
         changes.retain(|change| change.decisive);
         if changes.is_empty() {

@@ -225,6 +225,7 @@ impl MatrixSpec {
             label: label
                 .as_ref()
                 .map(|label| format!("{label}, {} {value}", self.row_setting)),
+            driver: None,
             store,
             ..self.internal.clone()
         }

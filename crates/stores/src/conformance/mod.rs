@@ -50,6 +50,7 @@ pub fn each_setting(kind: &dyn StoreKind) -> BTreeSet<StoreSpec> {
     let mut specs = BTreeSet::from([spec(BTreeMap::new())]);
     for setting in kind.settings() {
         let values: Vec<String> = match &setting.kind {
+            SettingKind::Text { .. } => Vec::new(),
             SettingKind::Flag => vec!["on".to_owned(), "off".to_owned()],
             SettingKind::Choice(words) => words.iter().map(|w| (*w).to_owned()).collect(),
             SettingKind::Bytes { min, max, .. } => [*min, (*max).min(64 << 20)]

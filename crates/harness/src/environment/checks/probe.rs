@@ -1,9 +1,8 @@
 //! What is found out by doing it: all of it together takes about half a second, or a little longer
 //! where syncs are slow.
 
-use crate::accounting::Accounting;
 use crate::clock::monotonic_ns;
-use crate::{HarnessError, page_cache};
+use crate::{HarnessError, page_cache, platform};
 use std::hint::{black_box, spin_loop};
 use std::io::Write;
 use std::path::Path;
@@ -26,15 +25,14 @@ const EVICTED_BYTES: usize = 1 << 20;
 /// Spins, and says in which share of that time this thread waited for a CPU; nothing where the
 /// system does not tell.
 pub(super) fn waiting_share(time: Duration) -> Option<f64> {
-    let accounting = Accounting::of_this_thread();
-    let begin = accounting.begin();
+    let before = platform::run_delay_ns()?;
     let start = Instant::now();
     while start.elapsed() < time {
         spin_loop();
     }
-    let usage = accounting.end(&begin);
+    let waited = platform::run_delay_ns()?.saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-    Some(usage.run_delay_ns? as f64 / usage.wall_ns.max(1) as f64)
+    Some(waited as f64 / start.elapsed().as_nanos().max(1) as f64)
 }
 
 /// The clock that everything is timed by.

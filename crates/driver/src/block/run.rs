@@ -1,0 +1,356 @@
+//! The loop itself: steps, transaction by transaction.
+
+use super::clock::{Clock, NoClock};
+use super::payloads::Payloads;
+use super::retry::{Retry, not_stopped};
+use super::{Done, Window, nanoseconds, steps};
+use crate::DriverError;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use stowplan_dataset::sequence::{Step, slices};
+use stowplan_model::{Action, Operation, Workload};
+use stowplan_stores::{Access, Key, Session, StoreError};
+
+/// Steps between two looks at whether the block goes on.
+const BATCH: usize = 64;
+
+/// The loop, and what it carries from one part to the next.
+pub(super) struct Loop<'a> {
+    pub(super) session: &'a mut dyn Session,
+    pub(super) group: u64,
+    pub(super) stop: Option<&'a AtomicBool>,
+    /// Nothing follows.
+    pub(super) last: bool,
+    /// Beginning a transaction belongs to its first operation, committing it to its last one: there
+    /// several threads wait for each other. With one thread both belong to none.
+    pub(super) whole: bool,
+    pub(super) open: &'a mut u64,
+    pub(super) done: &'a mut Done,
+}
+
+/// A step that failed.
+struct Failed {
+    index: usize,
+    error: StoreError,
+}
+
+/// The steps of one transaction within a part.
+struct Transaction<'w, 'a> {
+    window: &'w Window<'a>,
+    steps: Range<usize>,
+    access: Access,
+    /// It ends with the last of its steps.
+    closes: bool,
+    /// It has fewer operations than it could have.
+    short: bool,
+}
+
+impl Loop<'_> {
+    /// Runs steps that are all of one kind.
+    pub(super) fn over<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        access: Access,
+        clock: &mut C,
+        operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), DriverError> {
+        self.run(window, |_, _| access, clock, operation)
+    }
+
+    /// Runs steps of several kinds. As an application would, it announces transactions that read as
+    /// such; one that goes on in another part may write there.
+    pub(super) fn mix<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        clock: &mut C,
+        operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), DriverError> {
+        let access = |range: &Range<usize>, closes: bool| {
+            let mut steps = slices(window, range).into_iter().flatten();
+            if closes && steps.all(|raw| reads(Step::decode(raw).action)) {
+                Access::Read
+            } else {
+                Access::Write
+            }
+        };
+        self.run(window, access, clock, operation)
+    }
+
+    fn run<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        access: impl Fn(&Range<usize>, bool) -> Access,
+        clock: &mut C,
+        mut operation: impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), DriverError> {
+        let total = window[0].len() + window[1].len();
+        let mut from = 0;
+        while from < total {
+            not_stopped(self.stop)?;
+            if self.group == 0 {
+                let to = total.min(from + BATCH);
+                self.singly(window, from..to, clock, &mut operation)?;
+                from = to;
+                continue;
+            }
+            let room = self.group - *self.open;
+            let length = usize::try_from(room).unwrap_or(usize::MAX);
+            let to = from + length.min(total - from);
+            let full = *self.open + (to - from) as u64 == self.group;
+            let closes = full || (self.last && to == total);
+            let transaction = Transaction {
+                window,
+                access: access(&(from..to), closes),
+                steps: from..to,
+                closes,
+                short: !full,
+            };
+            self.transaction(&transaction, clock, &mut operation)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    /// Steps that are transactions of their own.
+    fn singly<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        range: Range<usize>,
+        clock: &mut C,
+        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), DriverError> {
+        let mut rest = range;
+        let mut retry = Retry::default();
+        loop {
+            let ran = each(
+                self.session,
+                window,
+                &rest,
+                clock,
+                operation,
+                &mut self.done.bytes,
+            );
+            match ran {
+                Ok(()) => {
+                    self.done.commits += rest.len() as u64;
+                    return Ok(());
+                }
+                Err(Failed { index, error }) => {
+                    if index > rest.start {
+                        retry = Retry::default();
+                    }
+                    self.done.commits += (index - rest.start) as u64;
+                    rest.start = index;
+                    retry.wait(error, self.stop)?;
+                    self.done.conflicts += 1;
+                }
+            }
+        }
+    }
+
+    /// One transaction, again from its first step on where another one is in its way.
+    fn transaction<C: Clock>(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        clock: &mut C,
+        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), DriverError> {
+        let began_before = *self.open > 0;
+        let mut retry = Retry::default();
+        // The first step whose time is still to be taken: it bears that of all attempts.
+        let mut untimed = transaction.steps.start;
+        loop {
+            let error = match self.attempt(transaction, &mut untimed, clock, operation) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            if error.is_conflict() && began_before {
+                return Err(DriverError::invalid(format!(
+                    "{error}; the transaction is too large to be tried again, so measure fewer operations per transaction"
+                )));
+            }
+            retry.wait(error, self.stop)?;
+            self.done.conflicts += 1;
+        }
+    }
+
+    /// One attempt; after a conflict nothing of it is left.
+    fn attempt<C: Clock>(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        untimed: &mut usize,
+        clock: &mut C,
+        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    ) -> Result<(), StoreError> {
+        let Range { start, end } = transaction.steps;
+        let begins = *self.open == 0;
+        if begins {
+            self.session.begin(transaction.access)?;
+            if *untimed == start && !self.whole {
+                clock.resume();
+            }
+        }
+        let mut bytes = 0;
+        let ran = self.steps(transaction, untimed, clock, operation, &mut bytes);
+        if let Err(Failed { error, .. }) = ran {
+            if error.is_conflict() && begins {
+                self.session.rollback()?;
+            }
+            return Err(error);
+        }
+        if !transaction.closes {
+            self.done.bytes += bytes;
+            *self.open += (end - start) as u64;
+            return Ok(());
+        }
+        self.commit(transaction.short)?;
+        if self.whole && start < end {
+            clock.operation();
+        }
+        self.done.bytes += bytes;
+        Ok(())
+    }
+
+    /// The steps of one attempt: those whose time was taken before run again without the clock. Where
+    /// the commit belongs to the last one, its time is left for the caller to take.
+    fn steps<C: Clock>(
+        &mut self,
+        transaction: &Transaction<'_, '_>,
+        untimed: &mut usize,
+        clock: &mut C,
+        operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+        bytes: &mut u64,
+    ) -> Result<(), Failed> {
+        let Range { start, end } = transaction.steps;
+        let window = transaction.window;
+        let timed_to = match self.whole && transaction.closes {
+            true => end.saturating_sub(1).max(start),
+            false => end,
+        };
+        let session = &mut *self.session;
+        let again = start..*untimed;
+        each(session, window, &again, &mut NoClock, operation, bytes)?;
+        let timed = *untimed..timed_to;
+        each(session, window, &timed, clock, operation, bytes)
+            .inspect_err(|failed| *untimed = failed.index)?;
+        *untimed = timed_to;
+        each(
+            session,
+            window,
+            &(timed_to..end),
+            &mut NoClock,
+            operation,
+            bytes,
+        )
+    }
+
+    /// Commits; the time of a last one that is short of operations is told apart.
+    fn commit(&mut self, short: bool) -> Result<(), StoreError> {
+        let committing = short.then(Instant::now);
+        if let Err(error) = self.session.commit() {
+            if error.is_conflict() {
+                // Some engines have ended it by refusing, and then there is nothing to undo.
+                let _ = self.session.rollback();
+            }
+            return Err(error);
+        }
+        if let Some(committing) = committing {
+            self.done.last_commit_ns = nanoseconds(committing);
+        }
+        self.done.commits += 1;
+        *self.open = 0;
+        Ok(())
+    }
+
+    /// Inserts several rows by each statement.
+    pub(super) fn statements<C: Clock>(
+        &mut self,
+        window: &Window<'_>,
+        workload: &Workload,
+        payloads: &Payloads,
+        clock: &mut C,
+    ) -> Result<(), DriverError> {
+        let rows = workload.rows_per_statement.unwrap_or(1).max(1) as usize;
+        let group = self.group.max(1);
+        let most = window.iter().map(|part| part.len()).max().unwrap_or(0);
+        // Made once: between two statements nothing is allocated.
+        let mut values: Vec<(Key, &[u8])> = Vec::with_capacity(rows.min(most));
+        let mut index = 0;
+        for part in window {
+            for chunk in part.chunks(rows) {
+                if group > 1 && *self.open == 0 {
+                    self.session.begin(Access::Write)?;
+                    clock.resume();
+                }
+                values.clear();
+                for step in chunk.iter().map(Step::decode) {
+                    values.push((Key(step.key), payloads.prepared(index, &step)));
+                    index += 1;
+                }
+                self.session.insert_many(&values)?;
+                self.done.bytes += values.iter().map(|(_, v)| v.len() as u64).sum::<u64>();
+                clock.operation();
+                *self.open += chunk.len() as u64;
+                if group > 1 && *self.open >= group {
+                    self.session.commit()?;
+                }
+                if *self.open >= group {
+                    self.done.commits += 1;
+                    *self.open = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does each of some steps, up to the first that fails.
+#[inline]
+fn each<C: Clock>(
+    session: &mut dyn Session,
+    window: &Window<'_>,
+    range: &Range<usize>,
+    clock: &mut C,
+    operation: &mut impl FnMut(&mut dyn Session, usize, &Step) -> Result<u64, StoreError>,
+    bytes: &mut u64,
+) -> Result<(), Failed> {
+    let mut index = range.start;
+    let mut sum = 0;
+    for slice in slices(window, range) {
+        for raw in slice {
+            let step = Step::decode(raw);
+            match operation(session, index, &step) {
+                Ok(more) => sum += more,
+                Err(error) => {
+                    *bytes += sum;
+                    return Err(Failed { index, error });
+                }
+            }
+            clock.operation();
+            index += 1;
+        }
+    }
+    *bytes += sum;
+    Ok(())
+}
+
+fn reads(action: Action) -> bool {
+    matches!(action, Action::Read | Action::Scan)
+}
+
+/// How many transactions of a thread's steps write something: an engine counts those.
+pub(crate) fn writing_transactions(workload: &Workload, window: &Window<'_>) -> u64 {
+    let writes: Vec<bool> = steps(window).map(|step| !reads(step.action)).collect();
+    let group = usize::try_from(workload.group().max(1)).unwrap_or(usize::MAX);
+    let statement = match workload.operation {
+        Operation::Insert => workload.rows_per_statement.unwrap_or(1).max(1) as usize,
+        _ => 1,
+    };
+    // A transaction ends with the statement that fills it.
+    let group = group
+        .checked_next_multiple_of(statement)
+        .unwrap_or(usize::MAX);
+    let transactions = writes.chunks(group);
+    transactions.filter(|group| group.contains(&true)).count() as u64
+}

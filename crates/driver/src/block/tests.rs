@@ -1,0 +1,806 @@
+use super::*;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use stowplan_dataset::Generator;
+use stowplan_model::{
+    AccessOrder, CacheState, Content, DatasetSpec, PerTransaction, SizeDistribution,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Call {
+    Begin(Access),
+    Commit,
+    Rollback,
+    Read(u64),
+    Lend(u64),
+    Overwrite(u64, Vec<u8>),
+    Insert(u64),
+    Delete(u64),
+    Scan(u64, usize),
+}
+
+/// A session that notes what it is asked; its values have the sizes it is given.
+#[derive(Default)]
+struct Recorder {
+    calls: Vec<Call>,
+    sizes: BTreeMap<u64, usize>,
+    /// How long a transaction takes to begin and to commit.
+    ceremony: Duration,
+    /// Where overwritten values lay in memory.
+    addresses: Vec<usize>,
+    /// The numbers of calls, from 1, at which another transaction is in the way.
+    conflicts: Vec<usize>,
+}
+
+impl Recorder {
+    /// One that holds what these steps expect.
+    fn holding(steps: &[RawStep]) -> Self {
+        let size = |raw| {
+            let Step { key, bytes, .. } = Step::decode(raw);
+            (key, bytes as usize)
+        };
+        Self {
+            sizes: steps.iter().map(size).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn found(&self, key: Key) -> Found {
+        let size = self.sizes.get(&key.0);
+        size.map_or(Found::Missing, |bytes| Found::Bytes(*bytes))
+    }
+
+    fn count(&self, wanted: impl Fn(&Call) -> bool) -> usize {
+        self.calls.iter().filter(|call| wanted(call)).count()
+    }
+
+    fn operations(&self) -> usize {
+        self.count(|call| !matches!(call, Call::Begin(_) | Call::Commit))
+    }
+
+    /// Notes a call, or meets another transaction.
+    fn note(&mut self, call: Call) -> Result<()> {
+        self.calls.push(call);
+        if self.conflicts.contains(&self.calls.len()) {
+            return Err(StoreError::Conflict {
+                store: "recorder",
+                action: "go on".to_owned(),
+                detail: "by design".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+impl Session for Recorder {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        std::thread::sleep(self.ceremony);
+        self.note(Call::Begin(access))
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        std::thread::sleep(self.ceremony);
+        self.note(Call::Commit)
+    }
+
+    fn read_into(&mut self, key: Key, _: &mut Buffer) -> Result<Found> {
+        self.note(Call::Read(key.0))?;
+        Ok(self.found(key))
+    }
+
+    fn read_in_place(&mut self, key: Key, visit: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        self.note(Call::Lend(key.0))?;
+        if let Some(bytes) = self.sizes.get(&key.0) {
+            let fresh = memmap2::MmapMut::map_anon((*bytes).max(1)).unwrap();
+            visit(&fresh[..*bytes]);
+        }
+        Ok(self.found(key))
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        self.note(Call::Overwrite(key.0, value.to_vec()))?;
+        self.addresses.push(value.as_ptr().addr());
+        Ok(self.found(key))
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.note(Call::Rollback)
+    }
+
+    fn insert(&mut self, key: Key, _: &[u8]) -> Result<()> {
+        self.note(Call::Insert(key.0))
+    }
+
+    fn delete(&mut self, key: Key) -> Result<bool> {
+        self.note(Call::Delete(key.0))?;
+        Ok(self.found(key) != Found::Missing)
+    }
+
+    fn scan(
+        &mut self,
+        from: Key,
+        limit: usize,
+        visit: &mut dyn FnMut(Key, &[u8]),
+    ) -> Result<usize> {
+        self.note(Call::Scan(from.0, limit))?;
+        let some = self.sizes.range(from.0..).take(limit);
+        Ok(some
+            .map(|(key, bytes)| visit(Key(*key), &vec![1; *bytes]))
+            .count())
+    }
+}
+
+fn workload(operation: Operation, delivery: Delivery, per: PerTransaction) -> Workload {
+    Workload {
+        operation,
+        order: AccessOrder::Random,
+        per_transaction: per,
+        delivery,
+        cache: CacheState::Warm,
+        ..Workload::default()
+    }
+}
+
+fn reads(per: PerTransaction) -> Workload {
+    workload(Operation::Read, Delivery::Copy, per)
+}
+
+fn raw(key: u64, bytes: u32) -> RawStep {
+    Step::reading(key, bytes).encode()
+}
+
+fn doing(action: Action, mut raw: RawStep) -> RawStep {
+    raw[12] = action as u8;
+    raw
+}
+
+/// Keys from 1 on, each with a size of its own.
+fn some_steps(count: u32) -> Vec<RawStep> {
+    (1..=count).map(|key| raw(key.into(), 10 * key)).collect()
+}
+
+fn run_on(
+    session: &mut Recorder,
+    workload: &Workload,
+    window: &Window<'_>,
+    mut timing: Timing<'_>,
+) -> std::result::Result<Done, DriverError> {
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let mut payloads = match workload.operation {
+        Operation::Read => Payloads::None,
+        _ => Payloads::prepare(&generator(), None, window, |_| 3).unwrap(),
+    };
+    let mut block = Block::new(session, workload, &mut buffer, None);
+    block.part(window, &mut payloads, &mut timing, true)?;
+    Ok(block.done())
+}
+
+fn generator() -> Generator {
+    let spec = DatasetSpec {
+        count: 100,
+        size: SizeDistribution::Uniform {
+            min: 1,
+            max: 10_000,
+        },
+        content: Content::Random,
+        seed: 5,
+    };
+    Generator::new(&spec).unwrap()
+}
+
+/// Steps with the sizes of a generator's values.
+fn generated(generator: &Generator, keys: impl Iterator<Item = u64>) -> Vec<RawStep> {
+    keys.map(|key| raw(key, u32::try_from(generator.size(key)).unwrap()))
+        .map(|raw| doing(Action::Overwrite, raw))
+        .collect()
+}
+
+#[test]
+fn a_block_that_is_one_transaction_begins_and_commits_once() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = Duration::from_millis(1);
+    let window = [&steps[..], &[]];
+    let done = run_on(
+        &mut session,
+        &reads(PerTransaction::All),
+        &window,
+        Timing::Ends,
+    )
+    .unwrap();
+    assert_eq!((done.commits, done.bytes), (1, (1..=20).sum::<u64>() * 10));
+    assert!(done.last_commit_ns >= 1_000_000, "{done:?}");
+    assert_eq!(session.calls.len(), 22);
+    assert_eq!(session.calls[0], Call::Begin(Access::Read));
+    assert_eq!(session.calls[21], Call::Commit);
+}
+
+#[test]
+fn operations_that_are_transactions_of_their_own_are_neither_begun_nor_committed() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(1);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!((done.commits, done.last_commit_ns), (20, 0));
+    let expected: Vec<Call> = (1..=20).map(Call::Read).collect();
+    assert_eq!(session.calls, expected);
+}
+
+#[test]
+fn groups_of_operations_are_committed_when_full_and_the_rest_at_the_end() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(7);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(done.commits, 3);
+    let groups: Vec<usize> = session
+        .calls
+        .split(|call| *call == Call::Commit)
+        .map(|group| group.iter().filter(|c| matches!(c, Call::Read(_))).count())
+        .collect();
+    assert_eq!(groups, [7, 7, 6, 0]);
+    assert_eq!(session.count(|c| *c == Call::Begin(Access::Read)), 3);
+}
+
+#[test]
+fn groups_that_divide_the_block_leave_no_empty_transaction_behind() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..], &[]];
+    let per = PerTransaction::Operations(5);
+    let done = run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(done.commits, 4);
+    assert_eq!(session.count(|c| *c == Call::Commit), 4);
+    assert_eq!(session.calls.last(), Some(&Call::Commit));
+}
+
+#[test]
+fn an_empty_block_does_nothing() {
+    let mut session = Recorder::default();
+    let done = run_on(
+        &mut session,
+        &reads(PerTransaction::All),
+        &[&[], &[]],
+        Timing::Ends,
+    );
+    assert_eq!(done.unwrap(), Done::default());
+    assert!(session.calls.is_empty());
+}
+
+#[test]
+fn a_window_over_the_end_goes_on_with_its_second_part() {
+    let steps = some_steps(6);
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[4..], &steps[..3]];
+    assert_eq!((len(&window), bytes_of(&window)), (5, 60));
+    assert_eq!((len(&[&[], &[]]), bytes_of(&[&[], &[]])), (0, 0));
+    let per = PerTransaction::Operations(1);
+    run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
+    assert_eq!(session.calls, [5, 6, 1, 2, 3].map(Call::Read));
+}
+
+#[test]
+fn a_missing_value_or_one_of_another_size_ends_the_block_and_names_the_key() {
+    let steps = some_steps(20);
+    let damages = [
+        (None, "value 7 is damaged: it is missing"),
+        (
+            Some(69),
+            "value 7 is damaged: it has 69 bytes instead of 70",
+        ),
+        (
+            Some(71),
+            "value 7 is damaged: it has 71 bytes instead of 70",
+        ),
+    ];
+    let workloads = [
+        (Operation::Read, Delivery::Copy),
+        (Operation::Read, Delivery::InPlace),
+        (Operation::Overwrite, Delivery::Copy),
+    ];
+    for (size, expected) in damages {
+        for (operation, delivery) in workloads {
+            let mut session = Recorder::holding(&steps);
+            match size {
+                Some(size) => session.sizes.insert(7, size),
+                None => session.sizes.remove(&7),
+            };
+            let workload = workload(operation, delivery, PerTransaction::All);
+            let window = [&steps[..], &[]];
+            let error = run_on(&mut session, &workload, &window, Timing::Ends).unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains(expected), "{operation}: {message}");
+            assert_eq!(session.operations(), 7, "nothing after the damaged value");
+            assert_eq!(session.count(|c| *c == Call::Commit), 0);
+        }
+    }
+}
+
+#[test]
+fn the_latency_histogram_has_one_entry_per_operation() {
+    let steps = some_steps(20);
+    for per in [1, 7, 20].map(PerTransaction::Operations) {
+        let mut session = Recorder::holding(&steps);
+        let mut latencies = Latencies::new(&reads(per)).unwrap();
+        let window = [&steps[..12], &steps[12..]];
+        let timing = Timing::EachOperation(&mut latencies);
+        run_on(&mut session, &reads(per), &window, timing).unwrap();
+        assert_eq!(latencies.all().len(), 20, "{per}");
+    }
+}
+
+#[test]
+fn beginning_and_committing_belong_to_no_operation() {
+    let ceremony = Duration::from_millis(40);
+    let steps = some_steps(9);
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = ceremony;
+    let per = PerTransaction::Operations(4);
+    let mut latencies = Latencies::new(&reads(per)).unwrap();
+    let window = [&steps[..], &[]];
+    let timing = Timing::EachOperation(&mut latencies);
+    run_on(&mut session, &reads(per), &window, timing).unwrap();
+    assert_eq!(latencies.all().len(), 9);
+    assert!(u128::from(latencies.all().max()) < ceremony.as_nanos());
+}
+
+#[test]
+fn of_several_threads_beginning_belongs_to_the_first_operation_and_committing_to_the_last() {
+    let ceremony = Duration::from_millis(40);
+    let (steps, mut workload) = overwrites(PerTransaction::Operations(4));
+    workload.threads = 2;
+    let slow_of = |conflicts: Vec<usize>| {
+        let mut session = Recorder::holding(&steps);
+        session.ceremony = ceremony;
+        session.conflicts = conflicts;
+        let mut latencies = Latencies::new(&workload).unwrap();
+        let timing = Timing::EachOperation(&mut latencies);
+        let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
+        assert_eq!((latencies.all().len(), done.commits), (10, 3));
+        let nanoseconds = u64::try_from(ceremony.as_nanos()).unwrap();
+        let slower = |times: u64| {
+            let all = latencies.all();
+            all.count_between(times * nanoseconds / 1000 * 999, u64::MAX)
+        };
+        [slower(1), slower(3)]
+    };
+    // Three transactions of 4, 4 and 2 operations.
+    assert_eq!(slow_of(vec![]), [6, 0]);
+    // The first commit is refused: the fourth operation bears two commits and another begin.
+    assert_eq!(slow_of(vec![6]), [6, 1]);
+    // The second operation is refused: it bears another begin.
+    assert_eq!(slow_of(vec![3]), [7, 0]);
+}
+
+#[test]
+fn of_several_threads_a_transaction_of_one_step_is_timed_from_begin_to_commit() {
+    let ceremony = Duration::from_millis(40);
+    let (steps, mut workload) = overwrites(PerTransaction::Operations(3));
+    workload.threads = 2;
+    let mut session = Recorder::holding(&steps);
+    session.ceremony = ceremony;
+    let mut latencies = Latencies::new(&workload).unwrap();
+    let timing = Timing::EachOperation(&mut latencies);
+    // The last of ten steps is alone in its transaction.
+    run_on(&mut session, &workload, &[&steps[..5], &steps[5..]], timing).unwrap();
+    assert_eq!(latencies.all().len(), 10);
+    assert!(u128::from(latencies.all().max()) * 1001 / 1000 >= 2 * ceremony.as_nanos());
+}
+
+#[test]
+fn reads_in_place_are_lent_and_never_copied() {
+    let steps = some_steps(5);
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(
+        Operation::Read,
+        Delivery::InPlace,
+        PerTransaction::Operations(1),
+    );
+    let window = [&steps[..], &[]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    assert_eq!(done.bytes, 150);
+    let expected: Vec<Call> = (1..=5).map(Call::Lend).collect();
+    assert_eq!(session.calls, expected);
+}
+
+/// Page faults of this thread: a page that nobody touches is never faulted in.
+#[cfg(target_os = "linux")]
+fn page_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, behind_name) = stat.rsplit_once(')').unwrap();
+    let minor = behind_name.split_whitespace().nth(7);
+    minor.unwrap().parse().unwrap()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_page_of_a_lent_value_is_touched() {
+    const PAGES: u32 = 200;
+    let steps = [raw(1, PAGES * 4096)];
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(Operation::Read, Delivery::InPlace, PerTransaction::All);
+    let before = page_faults();
+    run_on(&mut session, &workload, &[&steps, &[]], Timing::Ends).unwrap();
+    assert!(page_faults() - before >= u64::from(PAGES));
+}
+
+/// Values of a page or more lie on a page boundary, others on a cache line.
+fn well_placed(address: usize, bytes: usize) -> bool {
+    address.is_multiple_of(if bytes < 4096 { 64 } else { 4096 })
+}
+
+#[test]
+fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
+    let generator = generator();
+    let steps = generated(&generator, 1..=12);
+    let window = [&steps[8..], &steps[..8]];
+    let mut payloads = Payloads::prepare(&generator, None, &window, |_| 9).unwrap();
+    let keys: Vec<u64> = (9..=12).chain(1..=8).collect();
+    assert_eq!(keys.len() as u64, len(&window));
+    for ((index, key), step) in keys.into_iter().enumerate().zip(super::steps(&window)) {
+        let payload = payloads.get(index, &step);
+        assert!(generator.matches(key, 9, payload), "key {key}");
+        assert!(
+            payload.len() < 8 || !generator.matches(key, 8, payload),
+            "versions differ"
+        );
+        assert!(well_placed(payload.as_ptr().addr(), payload.len()), "{key}");
+    }
+}
+
+#[test]
+fn overwrites_hand_each_key_its_own_payload() {
+    let generator = generator();
+    let steps = generated(&generator, (1..=30).rev());
+    let mut session = Recorder::holding(&steps);
+    let workload = workload(Operation::Overwrite, Delivery::Copy, PerTransaction::All);
+    let window = [&steps[10..], &steps[..10]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    let total: usize = (1..=30).map(|key| generator.size(key)).sum();
+    assert_eq!(done.bytes, total as u64);
+    assert_eq!(session.calls[0], Call::Begin(Access::Write));
+    let mut keys = Vec::new();
+    for call in &session.calls {
+        if let Call::Overwrite(key, value) = call {
+            assert!(generator.matches(*key, 3, value), "key {key}");
+            keys.push(*key);
+        }
+    }
+    assert_eq!(
+        keys,
+        (1..=20).rev().chain((21..=30).rev()).collect::<Vec<_>>()
+    );
+    let placed = |(address, key): (&usize, &u64)| well_placed(*address, generator.size(*key));
+    assert!(session.addresses.iter().zip(&keys).all(placed));
+}
+
+#[test]
+fn small_payloads_lie_close_together() {
+    let steps: Vec<RawStep> = (1..=200)
+        .map(|key| doing(Action::Overwrite, raw(key, 36)))
+        .collect();
+    let window = [&steps[..], &[]];
+    let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 1).unwrap();
+    let addresses: Vec<usize> = super::steps(&window)
+        .enumerate()
+        .map(|(index, step)| payloads.get(index, &step).as_ptr().addr())
+        .collect();
+    assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] == 64));
+}
+
+#[test]
+fn payloads_of_nothing_can_be_prepared() {
+    assert!(Payloads::prepare(&generator(), None, &[&[], &[]], |_| 1).is_ok());
+}
+
+#[test]
+fn payloads_drawn_within_the_time_have_their_size_and_differ() {
+    let mut payloads = Payloads::Timed(Vec::new());
+    let mut draw = |bytes| payloads.get(0, &Step::reading(1, bytes)).to_vec();
+    let drawn = [draw(100), draw(50), draw(100)];
+    assert_eq!(drawn.each_ref().map(Vec::len), [100, 50, 100]);
+    assert_ne!(drawn[0], drawn[2]);
+    assert_ne!(drawn[0][..50], drawn[1][..]);
+}
+
+/// Bytes of memory that the prepared values of a window take.
+fn memory_of(window: &Window<'_>) -> usize {
+    super::steps(window).fold(0, |end, step| {
+        let bytes = step.bytes as usize;
+        end.next_multiple_of(if bytes < 4096 { 64 } else { 4096 }) + bytes
+    })
+}
+
+#[test]
+fn parts_hold_every_step_in_order_and_no_more_memory_than_allowed() {
+    let steps: Vec<RawStep> = (1..=40)
+        .map(|key| doing(Action::Overwrite, raw(key, 3_000 * key as u32)))
+        .collect();
+    let window = [&steps[25..], &steps[..25]];
+    let parts = parts(&window, 200_000, 1);
+    let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
+    assert_eq!(joined, window.concat());
+    for part in &parts {
+        let bytes = memory_of(part);
+        assert!(bytes <= 200_000 && len(part) >= 1, "{bytes}");
+    }
+    assert!(parts.len() > 10);
+    assert_eq!(
+        super::parts(&[&steps[39..], &[]], 1, 1).len(),
+        1,
+        "one fits always"
+    );
+    assert!(super::parts(&[&[], &[]], 1, 1).is_empty());
+}
+
+#[test]
+fn parts_are_cut_only_where_a_transaction_ends_and_one_that_is_too_large_stays_whole() {
+    let steps: Vec<RawStep> = (1..=50)
+        .map(|key| doing(Action::Overwrite, raw(key, 16)))
+        .collect();
+    let window = [&steps[..23], &steps[23..]];
+    let lengths = |most, unit| -> Vec<u64> {
+        let parts = parts(&window, most, unit);
+        let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
+        assert_eq!(joined, steps);
+        parts.iter().map(len).collect()
+    };
+    // Each takes a cache line.
+    assert_eq!(lengths(16 * 64, 7), [14, 14, 14, 8]);
+    assert_eq!(lengths(64, 20), [20, 20, 10]);
+    assert_eq!(lengths(64, usize::MAX), [50]);
+    assert_eq!(lengths(64 * 49, 1), [49, 1]);
+}
+
+#[test]
+fn a_transaction_goes_over_the_ends_of_parts() {
+    let steps = some_steps(10);
+    for (per, commits) in [
+        (PerTransaction::All, 1),
+        (PerTransaction::Operations(4), 3),
+        (PerTransaction::Operations(1), 10),
+    ] {
+        let mut session = Recorder::holding(&steps);
+        let workload = workload(Operation::Read, Delivery::Copy, per);
+        let mut buffer = Buffer::with_capacity(1).unwrap();
+        let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+        for (from, to) in [(0, 3), (3, 9), (9, 10)] {
+            let part = [&steps[from..to], &[]];
+            block
+                .part(&part, &mut Payloads::None, &mut Timing::Ends, to == 10)
+                .unwrap();
+        }
+        assert_eq!(block.done().commits, commits, "{per}");
+        assert_eq!(block.done().bytes, 550);
+        let begun = session
+            .calls
+            .iter()
+            .filter(|c| matches!(c, Call::Begin(_)))
+            .count();
+        let expected = if per == PerTransaction::Operations(1) {
+            0
+        } else {
+            commits
+        };
+        assert_eq!(begun as u64, expected, "{per}");
+    }
+}
+
+#[test]
+fn a_mix_overwrites_the_steps_that_are_marked_and_reads_the_others() {
+    let generator = generator();
+    let steps: Vec<RawStep> = generated(&generator, 1..=20)
+        .into_iter()
+        .enumerate()
+        .map(|(index, raw)| match index % 4 {
+            0 => raw,
+            _ => doing(Action::Read, raw),
+        })
+        .collect();
+    let mut session = Recorder::holding(&steps);
+    let mut workload = workload(Operation::Mix, Delivery::Copy, PerTransaction::All);
+    workload.mix = Some(stowplan_model::Mix {
+        read: 3,
+        overwrite: 1,
+        ..Default::default()
+    });
+    let done = run_on(&mut session, &workload, &[&steps, &[]], Timing::Ends).unwrap();
+    let total: usize = (1..=20).map(|key| generator.size(key)).sum();
+    assert_eq!(done.bytes, total as u64);
+    let mut written = Vec::new();
+    for call in &session.calls {
+        if let Call::Overwrite(key, value) = call {
+            assert!(generator.matches(*key, 3, value), "key {key}");
+            written.push(*key);
+        }
+    }
+    assert_eq!(written, [1, 5, 9, 13, 17]);
+}
+
+/// Steps of a mix of everything, with the sizes of a generator's values.
+fn everything() -> (Vec<RawStep>, Workload) {
+    let generator = generator();
+    let actions = (1..=20).zip(Action::ALL.into_iter().cycle());
+    let steps = actions.map(|(key, action)| {
+        Step {
+            key,
+            bytes: u32::try_from(generator.size(key)).unwrap(),
+            action,
+            rows: if action == Action::Scan { 3 } else { 0 },
+        }
+        .encode()
+    });
+    let mut workload = workload(
+        Operation::Mix,
+        Delivery::Copy,
+        PerTransaction::Operations(1),
+    );
+    workload.mix = Some(stowplan_model::Mix {
+        read: 1,
+        overwrite: 1,
+        modify: 1,
+        insert: 1,
+        delete: 1,
+        scan: 1,
+    });
+    (steps.collect(), workload)
+}
+
+#[test]
+fn each_action_of_a_mix_is_done_and_what_is_modified_is_read_and_written_in_one_transaction() {
+    let (steps, workload) = everything();
+    let mut session = Recorder::holding(&steps);
+    let window = [&steps[..6], &[]];
+    let done = run_on(&mut session, &workload, &window, Timing::Ends).unwrap();
+    let size = |key| session.sizes[&key] as u64;
+    let visited = size(6) + size(7) + size(8);
+    let bytes = size(1) + size(2) + 2 * size(3) + size(4) + visited;
+    assert_eq!((done.bytes, done.commits), (bytes, 6));
+    let kinds: Vec<String> = session
+        .calls
+        .iter()
+        .map(|call| format!("{call:?}").split(", ").next().unwrap().to_owned())
+        .collect();
+    let expected = [
+        "Read(1)",
+        "Overwrite(2",
+        "Begin(Write)",
+        "Read(3)",
+        "Overwrite(3",
+        "Commit",
+        "Insert(4)",
+        "Delete(5)",
+        "Scan(6",
+    ];
+    assert_eq!(kinds, expected);
+}
+
+#[test]
+fn a_transaction_of_a_mix_that_only_reads_says_so() {
+    let (steps, mut workload) = everything();
+    workload.per_transaction = PerTransaction::Operations(2);
+    let reads = [steps[0], steps[5], steps[6], steps[1]];
+    let mut session = Recorder::holding(&steps);
+    run_on(&mut session, &workload, &[&reads, &[]], Timing::Ends).unwrap();
+    let begun = session.calls.iter().filter_map(|call| match call {
+        Call::Begin(access) => Some(*access),
+        _ => None,
+    });
+    assert_eq!(begun.collect::<Vec<_>>(), [Access::Read, Access::Write]);
+}
+
+#[test]
+fn a_delete_of_nothing_and_a_scan_of_nothing_are_errors() {
+    let (steps, workload) = everything();
+    for (index, expected) in [(4, "it is missing"), (5, "visited 0 values")] {
+        let mut session = Recorder::default();
+        let window = [&steps[index..=index], &[]];
+        let error = run_on(&mut session, &workload, &window, Timing::Ends).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_scan_in_place_touches_what_it_visits_and_copies_nothing() {
+    let (steps, mut workload) = everything();
+    workload.operation = Operation::Scan;
+    workload.delivery = Delivery::InPlace;
+    let mut session = Recorder::holding(&steps);
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+    let window = [&steps[5..6], &[]];
+    block
+        .part(&window, &mut Payloads::None, &mut Timing::Ends, true)
+        .unwrap();
+    assert!(block.done().bytes > 0);
+    assert!(buffer.bytes().is_empty());
+}
+
+/// The steps that a conflict is tried on, and what is done to them.
+fn overwrites(per: PerTransaction) -> (Vec<RawStep>, Workload) {
+    let steps = generated(&generator(), 1..=10);
+    (steps, workload(Operation::Overwrite, Delivery::Copy, per))
+}
+
+#[test]
+fn a_conflict_undoes_a_transaction_which_begins_again_with_its_first_step() {
+    // Begin, three overwrites, commit: each may be refused, in the second of four transactions.
+    for refused in 6..=10 {
+        let (steps, workload) = overwrites(PerTransaction::Operations(3));
+        let mut session = Recorder::holding(&steps);
+        session.conflicts = vec![refused];
+        let mut latencies = Latencies::new(&workload).unwrap();
+        let timing = Timing::EachOperation(&mut latencies);
+        let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
+        let total: usize = (1..=10).map(|key| generator().size(key)).sum();
+        assert_eq!((done.commits, done.conflicts), (4, 1), "call {refused}");
+        assert_eq!(done.bytes, total as u64, "nothing counts twice");
+        assert_eq!(latencies.all().len(), 10, "call {refused}");
+        let begun = refused > 6;
+        assert_eq!(session.count(|c| *c == Call::Rollback), usize::from(begun));
+        let keys = |calls: &[Call]| -> Vec<u64> {
+            let key = |call: &Call| match call {
+                Call::Overwrite(key, _) => Some(*key),
+                _ => None,
+            };
+            calls.iter().filter_map(key).collect()
+        };
+        let again = keys(&session.calls[refused..]);
+        assert_eq!(again, (4..=10).collect::<Vec<_>>(), "call {refused}");
+    }
+}
+
+#[test]
+fn an_operation_alone_that_is_refused_is_tried_again_and_nothing_before_it() {
+    let (steps, workload) = overwrites(PerTransaction::Operations(1));
+    let mut session = Recorder::holding(&steps);
+    session.conflicts = vec![4, 5, 6, 9];
+    let done = run_on(
+        &mut session,
+        &workload,
+        &[&steps[..3], &steps[3..]],
+        Timing::Ends,
+    )
+    .unwrap();
+    assert_eq!((done.commits, done.conflicts), (10, 4));
+    assert_eq!(session.calls.len(), 14);
+    assert_eq!(
+        session.count(|c| *c == Call::Rollback),
+        0,
+        "nothing is open"
+    );
+}
+
+#[test]
+fn the_conflict_of_a_transaction_that_began_in_an_earlier_part_is_an_error() {
+    let (steps, workload) = overwrites(PerTransaction::All);
+    let mut session = Recorder::holding(&steps);
+    session.conflicts = vec![9];
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let mut block = Block::new(&mut session, &workload, &mut buffer, None);
+    let mut part = |steps: &[RawStep], last| {
+        let window = [steps, &[]];
+        let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 3).unwrap();
+        block.part(&window, &mut payloads, &mut Timing::Ends, last)
+    };
+    part(&steps[..5], false).unwrap();
+    let error = part(&steps[5..], true).unwrap_err().to_string();
+    assert!(error.contains("too large to be tried again"), "{error}");
+}
+
+#[test]
+fn a_block_that_was_given_up_stops_at_its_next_transaction() {
+    let steps = some_steps(20);
+    let mut session = Recorder::holding(&steps);
+    let mut buffer = Buffer::with_capacity(1).unwrap();
+    let stop = AtomicBool::new(true);
+    let workload = reads(PerTransaction::Operations(1));
+    let mut block = Block::new(&mut session, &workload, &mut buffer, Some(&stop));
+    let window = [&steps[..], &[]];
+    let ended = block.part(&window, &mut Payloads::None, &mut Timing::Ends, true);
+    assert!(ended.is_err() && session.calls.is_empty());
+}

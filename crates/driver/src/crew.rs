@@ -1,0 +1,355 @@
+//! Timing the operations of several threads, each with its own connection.
+
+use crate::DriverError;
+use crate::accounting::{Accounting, Usage};
+use crate::block::{Block, Done, Timing, Window};
+use crate::platform::{self, CpuClock, monotonic_ns};
+use crate::rendezvous::Rendezvous;
+use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
+use std::thread;
+use std::time::Instant;
+use stowplan_model::{IoCounters, Measured, SyncCalls, Workload};
+use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Store};
+
+/// The threads of a block.
+pub(crate) struct Crew<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) workload: &'a Workload,
+    /// The timed steps of each.
+    pub(crate) windows: Vec<Window<'a>>,
+    /// Bytes of the largest value.
+    pub(crate) capacity: usize,
+}
+
+/// What one thread measured.
+struct Member {
+    done: Done,
+    spans: Vec<Span>,
+    counters: Counters,
+    counted: Option<u64>,
+    lead_in_ns: u64,
+}
+
+/// One part of a thread's operations, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Span {
+    start: u64,
+    end: u64,
+    cpu: u64,
+}
+
+/// What the thread measured that waits for the others.
+struct Watched {
+    usage: Usage,
+    syncs: SyncCalls,
+}
+
+/// Gives up in the name of a thread that panics: nobody may wait for it.
+struct Guard<'a> {
+    meeting: &'a Rendezvous,
+    /// Its number, from 1; nothing for the one that watches.
+    thread: Option<usize>,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let thread = match self.thread {
+                Some(number) => format!("thread {number} of the block"),
+                None => "the thread that watches the block".to_owned(),
+            };
+            let message = format!("{thread} panicked; stderr says why");
+            self.meeting.fail(DriverError::invalid(message));
+        }
+    }
+}
+
+impl Crew<'_> {
+    /// Runs the block. `go` is called (with true) once every thread has its session open and has run
+    /// its share of the lead-in, and before each further part (with false). The threads close their
+    /// connections, which is told as a part of bringing what they wrote to rest.
+    pub(crate) fn run(
+        &self,
+        steps: &mut [Steps<'_>],
+        go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
+    ) -> Result<Measured, DriverError> {
+        let meeting = Rendezvous::of(steps.len() + 1);
+        let rounds = steps
+            .iter()
+            .map(|steps| steps.parts.len())
+            .max()
+            .unwrap_or(0);
+        let count = steps.len();
+        let (watched, closing, members) = thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(count);
+            for (number, steps) in (1..).zip(steps) {
+                let meeting = &meeting;
+                let spawned = thread::Builder::new().spawn_scoped(scope, move || {
+                    let _guard = Guard {
+                        meeting,
+                        thread: Some(number),
+                    };
+                    let member = self.member(steps, rounds, meeting);
+                    member.map_err(|error| meeting.fail(error)).ok()
+                });
+                match spawned {
+                    Ok(thread) => threads.push(thread),
+                    Err(error) => {
+                        meeting.fail(DriverError::invalid(format!(
+                            "cannot start thread {number} of {count}: {error}"
+                        )));
+                        break;
+                    }
+                }
+            }
+            let _guard = Guard {
+                meeting: &meeting,
+                thread: None,
+            };
+            let watched = watch(rounds, &meeting, go);
+            let watched = watched.map_err(|error| meeting.fail(error)).ok();
+            let closing = Closing::begin();
+            // Closing waits for this. Why it may fail, the meeting knows.
+            let _ = meeting.wait();
+            let members: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
+            let members: Option<Vec<Member>> = members.into_iter().map(Option::flatten).collect();
+            (watched, closing.end(), members)
+        });
+        if let Some(error) = meeting.into_failure() {
+            return Err(error);
+        }
+        let Some((watched, members)) = watched.zip(members) else {
+            return Err(DriverError::invalid("a thread of the block is lost"));
+        };
+        let mut together = self.together(watched, &members)?;
+        (together.outside.drain_ns, together.drain_write_bytes) = closing;
+        Ok(together)
+    }
+
+    /// One thread from its connection to its end.
+    fn member(
+        &self,
+        steps: &mut Steps<'_>,
+        rounds: usize,
+        meeting: &Rendezvous,
+    ) -> Result<Member, DriverError> {
+        let mut connection = self.store.connect()?;
+        let operator = Operator {
+            session: connection.session()?,
+            workload: self.workload,
+            buffer: Buffer::with_capacity(self.capacity)?,
+        };
+        let member = operate(operator, steps, rounds, meeting)?;
+        // All have done their operations; then they close.
+        meeting.wait()?;
+        connection.close()?;
+        Ok(member)
+    }
+
+    /// One measurement of those of all threads.
+    fn together(&self, watched: Watched, members: &[Member]) -> Result<Measured, DriverError> {
+        let mut done = Done::default();
+        let mut counters = Counters::new();
+        let mut counted = Some(0);
+        for member in members {
+            done.bytes += member.done.bytes;
+            done.commits += member.done.commits;
+            done.conflicts += member.done.conflicts;
+            done.last_commit_ns = done.last_commit_ns.max(member.done.last_commit_ns);
+            counted = counted.zip(member.counted).map(|(a, b)| a + b);
+            for (name, count) in &member.counters {
+                *counters.entry(name.clone()).or_default() += count;
+            }
+        }
+        check_commits(self.workload, &self.windows, &done, counted)?;
+        let spans = || members.iter().flat_map(|member| &member.spans);
+        let usage = Usage {
+            wall_ns: wall_ns(members),
+            // They wait for each other, and that is part of what they do.
+            run_delay_ns: None,
+            thread_cpu_ns: spans().map(|span| span.cpu).sum(),
+            ..watched.usage
+        };
+        let mut together = measured(&usage, &done);
+        together.outside.lead_in_ns = members.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
+        together.syncs = Some(watched.syncs);
+        together.counters = counters;
+        Ok(together)
+    }
+}
+
+fn operate(
+    mut operator: Operator<'_>,
+    steps: &mut Steps<'_>,
+    rounds: usize,
+    meeting: &Rendezvous,
+) -> Result<Member, DriverError> {
+    let lead_in_ns = operator.lead_in(steps)?;
+    let before = operator.session.counters()?;
+    let mut latencies = steps.latencies.take();
+    // Ends its last transaction there, whatever the others still have to do.
+    let last = steps.parts.len();
+    let mut spans = Vec::with_capacity(rounds);
+    let mut block = Block::new(
+        &mut *operator.session,
+        operator.workload,
+        &mut operator.buffer,
+        Some(meeting.given_up()),
+    );
+    meeting.wait()?;
+    for part in 0..rounds {
+        let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
+        steps.begin_part(part);
+        let mut timing = Timing::of(&mut latencies);
+        // All have their values; then what belongs to the process is read, and all go.
+        meeting.wait()?;
+        meeting.wait()?;
+        let cpu = platform::cpu_ns(CpuClock::Thread);
+        let start = monotonic_ns();
+        block.part(&window, &mut steps.payloads, &mut timing, part + 1 >= last)?;
+        let end = monotonic_ns();
+        let cpu = platform::cpu_ns(CpuClock::Thread).saturating_sub(cpu);
+        spans.push(Span { start, end, cpu });
+        // All have ended; then it is read again, and the values of what follows are written.
+        meeting.wait()?;
+        meeting.wait()?;
+    }
+    let done = block.done();
+    steps.latencies = latencies;
+    let counters = operator.session.counters()?;
+    Ok(Member {
+        done,
+        spans,
+        counted: growth_of(COMMITS_COUNTED, &before, &counters),
+        counters,
+        lead_in_ns,
+    })
+}
+
+/// Waits with the threads, and reads what belongs to the process: when all have their values and none
+/// has begun, and when all have ended and none goes on.
+fn watch(
+    rounds: usize,
+    meeting: &Rendezvous,
+    go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
+) -> Result<Watched, DriverError> {
+    meeting.wait()?;
+    go(true)?;
+    let accounting = Accounting::of_this_thread();
+    let syncs = stowplan_stores::sync_calls();
+    let mut usage: Option<Usage> = None;
+    for round in 1..=rounds {
+        meeting.wait()?;
+        let begin = accounting.begin();
+        meeting.wait()?;
+        meeting.wait()?;
+        let cost = accounting.end(&begin);
+        if round < rounds {
+            go(false)?;
+        }
+        meeting.wait()?;
+        match &mut usage {
+            Some(usage) => *usage += cost,
+            None => usage = Some(cost),
+        }
+    }
+    Ok(Watched {
+        usage: usage.unwrap_or_default(),
+        syncs: stowplan_stores::sync_calls().since(&syncs),
+    })
+}
+
+/// What it costs that the threads close their connections: many an engine writes meanwhile.
+struct Closing {
+    began: Instant,
+    written: Option<u64>,
+}
+
+impl Closing {
+    fn begin() -> Self {
+        Self {
+            written: written(),
+            began: Instant::now(),
+        }
+    }
+
+    /// Nanoseconds, and bytes sent to storage where the system tells.
+    fn end(&self) -> (u64, Option<u64>) {
+        let took = nanoseconds(self.began);
+        let bytes = self.written.zip(written());
+        (
+            took,
+            bytes.map(|(before, after)| after.saturating_sub(before)),
+        )
+    }
+}
+
+fn written() -> Option<u64> {
+    let (io, _): (IoCounters, u64) = platform::ProcessIo::open().read()?;
+    Some(io.storage_write_bytes)
+}
+
+/// Of each part, the time from the first start to the last end.
+fn wall_ns(members: &[Member]) -> u64 {
+    let rounds = members.iter().map(|m| m.spans.len()).max().unwrap_or(0);
+    let of = |round: usize| {
+        let spans = || members.iter().filter_map(move |m| m.spans.get(round));
+        let start = spans().map(|span| span.start).min().unwrap_or(0);
+        let end = spans().map(|span| span.end).max().unwrap_or(0);
+        end.saturating_sub(start)
+    };
+    (0..rounds).map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use stowplan_dataset::sequence::{Sequence, write_steps};
+    use stowplan_model::{At, Run, Share};
+    use stowplan_stores::registry;
+
+    #[test]
+    fn a_panic_before_the_block_begins_ends_its_threads() {
+        let place = tempfile::tempdir().unwrap();
+        let null = registry::resolve(&"null".parse().unwrap(), 0).unwrap();
+        let store = null.kind.create(place.path(), &null.settings).unwrap();
+        let path = place.path().join("sequence");
+        let workload = Workload::default();
+        write_steps(&path, 1, &workload, 1, 0, |_| 1).unwrap();
+        let sequence = Sequence::open(&path).unwrap();
+        let share = Share {
+            sequence: path,
+            operations: 1,
+            ..Share::default()
+        };
+        let run = Run {
+            at: At {
+                store: "null".parse().unwrap(),
+                place: place.path().to_owned(),
+            },
+            workload: workload.clone(),
+            threads: vec![share.clone(); 3],
+            payloads: stowplan_model::PayloadSource::Prepared,
+            largest: 0,
+            counting: false,
+        };
+        let steps = || -> Vec<Steps<'_>> {
+            let one = |_| Steps::of(&run, &share, &sequence).unwrap();
+            (0..3).map(one).collect()
+        };
+        let crew = Crew {
+            store: &*store,
+            workload: &workload,
+            windows: Vec::new(),
+            capacity: 1,
+        };
+        let panics = AssertUnwindSafe(|| {
+            crew.run(&mut steps(), &mut |_| panic!("by design"))
+                .map(|_| ())
+        });
+        // That it ends at all is what matters.
+        assert!(catch_unwind(panics).is_err());
+        crew.run(&mut steps(), &mut |_| Ok(())).unwrap();
+    }
+}

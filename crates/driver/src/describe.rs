@@ -1,0 +1,67 @@
+//! What there is, and what a store can do.
+
+use crate::Resolve;
+use stowplan_model::{Describe, Described, Kind, Rung, SettingDescription, StoreSpec, Workload};
+use stowplan_stores::{StoreKind, registry};
+
+/// Answers the question.
+#[must_use]
+pub fn describe(asked: &Describe, resolve: Resolve<'_>) -> Described {
+    match &asked.store {
+        Some(store) => one(store, asked.workload.as_ref(), resolve),
+        None => Described {
+            kinds: registry::all()
+                .chain(registry::hidden())
+                .map(kind)
+                .collect(),
+            ..Described::default()
+        },
+    }
+}
+
+fn kind(kind: &'static dyn StoreKind) -> Kind {
+    Kind {
+        name: kind.name().to_owned(),
+        about: kind.about().to_owned(),
+        settings: kind
+            .settings()
+            .iter()
+            .map(SettingDescription::from)
+            .collect(),
+        engine: kind
+            .engine()
+            .map(|(name, version)| (name.to_owned(), version)),
+        cache_per_connection: kind.cache_per_connection(),
+        keeps_nothing: !kind.keeps_values(),
+        parts: true,
+    }
+}
+
+fn one(store: &StoreSpec, workload: Option<&Workload>, resolve: Resolve<'_>) -> Described {
+    match resolve(store) {
+        Ok(resolved) => Described {
+            capabilities: Some(resolved.capabilities),
+            ladder: workload.map_or_else(Vec::new, |workload| {
+                let rungs = resolved.kind.ladder(&resolved.settings, workload);
+                rungs.into_iter().map(rung).collect()
+            }),
+            ..Described::default()
+        },
+        Err(error) => Described {
+            refused: Some(error.to_string()),
+            ..Described::default()
+        },
+    }
+}
+
+fn rung(rung: stowplan_stores::Rung) -> Rung {
+    let isolated = rung.isolated.iter();
+    Rung {
+        store: rung.store,
+        workload: rung.workload,
+        step: rung.step.to_owned(),
+        isolated: isolated
+            .map(|(call, often)| ((*call).to_owned(), *often))
+            .collect(),
+    }
+}

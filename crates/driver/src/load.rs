@@ -1,0 +1,138 @@
+//! Loading a dataset into a store.
+
+use crate::DriverError;
+use crate::wire::Wire;
+use std::ops::RangeInclusive;
+use std::thread;
+use stowplan_dataset::Dataset;
+use stowplan_model::FromDriver;
+use stowplan_stores::{Access, Connection, Key, Store};
+
+/// Values between two progress messages.
+pub(crate) const PROGRESS_EVERY: u64 = 2_000;
+/// Values loaded by one transaction.
+const LOADED_AT_ONCE: u64 = 10_000;
+
+/// How many threads load a store that several can write to at the same time.
+pub(crate) fn threads(parallel_writers: bool) -> u64 {
+    let cpus = thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    if parallel_writers { cpus.min(4) } else { 1 }
+}
+
+/// Loads keys of the dataset by several threads, each a contiguous part of them.
+pub(crate) fn load_in_parallel(
+    store: &dyn Store,
+    dataset: &Dataset,
+    keys: &RangeInclusive<u64>,
+    threads: u64,
+    wire: &mut Wire<'_>,
+) -> Result<(), DriverError> {
+    let total = keys.clone().count() as u64;
+    let before = keys.start() - 1;
+    let (progress, reports) = std::sync::mpsc::channel::<u64>();
+    thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads)
+            .map(|part| {
+                let progress = progress.clone();
+                let keys =
+                    before + part * total / threads + 1..=before + (part + 1) * total / threads;
+                scope.spawn(move || -> Result<(), DriverError> {
+                    let mut connection = store.connect()?;
+                    load(&mut *connection, dataset, keys, &mut |more| {
+                        let _ = progress.send(more);
+                        Ok(())
+                    })?;
+                    Ok(connection.close()?)
+                })
+            })
+            .collect();
+        drop(progress);
+        let mut done = 0;
+        for more in reports {
+            done += more;
+            wire.say(&FromDriver::Progress { done, total })?;
+        }
+        parts.into_iter().try_for_each(|part| {
+            part.join()
+                .unwrap_or_else(|_| Err(DriverError::invalid("a loading thread panicked")))
+        })
+    })
+}
+
+/// Loads some keys of the dataset, in transactions of bounded size: a store may have to hold one
+/// in memory. `progress` is told how many more there are.
+pub(crate) fn load(
+    connection: &mut dyn Connection,
+    dataset: &Dataset,
+    keys: RangeInclusive<u64>,
+    progress: &mut dyn FnMut(u64) -> Result<(), DriverError>,
+) -> Result<(), DriverError> {
+    let mut session = connection.session()?;
+    session.begin(Access::Write)?;
+    let (mut done, mut told) = (0, 0);
+    for key in keys {
+        session.insert(Key(key), dataset.value(key))?;
+        done += 1;
+        if done % PROGRESS_EVERY == 0 {
+            progress(done - told)?;
+            told = done;
+        }
+        if done % LOADED_AT_ONCE == 0 {
+            session.commit()?;
+            session.begin(Access::Write)?;
+        }
+    }
+    session.commit()?;
+    progress(done - told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::{Content, DatasetSpec, SizeDistribution, decode};
+    use stowplan_stores::{Buffer, Found, registry};
+
+    #[test]
+    fn several_threads_load_every_value_once_and_tell_how_far_they_are() {
+        const MANY: u64 = 4_501;
+        let work = tempfile::tempdir().unwrap();
+        let spec = DatasetSpec {
+            count: MANY,
+            size: SizeDistribution::Uniform { min: 8, max: 16 },
+            content: Content::Random,
+            seed: 3,
+        };
+        let path = work.path().join("dataset");
+        let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();
+        let place = work.path().join("store");
+        std::fs::create_dir(&place).unwrap();
+        let flat = registry::resolve(&"flat".parse().unwrap(), 0).unwrap();
+        let store = flat.kind.create(&place, &flat.settings).unwrap();
+        let mut output = Vec::new();
+        let mut wire = Wire {
+            input: &mut "".as_bytes(),
+            output: &mut output,
+        };
+        load_in_parallel(&*store, &dataset, &(1..=MANY), 2, &mut wire).unwrap();
+        let mut reports = Vec::new();
+        for line in std::str::from_utf8(&output).unwrap().lines() {
+            match decode(line).unwrap() {
+                FromDriver::Progress { done, total } => {
+                    assert_eq!(total, MANY);
+                    reports.push(done);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(reports.is_sorted() && reports.len() > 2, "{reports:?}");
+        assert_eq!(reports.last(), Some(&MANY));
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        let mut buffer = Buffer::with_capacity(16).unwrap();
+        for key in 1..=MANY {
+            let found = session.read_into(Key(key), &mut buffer).unwrap();
+            assert_eq!(found, Found::Bytes(dataset.size(key)));
+            assert_eq!(buffer.bytes(), dataset.value(key));
+        }
+    }
+}

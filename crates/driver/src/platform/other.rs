@@ -1,0 +1,92 @@
+//! Systems whose counters nobody has wired up yet: time only.
+
+use super::{CpuClock, Rusage};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::sync::OnceLock;
+use std::time::Instant;
+use stowplan_model::IoCounters;
+
+pub(crate) fn monotonic_ns() -> u64 {
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    let age = ORIGIN.get_or_init(Instant::now).elapsed();
+    u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
+}
+
+pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
+    0
+}
+
+pub(crate) fn rusage() -> Rusage {
+    Rusage::default()
+}
+
+#[derive(Debug)]
+pub(crate) struct CallTrace;
+
+#[expect(clippy::unused_self, reason = "as on Linux")]
+impl CallTrace {
+    pub(crate) fn open() -> std::io::Result<Self> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn begin(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn end(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    pub(crate) fn calls(&self) -> std::io::Result<Option<BTreeMap<u64, u64>>> {
+        Ok(None)
+    }
+}
+
+pub(crate) fn call_name(number: u64) -> String {
+    format!("call {number}")
+}
+
+pub(crate) fn mark_for_strace(_: bool) {}
+
+#[derive(Debug)]
+pub(crate) struct RunDelay;
+
+impl RunDelay {
+    pub(crate) fn of_this_thread() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(crate) fn read(&self) -> Option<(u64, u64)> {
+        None
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ProcessIo;
+
+impl ProcessIo {
+    pub(crate) fn open() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "as on Linux")]
+    pub(crate) fn read(&self) -> Option<(IoCounters, u64)> {
+        None
+    }
+}
+
+pub(crate) fn peak_memory_bytes() -> Option<u64> {
+    None
+}
+
+pub(crate) fn name_process(_: &CStr) {}
+
+/// Not available here: a driver ends when its stdin closes.
+pub(crate) fn die_with_parent() {}
+
+/// Not available here: mapped pages are entered as they are first read.
+pub(crate) fn populate_mappings(_directory: &std::path::Path) -> u64 {
+    0
+}

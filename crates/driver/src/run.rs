@@ -1,0 +1,124 @@
+//! A block: everything made ready, `go`, the operations, what they cost.
+
+use crate::block::Window;
+use crate::crew::Crew;
+use crate::session::{Session, connected};
+use crate::timing::{Operator, Steps, nanoseconds};
+use crate::wire::Wire;
+use crate::{DriverError, platform};
+use std::time::Instant;
+use stowplan_dataset::sequence::Sequence;
+use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
+use stowplan_stores::{Buffer, Connection, Store};
+
+pub(crate) fn run<'s>(
+    session: &Session,
+    run: &Run,
+    store: &'s dyn Store,
+    connection: &mut Option<Box<dyn Connection + 's>>,
+    wire: &mut Wire<'_>,
+) -> Result<Measured, DriverError> {
+    let sequences = run
+        .threads
+        .iter()
+        .map(|share| Sequence::open(&share.sequence));
+    let sequences = sequences.collect::<Result<Vec<_>, _>>()?;
+    let shares = run.threads.iter().zip(&sequences);
+    let mut steps = shares
+        .map(|(share, sequence)| Steps::of(run, share, sequence))
+        .collect::<Result<Vec<_>, _>>()?;
+    let opening = Instant::now();
+    connected(store, connection)?;
+    let open_ns = nanoseconds(opening);
+    let mut measured = match &mut steps[..] {
+        [] => return Err(DriverError::invalid("the block has no thread")),
+        [steps] => by_one(
+            session,
+            run,
+            steps,
+            &mut **connected(store, connection)?,
+            wire,
+        )?,
+        steps => by_several(session, run, steps, store, connection, wire)?,
+    };
+    measured.outside.open_ns = open_ns;
+    steps.iter().try_for_each(Steps::write_latencies)?;
+    Ok(measured)
+}
+
+fn by_one(
+    session: &Session,
+    run: &Run,
+    steps: &mut Steps<'_>,
+    connection: &mut dyn Connection,
+    wire: &mut Wire<'_>,
+) -> Result<Measured, DriverError> {
+    let effective = connection.effective_settings()?;
+    let mut operator = Operator {
+        session: connection.session()?,
+        workload: &run.workload,
+        buffer: Buffer::with_capacity(capacity(run, steps))?,
+    };
+    if run.workload.operation == Operation::CreateTable {
+        // The one that a new store has.
+        operator.session.drop_table()?;
+    }
+    if reads_warm(session, run) {
+        operator.first_step(steps)?;
+        platform::populate_mappings(&run.at.place);
+    }
+    wire.until_go(&FromDriver::Ready { effective })?;
+    let lead_in_ns = operator.lead_in(steps)?;
+    let mut next = || wire.until_go(&FromDriver::Part);
+    let mut measured = operator.time(steps, run.counting, &mut next)?;
+    measured.outside.lead_in_ns = lead_in_ns;
+    Ok(measured)
+}
+
+fn by_several<'s>(
+    session: &Session,
+    run: &Run,
+    steps: &mut [Steps<'_>],
+    store: &'s dyn Store,
+    connection: &mut Option<Box<dyn Connection + 's>>,
+    wire: &mut Wire<'_>,
+) -> Result<Measured, DriverError> {
+    let effective = connected(store, connection)?.effective_settings()?;
+    // What forgets on closing lives by it.
+    if let Some(connection) = connection.take_if(|_| session.lasts()) {
+        connection.close()?;
+    }
+    if reads_warm(session, run) {
+        platform::populate_mappings(&run.at.place);
+    }
+    let capacity = steps.iter().map(|steps| capacity(run, steps)).max();
+    let crew = Crew {
+        store,
+        workload: &run.workload,
+        windows: steps
+            .iter()
+            .map(|steps| steps.timed)
+            .collect::<Vec<Window<'_>>>(),
+        capacity: capacity.unwrap_or(0),
+    };
+    crew.run(steps, &mut |first| match first {
+        true => wire.until_go(&FromDriver::Ready {
+            effective: effective.clone(),
+        }),
+        false => wire.until_go(&FromDriver::Part),
+    })
+}
+
+/// Bytes of the largest value that may arrive: scans also visit others than the steps say.
+fn capacity(run: &Run, steps: &Steps<'_>) -> usize {
+    let told = usize::try_from(run.largest).unwrap_or(usize::MAX);
+    steps.largest().max(told)
+}
+
+/// Whether page tables shall be in the state of a process that has run for a while. A store that keeps
+/// no values costs what it says; mapping its pages would spare it faults.
+fn reads_warm(session: &Session, run: &Run) -> bool {
+    let workload = &run.workload;
+    let reads = workload.cache == CacheState::Warm && !workload.operation.writes();
+    reads && !workload.changes_keys() && session.resolved.kind.keeps_values()
+}

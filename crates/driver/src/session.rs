@@ -1,0 +1,254 @@
+//! One store in one place: what a parent asks of it, task by task.
+
+use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
+use crate::wire::Wire;
+use crate::{DriverError, Resolve, run};
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use stowplan_dataset::Dataset;
+use stowplan_model::{
+    At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, ToDriver, Want,
+};
+use stowplan_stores::registry::Resolved;
+use stowplan_stores::{Access, Buffer, Connection, Found, Key, Store, StoreError};
+
+/// The store that a task names.
+pub(crate) struct Session {
+    pub(crate) at: At,
+    pub(crate) resolved: Resolved,
+}
+
+/// Why the tasks of a session ended.
+enum Ended {
+    /// The store is to be brought to rest.
+    Rest(Rest),
+    /// The parent is gone, or said `bye`.
+    Bye,
+}
+
+impl Session {
+    pub(crate) fn of(task: &ToDriver, resolve: Resolve<'_>) -> Result<Self, DriverError> {
+        let at = match task {
+            ToDriver::Create(at) => at,
+            ToDriver::Load(load) => &load.at,
+            ToDriver::Run(run) => &run.at,
+            ToDriver::Dump(dump) => &dump.at,
+            ToDriver::Inspect(inspect) => &inspect.at,
+            ToDriver::Describe(_) | ToDriver::Go | ToDriver::Rest(_) | ToDriver::Bye => {
+                return Err(DriverError::invalid("no store is named"));
+            }
+        };
+        Ok(Self {
+            at: at.clone(),
+            resolved: resolve(&at.store)?,
+        })
+    }
+
+    /// Does a task and those that follow it, until the store is at rest or the parent is gone; whether
+    /// the parent is still there.
+    pub(crate) fn serve(&self, first: ToDriver, wire: &mut Wire<'_>) -> Result<bool, DriverError> {
+        let Self { at, resolved } = self;
+        // What forgets on closing is there only once it is made.
+        let new = matches!(first, ToDriver::Create(_)) || !self.lasts();
+        let store = if new {
+            resolved.kind.create(&at.place, &resolved.settings)?
+        } else {
+            resolved.kind.open(&at.place, &resolved.settings)?
+        };
+        let rest = match self.tasks(&*store, first, wire)? {
+            Ended::Rest(rest) => rest,
+            Ended::Bye => return Ok(false),
+        };
+        if rest.checkpoint {
+            store.checkpoint()?;
+        }
+        // Many an engine writes once more when it ends.
+        drop(store);
+        wire.say(&FromDriver::Done)?;
+        Ok(true)
+    }
+
+    /// Whether the data is there once the store is closed.
+    pub(crate) fn lasts(&self) -> bool {
+        self.resolved.capabilities.persistent
+    }
+
+    fn tasks(
+        &self,
+        store: &dyn Store,
+        first: ToDriver,
+        wire: &mut Wire<'_>,
+    ) -> Result<Ended, DriverError> {
+        let mut connection: Option<Box<dyn Connection + '_>> = None;
+        let mut next = Some(first);
+        let ended = loop {
+            match next {
+                Some(ToDriver::Create(_)) => wire.say(&FromDriver::Done)?,
+                Some(ToDriver::Load(asked)) => {
+                    self.load(&asked, store, &mut connection, wire)?;
+                    wire.say(&FromDriver::Done)?;
+                }
+                Some(ToDriver::Run(asked)) => {
+                    let measured = run::run(self, &asked, store, &mut connection, wire)?;
+                    wire.say(&FromDriver::Measured(measured))?;
+                }
+                Some(ToDriver::Dump(asked)) => {
+                    dump(&asked, &mut **connected(store, &mut connection)?, wire)?;
+                    wire.say(&FromDriver::Done)?;
+                }
+                Some(ToDriver::Inspect(asked)) => {
+                    let found = inspect(&asked, store, &mut connection)?;
+                    wire.say(&FromDriver::Inspected(found))?;
+                }
+                Some(ToDriver::Rest(rest)) => break Ended::Rest(rest),
+                Some(ToDriver::Bye) | None => break Ended::Bye,
+                Some(ToDriver::Go | ToDriver::Describe(_)) => {
+                    return Err(DriverError::invalid(
+                        "neither 'go' nor 'describe' is expected while a store is open",
+                    ));
+                }
+            }
+            next = wire.hear()?;
+        };
+        if let Some(connection) = connection {
+            connection.close()?;
+        }
+        Ok(ended)
+    }
+
+    fn load<'s>(
+        &self,
+        asked: &Load,
+        store: &'s dyn Store,
+        connection: &mut Option<Box<dyn Connection + 's>>,
+        wire: &mut Wire<'_>,
+    ) -> Result<(), DriverError> {
+        let dataset = Dataset::open(&asked.dataset)?;
+        let last = asked.first.saturating_add(asked.count).saturating_sub(1);
+        if asked.first == 0 || last > dataset.count() {
+            return Err(DriverError::invalid(format!(
+                "the dataset has no values {} to {last}",
+                asked.first
+            )));
+        }
+        let keys = asked.first..=last;
+        if self.lasts() {
+            let threads = threads(self.resolved.capabilities.parallel_writers);
+            return load_in_parallel(store, &dataset, &keys, threads, wire);
+        }
+        // Nothing of it is left without a connection.
+        let mut done = 0;
+        let connection = connected(store, connection)?;
+        load(&mut **connection, &dataset, keys, &mut |more| {
+            done += more;
+            wire.say(&FromDriver::Progress {
+                done,
+                total: asked.count,
+            })
+        })
+    }
+}
+
+/// The connection of a session, opened when it is first needed.
+pub(crate) fn connected<'c, 's>(
+    store: &'s dyn Store,
+    connection: &'c mut Option<Box<dyn Connection + 's>>,
+) -> Result<&'c mut Box<dyn Connection + 's>, DriverError> {
+    Ok(match connection {
+        Some(connection) => connection,
+        None => connection.insert(store.connect()?),
+    })
+}
+
+/// Writes the values of keys to a file.
+fn dump(
+    asked: &Dump,
+    connection: &mut dyn Connection,
+    wire: &mut Wire<'_>,
+) -> Result<(), DriverError> {
+    let keys = keys_in(&asked.keys)?;
+    let failed = || DriverError::io("write", &asked.to);
+    let file = File::create(&asked.to).map_err(failed())?;
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let mut buffer = Buffer::with_capacity(0)?;
+    let mut session = match connection.session() {
+        Ok(session) => Some(session),
+        Err(error) if error.is_no_table() => None,
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(session) = &mut session {
+        session.begin(Access::Read)?;
+    }
+    for (done, key) in (1..).zip(&keys) {
+        let mut written = Ok(());
+        let mut put = |value: &[u8]| {
+            let length = (value.len() as u64).to_le_bytes();
+            written = out.write_all(&length).and_then(|()| out.write_all(value));
+        };
+        let found = match (&mut session, asked.delivery) {
+            (None, _) => Ok(Found::Missing),
+            (Some(session), Delivery::InPlace) => session.read_in_place(Key(*key), &mut put),
+            (Some(session), Delivery::Copy) => {
+                let found = session.read_into(Key(*key), &mut buffer);
+                if let Ok(Found::Bytes(_)) = found {
+                    put(buffer.bytes());
+                }
+                found
+            }
+        };
+        written.map_err(failed())?;
+        if missing(found)? {
+            out.write_all(&u64::MAX.to_le_bytes()).map_err(failed())?;
+        }
+        if done % PROGRESS_EVERY == 0 {
+            let total = keys.len() as u64;
+            wire.say(&FromDriver::Progress { done, total })?;
+        }
+    }
+    if let Some(session) = &mut session {
+        session.commit()?;
+    }
+    out.flush().map_err(failed())
+}
+
+/// Whether there is no such value; where the table was dropped there is none.
+fn missing(found: Result<Found, StoreError>) -> Result<bool, DriverError> {
+    match found {
+        Ok(found) => Ok(found == Found::Missing),
+        Err(error) if error.is_no_table() => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn inspect<'s>(
+    asked: &Inspect,
+    store: &'s dyn Store,
+    connection: &mut Option<Box<dyn Connection + 's>>,
+) -> Result<Inspected, DriverError> {
+    let keys = match &asked.keys {
+        Some(path) => keys_in(path)?,
+        None => Vec::new(),
+    };
+    let keys = || keys.iter().copied().map(Key);
+    let mut found = Inspected::default();
+    for want in &asked.want {
+        match want {
+            Want::Footprint => found.footprint = Some(store.footprint()?),
+            Want::Files => found.files = Some(store.data_files(&mut keys())),
+            Want::Pieces => found.pieces = store.pieces(&mut keys())?,
+            Want::PageFill => {
+                let connection = connected(store, connection)?;
+                found.page_fill = connection.session()?.page_fill()?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The keys in a file.
+fn keys_in(path: &Path) -> Result<Vec<u64>, DriverError> {
+    let bytes = fs::read(path).map_err(DriverError::io("read", path))?;
+    let (keys, _) = bytes.as_chunks();
+    Ok(keys.iter().map(|key| u64::from_le_bytes(*key)).collect())
+}

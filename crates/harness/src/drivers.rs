@@ -1,0 +1,384 @@
+//! Drivers: the programs that host stores, and what they say of them.
+
+mod check;
+mod found;
+
+pub use check::{Outcome, check};
+pub use found::{Found, Search, find};
+
+use crate::HarnessError;
+use crate::interrupt::Interrupt;
+use crate::worker_process::{WorkerCommand, WorkerProcess};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use stowplan_model::{
+    Capabilities, Describe, Described, FromDriver, Operation, Rung, Setting, SettingDescription,
+    SettingKind, Settings, StoreSpec, ToDriver, Value, Workload, suggestion,
+};
+
+/// The setting that gets the memory budget where a spec does not give it.
+const MEMORY_SETTING: &str = "cache";
+
+/// A kind of store, as its driver tells of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    /// Its name in store specs.
+    pub name: String,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// Its settings.
+    pub settings: Vec<Setting>,
+    /// The engine's name and its version.
+    pub engine: Option<(String, String)>,
+    /// Whether each connection has a `cache` of its own.
+    pub cache_per_connection: bool,
+    /// Whether it keeps no values.
+    pub keeps_nothing: bool,
+    /// Whether a block may come in parts.
+    pub parts: bool,
+}
+
+/// A store spec, checked and with nothing left open.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The kind of store.
+    pub kind: Rc<Kind>,
+    /// Every setting of the kind.
+    pub settings: Settings,
+    /// What the kind can do with these settings.
+    pub capabilities: Capabilities,
+}
+
+/// What answers for the stores that are built in.
+enum BuiltIn {
+    /// A worker, as for any other driver.
+    Worker(WorkerCommand),
+    /// This process itself: for plans that are never run.
+    Function(fn(&Describe) -> Described),
+}
+
+/// The drivers of a run: the program itself, and those with a name. Each is asked by one process, which
+/// is started when the first question comes.
+pub struct Drivers {
+    built_in: BuiltIn,
+    named: BTreeMap<String, WorkerCommand>,
+    interrupt: Interrupt,
+    hosts: RefCell<BTreeMap<String, Host>>,
+    /// Stores of which nothing is known, because their driver failed: why, by spec.
+    failures: RefCell<BTreeMap<String, (String, String)>>,
+}
+
+impl fmt::Debug for Drivers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(&self.named).finish()
+    }
+}
+
+/// A driver that was asked.
+#[derive(Default)]
+struct Host {
+    process: Option<WorkerProcess>,
+    kinds: BTreeMap<String, Rc<Kind>>,
+    /// What it said of stores, by spec.
+    told: BTreeMap<String, Described>,
+}
+
+impl Drivers {
+    /// The program's own stores, which a worker describes and serves.
+    #[must_use]
+    pub fn new(built_in: WorkerCommand, interrupt: Interrupt) -> Self {
+        Self::with(BuiltIn::Worker(built_in), interrupt)
+    }
+
+    /// The program's own stores, which this process describes: for plans that are never run.
+    #[must_use]
+    pub fn described_by(describe: fn(&Describe) -> Described) -> Self {
+        Self::with(BuiltIn::Function(describe), Interrupt::never())
+    }
+
+    fn with(built_in: BuiltIn, interrupt: Interrupt) -> Self {
+        Self {
+            built_in,
+            named: BTreeMap::new(),
+            interrupt,
+            hosts: RefCell::default(),
+            failures: RefCell::default(),
+        }
+    }
+
+    /// Adds a driver under a name, in place of one that had it.
+    pub fn add(&mut self, name: &str, command: WorkerCommand) {
+        self.named.insert(name.to_owned(), command);
+    }
+
+    /// How workers of a driver are started; the name is empty for the program itself.
+    ///
+    /// # Errors
+    /// There is no such driver.
+    pub fn command(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
+        match (&self.built_in, driver) {
+            (BuiltIn::Worker(command), "") => Ok(command),
+            (BuiltIn::Function(_), "") => Err(HarnessError::invalid(
+                "this plan was made to be looked at, not to be run",
+            )),
+            _ => self.named.get(driver).ok_or_else(|| self.unknown(driver)),
+        }
+    }
+
+    fn unknown(&self, driver: &str) -> HarnessError {
+        let known = || self.named.keys().map(String::as_str);
+        HarnessError::invalid(format!(
+            "there is no driver '{driver}'{}; give its command in the study ([drivers.{driver}] command = […]) \
+             or by --driver {driver}=COMMAND, or put stowplan-driver-{driver} on PATH ('stowplan drivers' \
+             lists what is found)",
+            suggestion(driver, known())
+        ))
+    }
+
+    /// The kind of store that a spec names.
+    ///
+    /// # Errors
+    /// There is no such driver or kind, or the driver fails.
+    pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>, HarnessError> {
+        let (driver, name) = (spec.driver(), spec.name());
+        if let Some(kind) = self.kinds(driver)?.get(name) {
+            return Ok(Rc::clone(kind));
+        }
+        // It knows best which one was meant.
+        let asked = Describe {
+            store: Some(name_only(name)),
+            workload: None,
+        };
+        let refused = match driver {
+            "" => self.ask(driver, &asked)?.refused,
+            _ => None,
+        };
+        Err(HarnessError::invalid(refused.unwrap_or_else(|| {
+            let kinds = self.kinds(driver).unwrap_or_default();
+            let known: Vec<&str> = kinds.keys().map(String::as_str).collect();
+            let driver = match driver {
+                "" => "this program".to_owned(),
+                driver => format!("driver '{driver}'"),
+            };
+            let hint = suggestion(name, known.iter().copied());
+            format!(
+                "{driver} has no store '{name}'{hint}; known: {}",
+                known.join(", ")
+            )
+        })))
+    }
+
+    /// The kinds of stores that a driver hosts, by name.
+    ///
+    /// # Errors
+    /// There is no such driver, or it fails.
+    pub fn kinds(&self, driver: &str) -> Result<BTreeMap<String, Rc<Kind>>, HarnessError> {
+        if let Some(host) = self.hosts.borrow().get(driver)
+            && !host.kinds.is_empty()
+        {
+            return Ok(host.kinds.clone());
+        }
+        let described = self.ask(driver, &Describe::default())?;
+        let kinds = described.kinds.into_iter().map(|kind| {
+            let settings = kind.settings.into_iter().map(SettingDescription::leak);
+            let kind = Kind {
+                settings: settings.collect(),
+                name: kind.name,
+                about: kind.about,
+                engine: kind.engine,
+                cache_per_connection: kind.cache_per_connection,
+                keeps_nothing: kind.keeps_nothing,
+                parts: kind.parts,
+            };
+            (kind.name.clone(), Rc::new(kind))
+        });
+        let kinds: BTreeMap<String, Rc<Kind>> = kinds.collect();
+        let mut hosts = self.hosts.borrow_mut();
+        hosts.entry(driver.to_owned()).or_default().kinds = kinds.clone();
+        Ok(kinds)
+    }
+
+    /// Checks a spec's settings, fills in what it leaves open (a `cache` gets `memory_budget`, in bytes,
+    /// as far as the setting allows; everything else its default), and asks what the store can do.
+    ///
+    /// # Errors
+    /// An unknown driver, store or setting, a value that is not accepted, settings that exclude each
+    /// other, or a driver that fails.
+    pub fn resolve(&self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, HarnessError> {
+        let kind = self.kind(spec)?;
+        let mut given = spec.settings.clone();
+        if let Some(budget) = budget_for(&kind.settings, memory_budget) {
+            given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
+        }
+        let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
+        let settings =
+            Settings::resolve(&kind.settings, &given).map_err(|error| wrong(error.to_string()))?;
+        let described = self.describe(spec, &settings, None)?;
+        match (described.refused, described.capabilities) {
+            (Some(why), _) => Err(wrong(why)),
+            (None, capabilities) => Ok(Resolved {
+                kind,
+                settings,
+                capabilities: capabilities.unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// As [`Self::resolve`]; but of a store whose driver fails nothing is known, and anything may be
+    /// planned with it: its cell fails when it is to be measured.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`], but for a driver that fails.
+    pub(crate) fn resolve_or_fail_later(
+        &self,
+        spec: &StoreSpec,
+        memory_budget: u64,
+    ) -> Result<Resolved, HarnessError> {
+        match self.resolve(spec, memory_budget) {
+            Err(error @ HarnessError::Worker { .. }) if !spec.driver().is_empty() => {
+                self.failures
+                    .borrow_mut()
+                    .insert(spec.to_string(), error.split());
+                Ok(unknown_store(spec))
+            }
+            resolved => resolved,
+        }
+    }
+
+    /// Why nothing is known of a store: its driver failed when it was asked.
+    pub(crate) fn failure(&self, spec: &StoreSpec) -> Option<HarnessError> {
+        let failures = self.failures.borrow();
+        let (message, stderr) = failures.get(&spec.to_string())?;
+        Some(HarnessError::worker(message, stderr))
+    }
+
+    /// The cells that take a workload on a store apart, from the bottom up; none where its driver does
+    /// not tell.
+    pub(crate) fn ladder(
+        &self,
+        spec: &StoreSpec,
+        settings: &Settings,
+        workload: &Workload,
+    ) -> Vec<Rung> {
+        let described = self.describe(spec, settings, Some(workload));
+        let rungs = described
+            .map(|described| described.ladder)
+            .unwrap_or_default();
+        let hosted = |rung: Rung| Rung {
+            store: rung.store.of_driver(spec.driver()),
+            ..rung
+        };
+        rungs.into_iter().map(hosted).collect()
+    }
+
+    fn describe(
+        &self,
+        spec: &StoreSpec,
+        settings: &Settings,
+        workload: Option<&Workload>,
+    ) -> Result<Described, HarnessError> {
+        let store = StoreSpec::spelled_out(spec.name(), settings);
+        let text = store.to_string();
+        if workload.is_none()
+            && let Some(told) = self.hosts.borrow().get(spec.driver())
+            && let Some(told) = told.told.get(&text)
+        {
+            return Ok(told.clone());
+        }
+        let asked = Describe {
+            store: Some(store),
+            workload: workload.cloned(),
+        };
+        let told = self.ask(spec.driver(), &asked)?;
+        if workload.is_none() {
+            let mut hosts = self.hosts.borrow_mut();
+            let host = hosts.entry(spec.driver().to_owned()).or_default();
+            host.told.insert(text, told.clone());
+        }
+        Ok(told)
+    }
+
+    /// Asks a driver, whose process is started for the first question.
+    fn ask(&self, driver: &str, asked: &Describe) -> Result<Described, HarnessError> {
+        if let (BuiltIn::Function(describe), "") = (&self.built_in, driver) {
+            return Ok(describe(asked));
+        }
+        let command = self.command(driver)?;
+        let mut hosts = self.hosts.borrow_mut();
+        let host = hosts.entry(driver.to_owned()).or_default();
+        let mut process = match host.process.take() {
+            Some(process) => process,
+            None => WorkerProcess::start(command, &self.interrupt)?,
+        };
+        let question = ToDriver::Describe(asked.clone());
+        match process.ask(&question, command.patience.polite(), &mut |_, _| ())? {
+            FromDriver::Described(described) => {
+                host.process = Some(process);
+                Ok(described)
+            }
+            other => Err(process.unexpected(&other)),
+        }
+    }
+
+    /// What the greeting of a driver says of its program.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not greet as it should.
+    pub fn tool(&self, driver: &str) -> Result<String, HarnessError> {
+        self.kinds(driver)?;
+        let hosts = self.hosts.borrow();
+        let process = hosts.get(driver).and_then(|host| host.process.as_ref());
+        Ok(process.map_or(String::new(), |process| process.tool().to_owned()))
+    }
+}
+
+fn name_only(kind: &str) -> StoreSpec {
+    StoreSpec {
+        kind: kind.to_owned(),
+        settings: BTreeMap::new(),
+    }
+}
+
+/// A store of which nothing is known: it is thought to do anything.
+fn unknown_store(spec: &StoreSpec) -> Resolved {
+    let mut settings = Settings::default();
+    for (name, value) in &spec.settings {
+        settings.set(name, Value::Word(value.clone()));
+    }
+    Resolved {
+        kind: Rc::new(Kind {
+            name: spec.name().to_owned(),
+            about: String::new(),
+            settings: Vec::new(),
+            engine: None,
+            cache_per_connection: false,
+            keeps_nothing: false,
+            parts: false,
+        }),
+        settings,
+        capabilities: Capabilities {
+            operations: vec![
+                Operation::Read,
+                Operation::Overwrite,
+                Operation::Insert,
+                Operation::Delete,
+                Operation::Scan,
+                Operation::CreateTable,
+                Operation::DropTable,
+            ],
+            threads: true,
+            ..Capabilities::default()
+        },
+    }
+}
+
+/// What `memory_budget` becomes as a value of the memory setting, if there is such a setting.
+fn budget_for(described: &[Setting], memory_budget: u64) -> Option<String> {
+    let setting = described.iter().find(|s| s.name == MEMORY_SETTING)?;
+    match setting.kind {
+        SettingKind::Bytes { min, max, .. } => Some(memory_budget.clamp(min, max).to_string()),
+        _ => None,
+    }
+}

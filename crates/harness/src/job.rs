@@ -1,0 +1,290 @@
+//! What a worker is had to do for a run: build a store, check it, time a block. The parent's side of
+//! each: files that the worker reads are written here, and what it says is checked here.
+
+mod block;
+mod build;
+mod deal;
+mod expected;
+mod latencies;
+mod outside;
+mod payloads;
+mod shares;
+mod verify;
+mod worker;
+
+use crate::interrupt::Interrupt;
+use crate::shared_file::SharedFile;
+use crate::worker_process::WorkerCommand;
+use crate::{HarnessError, disk};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use stowplan_dataset::{Dataset, Generator};
+use stowplan_model::{
+    At, BlockKind, CellId, Content, DatasetSpec, Delivery, Inspected, Measurement, PayloadSource,
+    Settings, SizeDistribution, StoreSpec, Verification, Want, Workload,
+};
+use worker::Worker;
+
+/// Everything that is to be known of a task.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    /// The cell.
+    pub(crate) cell: CellId,
+    /// Its store as its driver calls it, with every setting spelled out.
+    pub(crate) store: StoreSpec,
+    /// What is done.
+    pub(crate) workload: Workload,
+    /// Directory of the built store; for data that someone brought along, their own place.
+    pub(crate) instance: PathBuf,
+    /// Directory of the dataset; none for data that someone brought along, of which only keys and
+    /// sizes are known.
+    pub(crate) dataset: Option<PathBuf>,
+    /// File of versions; none where there is no dataset.
+    pub(crate) versions: Option<PathBuf>,
+    /// Whether the data is there once the store is closed.
+    pub(crate) persistent: bool,
+    /// Whether the store keeps no values, so that there are none to check.
+    pub(crate) keeps_nothing: bool,
+    /// Whether its driver does a block in parts.
+    pub(crate) parts: bool,
+    /// What to do.
+    pub(crate) task: Task,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone)]
+pub(crate) enum Task {
+    /// Time one block.
+    Measure(BlockTask),
+    /// Read every value untimed and compare it with what it must be.
+    Verify,
+    /// Build the store in the instance directory, which exists and is empty, and load the whole
+    /// dataset into it.
+    Build,
+}
+
+/// Which block is to be timed.
+#[derive(Debug, Clone)]
+pub(crate) struct BlockTask {
+    /// How it is timed.
+    pub(crate) block: BlockKind,
+    /// The operation sequence.
+    pub(crate) sequence: PathBuf,
+    /// First operation of the lead-in, an index into the sequence (which is cyclic).
+    pub(crate) first: u64,
+    /// Operations of the lead-in; the timed ones follow.
+    pub(crate) lead_in: u64,
+    /// Timed operations.
+    pub(crate) operations: u64,
+    /// Version that overwritten values get.
+    pub(crate) version: u32,
+    /// Where the bytes come from that are written.
+    pub(crate) payloads: PayloadSource,
+    /// Round, from 0.
+    pub(crate) round: u32,
+    /// Position within the round, from 0.
+    pub(crate) position: u32,
+}
+
+/// What came of a task.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A block was timed; also the settings that the engine reports.
+    Measured(Box<Measurement>, Settings),
+    /// Values were checked.
+    Verified(Verification),
+    /// A store was built.
+    Built {
+        /// Values in it.
+        values: u64,
+        /// Bytes of them.
+        bytes: u64,
+    },
+}
+
+/// Has a worker of its own do a job. `work` is where files for it may lie.
+///
+/// # Errors
+/// The worker fails, or what it did is not what it should be.
+pub(crate) fn perform(
+    job: &Job,
+    command: &WorkerCommand,
+    interrupt: &Interrupt,
+    work: &Path,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Answer, HarnessError> {
+    // A block that changes which keys there are has a store of its own; the worker has ended when its
+    // place is removed.
+    let mut own = None;
+    let place = match &job.task {
+        Task::Measure(_) if job.workload.changes_keys() => {
+            own.insert(OwnPlace::make(job)?).path.clone()
+        }
+        _ => job.instance.clone(),
+    };
+    // Engines follow links; what a run made is none.
+    let guard = (!place.as_os_str().is_empty() && job.dataset.is_some())
+        .then(|| disk::Place::of(&place))
+        .transpose()?;
+    let at = At {
+        store: job.store.clone(),
+        place: place.clone(),
+    };
+    let mut worker = Worker::start(command, interrupt, at, work)?;
+    let answer = match &job.task {
+        Task::Build => build::build(job, &mut worker, progress),
+        Task::Verify => verify::verify(job, &mut worker, progress),
+        Task::Measure(task) => block::measure(job, task, &mut worker, guard.as_ref()),
+    };
+    let answer = answer.map_err(HarnessError::of_a_store)?;
+    worker.end()?;
+    if let Some(own) = &mut own {
+        own.remove()?;
+    }
+    Ok(answer)
+}
+
+/// Asks a driver what lies where of a store at rest.
+///
+/// # Errors
+/// The worker fails.
+pub(crate) fn inspect(
+    at: At,
+    keys: &[u64],
+    want: Want,
+    command: &WorkerCommand,
+    interrupt: &Interrupt,
+    work: &Path,
+) -> Result<Inspected, HarnessError> {
+    let mut worker = Worker::start(command, interrupt, at, work)?;
+    let keys = SharedFile::of_numbers(work, keys.iter().copied())?;
+    let found = worker.inspect(Some(&keys), vec![want])?;
+    worker.end()?;
+    Ok(found)
+}
+
+/// Whether keys are there, by what the driver dumps; they come with the sizes that they are thought to
+/// have.
+///
+/// # Errors
+/// The worker fails.
+pub(crate) fn there(
+    at: At,
+    keys: &[(u64, u32)],
+    command: &WorkerCommand,
+    work: &Path,
+) -> Result<Vec<bool>, HarnessError> {
+    let mut worker = Worker::start(command, &Interrupt::never(), at, work)?;
+    let mut there = Vec::new();
+    worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
+        there.push(value.is_some());
+        Ok(())
+    })?;
+    worker.end()?;
+    Ok(there)
+}
+
+/// The directory of a store that is there for one block.
+struct OwnPlace {
+    path: PathBuf,
+    there: bool,
+}
+
+impl OwnPlace {
+    fn make(job: &Job) -> Result<Self, HarnessError> {
+        let path = job.instance.join(format!("block-{}", std::process::id()));
+        fs::create_dir(&path).map_err(HarnessError::io("create directory", &path))?;
+        Ok(Self { path, there: true })
+    }
+
+    /// A store whose table is a directory has removed it when it dropped its table.
+    fn remove(&mut self) -> Result<(), HarnessError> {
+        self.there = false;
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(HarnessError::io("remove", &self.path)),
+        }
+    }
+}
+
+impl Drop for OwnPlace {
+    /// After a failure, which says more than what may go wrong here.
+    fn drop(&mut self) {
+        if self.there {
+            let _ = self.remove();
+        }
+    }
+}
+
+impl Job {
+    /// The dataset of a job that needs one.
+    fn dataset(&self) -> Result<Dataset, HarnessError> {
+        let directory = self.dataset.as_deref().ok_or_else(no_dataset)?;
+        Ok(Dataset::open(directory)?)
+    }
+}
+
+fn no_dataset() -> HarnessError {
+    HarnessError::invalid("this task needs a dataset, and the job names none")
+}
+
+/// What is known of the values of a job's store.
+enum Values {
+    /// Everything.
+    Dataset(Dataset),
+    /// Someone brought them along: only what is written here is known.
+    Foreign(Generator),
+}
+
+impl Values {
+    fn of(job: &Job) -> Result<Self, HarnessError> {
+        if job.dataset.is_some() {
+            return Ok(Self::Dataset(job.dataset()?));
+        }
+        let spec = DatasetSpec {
+            count: 1,
+            size: SizeDistribution::Fixed { bytes: 0 },
+            content: Content::Random,
+            seed: 0,
+        };
+        Ok(Self::Foreign(Generator::new(&spec)?))
+    }
+
+    fn dataset(&self) -> Option<&Dataset> {
+        match self {
+            Self::Dataset(dataset) => Some(dataset),
+            Self::Foreign(_) => None,
+        }
+    }
+
+    fn generator(&self) -> &Generator {
+        match self {
+            Self::Dataset(dataset) => dataset.generator(),
+            Self::Foreign(generator) => generator,
+        }
+    }
+
+    /// Whether these are the bytes of a version of a value.
+    fn right(&self, key: u64, version: u32, bytes: &[u8]) -> bool {
+        match (self, version) {
+            (Self::Dataset(dataset), 0) if key <= dataset.count() => bytes == dataset.value(key),
+            _ => self.generator().filled(key, version, bytes),
+        }
+    }
+
+    /// Puts the bytes of a version of a value into `out`.
+    fn fill(&self, key: u64, version: u32, out: &mut [u8]) {
+        match (self, version) {
+            (Self::Dataset(dataset), 0)
+                if key <= dataset.count() && dataset.size(key) == out.len() =>
+            {
+                out.copy_from_slice(dataset.value(key));
+            }
+            _ => self.generator().fill(key, version, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

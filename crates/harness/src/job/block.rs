@@ -1,0 +1,381 @@
+//! Timing one block.
+
+use super::latencies::Latencies;
+use super::outside::{self, reduced};
+use super::shares::Shares;
+use super::worker::{Drain, Worker};
+use super::{Answer, BlockTask, Job, Values, no_dataset};
+use crate::environment::device_counters;
+use crate::{HarnessError, clock, disk, page_cache};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use stowplan_dataset::sequence::{Window, len, steps};
+use stowplan_dataset::versions;
+use stowplan_model::{
+    Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
+    Operation, PayloadSource, Residency, Settings, Usage, Want,
+};
+
+/// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
+/// nobody may put another thing in the place of.
+pub(super) fn measure(
+    job: &Job,
+    task: &BlockTask,
+    worker: &mut Worker<'_>,
+    place: Option<&disk::Place<'_>>,
+) -> Result<Answer, HarnessError> {
+    let values = Values::of(job)?;
+    let own = job.workload.changes_keys();
+    // Of a store of its own, from the first step on: a rising order begins with the smallest key.
+    let begin = if own {
+        (0, 0)
+    } else {
+        (task.first, task.lead_in)
+    };
+    let block = Block {
+        job,
+        task,
+        shares: Shares::of(job, task, begin, &values, worker.work)?,
+        values: &values,
+        own,
+    };
+    let (measurement, effective) = block.measure(worker, place)?;
+    Ok(Answer::Measured(Box::new(measurement), effective))
+}
+
+/// A block and what it is done with.
+struct Block<'a> {
+    job: &'a Job,
+    task: &'a BlockTask,
+    shares: Shares<'a>,
+    values: &'a Values,
+    /// It has a store of its own, because it changes which keys there are.
+    own: bool,
+}
+
+/// What was read around a block.
+struct Around {
+    usage: Usage,
+    device: Option<DeviceCounters>,
+}
+
+impl Block<'_> {
+    fn measure(
+        &self,
+        worker: &mut Worker<'_>,
+        place: Option<&disk::Place<'_>>,
+    ) -> Result<(Measurement, Settings), HarnessError> {
+        let Self { job, task, .. } = self;
+        self.fill(worker)?;
+        let cold = self.make_cold(worker)?;
+        let counting = task.block == BlockKind::Counting;
+        let effective = self.shares.ready(&job.workload, worker, counting)?;
+        place.map_or(Ok(()), disk::Place::require_unchanged)?;
+        let started_unix_ms = clock::unix_ms();
+        let before = self.look(worker);
+        let measured = self.shares.go(worker)?;
+        let after = self.look(worker);
+        let residency = cold.map(|cold| self.look_again(cold)).transpose()?;
+        let mut measurement = self.measurement(&measured, &before, &after, worker)?;
+        measurement.started_unix_ms = started_unix_ms;
+        measurement.residency = residency;
+        self.leave(worker, &mut measurement)?;
+        Ok((measurement, effective))
+    }
+
+    /// Makes the store that the block has for itself, and the one that forgets on closing; loads it
+    /// unless the block begins with nothing, and brings it to rest.
+    fn fill(&self, worker: &mut Worker<'_>) -> Result<(), HarnessError> {
+        let Self { job, own, .. } = self;
+        if !own && job.persistent {
+            return Ok(());
+        }
+        worker.create()?;
+        let dataset = match self.values.dataset() {
+            Some(dataset) if !(*own && job.workload.begins_empty()) => dataset,
+            None if *own => return Err(no_dataset()),
+            _ => return Ok(()),
+        };
+        worker.load(dataset, &mut |_, _| ())?;
+        if job.persistent {
+            worker.rest(true)?;
+            if job.workload.cache == CacheState::Warm {
+                page_cache::warm(&[&worker.at.place])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Evicts the data of the block's operations and proves that it is gone.
+    fn make_cold(
+        &self,
+        worker: &mut Worker<'_>,
+    ) -> Result<Option<(Vec<PathBuf>, Residency)>, HarnessError> {
+        let cache = self.job.workload.cache;
+        if !cache.is_cold() {
+            return Ok(None);
+        }
+        let windows = self.shares.timed()?;
+        let keys = windows.iter().flat_map(steps).map(|step| step.key);
+        let files = worker.files(keys)?;
+        let residency = page_cache::make_cold(&files)?;
+        if cache == CacheState::MetadataCold {
+            page_cache::drop_metadata()?;
+        }
+        Ok(Some((files, residency)))
+    }
+
+    /// Notes what a cold block has brought into the page cache.
+    fn look_again(
+        &self,
+        (files, residency): (Vec<PathBuf>, Residency),
+    ) -> Result<Residency, HarnessError> {
+        let after = page_cache::residency(&files)?;
+        Ok(Residency {
+            after_block_pages: after.map(|after| after.resident_pages),
+            ..residency
+        })
+    }
+
+    fn look(&self, worker: &Worker<'_>) -> Around {
+        let counting = self.task.block == BlockKind::Counting;
+        Around {
+            usage: outside::usage(worker.id()),
+            device: counting
+                .then(|| device_counters(&worker.at.place))
+                .flatten(),
+        }
+    }
+
+    /// The record of what was measured.
+    fn measurement(
+        &self,
+        measured: &Measured,
+        before: &Around,
+        after: &Around,
+        worker: &mut Worker<'_>,
+    ) -> Result<Measurement, HarnessError> {
+        let Self { job, task, .. } = self;
+        if measured.wall_ns == 0 {
+            return Err(worker.refused("the worker measured a time of 0 ns"));
+        }
+        let share = self.shares.timed_share();
+        let (usage, read_from_outside) =
+            outside::completed(measured.usage, &before.usage, &after.usage, share);
+        let device = before.device.as_ref().zip(after.device.as_ref());
+        let (latency, latencies) = self.latencies(worker)?;
+        let timed = self.shares.timed()?;
+        Ok(Measurement {
+            cell: job.cell.clone(),
+            round: task.round,
+            position: task.position,
+            block: task.block,
+            operations: task.operations,
+            lead_in_operations: if self.own { 0 } else { task.lead_in },
+            bytes: measured.bytes.unwrap_or_else(|| bytes_of(&timed)),
+            commits: measured
+                .commits
+                .unwrap_or_else(|| self.transactions(&timed)),
+            conflicts: measured.conflicts,
+            wall_ns: measured.wall_ns,
+            run_delay_ns: usage.run_delay_ns.map(|delay| delay.min(measured.wall_ns)),
+            thread_cpu_ns: usage.thread_cpu_ns.unwrap_or(0),
+            process_cpu_ns: usage.process_cpu_ns.unwrap_or(0),
+            user_ns: usage.user_ns.unwrap_or(0),
+            system_ns: usage.system_ns.unwrap_or(0),
+            minor_faults: usage.minor_faults.unwrap_or(0),
+            major_faults: usage.major_faults.unwrap_or(0),
+            voluntary_switches: usage.voluntary_switches.unwrap_or(0),
+            involuntary_switches: usage.involuntary_switches.unwrap_or(0),
+            in_blocks: usage.in_blocks.unwrap_or(0),
+            out_blocks: usage.out_blocks.unwrap_or(0),
+            io: usage.io,
+            peak_memory_bytes: usage.peak_memory_bytes,
+            read_from_outside,
+            syncs: measured.syncs,
+            outside: measured.outside,
+            drain_write_bytes: measured.drain_write_bytes,
+            counters: measured.counters.clone(),
+            system_calls: measured.system_calls.clone(),
+            device: device.map(|(before, after)| device_between(before, after, share)),
+            latency,
+            latencies,
+            ..Measurement::default()
+        })
+    }
+
+    /// The histograms of a block that takes latencies.
+    fn latencies(
+        &self,
+        worker: &mut Worker<'_>,
+    ) -> Result<(Option<String>, BTreeMap<Action, String>), HarnessError> {
+        if self.task.block != BlockKind::Latency {
+            return Ok((None, BTreeMap::new()));
+        }
+        let mut latencies = Latencies::new(self.job.workload.operation == Operation::Mix)?;
+        for (bytes, window) in self.shares.latencies()? {
+            latencies.add(&bytes, steps(&window).map(|step| step.action))?;
+        }
+        let statement = match self.job.workload.operation {
+            Operation::Insert => u64::from(self.job.workload.rows_per_statement.unwrap_or(1)),
+            _ => 1,
+        };
+        let asked = self.task.operations;
+        if !(asked.div_ceil(statement.max(1))..=asked).contains(&latencies.count()) {
+            return Err(worker.refused(&format!(
+                "the worker told {} latencies of {asked} operations",
+                latencies.count()
+            )));
+        }
+        let (all, of) = latencies.texts()?;
+        Ok((Some(all), of))
+    }
+
+    /// How many transactions the timed steps are.
+    fn transactions(&self, timed: &[Window<'_>]) -> u64 {
+        let group = self.job.workload.group().max(1);
+        timed.iter().map(|window| len(window).div_ceil(group)).sum()
+    }
+
+    /// Brings what was written to rest, and looks at what is there.
+    fn leave(
+        &self,
+        worker: &mut Worker<'_>,
+        measurement: &mut Measurement,
+    ) -> Result<(), HarnessError> {
+        let Self { job, own, .. } = self;
+        let writes = job.workload.operation.writes();
+        if !writes {
+            measurement.outside.drain_ns = 0;
+            measurement.drain_write_bytes = None;
+            return Ok(());
+        }
+        if job.workload.is_about_tables() {
+            return self.leave_table(worker, measurement);
+        }
+        if !job.persistent {
+            self.examine(worker, measurement)?;
+        }
+        // Data that someone brought along may be in use: of that, closing checkpoints what can be.
+        let drain = worker.rest(job.dataset.is_some())?;
+        add(measurement, drain);
+        if !job.persistent {
+            return Ok(());
+        }
+        if *own {
+            // Before anything is done to it again.
+            let found = worker.inspect(None, vec![Want::Footprint])?;
+            let below = || Ok::<_, HarnessError>(disk::below(&worker.at.place)?.0);
+            measurement.footprint = Some(found.footprint.map_or_else(below, Ok)?);
+        }
+        self.examine(worker, measurement)
+    }
+
+    /// Compares what the store holds with what it must be: of a store of the block's own all of it in
+    /// the first round, a sample of what was changed in others. Another one is checked after the last
+    /// round; until then it is written down which versions were given.
+    fn examine(
+        &self,
+        worker: &mut Worker<'_>,
+        measurement: &mut Measurement,
+    ) -> Result<(), HarnessError> {
+        let Self { job, task, own, .. } = self;
+        let known = task.payloads == PayloadSource::Prepared && !job.keeps_nothing;
+        let mut expected = self.shares.expected()?;
+        if *own {
+            let all = task.round == 0;
+            if let Some(dataset) = self
+                .values
+                .dataset()
+                .filter(|_| all && !job.workload.begins_empty())
+            {
+                let bytes = |key| u32::try_from(dataset.size(key)).unwrap_or(u32::MAX);
+                expected.add_untouched((1..=dataset.count()).map(|key| (key, bytes(key))));
+            }
+            expected.check(self.values, worker, all)?;
+            let Inspected { page_fill, .. } = worker.inspect(None, vec![Want::PageFill])?;
+            measurement.page_fill = page_fill;
+            return Ok(());
+        }
+        if !known {
+            return Ok(());
+        }
+        if !job.persistent || job.dataset.is_none() {
+            return expected.check(self.values, worker, true);
+        }
+        if let Some(path) = &job.versions {
+            let given = expected.versions(self.values, worker)?;
+            versions::update(path, given.into_iter())?;
+        }
+        Ok(())
+    }
+
+    /// A table that was made is empty; of one that was dropped nothing can be read.
+    fn leave_table(
+        &self,
+        worker: &mut Worker<'_>,
+        measurement: &mut Measurement,
+    ) -> Result<(), HarnessError> {
+        let creates = self.job.workload.operation == Operation::CreateTable;
+        // A store without a table need not open again.
+        let closes_first = creates && self.job.persistent;
+        if !closes_first {
+            check_table(worker, creates)?;
+        }
+        let drain = worker.rest(true)?;
+        add(measurement, drain);
+        if closes_first {
+            check_table(worker, creates)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_table(worker: &mut Worker<'_>, creates: bool) -> Result<(), HarnessError> {
+    let mut there = false;
+    worker.values(&[(1, 0)], Delivery::Copy, &mut |_| (), &mut |_, value| {
+        there = value.is_some();
+        Ok(())
+    })?;
+    let (done, wrong) = match creates {
+        _ if !there => return Ok(()),
+        true => ("made", "is not empty"),
+        false => ("dropped", "is still there"),
+    };
+    let store = worker.at.store.kind.clone();
+    Err(worker.refused(&format!("{store}: the table was {done} and {wrong}")))
+}
+
+/// What the driver did of it already (its threads closed their connections), and the rest.
+fn add(measurement: &mut Measurement, drain: Drain) {
+    measurement.outside.drain_ns += drain.ns;
+    measurement.drain_write_bytes = drain
+        .write_bytes
+        .map(|bytes| bytes + measurement.drain_write_bytes.unwrap_or(0));
+}
+
+/// Bytes that steps deliver or write, where they say it: scans do not.
+fn bytes_of(timed: &[Window<'_>]) -> u64 {
+    let bytes = |action, bytes: u32| match action {
+        Action::Delete | Action::Scan => 0,
+        Action::Modify => 2 * u64::from(bytes),
+        Action::Read | Action::Overwrite | Action::Insert => u64::from(bytes),
+    };
+    let steps = timed.iter().flat_map(steps);
+    steps.map(|step| bytes(step.action, step.bytes)).sum()
+}
+
+fn device_between(before: &DeviceCounters, after: &DeviceCounters, share: f64) -> DeviceCounters {
+    let grown = |field: fn(&DeviceCounters) -> u64| {
+        reduced(field(after).saturating_sub(field(before)), share)
+    };
+    let flushes = after.flushes.zip(before.flushes);
+    DeviceCounters {
+        device: after.device.clone(),
+        reads: grown(|d| d.reads),
+        read_bytes: grown(|d| d.read_bytes),
+        writes: grown(|d| d.writes),
+        written_bytes: grown(|d| d.written_bytes),
+        flushes: flushes.map(|(after, before)| reduced(after.saturating_sub(before), share)),
+    }
+}

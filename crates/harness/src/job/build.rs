@@ -1,0 +1,86 @@
+//! Building a store from a dataset.
+
+use super::shares::replace;
+use super::worker::Worker;
+use super::{Answer, Job, Values, no_dataset};
+use crate::HarnessError;
+use stowplan_dataset::sequence::{Step, visit_permuted};
+use stowplan_dataset::{Dataset, versions};
+use stowplan_model::{Action, Mix, Operation, PerTransaction, Workload};
+
+/// Groups in which the values of a store are replaced as it grows old.
+const GROUPS: u64 = 50;
+
+pub(super) fn build(
+    job: &Job,
+    worker: &mut Worker<'_>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Answer, HarnessError> {
+    let values = Values::of(job)?;
+    let dataset = values.dataset().ok_or_else(no_dataset)?;
+    worker.create()?;
+    worker.load(dataset, progress)?;
+    let age = job.workload.age;
+    for pass in 1..=age {
+        grow_old(&values, dataset, pass, worker, progress)?;
+    }
+    worker.rest(true)?;
+    if let Some(versions) = &job.versions {
+        versions::reset(versions, dataset.count(), age)?;
+    }
+    Ok(Answer::Built {
+        values: dataset.count(),
+        bytes: dataset.total_bytes(),
+    })
+}
+
+/// Replaces every value, in random order and in groups: half of a group is deleted and inserted again
+/// in another order, which leaves holes of other sizes than what comes into them; the other half is
+/// overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
+fn grow_old(
+    values: &Values,
+    dataset: &Dataset,
+    pass: u32,
+    worker: &mut Worker<'_>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), HarnessError> {
+    let total = dataset.count();
+    let group = usize::try_from(total / GROUPS).unwrap_or(usize::MAX).max(2);
+    let mut keys = Vec::new();
+    visit_permuted(total, u64::from(pass), |key| {
+        keys.push(key);
+        Ok::<_, HarnessError>(())
+    })?;
+    let workload = Workload {
+        operation: Operation::Mix,
+        mix: Some(Mix {
+            overwrite: 1,
+            insert: 1,
+            delete: 1,
+            ..Mix::default()
+        }),
+        per_transaction: PerTransaction::All,
+        ..Workload::default()
+    };
+    let mut done = 0;
+    for keys in keys.chunks(group) {
+        let steps = replacing(dataset, keys);
+        replace(&workload, values, &steps, pass, worker)?;
+        done += keys.len() as u64;
+        progress(done, total);
+    }
+    Ok(())
+}
+
+/// The steps that give the values of a group another version.
+fn replacing(dataset: &Dataset, group: &[u64]) -> Vec<Step> {
+    let step = |key: &u64, action| Step {
+        action,
+        ..Step::reading(*key, u32::try_from(dataset.size(*key)).unwrap_or(u32::MAX))
+    };
+    let (removed, overwritten) = group.split_at(group.len() / 2);
+    let deletes = removed.iter().map(|key| step(key, Action::Delete));
+    let overwrites = overwritten.iter().map(|key| step(key, Action::Overwrite));
+    let inserts = removed.iter().rev().map(|key| step(key, Action::Insert));
+    deletes.chain(overwrites).chain(inserts).collect()
+}

@@ -1,0 +1,226 @@
+//! What the operating system counts of a worker, read from outside.
+
+use stowplan_model::{IoCounters, Usage};
+
+/// What a process has used up to now, as far as the system tells others.
+pub(super) fn usage(process: u32) -> Usage {
+    let read = |name: &str| {
+        let path = format!("/proc/{process}/{name}");
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let io = io(&read("io"));
+    let stat = read("stat");
+    let status = read("status");
+    let blocks = |bytes: fn(&IoCounters) -> u64| io.as_ref().map(|io| bytes(io) / 512);
+    Usage {
+        run_delay_ns: None,
+        thread_cpu_ns: on_cpu_ns(&read("schedstat")),
+        process_cpu_ns: all_on_cpu_ns(process),
+        user_ns: ticks(&stat, 11),
+        system_ns: ticks(&stat, 12),
+        minor_faults: field(&stat, 7),
+        major_faults: field(&stat, 9),
+        voluntary_switches: named(&status, "voluntary_ctxt_switches"),
+        involuntary_switches: named(&status, "nonvoluntary_ctxt_switches"),
+        in_blocks: blocks(|io| io.storage_read_bytes),
+        out_blocks: blocks(|io| io.storage_write_bytes),
+        peak_memory_bytes: named(&status, "VmHWM").map(|kib| kib.saturating_mul(1024)),
+        io,
+    }
+}
+
+/// Bytes that a process has sent to storage.
+pub(super) fn storage_write_bytes(process: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
+    Some(io(&text)?.storage_write_bytes)
+}
+
+/// What the driver told of itself, and where it is silent what was read from outside before and after
+/// the block, of which the timed operations were this share; with the names of those fields.
+pub(super) fn completed(
+    told: Usage,
+    before: &Usage,
+    after: &Usage,
+    share: f64,
+) -> (Usage, Vec<String>) {
+    let mut outside = Vec::new();
+    let mut silent = |name: &str, told: Option<u64>, field: fn(&Usage) -> Option<u64>| {
+        if told.is_some() {
+            return told;
+        }
+        let (before, after) = field(before).zip(field(after))?;
+        outside.push(name.to_owned());
+        Some(reduced(after.saturating_sub(before), share))
+    };
+    let usage = Usage {
+        run_delay_ns: told.run_delay_ns,
+        thread_cpu_ns: silent("thread_cpu_ns", told.thread_cpu_ns, |u| u.thread_cpu_ns),
+        process_cpu_ns: silent("process_cpu_ns", told.process_cpu_ns, |u| u.process_cpu_ns),
+        user_ns: silent("user_ns", told.user_ns, |u| u.user_ns),
+        system_ns: silent("system_ns", told.system_ns, |u| u.system_ns),
+        minor_faults: silent("minor_faults", told.minor_faults, |u| u.minor_faults),
+        major_faults: silent("major_faults", told.major_faults, |u| u.major_faults),
+        voluntary_switches: silent("voluntary_switches", told.voluntary_switches, |u| {
+            u.voluntary_switches
+        }),
+        involuntary_switches: silent("involuntary_switches", told.involuntary_switches, |u| {
+            u.involuntary_switches
+        }),
+        in_blocks: silent("in_blocks", told.in_blocks, |u| u.in_blocks),
+        out_blocks: silent("out_blocks", told.out_blocks, |u| u.out_blocks),
+        io: told.io,
+        peak_memory_bytes: told.peak_memory_bytes,
+    };
+    let io = told.io.or_else(|| {
+        let (before, after) = before.io.zip(after.io)?;
+        outside.push("io".to_owned());
+        Some(io_between(&before, &after, share))
+    });
+    let peak = told.peak_memory_bytes.or_else(|| {
+        let peak = after.peak_memory_bytes?;
+        outside.push("peak_memory_bytes".to_owned());
+        Some(peak)
+    });
+    let usage = Usage {
+        io,
+        peak_memory_bytes: peak,
+        ..usage
+    };
+    (usage, outside)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate"
+)]
+pub(super) fn reduced(count: u64, share: f64) -> u64 {
+    (count as f64 * share).ceil() as u64
+}
+
+fn io_between(before: &IoCounters, after: &IoCounters, share: f64) -> IoCounters {
+    let part =
+        |field: fn(&IoCounters) -> u64| reduced(field(after).saturating_sub(field(before)), share);
+    IoCounters {
+        read_call_bytes: part(|io| io.read_call_bytes),
+        write_call_bytes: part(|io| io.write_call_bytes),
+        read_calls: part(|io| io.read_calls),
+        write_calls: part(|io| io.write_calls),
+        storage_read_bytes: part(|io| io.storage_read_bytes),
+        storage_write_bytes: part(|io| io.storage_write_bytes),
+    }
+}
+
+/// The first field of `schedstat`: time on a CPU, in nanoseconds; 0 comes from a kernel without these
+/// statistics.
+fn on_cpu_ns(schedstat: &str) -> Option<u64> {
+    let time = schedstat.split_whitespace().next()?.parse().ok()?;
+    (time > 0).then_some(time)
+}
+
+/// The same of all threads of a process.
+fn all_on_cpu_ns(process: u32) -> Option<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let of = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        on_cpu_ns(&text)
+    };
+    tasks.flatten().filter_map(of).reduce(u64::saturating_add)
+}
+
+/// A field of `stat`, counted from the one behind the name in parentheses, from 0.
+fn field(stat: &str, number: usize) -> Option<u64> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_whitespace().nth(number)?.parse().ok()
+}
+
+/// A field of `stat` in clock ticks, in nanoseconds.
+fn ticks(stat: &str, number: usize) -> Option<u64> {
+    let each = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    field(stat, number).map(|ticks| ticks.saturating_mul(each))
+}
+
+/// The number behind a name of `status`.
+fn named(status: &str, name: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line?.split_whitespace().next()?.parse().ok()
+}
+
+fn io(text: &str) -> Option<IoCounters> {
+    Some(IoCounters {
+        read_call_bytes: named(text, "rchar")?,
+        write_call_bytes: named(text, "wchar")?,
+        read_calls: named(text, "syscr")?,
+        write_calls: named(text, "syscw")?,
+        storage_read_bytes: named(text, "read_bytes")?,
+        storage_write_bytes: named(text, "write_bytes")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_whatever_the_process_is_called() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 120 0 3 0 25 4 0 0 20 0 1 0 9 1 1";
+        assert_eq!(field(stat, 7), Some(120));
+        assert_eq!(field(stat, 9), Some(3));
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        assert_eq!(ticks(stat, 11), Some(25 * tick));
+        assert_eq!(field("nonsense", 7), None);
+        let status =
+            "VmHWM:\t    1536 kB\nvoluntary_ctxt_switches:\t9\nnonvoluntary_ctxt_switches:\t4\n";
+        assert_eq!(named(status, "VmHWM"), Some(1536));
+        assert_eq!(named(status, "voluntary_ctxt_switches"), Some(9));
+        assert_eq!(named(status, "nonvoluntary_ctxt_switches"), Some(4));
+        assert_eq!(
+            (on_cpu_ns("592337 45160 2\n"), on_cpu_ns("0 0 0\n")),
+            (Some(592_337), None)
+        );
+    }
+
+    #[test]
+    fn what_the_driver_tells_is_taken_and_the_rest_read_from_outside_with_its_name() {
+        let told = Usage {
+            run_delay_ns: Some(3),
+            minor_faults: Some(1),
+            ..Usage::default()
+        };
+        let before = Usage {
+            minor_faults: Some(100),
+            major_faults: Some(10),
+            peak_memory_bytes: Some(1),
+            ..Usage::default()
+        };
+        let after = Usage {
+            minor_faults: Some(300),
+            major_faults: Some(30),
+            peak_memory_bytes: Some(5),
+            ..Usage::default()
+        };
+        let (usage, outside) = completed(told, &before, &after, 0.5);
+        assert_eq!((usage.run_delay_ns, usage.minor_faults), (Some(3), Some(1)));
+        assert_eq!(
+            (usage.major_faults, usage.peak_memory_bytes),
+            (Some(10), Some(5))
+        );
+        assert_eq!(usage.thread_cpu_ns, None);
+        assert_eq!(outside, ["major_faults", "peak_memory_bytes"]);
+    }
+
+    #[test]
+    fn the_system_tells_of_this_process_what_it_tells_of_a_worker() {
+        let usage = usage(std::process::id());
+        if cfg!(target_os = "linux") {
+            assert!(
+                usage.minor_faults.is_some_and(|faults| faults > 0),
+                "{usage:?}"
+            );
+            assert!(usage.peak_memory_bytes.is_some_and(|bytes| bytes > 100_000));
+        }
+    }
+}

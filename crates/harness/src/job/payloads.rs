@@ -1,0 +1,321 @@
+//! The values that a block writes: which version each has, and the file that holds them.
+
+use super::{Job, Values};
+use crate::HarnessError;
+use crate::shared_file::SharedFile;
+use std::collections::HashMap;
+use std::io::{BufWriter, Seek, Write};
+use std::path::Path;
+use stowplan_dataset::sequence::{Step, Window, len, slices, steps};
+use stowplan_model::{Action, Operation, PayloadSource, Payloads, Workload};
+
+/// The most memory that the values of a part take, of all threads together. Tests have few values, and
+/// blocks of several parts nevertheless.
+const MOST_PREPARED_BYTES: usize = if cfg!(test) { 64 << 10 } else { 128 << 20 };
+/// Values of a page or more begin on one, as the destination of reads does.
+const PAGE: u64 = 4096;
+/// Smaller ones begin on a cache line: were each on a page of its own, each would cost a miss of
+/// the TLB, which is no part of what is measured, and a hundred times its memory.
+const CACHE_LINE: u64 = 64;
+
+/// Where a value lies that is put behind others which end at `end`.
+fn start_of(end: u64, bytes: u32) -> u64 {
+    let unit = if u64::from(bytes) < PAGE {
+        CACHE_LINE
+    } else {
+        PAGE
+    };
+    end.next_multiple_of(unit)
+}
+
+/// The values that one thread writes.
+pub(super) enum Written {
+    /// None, or it draws them itself.
+    Nothing,
+    /// All are the dataset's, where they lie.
+    Stored {
+        files: Payloads,
+        _offsets: SharedFile,
+    },
+    /// Generated, part by part.
+    Prepared {
+        values: SharedFile,
+        offsets: SharedFile,
+    },
+}
+
+impl Written {
+    /// For a thread with these steps, cut into parts of so many.
+    pub(super) fn of(
+        workload: &Workload,
+        source: PayloadSource,
+        values: &Values,
+        windows: [&Window<'_>; 2],
+        parts: &[u64],
+        work: &Path,
+    ) -> Result<Self, HarnessError> {
+        let puts = workload.pattern().iter().any(|action| action.puts());
+        if !puts || workload.is_about_tables() || source == PayloadSource::Timed {
+            return Ok(Self::Nothing);
+        }
+        let both = || windows.into_iter().flat_map(steps);
+        if let (Operation::Insert, Some(dataset)) = (workload.operation, values.dataset()) {
+            let offsets =
+                SharedFile::of_numbers(work, both().map(|step| dataset.offset(step.key)))?;
+            let files = Payloads {
+                values: dataset.values_file(),
+                offsets: offsets.path().to_owned(),
+            };
+            return Ok(Self::Stored {
+                files,
+                _offsets: offsets,
+            });
+        }
+        let (offsets, end) = layout(both(), len(windows[0]), parts);
+        let prepared = SharedFile::create(work)?;
+        let sized = prepared.file().set_len(end.max(1));
+        sized.map_err(HarnessError::io(
+            "get memory for the values to write in",
+            prepared.path(),
+        ))?;
+        Ok(Self::Prepared {
+            values: prepared,
+            offsets: SharedFile::of_numbers(work, offsets.into_iter())?,
+        })
+    }
+
+    /// Where the driver finds them.
+    pub(super) fn files(&self) -> Option<Payloads> {
+        match self {
+            Self::Nothing => None,
+            Self::Stored { files, .. } => Some(files.clone()),
+            Self::Prepared { values, offsets } => Some(Payloads {
+                values: values.path().to_owned(),
+                offsets: offsets.path().to_owned(),
+            }),
+        }
+    }
+
+    /// Generates the values of steps in place of those that were there before. The versions of the
+    /// steps begin at `first`.
+    pub(super) fn write(
+        &self,
+        steps: impl Iterator<Item = Step>,
+        versions: &Versions,
+        first: usize,
+        values: &Values,
+    ) -> Result<(), HarnessError> {
+        let Self::Prepared { values: shared, .. } = self else {
+            return Ok(());
+        };
+        let mut file = shared.file();
+        let failed = || HarnessError::io("write", shared.path());
+        file.rewind().map_err(failed())?;
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        let mut value = Vec::new();
+        let mut end = 0;
+        for (index, step) in (first..).zip(steps) {
+            if !step.action.puts() {
+                continue;
+            }
+            let start = start_of(end, step.bytes);
+            let gap = usize::try_from(start - end).unwrap_or(0);
+            value.clear();
+            value.resize(gap + step.bytes as usize, 0);
+            values.fill(
+                step.key,
+                versions.given(index, step.action),
+                &mut value[gap..],
+            );
+            out.write_all(&value).map_err(failed())?;
+            end = start + u64::from(step.bytes);
+        }
+        out.flush().map_err(failed())
+    }
+}
+
+/// Where the value of each step begins, and where the longest part ends; the lead-in goes with the
+/// first part.
+fn layout(steps: impl Iterator<Item = Step>, lead_in: u64, parts: &[u64]) -> (Vec<u64>, u64) {
+    let mut lengths = parts.iter().copied();
+    let mut left = match lengths.next() {
+        Some(first) => lead_in + first,
+        None => u64::MAX,
+    };
+    let (mut offsets, mut end, mut longest) = (Vec::new(), 0, 0);
+    for step in steps {
+        if left == 0 {
+            left = lengths.next().unwrap_or(u64::MAX);
+            end = 0;
+        }
+        left -= 1;
+        let start = if step.action.puts() {
+            start_of(end, step.bytes)
+        } else {
+            end
+        };
+        offsets.push(start);
+        if step.action.puts() {
+            end = start + u64::from(step.bytes);
+        }
+        longest = end.max(longest);
+    }
+    (offsets, longest)
+}
+
+/// Cuts the timed steps of a thread into parts, between which the clock stands still while values are
+/// generated: memory stays bounded however much is written. `threads` do so at a time; where they are
+/// several, parts end where transactions do: one that is open between two parts could keep another
+/// thread from reaching the end of its own, and both would wait for ever. What is one transaction is
+/// then prepared whole. Nothing: it is one part.
+pub(super) fn parts(
+    job: &Job,
+    source: PayloadSource,
+    window: &Window<'_>,
+    threads: usize,
+) -> Vec<u64> {
+    let generated = job.workload.operation != Operation::Insert || job.dataset.is_none();
+    if !job.parts || !generated || source == PayloadSource::Timed || job.workload.is_about_tables()
+    {
+        return Vec::new();
+    }
+    let unit = match threads {
+        0 | 1 => 1,
+        _ => usize::try_from(job.workload.group().max(1)).unwrap_or(usize::MAX),
+    };
+    let cut = cut(window, (MOST_PREPARED_BYTES / threads.max(1)) as u64, unit);
+    if cut.len() > 1 { cut } else { Vec::new() }
+}
+
+/// Lengths of parts whose values take no more than `most` bytes each. Cuts lie only at multiples of
+/// `unit` steps, so one unit may take more.
+fn cut(window: &Window<'_>, most: u64, unit: usize) -> Vec<u64> {
+    let total = usize::try_from(len(window)).unwrap_or(usize::MAX);
+    let behind = |end: u64, step: Step| match step.action.puts() {
+        true => start_of(end, step.bytes) + u64::from(step.bytes),
+        false => end,
+    };
+    let mut parts = Vec::new();
+    let (mut from, mut to, mut end) = (0, 0, 0);
+    while to < total {
+        let next = total.min(to.saturating_add(unit.max(1)));
+        let with_it = steps(&slices(window, &(to..next))).fold(end, behind);
+        if with_it > most && from < to {
+            parts.push((to - from) as u64);
+            (from, end) = (to, 0);
+            continue;
+        }
+        (to, end) = (next, with_it);
+    }
+    if from < total {
+        parts.push((total - from) as u64);
+    }
+    parts
+}
+
+/// The versions that one thread's steps give.
+///
+/// An overwrite by the very same bytes is none: an engine may notice, and write nothing. So where a
+/// block overwrites a key repeatedly, its versions alternate between two, and each thread has two of
+/// its own; the last one that the only thread gives is the block's.
+#[derive(Debug, Clone)]
+pub(super) struct Versions {
+    block: u32,
+    thread: u32,
+    /// Whether a step gives the other version; nothing where no key comes twice.
+    other: Option<Vec<bool>>,
+    /// That of what is inserted.
+    inserted: u32,
+}
+
+/// The bits of a version that tell blocks apart; those above tell apart the versions within one.
+const BLOCK_BITS: u32 = 21;
+
+impl Versions {
+    /// Those of the steps that a thread does, in their order.
+    pub(super) fn new(
+        block: u32,
+        thread: u32,
+        repeats: bool,
+        steps: impl DoubleEndedIterator<Item = Step>,
+    ) -> Self {
+        let other = repeats.then(|| {
+            let mut next: HashMap<u64, bool> = HashMap::new();
+            let from_the_end = |step: Step| {
+                if !overwrites(step.action) {
+                    return false;
+                }
+                let other = next.entry(step.key).or_insert(true);
+                *other = !*other;
+                *other
+            };
+            let mut other: Vec<bool> = steps.rev().map(from_the_end).collect();
+            other.reverse();
+            other
+        });
+        Self {
+            block,
+            thread,
+            other,
+            inserted: 0,
+        }
+    }
+
+    /// All of one version, what is inserted included.
+    pub(super) fn all(version: u32) -> Self {
+        Self {
+            inserted: version,
+            ..Self::new(version, 0, false, std::iter::empty())
+        }
+    }
+
+    /// The version that a step gives.
+    pub(super) fn given(&self, index: usize, action: Action) -> u32 {
+        match action {
+            Action::Insert => self.inserted,
+            _ => self.at(index),
+        }
+    }
+
+    /// The version that an overwrite gives.
+    pub(super) fn at(&self, index: usize) -> u32 {
+        let other = self.other.as_ref().and_then(|other| other.get(index));
+        let within = 2 * self.thread + u32::from(other.copied().unwrap_or(false));
+        self.block.wrapping_add(within << BLOCK_BITS)
+    }
+}
+
+/// Whether an action gives a value a new version.
+pub(super) fn overwrites(action: Action) -> bool {
+    matches!(action, Action::Overwrite | Action::Modify)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_overwrite_of_a_key_gives_the_blocks_version_and_the_one_before_another() {
+        let step = |key, action| Step {
+            action,
+            ..Step::reading(key, 1)
+        };
+        let steps = [
+            step(1, Action::Overwrite),
+            step(2, Action::Modify),
+            step(1, Action::Read),
+            step(1, Action::Overwrite),
+            step(1, Action::Modify),
+        ];
+        let versions = Versions::new(7, 0, true, steps.into_iter());
+        let [first, second, third, last] = [0, 1, 3, 4].map(|index| versions.at(index));
+        assert_eq!((first, second, last), (7, 7, 7));
+        assert_ne!(third, 7);
+        let others = Versions::new(7, 3, true, steps.into_iter());
+        for index in [0, 1, 3, 4] {
+            assert!(![7, third].contains(&others.at(index)));
+        }
+        let once = Versions::new(7, 0, false, steps.into_iter());
+        assert!((0..5).all(|index| once.at(index) == 7));
+    }
+}

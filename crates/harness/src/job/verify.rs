@@ -1,0 +1,119 @@
+//! Values of a store, compared with what they must be: the driver dumps them, and here they are looked
+//! at.
+
+use super::worker::Worker;
+use super::{Answer, Job, Values, no_dataset};
+use crate::HarnessError;
+use stowplan_dataset::versions;
+use stowplan_model::{Action, Delivery, Verification};
+
+/// What a value must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expectation {
+    pub(super) key: u64,
+    /// Its size.
+    pub(super) bytes: u32,
+    /// The versions that it may have: each thread's last one. None: it was deleted.
+    pub(super) versions: Vec<u32>,
+}
+
+/// Reads every value once, untimed, and compares it.
+pub(super) fn verify(
+    job: &Job,
+    worker: &mut Worker<'_>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Answer, HarnessError> {
+    let values = Values::of(job)?;
+    let dataset = values.dataset().ok_or_else(no_dataset)?;
+    let (count, bytes) = (dataset.count(), dataset.total_bytes());
+    let versions = match &job.versions {
+        Some(versions) if job.persistent => versions::read(versions, count)?,
+        _ => vec![0; usize::try_from(count).unwrap_or(usize::MAX)],
+    };
+    if !job.persistent {
+        worker.create()?;
+        worker.load(dataset, &mut |_, _| ())?;
+    }
+    // As the workload reads values; what it does otherwise says nothing about reading them.
+    let delivery = match job.workload.pattern().contains(&Action::Read) {
+        true => job.workload.delivery,
+        false => Delivery::Copy,
+    };
+    let keys = (1..=count)
+        .zip(&versions)
+        .map(|(key, version)| Expectation {
+            key,
+            bytes: u32::try_from(dataset.size(key)).unwrap_or(u32::MAX),
+            versions: vec![*version],
+        });
+    let keys: Vec<Expectation> = keys.collect();
+    let keys: Vec<&Expectation> = keys.iter().collect();
+    check(&keys, &values, worker, delivery, &mut |done| {
+        progress(done, count)
+    })?;
+    Ok(Answer::Verified(Verification {
+        cell: job.cell.clone(),
+        values: count,
+        bytes,
+        overwritten: versions.iter().filter(|version| **version > 0).count() as u64,
+    }))
+}
+
+/// Compares values, and says which version each has; nothing for those that must be gone.
+pub(super) fn check(
+    expected: &[&Expectation],
+    values: &Values,
+    worker: &mut Worker<'_>,
+    delivery: Delivery,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Vec<Option<u32>>, HarnessError> {
+    let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
+    let mut found = Vec::with_capacity(expected.len());
+    let mut wrong = None;
+    worker.values(&keys, delivery, progress, &mut |index, value| {
+        match version_of(expected[index], value, values) {
+            Ok(version) => found.push(version),
+            Err(detail) => {
+                wrong.get_or_insert((expected[index].key, detail));
+                found.push(None);
+            }
+        }
+        Ok(())
+    })?;
+    match wrong {
+        None => Ok(found),
+        Some((key, detail)) => {
+            let store = worker.at.store.kind.clone();
+            Err(worker.refused(&format!("{store}: value {key} is damaged: {detail}")))
+        }
+    }
+}
+
+/// Which of the versions that it may have a value has, or what is wrong with it.
+fn version_of(
+    expected: &Expectation,
+    value: Option<&[u8]>,
+    values: &Values,
+) -> Result<Option<u32>, String> {
+    let Expectation {
+        key,
+        bytes,
+        versions,
+    } = expected;
+    let value = match (value, versions.is_empty()) {
+        (None, true) => return Ok(None),
+        (Some(_), true) => return Err("it was deleted and is still there".to_owned()),
+        (None, false) => return Err("it is missing".to_owned()),
+        (Some(value), false) => value,
+    };
+    if value.len() != *bytes as usize {
+        return Err(format!("it has {} bytes instead of {bytes}", value.len()));
+    }
+    let mut known = versions.iter().copied();
+    let version = known.find(|version| values.right(*key, *version, value));
+    version.map(Some).ok_or_else(|| {
+        let versions: Vec<String> = versions.iter().map(u32::to_string).collect();
+        let versions = versions.join(" or ");
+        format!("its bytes are not those of version {versions}")
+    })
+}

@@ -1,0 +1,243 @@
+//! A worker that serves one store: its tasks, one by one.
+
+use crate::interrupt::Interrupt;
+use crate::shared_file::SharedFile;
+use crate::worker_process::{Limits, Patience, WorkerCommand, WorkerProcess};
+use crate::{HarnessError, disk};
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use stowplan_dataset::{Dataset, room};
+use stowplan_model::{
+    At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, Settings, StoreSpec, ToDriver,
+    Want,
+};
+
+/// Bytes of values that are dumped at a time.
+const DUMPED_BYTES: u64 = 8 << 20;
+/// Values that are dumped at a time.
+const DUMPED_VALUES: usize = 20_000;
+
+/// A worker, and what it is told of.
+pub(super) struct Worker<'a> {
+    process: WorkerProcess,
+    pub(super) at: At,
+    pub(super) patience: Patience,
+    pub(super) work: &'a Path,
+}
+
+/// What it took to bring what was written to rest.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Drain {
+    pub(super) ns: u64,
+    /// Bytes sent to storage meanwhile; nothing where the system does not tell.
+    pub(super) write_bytes: Option<u64>,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn start(
+        command: &WorkerCommand,
+        interrupt: &Interrupt,
+        at: At,
+        work: &'a Path,
+    ) -> Result<Self, HarnessError> {
+        Ok(Self {
+            process: WorkerProcess::start(command, interrupt)?,
+            at,
+            patience: command.patience,
+            work,
+        })
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub(super) fn create(&mut self) -> Result<(), HarnessError> {
+        let task = ToDriver::Create(self.at.clone());
+        self.process
+            .done(&task, self.patience.ready(), &mut |_, _| ())
+    }
+
+    /// Has it load all of a dataset.
+    pub(super) fn load(
+        &mut self,
+        dataset: &Dataset,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), HarnessError> {
+        let task = ToDriver::Load(Load {
+            at: self.at.clone(),
+            dataset: dataset.directory().to_owned(),
+            first: 1,
+            count: dataset.count(),
+        });
+        let limits = self.patience.telling(dataset.count());
+        self.process.done(&task, limits, progress)
+    }
+
+    /// Has it make a block ready; returns the settings that the engine reports.
+    pub(super) fn ready(&mut self, run: &ToDriver) -> Result<Settings, HarnessError> {
+        match self
+            .process
+            .ask(run, self.patience.ready(), &mut |_, _| ())?
+        {
+            FromDriver::Ready { effective } => Ok(without_secrets(effective, &self.at.store)),
+            other => Err(self.process.unexpected(&other)),
+        }
+    }
+
+    /// Has it do the block, or a part of it.
+    pub(super) fn go(&mut self, limits: Limits) -> Result<FromDriver, HarnessError> {
+        self.process.ask(&ToDriver::Go, limits, &mut |_, _| ())
+    }
+
+    pub(super) fn unexpected(&mut self, answer: &FromDriver) -> HarnessError {
+        self.process.unexpected(answer)
+    }
+
+    /// What it did wrong, for which it is ended.
+    pub(super) fn refused(&mut self, why: &str) -> HarnessError {
+        self.process.failed(why)
+    }
+
+    /// Has it bring what was written to rest and close the store, and then the disk have all of it
+    /// (R10). Nothing is read or checked before: what an engine writes meanwhile would be counted
+    /// nowhere.
+    pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain, HarnessError> {
+        let written = |id| super::outside::storage_write_bytes(id);
+        let before = written(self.id());
+        let began = Instant::now();
+        let task = ToDriver::Rest(Rest { checkpoint });
+        self.process
+            .done(&task, self.patience.telling(0), &mut |_, _| ())?;
+        let after = written(self.id());
+        if self.at.place.is_dir() {
+            room::sync_filesystem(&self.at.place)?;
+        }
+        Ok(Drain {
+            ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            write_bytes: before.zip(after).map(|(a, b)| b.saturating_sub(a)),
+        })
+    }
+
+    /// Asks it what lies where.
+    pub(super) fn inspect(
+        &mut self,
+        keys: Option<&SharedFile>,
+        want: Vec<Want>,
+    ) -> Result<Inspected, HarnessError> {
+        let task = ToDriver::Inspect(Inspect {
+            at: self.at.clone(),
+            keys: keys.map(|keys| keys.path().to_owned()),
+            want,
+        });
+        match self
+            .process
+            .ask(&task, self.patience.telling(0), &mut |_, _| ())?
+        {
+            FromDriver::Inspected(found) => Ok(found),
+            other => Err(self.process.unexpected(&other)),
+        }
+    }
+
+    /// The files that hold the data of keys: those that the driver names, or all below the place.
+    pub(super) fn files(
+        &mut self,
+        keys: impl Iterator<Item = u64>,
+    ) -> Result<Vec<PathBuf>, HarnessError> {
+        let keys = SharedFile::of_numbers(self.work, keys)?;
+        match self.inspect(Some(&keys), vec![Want::Files])?.files {
+            Some(files) => Ok(files),
+            None => Ok(disk::below(&self.at.place)?.1),
+        }
+    }
+
+    /// Shows the values of keys, in their order; nothing of those that are missing. `keys` come with
+    /// the bytes that their values are thought to have.
+    pub(super) fn values(
+        &mut self,
+        keys: &[(u64, u32)],
+        delivery: Delivery,
+        progress: &mut dyn FnMut(u64),
+        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+    ) -> Result<(), HarnessError> {
+        let mut from = 0;
+        while from < keys.len() {
+            let mut bytes = 0;
+            let fits = |(_, size): &&(u64, u32)| {
+                bytes += u64::from(*size);
+                bytes <= DUMPED_BYTES
+            };
+            let count = keys[from..]
+                .iter()
+                .take(DUMPED_VALUES)
+                .take_while(fits)
+                .count();
+            let to = from + count.max(1);
+            self.dump(&keys[from..to], delivery, &mut |index, value| {
+                show(from + index, value)
+            })?;
+            from = to;
+            progress(from as u64);
+        }
+        Ok(())
+    }
+
+    fn dump(
+        &mut self,
+        keys: &[(u64, u32)],
+        delivery: Delivery,
+        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+    ) -> Result<(), HarnessError> {
+        let numbers = keys.iter().map(|(key, _)| *key);
+        let asked = SharedFile::of_numbers(self.work, numbers)?;
+        let to = SharedFile::create(self.work)?;
+        let task = ToDriver::Dump(Dump {
+            at: self.at.clone(),
+            keys: asked.path().to_owned(),
+            to: to.path().to_owned(),
+            delivery,
+        });
+        let limits = self.patience.telling(keys.len() as u64);
+        self.process.done(&task, limits, &mut |_, _| ())?;
+        let file = to.file();
+        let whole = file.metadata().map_or(0, |found| found.len());
+        let mut input = BufReader::with_capacity(1 << 18, file);
+        let mut value = Vec::new();
+        for (index, (key, _)) in keys.iter().enumerate() {
+            match next_value(&mut input, whole, &mut value) {
+                Ok(there) => show(index, there.then_some(&value[..]))?,
+                Err(error) => {
+                    let why = format!("what was dumped of key {key} is cut: {error}");
+                    return Err(self.process.failed(&why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(self) -> Result<(), HarnessError> {
+        self.process.end()
+    }
+}
+
+/// Reads the next value of a dump; whether there is one.
+fn next_value(input: &mut impl Read, whole: u64, value: &mut Vec<u8>) -> std::io::Result<bool> {
+    let mut length = [0; 8];
+    input.read_exact(&mut length)?;
+    match u64::from_le_bytes(length) {
+        u64::MAX => Ok(false),
+        length if length > whole => Err(ErrorKind::UnexpectedEof.into()),
+        length => {
+            value.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
+            input.read_exact(value)?;
+            Ok(true)
+        }
+    }
+}
+
+/// Settings as an engine reports them, without those that were given by the name of a variable of the
+/// environment: their values stand in no result.
+fn without_secrets(effective: Settings, _store: &StoreSpec) -> Settings {
+    effective
+}

@@ -1,0 +1,99 @@
+//! Files that this process shares with a worker for a moment: values to write, keys, latencies. They
+//! lie in memory, so that no disk is busy with them while a block is timed.
+
+use crate::HarnessError;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file that other processes of this user can open by its path as long as this lives.
+#[derive(Debug)]
+pub(crate) struct SharedFile {
+    file: File,
+    path: PathBuf,
+    /// Removes the file where it has a name.
+    _named: Option<tempfile::TempPath>,
+}
+
+impl SharedFile {
+    /// An empty one; `work` is where it lies if the system has no files in memory.
+    pub(crate) fn create(work: &Path) -> Result<Self, HarnessError> {
+        if let Some((file, path)) = in_memory() {
+            return Ok(Self {
+                file,
+                path,
+                _named: None,
+            });
+        }
+        let named = tempfile::NamedTempFile::new_in(work)
+            .map_err(HarnessError::io("create a file in", work))?;
+        let (file, path) = named.into_parts();
+        Ok(Self {
+            file,
+            path: path.to_path_buf(),
+            _named: Some(path),
+        })
+    }
+
+    /// One that holds these numbers, little-endian.
+    pub(crate) fn of_numbers(
+        work: &Path,
+        numbers: impl Iterator<Item = u64>,
+    ) -> Result<Self, HarnessError> {
+        let mut shared = Self::create(work)?;
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, &shared.file);
+        let mut numbers = numbers;
+        let written = numbers
+            .try_for_each(|number| out.write_all(&number.to_le_bytes()))
+            .and_then(|()| out.flush());
+        drop(out);
+        shared.checked(written)?;
+        Ok(shared)
+    }
+
+    /// Where others find it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// What became of writing to it or reading from it, with its name.
+    pub(crate) fn checked<T>(&mut self, done: std::io::Result<T>) -> Result<T, HarnessError> {
+        done.map_err(HarnessError::io("use the shared file", &self.path))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn in_memory() -> Option<(File, PathBuf)> {
+    use rustix::fs::{MemfdFlags, memfd_create};
+    use std::os::fd::AsRawFd;
+    let file = File::from(memfd_create(c"stowplan", MemfdFlags::CLOEXEC).ok()?);
+    let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Some((file, path.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn in_memory() -> Option<(File, PathBuf)> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_find_what_was_written_by_its_path_and_write_to_it() {
+        let work = tempfile::tempdir().unwrap();
+        let shared = SharedFile::of_numbers(work.path(), [1, 258].into_iter()).unwrap();
+        let seen = std::fs::read(shared.path()).unwrap();
+        assert_eq!(seen, [1u64.to_le_bytes(), 258u64.to_le_bytes()].concat());
+        std::fs::write(shared.path(), "back").unwrap();
+        assert_eq!(std::fs::read(shared.path()).unwrap(), b"back");
+        let path = shared.path().to_owned();
+        drop(shared);
+        assert!(std::fs::read(path).is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! Drivers: those that a study or the command line names, and those that are found; and `stowplan
+//! drivers`, which lists and checks them.
+
+use crate::error::{CliError, Exit};
+use crate::screen::{drawable, print, wrap};
+use clap::{Args, Subcommand};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use stowplan_harness::HarnessError;
+use stowplan_harness::disk::WorkDirectory;
+use stowplan_harness::drivers::{Drivers, Found, Search, check, find};
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_model::{DriverSpec, StoreSpec, Study};
+
+/// Options of `drivers`.
+#[derive(Debug, Args)]
+pub(crate) struct DriversOptions {
+    /// A driver by its command: NAME=COMMAND, words separated by spaces.
+    #[arg(long, value_name = "NAME=COMMAND", value_parser = parse, global = true)]
+    pub(crate) driver: Vec<DriverArgument>,
+    /// What to do; without it, drivers are listed.
+    #[command(subcommand)]
+    pub(crate) verb: Option<DriversVerb>,
+}
+
+/// What to do with drivers.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DriversVerb {
+    /// Check that a driver does what the protocol asks for (docs/driver-format.md).
+    Check {
+        /// Its name; 'built-in' is the program itself.
+        name: String,
+        /// Only this kind of store, or this store spec, such as kv or kv:cache=1MiB.
+        #[arg(value_name = "KIND|SPEC")]
+        store: Option<String>,
+    },
+}
+
+/// A driver as it is typed.
+#[derive(Debug, Clone)]
+pub(crate) struct DriverArgument {
+    name: String,
+    command: Vec<String>,
+}
+
+/// Reads `NAME=COMMAND`.
+pub(crate) fn parse(text: &str) -> Result<DriverArgument, String> {
+    let (name, command) = text
+        .split_once('=')
+        .ok_or("write NAME=COMMAND, such as mine='python3 driver.py'")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || !name.chars().all(plain) {
+        return Err("a name consists of letters, digits, '-' and '_'".to_owned());
+    }
+    let command: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    match command.is_empty() {
+        true => Err("the command is missing".to_owned()),
+        false => Ok(DriverArgument {
+            name: name.to_owned(),
+            command,
+        }),
+    }
+}
+
+/// Drivers that were typed, as a study has them.
+pub(crate) fn given(typed: &[DriverArgument]) -> BTreeMap<String, DriverSpec> {
+    let specs = typed.iter().map(|driver| {
+        let command = driver.command.clone();
+        (driver.name.clone(), DriverSpec { command })
+    });
+    specs.collect()
+}
+
+/// The drivers that a study can use: its own, those that were typed (which then are its own, so that its
+/// result names them), and, where it names others, those that are found.
+pub(crate) fn of_study(
+    study: &mut Study,
+    typed: &[DriverArgument],
+) -> Result<Rc<Drivers>, CliError> {
+    study.drivers.extend(given(typed));
+    let whole = study.clone().expanded();
+    let cells = whole.comparisons.iter().flat_map(|c| c.cells.values());
+    let stores: Vec<&StoreSpec> = cells.map(|cell| &cell.store).collect();
+    of_stores(&stores, &study.drivers)
+}
+
+/// The drivers of stores: those that are given, and the others as they are found.
+pub(crate) fn of_stores(
+    stores: &[&StoreSpec],
+    given: &BTreeMap<String, DriverSpec>,
+) -> Result<Rc<Drivers>, CliError> {
+    let missing =
+        |store: &&&StoreSpec| !store.driver().is_empty() && !given.contains_key(store.driver());
+    let mut search = match stores.iter().any(|store| missing(&store)) {
+        true => Search::of_this_process(),
+        false => Search::default(),
+    };
+    let commands = given.iter();
+    search.given = commands
+        .map(|(name, spec)| (name.clone(), spec.command.clone()))
+        .collect();
+    Ok(Rc::new(hosting(&find(&search))?))
+}
+
+fn hosting(found: &[Found]) -> Result<Drivers, HarnessError> {
+    let mut drivers = Drivers::new(WorkerCommand::this_executable()?, Interrupt::never());
+    for driver in found {
+        drivers.add(&driver.name, driver.command.clone());
+    }
+    Ok(drivers)
+}
+
+/// Lists what is found, or checks one.
+pub(crate) fn drivers(options: &DriversOptions) -> Result<Exit, CliError> {
+    let mut search = Search::of_this_process();
+    for driver in &options.driver {
+        search
+            .given
+            .insert(driver.name.clone(), driver.command.clone());
+    }
+    let found = find(&search);
+    let drivers = hosting(&found)?;
+    match &options.verb {
+        None => list(&drivers, &found),
+        Some(DriversVerb::Check { name, store }) => checked(&drivers, name, store.as_deref()),
+    }
+}
+
+fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
+    let mut text = String::new();
+    entry(&mut text, drivers, "", "this program");
+    for driver in found {
+        let command = &driver.command;
+        let words = command.arguments.iter().map(String::as_str);
+        let program = command.program.to_string_lossy();
+        let line: Vec<&str> = std::iter::once(&*program).chain(words).collect();
+        entry(&mut text, drivers, &driver.name, &line.join(" "));
+    }
+    text.push_str(
+        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal.\n\
+         Drivers are programs called stowplan-driver-NAME, beside this one, in the directories of\n\
+         STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver gives.\n",
+    );
+    print(&drawable(&text));
+    Ok(Exit::Done)
+}
+
+/// One driver: its name, what it says of itself, its stores, or why it cannot be used.
+fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
+    let shown = if name.is_empty() { "built-in" } else { name };
+    let mut lines = vec![];
+    match drivers
+        .kinds(name)
+        .and_then(|kinds| Ok((kinds, drivers.tool(name)?)))
+    {
+        Ok((kinds, tool)) => {
+            lines.push(tool);
+            lines.push(command.to_owned());
+            for kind in kinds.values() {
+                let engine = kind.engine.as_ref().map(|(name, version)| {
+                    let version = version.split_whitespace().next().unwrap_or_default();
+                    format!(" ({name} {version})")
+                });
+                let line = format!(
+                    "{}: {}{}",
+                    kind.name,
+                    kind.about,
+                    engine.unwrap_or_default()
+                );
+                lines.extend(wrap(&line, 62));
+            }
+        }
+        Err(error) => {
+            lines.push(command.to_owned());
+            lines.extend(wrap(&format!("cannot be used: {error}"), 62));
+        }
+    }
+    let names = std::iter::once(shown).chain(std::iter::repeat(""));
+    for (name, line) in names.zip(lines) {
+        text.push_str(&format!("{name:<16}{line}\n"));
+    }
+}
+
+/// Runs the conformance suite, and prints what failed and how.
+fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, CliError> {
+    let driver = if name == "built-in" { "" } else { name };
+    let kinds = drivers.kinds(driver)?;
+    let specs: Vec<StoreSpec> = match store {
+        Some(text) => {
+            let spec: Result<StoreSpec, _> = text.parse();
+            vec![spec.map_err(|error| CliError::Usage(error.to_string()))?]
+        }
+        None => {
+            let kinds = kinds
+                .values()
+                .filter(|kind| !kind.keeps_nothing && kind.name != "null");
+            let spec = |name: &str| StoreSpec {
+                kind: name.to_owned(),
+                settings: BTreeMap::new(),
+            };
+            kinds.map(|kind| spec(&kind.name)).collect()
+        }
+    };
+    let work = WorkDirectory::create_below(Path::new("."))?;
+    let mut failed = 0;
+    for spec in specs {
+        let spec = spec.of_driver(driver);
+        print(&drawable(&format!("{spec}\n")));
+        for outcome in check(drivers, &spec, work.path())? {
+            failed += u32::from(outcome.failure.is_some());
+            let said = match &outcome.failure {
+                None => format!("  ok      {}\n", outcome.check),
+                Some(why) => format!("  FAILED  {}\n          {why}\n", outcome.check),
+            };
+            print(&drawable(&said));
+        }
+    }
+    work.remove()?;
+    Ok(if failed == 0 {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_driver_is_typed_as_a_name_and_a_command() {
+        let driver = parse("mine=python3 -u driver.py").unwrap();
+        assert_eq!(driver.name, "mine");
+        assert_eq!(driver.command, ["python3", "-u", "driver.py"]);
+        for wrong in ["mine", "=x", "a/b=x", "mine= "] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}
