@@ -2,8 +2,8 @@
 //!
 //! What belongs here: what all of them do alike: which transaction an operation runs in, what is
 //! refused, who opens and closes the engine, and what a store is made of. What does not: anything of
-//! one engine. An engine implements [`Engine`] and its two kinds of transactions; everything is
-//! resolved when the program is compiled, so that an operation costs no more than by hand.
+//! one engine. An engine implements [`Engine`] and its two kinds of transactions; all is resolved when
+//! the program is compiled, but for one call through a table of functions for each change.
 
 use crate::options::StoreOptions;
 use crate::{

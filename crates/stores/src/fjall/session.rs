@@ -4,7 +4,7 @@ use super::database::{Committed, Database, Keyspace, Writing};
 use super::options::{ENGINE_VERSION, Options, Transactions, effective};
 use super::{DATABASE, STORE, failed};
 use crate::kv::{self, Changing, Engine, Reading, Table, Visit, capabilities};
-use crate::{Found, Key, KeyForm, Lent, Result, StoreError};
+use crate::{Found, Key, KeyBytes, KeyForm, Lent, Result, StoreError};
 use fjall::{Iter, Readable, Snapshot, UserValue};
 use std::path::Path;
 use stowplan_model::{Capabilities, Settings};
@@ -237,39 +237,39 @@ impl Reading for Transaction<Writing<'_>> {
 }
 
 impl Transaction<Writing<'_>> {
-    fn contains(&self, action: &str, key: Key) -> Result<bool> {
-        let bytes = self.form.bytes(key);
+    fn contains(&self, action: &str, key: Key, bytes: &KeyBytes) -> Result<bool> {
         let found = self.transaction.contains(&self.keyspace, bytes.as_ref());
         found.map_err(|e| key_failed(action, key, &e))
     }
 
-    fn put(&mut self, key: Key, value: &[u8]) {
-        let bytes = self.form.bytes(key);
+    fn put(&mut self, bytes: &KeyBytes, value: &[u8]) {
         self.transaction.put(&self.keyspace, bytes.as_ref(), value);
     }
 }
 
 impl Table for Transaction<Writing<'_>> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        if self.contains("insert", key)? {
+        let bytes = self.form.bytes(key);
+        if self.contains("insert", key, &bytes)? {
             return Err(StoreError::key_exists(STORE, key));
         }
-        self.put(key, value);
+        self.put(&bytes, value);
         Ok(())
     }
 
     fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {
-        let there = self.contains("overwrite", key)?;
+        let bytes = self.form.bytes(key);
+        let there = self.contains("overwrite", key, &bytes)?;
         if there {
-            self.put(key, value);
+            self.put(&bytes, value);
         }
         Ok(there)
     }
 
     fn remove(&mut self, key: Key) -> Result<bool> {
-        let there = self.contains("delete", key)?;
+        let bytes = self.form.bytes(key);
+        let there = self.contains("delete", key, &bytes)?;
         if there {
-            let bytes = self.form.bytes(key);
             self.transaction.remove(&self.keyspace, bytes.as_ref());
         }
         Ok(there)
