@@ -2,11 +2,17 @@
 
 use crate::Resolve;
 use stowplan_model::{Describe, Described, Kind, Rung, SettingDescription, StoreSpec, Workload};
-use stowplan_stores::{StoreKind, registry};
+use stowplan_stores::StoreKind;
+use stowplan_stores::registry::{self, ResolveError};
+
+/// Answers the question for the stores of the registry.
+#[must_use]
+pub fn describe(asked: &Describe) -> Described {
+    describe_with(asked, &|spec| registry::resolve(spec, 0))
+}
 
 /// Answers the question.
-#[must_use]
-pub fn describe(asked: &Describe, resolve: Resolve<'_>) -> Described {
+pub(crate) fn describe_with(asked: &Describe, resolve: Resolve<'_>) -> Described {
     match &asked.store {
         Some(store) => one(store, asked.workload.as_ref(), resolve),
         None => Described {
@@ -47,10 +53,16 @@ fn one(store: &StoreSpec, workload: Option<&Workload>, resolve: Resolve<'_>) -> 
             }),
             ..Described::default()
         },
-        Err(error) => Described {
-            refused: Some(error.to_string()),
-            ..Described::default()
-        },
+        // The parent knows how the spec was written.
+        Err(ResolveError::Excluded { source, .. }) => refused(source.to_string()),
+        Err(error) => refused(error.to_string()),
+    }
+}
+
+fn refused(why: String) -> Described {
+    Described {
+        refused: Some(why),
+        ..Described::default()
     }
 }
 

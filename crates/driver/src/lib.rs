@@ -24,6 +24,7 @@ mod wire;
 
 pub use accounting::Accounting;
 pub use describe::describe;
+use describe::describe_with;
 pub use error::DriverError;
 
 use session::Session;
@@ -69,7 +70,7 @@ pub fn serve_with(
             // Nothing is open.
             Some(ToDriver::Rest(_)) => wire.say(&FromDriver::Done).map(|()| true),
             Some(ToDriver::Describe(asked)) => {
-                let described = describe(&asked, resolve);
+                let described = describe_with(&asked, resolve);
                 wire.say(&FromDriver::Described(described)).map(|()| true)
             }
             Some(task) => {
@@ -87,3 +88,6 @@ pub fn serve_with(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,14 +172,15 @@ fn dump(
     let file = File::create(&asked.to).map_err(failed())?;
     let mut out = BufWriter::with_capacity(1 << 18, file);
     let mut buffer = Buffer::with_capacity(0)?;
-    let mut session = match connection.session() {
+    let begun = connection.session().and_then(|mut session| {
+        session.begin(Access::Read)?;
+        Ok(session)
+    });
+    let mut session = match begun {
         Ok(session) => Some(session),
         Err(error) if error.is_no_table() => None,
         Err(error) => return Err(error.into()),
     };
-    if let Some(session) = &mut session {
-        session.begin(Access::Read)?;
-    }
     for (done, key) in (1..).zip(&keys) {
         let mut written = Ok(());
         let mut put = |value: &[u8]| {

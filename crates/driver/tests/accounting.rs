@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use stowplan_harness::accounting::Accounting;
+use stowplan_driver::Accounting;
 use stowplan_model::IoCounters;
 
 #[test]

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn ids(series: Series) -> Vec<String> {
-        let (plan, _) = plans(&PlanOptions::default(), &series).unwrap();
+        let (plan, _) = plans(&PlanOptions::default(), &series, &Drivers::built_in()).unwrap();
         plan.comparisons.into_iter().map(|c| c.id).collect()
     }
 
@@ -155,7 +155,7 @@ mod tests {
             busy: 0,
         };
         assert_eq!(ids(series), ["clock", "known", "cold"]);
-        let (_, busy) = plans(&PlanOptions::default(), &series).unwrap();
+        let (_, busy) = plans(&PlanOptions::default(), &series, &Drivers::built_in()).unwrap();
         assert_eq!(busy, None);
     }
 
@@ -171,7 +171,7 @@ mod tests {
                 scale: Some(scale.to_owned()),
                 ..PlanOptions::default()
             };
-            let (plan, busy) = plans(&options, &series).unwrap();
+            let (plan, busy) = plans(&options, &series, &Drivers::built_in()).unwrap();
             let busy = busy.unwrap();
             assert_eq!(busy.comparisons.len(), 1);
             assert_eq!(

@@ -314,6 +314,7 @@ mod tests {
 
     fn question(a: &str, b: &str) -> Question {
         Question {
+            drivers: Rc::new(Drivers::built_in()),
             a: a.parse().unwrap(),
             b: b.parse().unwrap(),
             page_sizes: Vec::new(),

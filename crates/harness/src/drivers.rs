@@ -334,6 +334,14 @@ impl Drivers {
     }
 }
 
+#[cfg(test)]
+impl Drivers {
+    /// The stores that are built in, described by the driver of this process.
+    pub(crate) fn built_in() -> Self {
+        Self::described_by(stowplan_driver::describe)
+    }
+}
+
 fn name_only(kind: &str) -> StoreSpec {
     StoreSpec {
         kind: kind.to_owned(),

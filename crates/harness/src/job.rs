@@ -124,7 +124,7 @@ pub(crate) fn perform(
         _ => job.instance.clone(),
     };
     // Engines follow links; what a run made is none.
-    let guard = (!place.as_os_str().is_empty() && job.dataset.is_some())
+    let guard = (own.is_none() && job.dataset.is_some())
         .then(|| disk::Place::of(&place))
         .transpose()?;
     let at = At {

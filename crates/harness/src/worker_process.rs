@@ -231,14 +231,14 @@ impl WorkerProcess {
         let mut last = None;
         loop {
             let now = Instant::now();
+            if now >= until {
+                return Err(self.silent(limits.silence));
+            }
             if now >= end {
                 return Err(self.failed(&format!(
                     "the worker was not done after {} and was ended",
                     seconds(limits.most)
                 )));
-            }
-            if now >= until {
-                return Err(self.silent(limits.silence));
             }
             match self.hear(until.min(end) - now)? {
                 Some(FromDriver::Progress { done, total }) => {

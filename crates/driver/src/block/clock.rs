@@ -50,6 +50,14 @@ impl Latencies {
     }
 
     #[cfg(test)]
+    pub(super) fn longer_than(&self, ns: u64) -> usize {
+        self.0
+            .iter()
+            .filter(|latency| u64::from(**latency) > ns)
+            .count()
+    }
+
+    #[cfg(test)]
     pub(super) fn longest(&self) -> u32 {
         self.0.iter().copied().max().unwrap_or(0)
     }

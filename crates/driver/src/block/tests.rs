@@ -1,7 +1,9 @@
 use super::*;
+use crate::DriverError;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use stowplan_dataset::Generator;
+use stowplan_dataset::sequence::RawStep;
 use stowplan_model::{
     AccessOrder, CacheState, Content, DatasetSpec, PerTransaction, SizeDistribution,
 };
@@ -26,8 +28,6 @@ struct Recorder {
     sizes: BTreeMap<u64, usize>,
     /// How long a transaction takes to begin and to commit.
     ceremony: Duration,
-    /// Where overwritten values lay in memory.
-    addresses: Vec<usize>,
     /// The numbers of calls, from 1, at which another transaction is in the way.
     conflicts: Vec<usize>,
 }
@@ -101,7 +101,6 @@ impl Session for Recorder {
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
         self.note(Call::Overwrite(key.0, value.to_vec()))?;
-        self.addresses.push(value.as_ptr().addr());
         Ok(self.found(key))
     }
 
@@ -170,11 +169,31 @@ fn run_on(
     let mut buffer = Buffer::with_capacity(1).unwrap();
     let mut payloads = match workload.operation {
         Operation::Read => Payloads::None,
-        _ => Payloads::prepare(&generator(), None, window, |_| 3).unwrap(),
+        _ => prepared(window),
     };
     let mut block = Block::new(session, workload, &mut buffer, None);
     block.part(window, &mut payloads, &mut timing, true)?;
     Ok(block.done())
+}
+
+/// The values of a window as a parent writes them: version 3 of each.
+fn prepared(window: &Window<'_>) -> Payloads {
+    let directory = tempfile::tempdir().unwrap();
+    let files = stowplan_model::Payloads {
+        values: directory.path().join("values"),
+        offsets: directory.path().join("offsets"),
+    };
+    let (mut values, mut offsets) = (vec![0], Vec::new());
+    for step in super::steps(window) {
+        offsets.extend((values.len() as u64).to_le_bytes());
+        let begin = values.len();
+        values.resize(begin + step.bytes as usize, 0);
+        generator().fill(step.key, 3, &mut values[begin..]);
+    }
+    offsets.push(0);
+    std::fs::write(&files.values, values).unwrap();
+    std::fs::write(&files.offsets, offsets).unwrap();
+    Payloads::prepared_in(&files, super::steps(window)).unwrap()
 }
 
 fn generator() -> Generator {
@@ -276,8 +295,7 @@ fn a_window_over_the_end_goes_on_with_its_second_part() {
     let steps = some_steps(6);
     let mut session = Recorder::holding(&steps);
     let window = [&steps[4..], &steps[..3]];
-    assert_eq!((len(&window), bytes_of(&window)), (5, 60));
-    assert_eq!((len(&[&[], &[]]), bytes_of(&[&[], &[]])), (0, 0));
+    assert_eq!((len(&window), len(&[&[], &[]])), (5, 0));
     let per = PerTransaction::Operations(1);
     run_on(&mut session, &reads(per), &window, Timing::Ends).unwrap();
     assert_eq!(session.calls, [5, 6, 1, 2, 3].map(Call::Read));
@@ -321,15 +339,15 @@ fn a_missing_value_or_one_of_another_size_ends_the_block_and_names_the_key() {
 }
 
 #[test]
-fn the_latency_histogram_has_one_entry_per_operation() {
+fn there_is_one_latency_for_each_operation() {
     let steps = some_steps(20);
     for per in [1, 7, 20].map(PerTransaction::Operations) {
         let mut session = Recorder::holding(&steps);
-        let mut latencies = Latencies::new(&reads(per)).unwrap();
+        let mut latencies = Latencies::default();
         let window = [&steps[..12], &steps[12..]];
         let timing = Timing::EachOperation(&mut latencies);
         run_on(&mut session, &reads(per), &window, timing).unwrap();
-        assert_eq!(latencies.all().len(), 20, "{per}");
+        assert_eq!(latencies.len(), 20, "{per}");
     }
 }
 
@@ -340,12 +358,12 @@ fn beginning_and_committing_belong_to_no_operation() {
     let mut session = Recorder::holding(&steps);
     session.ceremony = ceremony;
     let per = PerTransaction::Operations(4);
-    let mut latencies = Latencies::new(&reads(per)).unwrap();
+    let mut latencies = Latencies::default();
     let window = [&steps[..], &[]];
     let timing = Timing::EachOperation(&mut latencies);
     run_on(&mut session, &reads(per), &window, timing).unwrap();
-    assert_eq!(latencies.all().len(), 9);
-    assert!(u128::from(latencies.all().max()) < ceremony.as_nanos());
+    assert_eq!(latencies.len(), 9);
+    assert!(u128::from(latencies.longest()) < ceremony.as_nanos());
 }
 
 #[test]
@@ -357,15 +375,12 @@ fn of_several_threads_beginning_belongs_to_the_first_operation_and_committing_to
         let mut session = Recorder::holding(&steps);
         session.ceremony = ceremony;
         session.conflicts = conflicts;
-        let mut latencies = Latencies::new(&workload).unwrap();
+        let mut latencies = Latencies::default();
         let timing = Timing::EachOperation(&mut latencies);
         let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
-        assert_eq!((latencies.all().len(), done.commits), (10, 3));
+        assert_eq!((latencies.len(), done.commits), (10, 3));
         let nanoseconds = u64::try_from(ceremony.as_nanos()).unwrap();
-        let slower = |times: u64| {
-            let all = latencies.all();
-            all.count_between(times * nanoseconds / 1000 * 999, u64::MAX)
-        };
+        let slower = |times: u64| latencies.longer_than(times * nanoseconds / 1000 * 999);
         [slower(1), slower(3)]
     };
     // Three transactions of 4, 4 and 2 operations.
@@ -383,12 +398,12 @@ fn of_several_threads_a_transaction_of_one_step_is_timed_from_begin_to_commit() 
     workload.threads = 2;
     let mut session = Recorder::holding(&steps);
     session.ceremony = ceremony;
-    let mut latencies = Latencies::new(&workload).unwrap();
+    let mut latencies = Latencies::default();
     let timing = Timing::EachOperation(&mut latencies);
     // The last of ten steps is alone in its transaction.
     run_on(&mut session, &workload, &[&steps[..5], &steps[5..]], timing).unwrap();
-    assert_eq!(latencies.all().len(), 10);
-    assert!(u128::from(latencies.all().max()) * 1001 / 1000 >= 2 * ceremony.as_nanos());
+    assert_eq!(latencies.len(), 10);
+    assert!(u128::from(latencies.longest()) * 1001 / 1000 >= 2 * ceremony.as_nanos());
 }
 
 #[test]
@@ -428,30 +443,6 @@ fn every_page_of_a_lent_value_is_touched() {
     assert!(page_faults() - before >= u64::from(PAGES));
 }
 
-/// Values of a page or more lie on a page boundary, others on a cache line.
-fn well_placed(address: usize, bytes: usize) -> bool {
-    address.is_multiple_of(if bytes < 4096 { 64 } else { 4096 })
-}
-
-#[test]
-fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
-    let generator = generator();
-    let steps = generated(&generator, 1..=12);
-    let window = [&steps[8..], &steps[..8]];
-    let mut payloads = Payloads::prepare(&generator, None, &window, |_| 9).unwrap();
-    let keys: Vec<u64> = (9..=12).chain(1..=8).collect();
-    assert_eq!(keys.len() as u64, len(&window));
-    for ((index, key), step) in keys.into_iter().enumerate().zip(super::steps(&window)) {
-        let payload = payloads.get(index, &step);
-        assert!(generator.matches(key, 9, payload), "key {key}");
-        assert!(
-            payload.len() < 8 || !generator.matches(key, 8, payload),
-            "versions differ"
-        );
-        assert!(well_placed(payload.as_ptr().addr(), payload.len()), "{key}");
-    }
-}
-
 #[test]
 fn overwrites_hand_each_key_its_own_payload() {
     let generator = generator();
@@ -474,27 +465,6 @@ fn overwrites_hand_each_key_its_own_payload() {
         keys,
         (1..=20).rev().chain((21..=30).rev()).collect::<Vec<_>>()
     );
-    let placed = |(address, key): (&usize, &u64)| well_placed(*address, generator.size(*key));
-    assert!(session.addresses.iter().zip(&keys).all(placed));
-}
-
-#[test]
-fn small_payloads_lie_close_together() {
-    let steps: Vec<RawStep> = (1..=200)
-        .map(|key| doing(Action::Overwrite, raw(key, 36)))
-        .collect();
-    let window = [&steps[..], &[]];
-    let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 1).unwrap();
-    let addresses: Vec<usize> = super::steps(&window)
-        .enumerate()
-        .map(|(index, step)| payloads.get(index, &step).as_ptr().addr())
-        .collect();
-    assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] == 64));
-}
-
-#[test]
-fn payloads_of_nothing_can_be_prepared() {
-    assert!(Payloads::prepare(&generator(), None, &[&[], &[]], |_| 1).is_ok());
 }
 
 #[test]
@@ -505,55 +475,6 @@ fn payloads_drawn_within_the_time_have_their_size_and_differ() {
     assert_eq!(drawn.each_ref().map(Vec::len), [100, 50, 100]);
     assert_ne!(drawn[0], drawn[2]);
     assert_ne!(drawn[0][..50], drawn[1][..]);
-}
-
-/// Bytes of memory that the prepared values of a window take.
-fn memory_of(window: &Window<'_>) -> usize {
-    super::steps(window).fold(0, |end, step| {
-        let bytes = step.bytes as usize;
-        end.next_multiple_of(if bytes < 4096 { 64 } else { 4096 }) + bytes
-    })
-}
-
-#[test]
-fn parts_hold_every_step_in_order_and_no_more_memory_than_allowed() {
-    let steps: Vec<RawStep> = (1..=40)
-        .map(|key| doing(Action::Overwrite, raw(key, 3_000 * key as u32)))
-        .collect();
-    let window = [&steps[25..], &steps[..25]];
-    let parts = parts(&window, 200_000, 1);
-    let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
-    assert_eq!(joined, window.concat());
-    for part in &parts {
-        let bytes = memory_of(part);
-        assert!(bytes <= 200_000 && len(part) >= 1, "{bytes}");
-    }
-    assert!(parts.len() > 10);
-    assert_eq!(
-        super::parts(&[&steps[39..], &[]], 1, 1).len(),
-        1,
-        "one fits always"
-    );
-    assert!(super::parts(&[&[], &[]], 1, 1).is_empty());
-}
-
-#[test]
-fn parts_are_cut_only_where_a_transaction_ends_and_one_that_is_too_large_stays_whole() {
-    let steps: Vec<RawStep> = (1..=50)
-        .map(|key| doing(Action::Overwrite, raw(key, 16)))
-        .collect();
-    let window = [&steps[..23], &steps[23..]];
-    let lengths = |most, unit| -> Vec<u64> {
-        let parts = parts(&window, most, unit);
-        let joined: Vec<RawStep> = parts.iter().flatten().copied().flatten().copied().collect();
-        assert_eq!(joined, steps);
-        parts.iter().map(len).collect()
-    };
-    // Each takes a cache line.
-    assert_eq!(lengths(16 * 64, 7), [14, 14, 14, 8]);
-    assert_eq!(lengths(64, 20), [20, 20, 10]);
-    assert_eq!(lengths(64, usize::MAX), [50]);
-    assert_eq!(lengths(64 * 49, 1), [49, 1]);
 }
 
 #[test]
@@ -733,13 +654,13 @@ fn a_conflict_undoes_a_transaction_which_begins_again_with_its_first_step() {
         let (steps, workload) = overwrites(PerTransaction::Operations(3));
         let mut session = Recorder::holding(&steps);
         session.conflicts = vec![refused];
-        let mut latencies = Latencies::new(&workload).unwrap();
+        let mut latencies = Latencies::default();
         let timing = Timing::EachOperation(&mut latencies);
         let done = run_on(&mut session, &workload, &[&steps, &[]], timing).unwrap();
         let total: usize = (1..=10).map(|key| generator().size(key)).sum();
         assert_eq!((done.commits, done.conflicts), (4, 1), "call {refused}");
         assert_eq!(done.bytes, total as u64, "nothing counts twice");
-        assert_eq!(latencies.all().len(), 10, "call {refused}");
+        assert_eq!(latencies.len(), 10, "call {refused}");
         let begun = refused > 6;
         assert_eq!(session.count(|c| *c == Call::Rollback), usize::from(begun));
         let keys = |calls: &[Call]| -> Vec<u64> {
@@ -784,7 +705,7 @@ fn the_conflict_of_a_transaction_that_began_in_an_earlier_part_is_an_error() {
     let mut block = Block::new(&mut session, &workload, &mut buffer, None);
     let mut part = |steps: &[RawStep], last| {
         let window = [steps, &[]];
-        let mut payloads = Payloads::prepare(&generator(), None, &window, |_| 3).unwrap();
+        let mut payloads = prepared(&window);
         block.part(&window, &mut payloads, &mut Timing::Ends, last)
     };
     part(&steps[..5], false).unwrap();
@@ -803,4 +724,40 @@ fn a_block_that_was_given_up_stops_at_its_next_transaction() {
     let window = [&steps[..], &[]];
     let ended = block.part(&window, &mut Payloads::None, &mut Timing::Ends, true);
     assert!(ended.is_err() && session.calls.is_empty());
+}
+
+#[test]
+fn values_that_do_not_lie_within_their_file_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = stowplan_model::Payloads {
+        values: directory.path().join("values"),
+        offsets: directory.path().join("offsets"),
+    };
+    std::fs::write(&files.values, [7; 100]).unwrap();
+    let steps = [doing(Action::Overwrite, raw(1, 60))];
+    let window: Window<'_> = [&steps, &[]];
+    for (offsets, right) in [
+        (vec![40u64], true),
+        (vec![41], false),
+        (vec![u64::MAX], false),
+    ] {
+        let bytes: Vec<u8> = offsets.into_iter().flat_map(u64::to_le_bytes).collect();
+        std::fs::write(&files.offsets, bytes).unwrap();
+        let opened = Payloads::prepared_in(&files, super::steps(&window));
+        assert_eq!(opened.is_ok(), right);
+    }
+    std::fs::write(&files.offsets, [0; 7]).unwrap();
+    assert!(Payloads::prepared_in(&files, super::steps(&window)).is_err());
+}
+
+#[test]
+fn parts_are_the_whole_of_a_block_or_it_is_refused() {
+    let steps = some_steps(10);
+    let window = [&steps[..4], &steps[4..]];
+    let joined = |parts: Vec<Window<'_>>| -> Vec<RawStep> {
+        parts.iter().flatten().copied().flatten().copied().collect()
+    };
+    assert_eq!(joined(parts(&window, &[3, 1, 6]).unwrap()), steps);
+    assert_eq!(parts(&window, &[]).unwrap().len(), 1);
+    assert!(parts(&window, &[3, 1]).is_err());
 }

@@ -318,4 +318,84 @@ mod tests {
         let once = Versions::new(7, 0, false, steps.into_iter());
         assert!((0..5).all(|index| once.at(index) == 7));
     }
+
+    fn overwriting(key: u64, bytes: u32) -> Step {
+        Step {
+            action: Action::Overwrite,
+            ..Step::reading(key, bytes)
+        }
+    }
+
+    fn values() -> (tempfile::TempDir, Values) {
+        let work = tempfile::tempdir().unwrap();
+        let spec = stowplan_model::DatasetSpec {
+            count: 40,
+            size: stowplan_model::SizeDistribution::Uniform {
+                min: 1,
+                max: 10_000,
+            },
+            content: stowplan_model::Content::Random,
+            seed: 5,
+        };
+        let path = work.path().join("d");
+        let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();
+        (work, Values::Dataset(dataset))
+    }
+
+    #[test]
+    fn payloads_are_the_generators_bytes_of_the_version_large_ones_on_page_boundaries() {
+        let (work, values) = values();
+        let size = |key| u32::try_from(values.generator().size(key)).unwrap();
+        let steps: Vec<_> = (1..=12)
+            .map(|key| overwriting(key, size(key)).encode())
+            .collect();
+        let window: Window<'_> = [&steps[8..], &steps[..8]];
+        let workload = Workload {
+            operation: Operation::Overwrite,
+            ..Workload::default()
+        };
+        let nothing: Window<'_> = [&[], &[]];
+        let windows = [&nothing, &window];
+        let source = PayloadSource::Prepared;
+        let written = Written::of(&workload, source, &values, windows, &[], work.path()).unwrap();
+        let all = stowplan_dataset::sequence::steps(&window);
+        written.write(all, &Versions::all(9), 0, &values).unwrap();
+        let files = written.files().unwrap();
+        let bytes = std::fs::read(files.values).unwrap();
+        let offsets = std::fs::read(files.offsets).unwrap();
+        let offsets = offsets.as_chunks().0.iter().map(|o| u64::from_le_bytes(*o));
+        let keys = (9..=12).chain(1..=8);
+        for (key, offset) in keys.zip(offsets) {
+            let length = size(key) as usize;
+            let start = usize::try_from(offset).unwrap();
+            let value = &bytes[start..start + length];
+            assert!(values.generator().matches(key, 9, value), "key {key}");
+            assert!(length < 8 || !values.generator().matches(key, 8, value));
+            assert!(
+                start.is_multiple_of(if length < 4096 { 64 } else { 4096 }),
+                "{key}"
+            );
+        }
+    }
+
+    #[test]
+    fn parts_take_no_more_memory_than_allowed_and_are_cut_where_a_transaction_ends() {
+        let steps: Vec<_> = (1..=50).map(|key| overwriting(key, 16).encode()).collect();
+        let window: Window<'_> = [&steps[..23], &steps[23..]];
+        // Each takes a cache line.
+        assert_eq!(cut(&window, 16 * 64, 7), [14, 14, 14, 8]);
+        assert_eq!(cut(&window, 64, 20), [20, 20, 10]);
+        assert_eq!(cut(&window, 64, usize::MAX), [50]);
+        assert_eq!(cut(&window, 64 * 49, 1), [49, 1]);
+        assert!(cut(&[&[], &[]], 1, 1).is_empty());
+        let all = || stowplan_dataset::sequence::steps(&window);
+        let (offsets, longest) = layout(all(), 0, &[49, 1]);
+        assert_eq!(
+            (offsets[48], offsets[49], longest),
+            (48 * 64, 0, 48 * 64 + 16)
+        );
+        // The lead-in goes with the first part.
+        let (offsets, _) = layout(all(), 10, &[30, 10]);
+        assert_eq!((offsets[39], offsets[40]), (39 * 64, 0));
+    }
 }

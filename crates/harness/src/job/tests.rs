@@ -1,16 +1,10 @@
-use super::build::load_in_parallel;
 use super::*;
-use crate::versions;
-use crate::{dataset, sequence};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use std::collections::BTreeMap;
 use std::fs;
-use stowplan_model::{
-    AccessOrder, BlockKind, BlockTask, CacheState, CellId, Delivery, Measurement, Mix, Operation,
-    PayloadSource, PerTransaction, StoreSpec, Verification, Workload,
-};
+use stowplan_dataset::{self as dataset, sequence, versions};
+use stowplan_model::{AccessOrder, CacheState, Delivery, Mix, Operation, PerTransaction};
 
 mod changing;
 mod threads;
@@ -19,37 +13,26 @@ mod toy;
 /// Values in the dataset.
 const COUNT: u64 = 40;
 
-/// What the worker says when it hears these lines and then nothing more.
-fn talk(lines: &str) -> (Result<(), HarnessError>, Vec<FromWorker>) {
-    let mut output = Vec::new();
-    let ended = worker(&mut lines.as_bytes(), &mut output);
-    let text = String::from_utf8(output).unwrap();
-    (
-        ended,
-        text.lines().map(|line| decode(line).unwrap()).collect(),
+/// What came of a job.
+fn answered(job: &Job) -> Result<Answer, HarnessError> {
+    let work = job.instance.parent().unwrap();
+    perform(
+        job,
+        &toy::command(),
+        &Interrupt::never(),
+        work,
+        &mut |_, _| (),
     )
 }
 
-/// What it says after its greeting.
-fn after_hello(messages: &[ToWorker]) -> Vec<FromWorker> {
-    let lines: String = messages.iter().map(|m| encode(m) + "\n").collect();
-    let (ended, mut said) = talk(&lines);
-    ended.unwrap();
-    assert!(matches!(said.remove(0), FromWorker::Hello { .. }));
-    said
-}
-
-/// The job's answer, after a whole conversation.
-fn answer(job: Job) -> FromWorker {
-    let mut said = after_hello(&[ToWorker::Prepare(job), ToWorker::Go, ToWorker::Bye]);
-    said.pop().unwrap()
+fn answer(job: Job) -> Answer {
+    answered(&job).unwrap()
 }
 
 fn failure(job: Job) -> String {
-    match answer(job) {
-        FromWorker::Failed { message } => message,
-        other => panic!("{other:?}"),
-    }
+    let error = answered(&job).unwrap_err();
+    assert!(error.is_of_a_store(), "{error}");
+    error.to_string()
 }
 
 fn ordered(order: AccessOrder) -> Workload {
@@ -64,6 +47,8 @@ struct Lab {
     work: tempfile::TempDir,
     dataset: Dataset,
     spec: StoreSpec,
+    /// What it holds ends with its worker.
+    forgets: bool,
 }
 
 impl Lab {
@@ -94,8 +79,9 @@ impl Lab {
         )
         .unwrap();
         fs::create_dir(work.path().join("store")).unwrap();
-        let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
+        let resolved = toy::resolve(&spec.parse().unwrap()).unwrap();
         Self {
+            forgets: !resolved.capabilities.persistent,
             work,
             dataset,
             spec: StoreSpec::spelled_out(resolved.kind.name(), &resolved.settings),
@@ -106,11 +92,11 @@ impl Lab {
     fn built(spec: &str) -> Self {
         let lab = Self::new(spec);
         let built = answer(lab.job(Task::Build));
-        assert!(matches!(built, FromWorker::Built { .. }), "{built:?}");
+        assert!(matches!(built, Answer::Built { .. }), "{built:?}");
         lab
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.work.path().join(name)
     }
 
@@ -129,6 +115,9 @@ impl Lab {
             instance: self.path("store"),
             dataset: Some(self.path("dataset")),
             versions: Some(self.path("versions")),
+            persistent: !self.forgets,
+            keeps_nothing: false,
+            parts: true,
             task,
         }
     }
@@ -169,26 +158,19 @@ impl Lab {
 
     fn measured(&self, job: Job) -> Measurement {
         match answer(job) {
-            FromWorker::Measured(measurement) => measurement,
+            Answer::Measured(measurement, _) => *measurement,
             other => panic!("{other:?}"),
         }
     }
 
     /// How many values a check of all finds overwritten.
     fn overwritten(&self) -> u64 {
-        let expected = |overwritten| {
-            FromWorker::Verified(Verification {
-                cell: CellId("c/x".to_owned()),
-                values: self.dataset.count(),
-                bytes: self.dataset.total_bytes(),
-                overwritten,
-            })
-        };
         match answer(self.job(Task::Verify)) {
-            FromWorker::Verified(found) => {
-                let overwritten = found.overwritten;
-                assert_eq!(FromWorker::Verified(found), expected(overwritten));
-                overwritten
+            Answer::Verified(found) => {
+                assert_eq!(found.cell, CellId("c/x".to_owned()));
+                let (count, bytes) = (self.dataset.count(), self.dataset.total_bytes());
+                assert_eq!((found.values, found.bytes), (count, bytes));
+                found.overwritten
             }
             other => panic!("{other:?}"),
         }
@@ -201,93 +183,12 @@ impl Lab {
 }
 
 #[test]
-fn a_worker_greets_with_the_protocol_and_ends_when_told_or_left_alone() {
-    for lines in ["", "\"bye\"\n"] {
-        let (ended, said) = talk(lines);
-        ended.unwrap();
-        let [
-            FromWorker::Hello {
-                protocol, version, ..
-            },
-        ] = &said[..]
-        else {
-            panic!("{said:?}");
-        };
-        assert_eq!((protocol.as_str(), *version), ("stowplan-worker", 3));
-    }
-}
-
-#[test]
-fn garbage_ends_a_worker_with_the_line_it_heard() {
-    for line in ["dance", "{\"prepare\":{}}", "\"go \"", ""] {
-        let (ended, said) = talk(&format!("{line}\n"));
-        let message = ended.unwrap_err().to_string();
-        assert!(message.starts_with("not a message"), "{message}");
-        assert!(message.ends_with(line), "{message}");
-        assert_eq!(said.len(), 1, "it had greeted before, and says no more");
-    }
-}
-
-#[test]
-fn go_before_a_job_is_an_error() {
-    let (ended, said) = talk("\"go\"\n");
-    let message = ended.unwrap_err().to_string();
-    assert_eq!(message, "'go' came before 'prepare'");
-    assert_eq!(said.len(), 1);
-}
-
-#[test]
-fn a_worker_whose_parent_does_not_listen_is_an_error() {
-    struct Deaf;
-    impl Write for Deaf {
-        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-            Err(std::io::ErrorKind::BrokenPipe.into())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let message = worker(&mut "\"bye\"\n".as_bytes(), &mut Deaf).unwrap_err();
-    assert!(message.to_string().contains("parent"), "{message}");
-}
-
-#[test]
-fn nothing_is_written_without_go() {
-    let lab = Lab::built("flat");
-    let job = || ToWorker::Prepare(lab.writes(0, 5, 10));
-    for instead in [vec![job()], vec![job(), ToWorker::Bye], vec![job(), job()]] {
-        let said = after_hello(&instead);
-        let [FromWorker::Ready { .. }, FromWorker::Failed { message }] = &said[..] else {
-            panic!("{said:?}");
-        };
-        assert_eq!(message, "'go' was expected");
-    }
-    assert_eq!(lab.overwritten(), 0);
-}
-
-#[test]
-fn an_unknown_store_is_answered_and_never_ready() {
-    let lab = Lab::new("flat");
-    let mut job = lab.job(Task::Build);
-    job.store = "fiels".parse().unwrap();
-    let said = after_hello(&[ToWorker::Prepare(job), ToWorker::Go]);
-    let [FromWorker::Failed { message }] = &said[..] else {
-        panic!("{said:?}");
-    };
-    assert!(message.contains("unknown store 'fiels'"), "{message}");
-    assert!(message.contains("did you mean 'files'?"), "{message}");
-}
-
-#[test]
-fn a_damaged_sequence_is_answered_and_never_ready() {
+fn a_damaged_sequence_fails_the_block() {
     let lab = Lab::built("files");
     let path = lab.path("sequence");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 3]).unwrap();
-    let said = after_hello(&[ToWorker::Prepare(lab.reads(BlockKind::Ratio, 0, 2, 5))]);
-    let [FromWorker::Failed { message }] = &said[..] else {
-        panic!("{said:?}");
-    };
+    let message = failure(lab.reads(BlockKind::Ratio, 0, 2, 5));
     assert!(message.contains("sequence is damaged"), "{message}");
 }
 
@@ -335,13 +236,11 @@ fn a_block_larger_than_the_dataset_is_refused() {
 fn files_and_flat_stores_are_built_measured_and_verified() {
     for spec in ["files:layout=tree", "flat:read=mmap"] {
         let lab = Lab::new(spec);
-        let said = after_hello(&[ToWorker::Prepare(lab.job(Task::Build)), ToWorker::Go]);
-        assert!(matches!(said[0], FromWorker::Ready { .. }));
-        let built = FromWorker::Built {
-            values: COUNT,
-            bytes: lab.dataset.total_bytes(),
+        let built = answer(lab.job(Task::Build));
+        let Answer::Built { values, bytes } = built else {
+            panic!("{built:?}");
         };
-        assert_eq!(said.last(), Some(&built));
+        assert_eq!((values, bytes), (COUNT, lab.dataset.total_bytes()));
         assert_eq!(lab.overwritten(), 0, "{spec}");
 
         let read = lab.measured(lab.reads(BlockKind::Ratio, 30, 4, 20));
@@ -476,49 +375,9 @@ fn a_store_in_memory_is_loaded_by_each_worker_anew() {
 }
 
 #[test]
-fn several_threads_load_every_value_once_and_tell_how_far_they_are() {
-    const MANY: u64 = 4_501;
-    let lab = Lab::with("flat", MANY, 16);
-    let resolved = registry::resolve(&lab.spec, 0).unwrap();
-    let store = resolved
-        .kind
-        .create(&lab.path("store"), &resolved.settings)
-        .unwrap();
-    let mut output = Vec::new();
-    let mut wire = Wire {
-        input: &mut "".as_bytes(),
-        output: &mut output,
-    };
-    load_in_parallel(&*store, &lab.dataset, 2, &mut wire).unwrap();
-    store.checkpoint().unwrap();
-    drop(store);
-    let mut reports = Vec::new();
-    for line in std::str::from_utf8(&output).unwrap().lines() {
-        match decode(line).unwrap() {
-            FromWorker::Progress { done, total } => {
-                assert_eq!(total, MANY);
-                reports.push(done);
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-    assert!(reports.is_sorted() && reports.len() > 2, "{reports:?}");
-    assert_eq!(reports.last(), Some(&MANY));
-
-    versions::reset(&lab.path("versions"), MANY, 0).unwrap();
-    let said = after_hello(&[ToWorker::Prepare(lab.job(Task::Verify)), ToWorker::Go]);
-    let progress = |done| FromWorker::Progress { done, total: MANY };
-    assert_eq!(said[1..3], [progress(2_000), progress(4_000)]);
-    assert!(matches!(said[3], FromWorker::Verified(_)), "{:?}", said[3]);
-}
-
-#[test]
 fn the_store_that_does_nothing_is_timed_without_a_dataset() {
     let mut lab = Lab::new("flat");
-    lab.spec = StoreSpec {
-        kind: "null".to_owned(),
-        settings: BTreeMap::new(),
-    };
+    lab.spec = "null".parse().unwrap();
     sequence::write_steps(
         &lab.path("sequence"),
         100,
@@ -548,10 +407,7 @@ fn data_that_someone_brought_along_is_read_and_overwritten_without_a_dataset() {
     assert_eq!((read.operations, read.lead_in_operations), (20, 3));
     let write = lab.measured(foreign(lab.writes(5, 0, 20)));
     assert_eq!(write.operations, 20);
-    let unknown = answer(foreign(lab.job(Task::Verify)));
-    let FromWorker::Failed { message } = unknown else {
-        panic!("{unknown:?}");
-    };
+    let message = failure(foreign(lab.job(Task::Verify)));
     assert_eq!(message, "this task needs a dataset, and the job names none");
 }
 
@@ -564,9 +420,7 @@ fn bytes_drawn_within_the_time_are_written_and_not_checked() {
     };
     task.payloads = PayloadSource::Timed;
     assert_eq!(lab.measured(job).operations, 10);
-    let FromWorker::Failed { message } = answer(lab.job(Task::Verify)) else {
-        panic!("other bytes than the dataset's were written");
-    };
+    let message = failure(lab.job(Task::Verify));
     assert!(
         message.contains("its bytes are not those of version 0"),
         "{message}"
@@ -583,7 +437,7 @@ fn a_store_that_grew_old_holds_every_value_at_the_version_of_its_age() {
             job
         };
         let built = answer(aged(Task::Build));
-        assert!(matches!(built, FromWorker::Built { .. }), "{built:?}");
+        assert!(matches!(built, Answer::Built { .. }), "{built:?}");
         assert_eq!(lab.overwritten(), COUNT, "{spec}");
         let versions = versions::read(&lab.path("versions"), COUNT).unwrap();
         assert!(versions.iter().all(|version| *version == 3));

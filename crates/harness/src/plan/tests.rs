@@ -113,11 +113,13 @@ fn at(scale: &str) -> PlanOptions {
 }
 
 fn planned(options: &PlanOptions) -> Plan {
-    plan(study(STUDY), options).unwrap()
+    plan(study(STUDY), options, &crate::drivers::Drivers::built_in()).unwrap()
 }
 
 fn refusal(text: &str, options: &PlanOptions) -> String {
-    let message = plan(study(text), options).unwrap_err().to_string();
+    let message = plan(study(text), options, &crate::drivers::Drivers::built_in())
+        .unwrap_err()
+        .to_string();
     assert!(!message.contains('\n'), "{message}");
     message
 }
@@ -332,7 +334,12 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
 fn the_seed_scale_can_be_named_and_changed_like_any_other() {
     assert_eq!(planned(&at("seed")), planned(&PlanOptions::default()));
     let text = STUDY.replace("scales.quick", "scales.seed");
-    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
+    let plan = plan(
+        study(&text),
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
     assert_eq!(plan.datasets["blobs"].count, 100);
 }
 
@@ -382,7 +389,12 @@ fn cells_that_cannot_run_are_listed_with_the_reason_and_never_measured() {
 #[test]
 fn a_block_may_have_as_many_operations_as_there_are_values() {
     let text = STUDY.replace("1_001", "1_000");
-    let plan = plan(study(&text), &PlanOptions::default()).unwrap();
+    let plan = plan(
+        study(&text),
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
     assert_eq!(cell(&plan, "read/many").workload.operations, Some(1_000));
 }
 
@@ -507,7 +519,12 @@ fn a_store_that_keeps_no_values_can_only_be_a_part_of_a_ladder() {
         assert!(message.contains("cell 'stdio'"), "{message}");
         assert!(message.contains("part = true"), "{message}");
     }
-    let plan = plan(study(&with(", part = true")), &PlanOptions::default()).unwrap();
+    let plan = plan(
+        study(&with(", part = true")),
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
     assert_eq!(cell(&plan, "read/stdio").role, Role::Part);
 }
 
@@ -516,7 +533,10 @@ fn cells_take_the_memory_budget_and_fill_in_every_setting() {
     let plan = planned(&PlanOptions::default());
     assert_eq!(cell(&plan, "read/sql").settings.number("cache"), 4_096_000);
     assert_eq!(cell(&plan, "read/stdio").settings.word("layout"), "dir");
-    let all = registry::find("sqlite").unwrap().settings().len();
+    let all = stowplan_stores::registry::find("sqlite")
+        .unwrap()
+        .settings()
+        .len();
     assert_eq!(cell(&plan, "read/sql").settings.iter().count(), all);
 }
 
@@ -531,7 +551,15 @@ fn a_cell_without_a_label_is_called_by_its_store() {
 fn needs_grow_with_the_number_of_values_and_of_rounds() {
     let more = STUDY.replace("count = 1_000", "count = 100_000");
     let small = needs(&planned(&PlanOptions::default()), true);
-    let large = needs(&plan(study(&more), &PlanOptions::default()).unwrap(), true);
+    let large = needs(
+        &plan(
+            study(&more),
+            &PlanOptions::default(),
+            &crate::drivers::Drivers::built_in(),
+        )
+        .unwrap(),
+        true,
+    );
     let values = 99_000 * 10_000;
     assert!(
         large.disk_bytes >= small.disk_bytes + 5 * values,
@@ -552,8 +580,18 @@ fn needs_grow_with_the_number_of_values_and_of_rounds() {
 fn sequences_need_room_too() {
     let tiny = STUDY.replace("bytes = 10_000 }", "bytes = 1 }");
     let many = tiny.replace("count = 1_000\n", "count = 50_001_000\n");
-    let room =
-        |text: &str| needs(&plan(study(text), &only(&["read/dir"])).unwrap(), false).disk_bytes;
+    let room = |text: &str| {
+        needs(
+            &plan(
+                study(text),
+                &only(&["read/dir"]),
+                &crate::drivers::Drivers::built_in(),
+            )
+            .unwrap(),
+            false,
+        )
+        .disk_bytes
+    };
     // A byte in the dataset, and a little more than one in its store.
     let more = room(&many) - room(&tiny);
     assert!(more >= 50_000_000 * (2 + 2 * 16), "{more}");
@@ -566,7 +604,14 @@ fn a_shared_store_needs_room_once_and_one_in_memory_none() {
     assert_eq!(room(&["read/dir"]), room(&["read/stdio"]));
     assert!(room(&["read/tree"]) >= room(&["read/dir"]) + 10_000_000);
     let text = STUDY.replace("cache = \"cold\", ", "");
-    let plan = |names: &[&str]| plan(study(&text), &only(names)).unwrap();
+    let plan = |names: &[&str]| {
+        plan(
+            study(&text),
+            &only(names),
+            &crate::drivers::Drivers::built_in(),
+        )
+        .unwrap()
+    };
     let with_memory = plan(&["cold/memory"]);
     assert_eq!(comparison(&with_memory, "cold").cells.len(), 3);
     assert_eq!(
@@ -580,7 +625,12 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().join("not/yet");
     let huge = STUDY.replace("count = 1_000\n", "count = 1_000_000_000_000_000\n");
-    let huge = plan(study(&huge), &PlanOptions::default()).unwrap();
+    let huge = plan(
+        study(&huge),
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
     let error = require_space(&huge, false, &place).unwrap_err();
     let HarnessError::Space { path, .. } = error else {
         panic!("{error}");
@@ -623,9 +673,13 @@ fn cells_that_answer_another_question_than_the_baseline_are_refused() {
             1,
         );
         assert_ne!(text, STUDY);
-        let message = plan(study(&text), &PlanOptions::default())
-            .unwrap_err()
-            .to_string();
+        let message = plan(
+            study(&text),
+            &PlanOptions::default(),
+            &crate::drivers::Drivers::built_in(),
+        )
+        .unwrap_err()
+        .to_string();
         assert!(message.contains("its own [[comparison]]"), "{message}");
     }
 }

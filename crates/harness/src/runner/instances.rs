@@ -274,11 +274,10 @@ fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Settings, HarnessError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block_size::tests::{cell, writing};
     use crate::interrupt::Interrupt;
-    use crate::runner::blocks::tests::{cell, writing};
     use crate::worker_process::WorkerCommand;
     use stowplan_model::{Content, PerTransaction, SizeDistribution};
-    use stowplan_stores::{Access, Key};
 
     fn spec() -> DatasetSpec {
         DatasetSpec {
@@ -366,7 +365,6 @@ mod tests {
         assert!(build(&mut instances, &cell).unwrap().is_none());
         assert!(instances.place(&cell).instance.is_dir());
         assert!(build(&mut instances, &cell).unwrap().is_none());
-        assert_eq!(instances.footprint(&cell, true).unwrap(), None);
         assert!(instances.forget(&cell).unwrap());
         assert!(!instances.place(&cell).instance.exists());
         assert!(!instances.forget(&cell).unwrap(), "it was forgotten before");
@@ -411,37 +409,6 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_takes_is_told_beside_the_bytes_of_its_values() {
-        let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
-        instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
-        let cell = cell("files");
-        let place = instances.place(&cell).instance;
-        fs::create_dir(&place).unwrap();
-        let kind = registry::find("files").unwrap();
-        let store = kind.create(&place, &cell.settings).unwrap();
-        let mut connection = store.connect().unwrap();
-        let mut session = connection.session().unwrap();
-        session.begin(Access::Write).unwrap();
-        for key in 1..=20 {
-            session.insert(Key(key), &[7; 1_000]).unwrap();
-        }
-        session.commit().unwrap();
-        let record = instances.footprint(&cell, true).unwrap().unwrap();
-        assert_eq!(record.instance, cell.instance);
-        assert_eq!(record.footprint.files, 20);
-        assert_eq!(record.footprint.apparent_bytes, 20_000);
-        assert_eq!((record.value_bytes, record.after_workloads), (20_000, true));
-        assert!(
-            !instances
-                .footprint(&cell, false)
-                .unwrap()
-                .unwrap()
-                .after_workloads
-        );
-    }
-
-    #[test]
     fn only_stores_that_were_built_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
         let mut instances = Instances::new(work.path());
@@ -468,17 +435,5 @@ mod tests {
         );
         fs::create_dir(instances.place(&built).instance).unwrap();
         instances.warm(&comparison).unwrap();
-    }
-
-    #[test]
-    fn a_shared_store_is_built_alike_whichever_cell_comes_first() {
-        let layout = |spec| layout_only(&cell(spec)).unwrap();
-        let plain = layout("files");
-        assert_eq!(layout("files:read=stdio,write=rename,fsync=file"), plain);
-        assert_ne!(layout("files:layout=tree"), plain);
-        assert_eq!(
-            layout("files:layout=tree,read=stdio").to_string(),
-            "files:layout=tree"
-        );
     }
 }

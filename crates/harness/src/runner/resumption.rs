@@ -428,7 +428,12 @@ b = { store = "flat" }
 
     fn comparison(operation: &str) -> Comparison {
         let study = Study::parse(&STUDY.replace("OPERATION", operation), "s.toml").unwrap();
-        let plan = plan(study, &PlanOptions::default()).unwrap();
+        let plan = plan(
+            study,
+            &PlanOptions::default(),
+            &crate::drivers::Drivers::built_in(),
+        )
+        .unwrap();
         plan.comparisons[0].clone()
     }
 

@@ -91,7 +91,15 @@ mod tests {
             comparison = [{ id = "c", title = "c", dataset = "d", baseline = "f", cells = { f = { store = "files" } } }]
         "#;
         let study = Study::parse(study, "t.toml").unwrap();
-        plan(study, &PlanOptions::default()).unwrap().comparisons[0].cells[0].clone()
+        plan(
+            study,
+            &PlanOptions::default(),
+            &crate::drivers::Drivers::built_in(),
+        )
+        .unwrap()
+        .comparisons[0]
+            .cells[0]
+            .clone()
     }
 
     fn block() -> Measurement {

@@ -2,11 +2,11 @@
 
 use super::*;
 use std::path::Path;
-use stowplan_model::{CellId, StoreSpec, Task, Workload};
+use stowplan_model::{At, Measured, Run, Workload};
 
-const HELLO: &str = r#"echo '{"hello":{"protocol":"stowplan-worker","version":3,"tool":"0"}}'"#;
+const HELLO: &str = r#"echo '{"hello":{"protocol":"stowplan-driver","version":4,"tool":"0"}}'"#;
 const READY: &str = r#"read line; echo '{"ready":{"effective":{}}}'"#;
-const BUILT: &str = r#"read line; echo '{"built":{"values":7,"bytes":8}}'"#;
+const MEASURED: &str = r#"read line; echo '{"measured":{"wall_ns":7}}'"#;
 /// No test waits for it: whoever does hangs.
 const FOR_EVER: &str = "sleep 1000";
 /// Bounds the tests themselves: all that is tried here takes a small part of it.
@@ -36,33 +36,40 @@ fn in_turn(steps: &[&str]) -> String {
     steps.join("; ")
 }
 
-fn job() -> Job {
-    Job {
-        cell: CellId("read/sql".to_owned()),
-        store: StoreSpec {
-            kind: "null".to_owned(),
-            settings: Default::default(),
+fn run() -> ToDriver {
+    ToDriver::Run(Run {
+        at: At {
+            store: "null".parse().unwrap(),
+            place: "/nowhere".into(),
         },
         workload: Workload::default(),
-        instance: "/nowhere".into(),
-        dataset: None,
-        versions: None,
-        task: Task::Build,
-    }
+        threads: Vec::new(),
+        payloads: stowplan_model::PayloadSource::Prepared,
+        largest: 0,
+        counting: false,
+    })
 }
 
 /// Lets a worker do a task; returns its answer, or what is said of its failure with its stderr.
-fn ask(command: &WorkerCommand) -> Result<FromWorker, (String, String)> {
+fn ask(command: &WorkerCommand) -> Result<FromDriver, (String, String)> {
     ask_within(command, command.patience.silence * 4)
 }
 
 /// Like `ask`, of a task that may take `most`.
-fn ask_within(command: &WorkerCommand, most: Duration) -> Result<FromWorker, (String, String)> {
+fn ask_within(command: &WorkerCommand, most: Duration) -> Result<FromDriver, (String, String)> {
     let interrupt = Interrupt::never();
     let began = Instant::now();
     let answer = WorkerProcess::start(command, &interrupt).and_then(|mut worker| {
-        worker.prepare(job())?;
-        worker.go(command.patience.silence, most, &mut |_, _| ())
+        match worker.ask(&run(), command.patience.ready(), &mut |_, _| ())? {
+            FromDriver::Ready { .. } => {}
+            other => return Err(worker.unexpected(&other)),
+        }
+        let limits = Limits {
+            silence: command.patience.silence,
+            most,
+        };
+        let answer = worker.ask(&ToDriver::Go, limits, &mut |_, _| ())?;
+        worker.end().map(|()| answer)
     });
     assert!(began.elapsed() < AT_ONCE, "it took {:?}", began.elapsed());
     answer.map_err(|error| {
@@ -80,12 +87,12 @@ fn error_of(script: &str) -> String {
 
 #[test]
 fn a_worker_that_does_its_work_is_heard() {
-    let answer = ask(&scripted(&in_turn(&[HELLO, READY, BUILT, "read line"])));
-    let built = FromWorker::Built {
-        values: 7,
-        bytes: 8,
-    };
-    assert_eq!(answer, Ok(built));
+    let answer = ask(&scripted(&in_turn(&[HELLO, READY, MEASURED, "read line"])));
+    let measured = FromDriver::Measured(Measured {
+        wall_ns: 7,
+        ..Measured::default()
+    });
+    assert_eq!(answer, Ok(measured));
 }
 
 #[test]
@@ -102,7 +109,7 @@ fn a_worker_that_dies_is_reported_with_its_stderr_wherever_it_dies() {
         assert!(message.contains("died: exit status: 3"), "{message}");
         assert!(message.ends_with("\nno such engine"), "{message}");
     }
-    let message = error_of(&in_turn(&[HELLO, READY, BUILT, "read line", end]));
+    let message = error_of(&in_turn(&[HELLO, READY, MEASURED, "read line", end]));
     assert!(message.contains("ended badly: exit status: 3"), "{message}");
     assert!(message.ends_with("\nno such engine"), "{message}");
 }
@@ -136,9 +143,9 @@ fn a_worker_that_hangs_is_ended_wherever_it_hangs() {
     assert_eq!(hangs(&[FOR_EVER]), silent);
     assert_eq!(hangs(&[HELLO, FOR_EVER]), silent);
     assert_eq!(hangs(&[HELLO, READY, FOR_EVER]), silent);
-    let late = [HELLO, READY, "sleep 2", BUILT];
+    let late = [HELLO, READY, "sleep 2", MEASURED];
     assert_eq!(hangs(&late), silent, "too late is never");
-    let mut command = scripted(&in_turn(&[HELLO, READY, BUILT, FOR_EVER]));
+    let mut command = scripted(&in_turn(&[HELLO, READY, MEASURED, FOR_EVER]));
     command.patience.manners = Duration::from_secs(3);
     assert_eq!(
         ask(&command).unwrap_err().0,
@@ -153,10 +160,14 @@ fn a_worker_that_takes_no_messages_does_not_stop_its_parent() {
     let mut worker = WorkerProcess::start(&command, &interrupt).unwrap();
     // Only now: a shell may be slow to say hello.
     worker.patience.manners = Duration::from_millis(300);
-    let mut large = job();
     // More than a pipe takes.
-    large.instance = "x".repeat(1 << 20).into();
-    let (message, _) = worker.prepare(large).unwrap_err().split();
+    let large = ToDriver::Create(At {
+        store: "null".parse().unwrap(),
+        place: "x".repeat(1 << 20).into(),
+    });
+    let limits = command.patience.ready();
+    let done = worker.done(&large, limits, &mut |_, _| ());
+    let (message, _) = done.unwrap_err().split();
     assert_eq!(message, "the worker takes no messages: timed out");
 }
 
@@ -175,17 +186,17 @@ fn a_worker_that_prints_garbage_is_reported_with_the_line() {
             assert!(!message.contains('\u{1b}'), "{message}");
         }
     }
-    let unasked = error_of(&in_turn(&[HELLO, BUILT, FOR_EVER]));
-    assert!(unasked.contains("out of turn: {\"built\""), "{unasked}");
+    let unasked = error_of(&in_turn(&[HELLO, MEASURED, FOR_EVER]));
+    assert!(unasked.contains("out of turn: {\"measured\""), "{unasked}");
 }
 
 #[test]
 fn a_worker_that_stops_in_the_middle_of_a_message_is_ended() {
-    let half = r#"printf '{"built":{"val'"#;
+    let half = r#"printf '{"measured":{"wal'"#;
     let message = error_after_silence(&in_turn(&[HELLO, READY, "read line", half, FOR_EVER]));
     assert!(message.contains("said nothing new for 0.3 s"), "{message}");
     let message = error_of(&in_turn(&[HELLO, READY, "read line", half]));
-    assert!(message.contains(r#"{"built":{"val"#), "{message}");
+    assert!(message.contains(r#"{"measured":{"wal"#), "{message}");
 }
 
 #[test]
@@ -217,8 +228,8 @@ fn progress_gives_more_time() {
         .map(|n| format!(r#"sleep 0.8; echo '{{"progress":{{"done":{n},"total":9}}}}'"#))
         .collect();
     // It takes 2.4 s, of which no 2 s are silent.
-    let built = r#"echo '{"built":{"values":7,"bytes":8}}'"#;
-    let slow = in_turn(&[HELLO, READY, "read line", &steps.join("; "), built]);
+    let measured = r#"echo '{"measured":{"wall_ns":7}}'"#;
+    let slow = in_turn(&[HELLO, READY, "read line", &steps.join("; "), measured]);
     let mut command = scripted(&slow);
     command.patience.silence = Duration::from_secs(2);
     let answer = ask(&command);
@@ -227,10 +238,10 @@ fn progress_gives_more_time() {
 
 #[test]
 fn what_a_worker_says_just_before_it_ends_is_heard() {
-    let built = r#"echo '{"built":{"values":7,"bytes":8}}'"#;
+    let measured = r#"echo '{"measured":{"wall_ns":7}}'"#;
     // About when the parent looks whether it still lives.
     for pause in ["sleep 0.04", "sleep 0.045", "sleep 0.05", "true"].repeat(10) {
-        let command = scripted(&in_turn(&[HELLO, READY, "read line", pause, built]));
+        let command = scripted(&in_turn(&[HELLO, READY, "read line", pause, measured]));
         let answer = ask(&command);
         assert!(answer.is_ok(), "{pause}: {answer:?}");
     }
@@ -249,7 +260,7 @@ fn a_worker_that_closes_its_stdout_and_lives_on_is_ended() {
 #[test]
 fn a_worker_that_fills_its_stderr_is_read_and_its_last_words_are_kept() {
     let much = "yes chatter | head -c 1000000 >&2; echo last >&2";
-    let answer = ask(&scripted(&in_turn(&[much, HELLO, READY, BUILT])));
+    let answer = ask(&scripted(&in_turn(&[much, HELLO, READY, MEASURED])));
     assert!(answer.is_ok(), "{answer:?}");
     let message = error_of(&in_turn(&[much, "exit 1"]));
     assert!(message.contains("chatter\nlast"), "{message}");
@@ -279,13 +290,15 @@ fn an_interrupt_ends_every_wait() {
     assert!(matches!(result, Err(HarnessError::Interrupted)));
     for steps in [
         &[HELLO, READY, FOR_EVER][..],
-        &[HELLO, READY, BUILT, FOR_EVER],
+        &[HELLO, READY, MEASURED, FOR_EVER],
     ] {
         let mut command = scripted(&in_turn(steps));
         command.patience = Patience::default();
         let interrupt = Interrupt::never();
         let mut worker = WorkerProcess::start(&command, &interrupt).unwrap();
-        worker.prepare(job()).unwrap();
+        worker
+            .ask(&run(), command.patience.ready(), &mut |_, _| ())
+            .unwrap();
         let later = interrupt.clone();
         let signal = thread::spawn(move || {
             thread::sleep(Duration::from_millis(200));
@@ -293,7 +306,12 @@ fn an_interrupt_ends_every_wait() {
         });
         let long = Duration::from_secs(1_000);
         let began = Instant::now();
-        let answer = worker.go(long, long, &mut |_, _| ());
+        let limits = Limits {
+            silence: long,
+            most: long,
+        };
+        let answer = worker.ask(&ToDriver::Go, limits, &mut |_, _| ());
+        let answer = answer.and_then(|_| worker.end());
         assert!(matches!(answer, Err(HarnessError::Interrupted)));
         assert!(began.elapsed() < AT_ONCE);
         signal.join().unwrap();
@@ -316,7 +334,7 @@ fn whoever_a_worker_has_started_ends_with_it_however_it_ends() {
         "exit 3",
         "kill -9 $$",
         "echo garbage; sleep 1000",
-        r#"echo '{"built":{"values":7,"bytes":8}}'"#,
+        r#"echo '{"measured":{"wall_ns":7}}'"#,
     ]
     .iter()
     .enumerate()

@@ -1,9 +1,7 @@
 //! Blocks that change which keys there are, each on a store of its own.
 
-use super::toy::{Flaw, toy};
 use super::*;
 use stowplan_stores::Key;
-use stowplan_stores::registry::Resolved;
 
 pub(super) fn mix(lab: &Lab, order: AccessOrder, mix: Mix, per: u32, steps: u64) -> Job {
     let mut job = lab.reads(BlockKind::Ratio, 0, 0, steps);
@@ -40,23 +38,15 @@ pub(super) fn in_round_0(mut job: Job) -> Job {
     job
 }
 
-/// The answer of the toy to a job.
-pub(super) fn played(job: &Job, resolved: &Resolved) -> Result<Measurement, HarnessError> {
-    let Task::Measure(task) = &job.task else {
-        panic!("it measures");
+/// The answer of a toy to a job.
+pub(super) fn played(job: &Job, flaw: &str) -> Result<Measurement, HarnessError> {
+    let job = Job {
+        store: format!("toy:flaw={flaw}").parse().unwrap(),
+        persistent: true,
+        ..job.clone()
     };
-    let mut output = Vec::new();
-    let mut wire = Wire {
-        input: &mut "\"go\"\n".as_bytes(),
-        output: &mut output,
-    };
-    let answer = if job.workload.changes_keys() {
-        own::own(job, task, resolved, &mut wire)
-    } else {
-        measure::measure(job, task, resolved, &mut wire)
-    };
-    match answer? {
-        FromWorker::Measured(measurement) => Ok(measurement),
+    match answered(&job)? {
+        Answer::Measured(measurement, _) => Ok(*measurement),
         other => panic!("{other:?}"),
     }
 }
@@ -157,8 +147,8 @@ fn only_the_lack_of_a_table_proves_that_it_was_dropped() {
     let mut job = lab.reads(BlockKind::Ratio, 0, 0, 1);
     job.workload.operation = Operation::DropTable;
     let job = lab.drawn(job, 1);
-    played(&job, &toy(Flaw::None)).unwrap();
-    let error = played(&job, &toy(Flaw::BreaksWithoutTable)).unwrap_err();
+    played(&job, "none").unwrap();
+    let error = played(&job, "breaks-without-table").unwrap_err();
     assert!(error.to_string().contains("by design"), "{error}");
     assert!(nothing_left(&lab));
 }
@@ -178,19 +168,16 @@ fn a_store_that_loses_what_it_was_told_is_caught_and_nothing_is_left() {
     let lab = Lab::new("flat");
     let job = || in_round_0(mix(&lab, AccessOrder::Random, EVERYTHING, 1, 44));
     for (flaw, message) in [
-        (Flaw::LosesDeletes, "it was deleted and is still there"),
-        (
-            Flaw::LosesOverwrites,
-            "its bytes are not those of version 1",
-        ),
-        (Flaw::DeletesTwo, "is missing"),
-        (Flaw::CommitsMore, "transactions were to be committed"),
+        ("loses-deletes", "it was deleted and is still there"),
+        ("loses-overwrites", "its bytes are not those of version 1"),
+        ("deletes-two", "is missing"),
+        ("commits-more", "transactions were to be committed"),
     ] {
-        let error = played(&job(), &toy(flaw)).unwrap_err().to_string();
-        assert!(error.contains(message), "{flaw:?}: {error}");
-        assert!(nothing_left(&lab), "{flaw:?}");
+        let error = played(&job(), flaw).unwrap_err().to_string();
+        assert!(error.contains(message), "{flaw}: {error}");
+        assert!(nothing_left(&lab), "{flaw}");
     }
-    played(&job(), &toy(Flaw::None)).unwrap();
+    played(&job(), "none").unwrap();
 }
 
 #[test]
@@ -199,7 +186,7 @@ fn a_store_that_forgets_at_closing_is_caught_by_opening_it_again() {
     for threads in [1, 3] {
         let mut job = in_round_0(mix(&lab, AccessOrder::Random, EVERYTHING, 1, 44));
         job.workload.threads = threads;
-        let error = played(&job, &toy(Flaw::ForgetsAtClosing)).unwrap_err();
+        let error = played(&job, "forgets-at-closing").unwrap_err();
         assert!(error.to_string().contains("is missing"), "{error}");
         assert!(nothing_left(&lab));
     }
@@ -209,13 +196,13 @@ fn a_store_that_forgets_at_closing_is_caught_by_opening_it_again() {
 fn overwrites_that_nobody_else_checks_are_read_back_after_closing() {
     let lab = Lab::new("flat");
     let cases = [
-        (Flaw::None, 1),
-        (Flaw::None, 3),
-        (Flaw::ForgetsAtClosing, 1),
-        (Flaw::ForgetsAtClosing, 3),
+        ("none", 1),
+        ("none", 3),
+        ("forgets-at-closing", 1),
+        ("forgets-at-closing", 3),
     ];
     for (flaw, threads) in cases {
-        let toy = toy(flaw);
+        let toy = toy::resolve(&format!("toy:flaw={flaw}").parse().unwrap()).unwrap();
         let store = toy.kind.create(&lab.path("store"), &toy.settings).unwrap();
         let mut connection = store.connect().unwrap();
         let mut session = connection.session().unwrap();
@@ -231,8 +218,8 @@ fn overwrites_that_nobody_else_checks_are_read_back_after_closing() {
         job.workload.threads = threads;
         job.dataset = None;
         job.versions = None;
-        match (flaw, played(&job, &toy)) {
-            (Flaw::None, done) => assert!(done.is_ok(), "{threads}: {done:?}"),
+        match (flaw, played(&job, flaw)) {
+            ("none", done) => assert!(done.is_ok(), "{threads}: {done:?}"),
             (_, done) => {
                 let error = done.unwrap_err().to_string();
                 assert!(error.contains("40 is damaged: it is missing"), "{error}");

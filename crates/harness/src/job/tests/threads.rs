@@ -1,7 +1,6 @@
 //! Blocks of several threads.
 
 use super::changing::{EVERYTHING, in_round_0, mix, nothing_left, played};
-use super::toy::{Flaw, toy};
 use super::*;
 
 fn by(threads: u32, mut job: Job) -> Job {
@@ -81,10 +80,7 @@ fn values_that_several_threads_overwrite_have_the_version_of_the_last_one() {
 #[test]
 fn the_store_that_does_nothing_is_timed_by_several_threads() {
     let mut lab = Lab::new("flat");
-    lab.spec = StoreSpec {
-        kind: "null".to_owned(),
-        settings: BTreeMap::new(),
-    };
+    lab.spec = "null".parse().unwrap();
     let path = lab.path("sequence");
     sequence::write_steps(&path, 100, &Workload::default(), 100, 1, |_| 1).unwrap();
     let mut job = by(5, lab.reads(BlockKind::Ratio, 0, 10, 90));
@@ -118,7 +114,7 @@ fn writers_in_each_others_way_try_again_until_all_is_done() {
         let job = in_round_0(mix(&lab, AccessOrder::Uniform, EVERYTHING, per, 220));
         let mut conflicts = 0;
         for _ in 0..50 {
-            let block = played(&by(4, job.clone()), &toy(Flaw::None)).unwrap();
+            let block = played(&by(4, job.clone()), "none").unwrap();
             assert_eq!(block.operations, 220);
             conflicts += block.conflicts;
             if conflicts > 0 {
@@ -138,11 +134,11 @@ fn a_thread_that_fails_or_panics_ends_the_block_and_hangs_nobody() {
     );
     // A key that is added by the block, and by nothing before it.
     let key = COUNT + 2;
-    let failed = played(&job, &toy(Flaw::Fails(key)))
+    let failed = played(&job, &format!("fails-{key}"))
         .unwrap_err()
         .to_string();
     assert!(failed.contains("by design"), "{failed}");
-    let panicked = played(&job, &toy(Flaw::Panics(key)))
+    let panicked = played(&job, &format!("panics-{key}"))
         .unwrap_err()
         .to_string();
     assert!(panicked.contains("panicked"), "{panicked}");

@@ -1,20 +1,22 @@
 //! A store whose writers are in each other's way, and that can have a flaw. Its disk is memory, too.
 
+use crate::worker_process::WorkerCommand;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use stowplan_model::{
     Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
+    StoreSpec,
 };
-use stowplan_stores::registry::Resolved;
+use stowplan_stores::registry::{self, ResolveError, Resolved};
 use stowplan_stores::{
     Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Result, Session, Store,
     StoreError, StoreKind,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flaw {
+enum Flaw {
     None,
     /// It says that it removed a value, and keeps it.
     LosesDeletes,
@@ -36,25 +38,94 @@ pub(super) enum Flaw {
 
 type Values = BTreeMap<u64, Vec<u8>>;
 
-pub(super) struct Toy {
-    flaw: Flaw,
-    /// What closed stores left, by directory.
-    disk: Disk,
+/// This test program as a driver: see [`serves`].
+pub(super) fn command() -> WorkerCommand {
+    let program = std::env::current_exe().unwrap();
+    // What the tests' runner says does not belong to the protocol.
+    let script = format!(
+        "STOWPLAN_TEST_DRIVER=1 exec \"$0\" --exact {}::serves --nocapture 3>&1 >/dev/null",
+        module_path!().split_once("::").unwrap().1
+    );
+    WorkerCommand::new("/bin/sh", &["-c", &script, program.to_str().unwrap()])
 }
 
-type Disk = Arc<Mutex<BTreeMap<PathBuf, Values>>>;
+/// No test: it plays the driver for those that start this program again.
+#[test]
+fn serves() {
+    if std::env::var_os("STOWPLAN_TEST_DRIVER").is_none() {
+        return;
+    }
+    let mut output = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/fd/3")
+        .unwrap();
+    let mut input = std::io::BufReader::new(std::io::stdin());
+    stowplan_driver::serve_with(&mut input, &mut output, &|spec| resolve(spec)).unwrap();
+}
 
-/// The toy as the registry would give it.
-pub(super) fn toy(flaw: Flaw) -> Resolved {
-    let kind: &'static Toy = Box::leak(Box::new(Toy {
-        flaw,
-        disk: Disk::default(),
-    }));
-    Resolved {
+/// The stores of the tests' driver: those that are built in, and the toy.
+pub(super) fn resolve(spec: &StoreSpec) -> std::result::Result<Resolved, ResolveError> {
+    if spec.kind != "toy" {
+        return registry::resolve(spec, 1 << 20);
+    }
+    let flaw = spec.settings.get("flaw").map_or("none", String::as_str);
+    let key = || flaw.rsplit('-').next().unwrap().parse().unwrap();
+    let flaw = match flaw {
+        "none" => Flaw::None,
+        "loses-deletes" => Flaw::LosesDeletes,
+        "loses-overwrites" => Flaw::LosesOverwrites,
+        "deletes-two" => Flaw::DeletesTwo,
+        "forgets-at-closing" => Flaw::ForgetsAtClosing,
+        "commits-more" => Flaw::CommitsMore,
+        "breaks-without-table" => Flaw::BreaksWithoutTable,
+        fails if fails.starts_with("fails") => Flaw::Fails(key()),
+        _ => Flaw::Panics(key()),
+    };
+    let kind: &'static Toy = Box::leak(Box::new(Toy { flaw }));
+    Ok(Resolved {
         kind,
         settings: Settings::default(),
         capabilities: kind.capabilities(&Settings::default()).unwrap(),
+    })
+}
+
+struct Toy {
+    flaw: Flaw,
+}
+
+/// What a closed store left.
+fn file_in(directory: &Path) -> PathBuf {
+    directory.join("toy")
+}
+
+fn read_values(directory: &Path) -> Values {
+    let bytes = std::fs::read(file_in(directory)).unwrap_or_default();
+    let mut rest = &bytes[..];
+    let mut values = Values::new();
+    let number = |rest: &mut &[u8]| {
+        let (number, behind) = rest.split_first_chunk().unwrap();
+        *rest = behind;
+        u64::from_le_bytes(*number)
+    };
+    while !rest.is_empty() {
+        let key = number(&mut rest);
+        let length = usize::try_from(number(&mut rest)).unwrap();
+        let (value, behind) = rest.split_at(length);
+        values.insert(key, value.to_vec());
+        rest = behind;
     }
+    values
+}
+
+fn write_values(directory: &Path, values: &Values) {
+    let mut bytes = Vec::new();
+    for (key, value) in values {
+        bytes.extend(key.to_le_bytes());
+        bytes.extend((value.len() as u64).to_le_bytes());
+        bytes.extend(value);
+    }
+    // Its directory may be gone by now.
+    let _ = std::fs::write(file_in(directory), bytes);
 }
 
 impl StoreKind for Toy {
@@ -92,18 +163,15 @@ impl StoreKind for Toy {
     }
 
     fn create(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
-        self.disk.lock().unwrap().remove(directory);
+        write_values(directory, &Values::new());
         self.open(directory, settings)
     }
 
     fn open(&self, directory: &Path, _: &Settings) -> Result<Box<dyn Store>> {
-        let disk = self.disk.lock().unwrap();
-        let values = disk.get(directory).cloned().unwrap_or_default();
         Ok(Box::new(Memory {
             flaw: self.flaw,
-            disk: Arc::clone(&self.disk),
             directory: directory.to_owned(),
-            values: Mutex::new(values),
+            values: Mutex::new(read_values(directory)),
             without_table: AtomicBool::new(false),
             writer: AtomicBool::new(false),
             commits: AtomicU64::new(0),
@@ -117,14 +185,12 @@ impl Drop for Memory {
         if self.flaw == Flaw::ForgetsAtClosing {
             values.pop_last();
         }
-        let mut disk = self.disk.lock().unwrap_or_else(PoisonError::into_inner);
-        disk.insert(self.directory.clone(), values);
+        write_values(&self.directory, &values);
     }
 }
 
 struct Memory {
     flaw: Flaw,
-    disk: Disk,
     directory: PathBuf,
     values: Mutex<Values>,
     without_table: AtomicBool,

@@ -44,7 +44,12 @@ fn text() -> String {
 }
 
 fn matrix(options: &PlanOptions) -> Plan {
-    plan(study(&text()), options).unwrap()
+    plan(
+        study(&text()),
+        options,
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap()
 }
 
 #[test]

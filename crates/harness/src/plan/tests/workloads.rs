@@ -24,7 +24,11 @@ fn two(workload: &str, a: &str, b: &str) -> Study {
 }
 
 fn planned(workload: &str, a: &str, b: &str) -> Result<Plan, HarnessError> {
-    plan(two(workload, a, b), &PlanOptions::default())
+    plan(
+        two(workload, a, b),
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
 }
 
 fn alone(workload: &str) -> Result<Cell, HarnessError> {
@@ -163,7 +167,13 @@ fn a_table_is_one_operation() {
 #[test]
 fn connections_with_caches_of_their_own_share_the_memory_budget() {
     let cache = |spec: &str, threads| {
-        let resolved = resolve(&spec.parse().unwrap(), 64 << 20, threads).unwrap();
+        let resolved = resolve(
+            &crate::drivers::Drivers::built_in(),
+            &spec.parse().unwrap(),
+            64 << 20,
+            threads,
+        )
+        .unwrap();
         resolved.settings.number("cache")
     };
     assert_eq!(cache("sqlite", 1), 64 << 20);

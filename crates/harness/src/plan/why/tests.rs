@@ -61,7 +61,12 @@ fn planned(text: &str, only: &[&str]) -> Plan {
         only: only.iter().copied().map(str::to_owned).collect(),
         ..PlanOptions::default()
     };
-    plan(Study::parse(text, "t.toml").unwrap(), &options).unwrap()
+    plan(
+        Study::parse(text, "t.toml").unwrap(),
+        &options,
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap()
 }
 
 fn ladder<'a>(plan: &'a Plan, id: &str) -> &'a LadderSpec {
@@ -217,7 +222,12 @@ fn only_what_is_chosen_is_taken_apart_with_the_baseline_beside_it() {
 #[test]
 fn a_step_that_cannot_run_here_is_one_with_the_step_above_it() {
     let study = Study::parse(STUDY, "t.toml").unwrap();
-    let (study, _) = super::explained(study, vec!["read/dir".to_owned()], Some(100));
+    let (study, _) = super::explained(
+        study,
+        vec!["read/dir".to_owned()],
+        Some(100),
+        &crate::drivers::Drivers::built_in(),
+    );
     let rungs = &study.ladders[0].rungs;
     let steps: Vec<&str> = rungs.iter().map(|rung| rung.step.as_str()).collect();
     assert_eq!(
@@ -236,7 +246,12 @@ fn a_step_that_cannot_run_here_is_one_with_the_step_above_it() {
 #[test]
 fn without_why_nothing_is_added() {
     let study = Study::parse(STUDY, "t.toml").unwrap();
-    let plan = plan(study, &PlanOptions::default()).unwrap();
+    let plan = plan(
+        study,
+        &PlanOptions::default(),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
     assert!(plan.study.ladders.is_empty());
     assert!(plan.cells().all(|cell| cell.role != Role::Part));
 }
