@@ -18,6 +18,9 @@ const DUMPED_BYTES: u64 = 8 << 20;
 /// Values that are dumped at a time.
 const DUMPED_VALUES: usize = 20_000;
 
+/// Is shown values in their order, by position; nothing of one that is missing.
+type Show<'s> = &'s mut dyn FnMut(usize, Option<&[u8]>);
+
 /// A worker, and what it is told of.
 pub(super) struct Worker<'a> {
     process: WorkerProcess,
@@ -159,7 +162,7 @@ impl<'a> Worker<'a> {
         keys: &[(u64, u32)],
         delivery: Delivery,
         progress: &mut dyn FnMut(u64),
-        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+        show: Show<'_>,
     ) -> Result<(), HarnessError> {
         let mut from = 0;
         while from < keys.len() {
@@ -175,7 +178,7 @@ impl<'a> Worker<'a> {
                 .count();
             let to = from + count.max(1);
             self.dump(&keys[from..to], delivery, &mut |index, value| {
-                show(from + index, value)
+                show(from + index, value);
             })?;
             from = to;
             progress(from as u64);
@@ -187,7 +190,7 @@ impl<'a> Worker<'a> {
         &mut self,
         keys: &[(u64, u32)],
         delivery: Delivery,
-        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+        show: Show<'_>,
     ) -> Result<(), HarnessError> {
         let numbers = keys.iter().map(|(key, _)| *key);
         let asked = SharedFile::of_numbers(self.work, numbers)?;
@@ -206,7 +209,7 @@ impl<'a> Worker<'a> {
         let mut value = Vec::new();
         for (index, (key, _)) in keys.iter().enumerate() {
             match next_value(&mut input, whole, &mut value) {
-                Ok(there) => show(index, there.then_some(&value[..]))?,
+                Ok(there) => show(index, there.then_some(&value[..])),
                 Err(error) => {
                     let why = format!("what was dumped of key {key} is cut: {error}");
                     return Err(self.process.failed(&why));
