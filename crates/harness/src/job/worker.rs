@@ -10,7 +10,7 @@ use std::time::Instant;
 use stowplan_dataset::{Dataset, room};
 use stowplan_model::{
     At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, Settings, StoreSpec, ToDriver,
-    Want,
+    Value, Want,
 };
 
 /// Bytes of values that are dumped at a time.
@@ -239,8 +239,28 @@ fn next_value(input: &mut impl Read, whole: u64, value: &mut Vec<u8>) -> std::io
     }
 }
 
-/// Settings as an engine reports them, without those that were given by the name of a variable of the
-/// environment: their values stand in no result.
-fn without_secrets(effective: Settings, _store: &StoreSpec) -> Settings {
+/// Settings as an engine reports them; what was given by the name of a variable of the environment
+/// stays that name: its value stands in no result.
+fn without_secrets(mut effective: Settings, store: &StoreSpec) -> Settings {
+    for (name, value) in &store.settings {
+        if value.starts_with('$') && effective.get(name).is_some() {
+            effective.set(name, Value::Word(value.clone()));
+        }
+    }
     effective
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_a_driver_reports_stays_the_name_of_its_variable() {
+        let store = "server:dsn=$DSN,cache=4096".parse().unwrap();
+        let mut effective = Settings::default();
+        effective.set("dsn", Value::Word("user:password@host".to_owned()));
+        effective.set("cache", Value::Number(4096));
+        let seen = without_secrets(effective, &store).to_string();
+        assert_eq!(seen, "cache=4096,dsn=$DSN");
+    }
 }
