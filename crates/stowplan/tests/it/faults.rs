@@ -46,7 +46,7 @@ const FAULTS: [(&str, &str, &str); 12] = [
     (
         "flood",
         "exec yes '{\"progress\":{\"done\":1,\"total\":9}}'",
-        "said nothing new for 10 s",
+        "was not done after 10 s",
     ),
     ("early", "echo '{\"measured\":{}}'; cat", "out of turn"),
     (
