@@ -1,7 +1,7 @@
-//! Lines of the worker protocol.
+//! Lines of the driver protocol.
 
 use stowplan_model::{
-    BlockTask, CellId, FromWorker, Job, Measurement, Settings, Task, ToWorker, Workload, encode,
+    At, Describe, Dump, FromDriver, Inspected, Load, Measured, Rest, Settings, ToDriver, encode,
 };
 
 pub(crate) fn look(data: &[u8]) {
@@ -9,34 +9,42 @@ pub(crate) fn look(data: &[u8]) {
 }
 
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    let job = |task| {
-        encode(&ToWorker::Prepare(Job {
-            cell: CellId("read/sql".to_owned()),
-            store: "sqlite:journal=wal".parse().expect("a spec"),
-            workload: Workload::default(),
-            instance: "/w/i".into(),
-            dataset: Some("/w/d".into()),
-            versions: None,
-            task,
-        }))
+    let at = At {
+        store: "sqlite:journal=wal".parse().expect("a spec"),
+        place: "/w/i".into(),
     };
-    let block = r#"{"block":"latency","sequence":"/s","first":1,"lead_in":2,"operations":3,"version":4,"round":5,"position":6}"#;
-    let block: BlockTask = serde_json::from_str(block).expect("a task");
-    let hello = r#"{"hello":{"protocol":"stowplan-worker","version":3,"tool":"0.1.0"}}"#;
+    let run = r#"{"run":{"store":"flat","place":"/i","workload":{"operation":"mix","order":"zipfian","per_transaction":"all","delivery":"copy","cache":"warm","operations":null,"mix":{"read":9,"scan":1},"scan_rows":5,"threads":2},"threads":[{"sequence":"/s","first":0,"lead_in":1,"operations":9,"payloads":{"values":"/v","offsets":"/o"},"parts":[4,5],"latencies":"/l"}],"payloads":"timed","largest":7,"counting":false}}"#;
+    let kinds = r#"{"described":{"kinds":[{"name":"kv","settings":[{"name":"cache","kind":{"bytes":{"min":1,"max":9}},"default":"3"}]}],"refused":"no"}}"#;
+    let hello = r#"{"hello":{"protocol":"stowplan-driver","version":4,"tool":"0.1.0"}}"#;
     let lines = [
-        job(Task::Verify),
-        job(Task::Build),
-        job(Task::Measure(block)),
-        encode(&ToWorker::Go),
+        run.to_owned(),
+        kinds.to_owned(),
         hello.to_owned(),
-        encode(&FromWorker::Measured(Measurement::default())),
-        encode(&FromWorker::Ready {
+        encode(&ToDriver::Describe(Describe::default())),
+        encode(&ToDriver::Create(at.clone())),
+        encode(&ToDriver::Load(Load {
+            at: at.clone(),
+            dataset: "/w/d".into(),
+            first: 1,
+            count: u64::MAX,
+        })),
+        encode(&ToDriver::Dump(Dump {
+            at,
+            keys: "/k".into(),
+            to: "/t".into(),
+            delivery: Default::default(),
+        })),
+        encode(&ToDriver::Rest(Rest { checkpoint: true })),
+        encode(&ToDriver::Go),
+        encode(&FromDriver::Measured(Measured::default())),
+        encode(&FromDriver::Inspected(Inspected::default())),
+        encode(&FromDriver::Ready {
             effective: Settings::default(),
         }),
-        encode(&FromWorker::Failed {
+        encode(&FromDriver::Failed {
             message: "a\nb".to_owned(),
         }),
-        encode(&FromWorker::Progress {
+        encode(&FromDriver::Progress {
             done: 1,
             total: u64::MAX,
         }),

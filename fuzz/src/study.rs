@@ -1,13 +1,15 @@
 //! Study files: read, written as a result holds them, expanded and planned.
 
 use std::path::Path;
+use stowplan_harness::drivers::Drivers;
 
 pub(crate) fn look(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
     if let Some(study) = stowplan_model::hostile::study(text) {
-        stowplan_harness::hostile::planned(&study);
+        let drivers = Drivers::described_by(stowplan_driver::describe);
+        stowplan_harness::hostile::planned(&study, &drivers);
     }
 }
 

@@ -80,6 +80,8 @@ impl fmt::Debug for Drivers {
 #[derive(Default)]
 struct Host {
     process: Option<WorkerProcess>,
+    /// What its greeting says of its program.
+    tool: String,
     kinds: BTreeMap<String, Rc<Kind>>,
     /// What it said of stores, by spec.
     told: BTreeMap<String, Described>,
@@ -315,6 +317,7 @@ impl Drivers {
         let question = ToDriver::Describe(asked.clone());
         match process.ask(&question, command.patience.polite(), &mut |_, _| ())? {
             FromDriver::Described(described) => {
+                process.tool().clone_into(&mut host.tool);
                 host.process = Some(process);
                 Ok(described)
             }
@@ -329,8 +332,17 @@ impl Drivers {
     pub fn tool(&self, driver: &str) -> Result<String, HarnessError> {
         self.kinds(driver)?;
         let hosts = self.hosts.borrow();
-        let process = hosts.get(driver).and_then(|host| host.process.as_ref());
-        Ok(process.map_or(String::new(), |process| process.tool().to_owned()))
+        Ok(hosts
+            .get(driver)
+            .map_or(String::new(), |host| host.tool.clone()))
+    }
+
+    /// Ends the processes that answer questions: nothing shall run beside a measurement. What they said
+    /// is remembered; another question starts another one.
+    pub(crate) fn hang_up(&self) {
+        for host in self.hosts.borrow_mut().values_mut() {
+            host.process = None;
+        }
     }
 }
 

@@ -179,7 +179,6 @@ pub(crate) fn there(
     let mut there = Vec::new();
     worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
         there.push(value.is_some());
-        Ok(())
     })?;
     worker.end()?;
     Ok(there)

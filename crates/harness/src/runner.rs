@@ -267,6 +267,7 @@ impl<'a> Runner<'a> {
     }
 
     fn measure_everything(&mut self, steer: &mut dyn Steer) -> Result<RunOutcome, HarnessError> {
+        self.options.drivers.hang_up();
         self.warn_of_what_needs_root()?;
         self.profiler = self.find_profiler()?;
         if !self.earlier.harness_cost {

@@ -283,14 +283,14 @@ proptest! {
 
 /// A message of each sort, and records of a result, one a line.
 const LINES: &[&str] = &[
-    r#"{"hello":{"protocol":"stowplan-worker","version":3,"tool":"0.1.0"}}"#,
+    r#"{"hello":{"protocol":"stowplan-driver","version":4,"tool":"0.1.0"}}"#,
     r#"{"ready":{"effective":{"journal":"wal","mmap":0,"on":true}}}"#,
     r#"{"progress":{"done":3,"total":18446744073709551615}}"#,
-    r#"{"built":{"values":3,"bytes":40}}"#,
+    r#"{"inspected":{"footprint":{"apparent_bytes":3,"allocated_bytes":4096,"files":1,"directories":1},"page_fill":0.5}}"#,
     r#"{"failed":{"message":"files: no such key 7\nand more"}}"#,
-    r#"{"verified":{"cell":"read/sql","values":3,"bytes":40,"overwritten":1}}"#,
+    r#"{"described":{"kinds":[{"name":"kv","settings":[{"name":"cache","kind":{"bytes":{"min":1,"max":9}},"default":"3"}]}],"refused":"no"}}"#,
     r#""go""#,
-    r#"{"prepare":{"cell":"r/s","store":"sqlite:journal=wal","workload":{"operation":"mix","order":"zipfian","per_transaction":"all","delivery":"copy","cache":"warm","operations":null,"mix":{"read":9,"scan":1},"scan_rows":5,"threads":2},"instance":"/i","dataset":"/d","versions":"/v","task":{"measure":{"block":"ratio","sequence":"/s","first":0,"lead_in":1,"operations":9,"version":1,"payloads":"timed","round":0,"position":1}}}}"#,
+    r#"{"run":{"store":"sqlite:journal=wal","place":"/i","workload":{"operation":"mix","order":"zipfian","per_transaction":"all","delivery":"copy","cache":"warm","operations":null,"mix":{"read":9,"scan":1},"scan_rows":5,"threads":2},"threads":[{"sequence":"/s","first":0,"lead_in":1,"operations":9,"payloads":{"values":"/v","offsets":"/o"},"parts":[4,5],"latencies":"/l"}],"payloads":"timed","largest":7,"counting":false}}"#,
     r#"{"type":"warning","kind":"load","message":"m","advice":"a"}"#,
     r#"{"type":"harness-cost","ratio_ns":1.5,"latency_ns":2e-7,"blocks":3,"operations":10}"#,
     r#"{"type":"footprint","instance":"i","footprint":{"apparent_bytes":1,"allocated_bytes":2,"files":1,"directories":1},"value_bytes":1,"after_workloads":false}"#,

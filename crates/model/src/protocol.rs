@@ -490,7 +490,7 @@ mod tests {
 
     #[test]
     fn a_driver_need_only_tell_the_wall_time() {
-        let message = decode(r#"{"measured":{"wall_ns":7}}"#).unwrap();
+        let message: FromDriver = decode(r#"{"measured":{"wall_ns":7}}"#).unwrap();
         let expected = Measured {
             wall_ns: 7,
             ..Measured::default()

@@ -47,7 +47,7 @@ pub enum SettingKind {
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text. A secret is given by the name of an environment variable (`$NAME`), so that it
-    /// stands in no file; whoever starts the driver puts the value in its place.
+    /// stands in no file; the driver inherits the variable.
     Text {
         /// Whether it must not be seen.
         secret: bool,

@@ -311,7 +311,12 @@ mod tests {
 
     #[test]
     fn only_a_plan_of_its_own_is_a_calibration() {
-        let (mut plan, _) = plans(&typed(&[]).plan(), &typed(&[]).series()).unwrap();
+        let (mut plan, _) = plans(
+            &typed(&[]).plan(),
+            &typed(&[]).series(),
+            &crate::drivers::looked_at(),
+        )
+        .unwrap();
         assert!(is_calibration(&plan));
         plan.study.name = "mine".to_owned();
         assert!(!is_calibration(&plan));

@@ -579,6 +579,7 @@ mod tests {
 
     fn question() -> Question {
         Question {
+            drivers: Rc::new(drivers::looked_at()),
             a: "sqlite".parse().unwrap(),
             b: "files".parse().unwrap(),
             page_sizes: Vec::new(),
@@ -758,7 +759,7 @@ mod tests {
                 ..question()
             };
             let plan = asked.plan(&sizes).unwrap();
-            let found = question_of(&plan).unwrap();
+            let found = question_of(&plan, &Rc::new(drivers::looked_at())).unwrap();
             assert_eq!((&found.a, &found.b), (&asked.a, &asked.b));
             assert_eq!(found.page_sizes, asked.page_sizes);
             assert_eq!(found.workload, asked.workload);
@@ -780,6 +781,6 @@ mod tests {
             sweeps: Vec::new(),
             ..question().plan(&[1024]).unwrap()
         };
-        assert!(question_of(&no_sweep).is_none());
+        assert!(question_of(&no_sweep, &Rc::new(drivers::looked_at())).is_none());
     }
 }

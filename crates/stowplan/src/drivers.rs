@@ -225,6 +225,12 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
     })
 }
 
+/// The program's own stores, for plans that are never run.
+#[cfg(test)]
+pub(crate) fn looked_at() -> Drivers {
+    Drivers::described_by(stowplan_driver::describe)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

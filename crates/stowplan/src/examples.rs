@@ -49,9 +49,9 @@ Examples:
 
 pub(crate) const DRIVERS: &str = "\
 Examples:
-  stowplan drivers                    what there is, and why something cannot be used
+  stowplan drivers                    what there is, or why it cannot be used
   stowplan drivers check built-in flat
-                                      whether a driver does what it should, for whoever writes one";
+                                      whether a driver does what it should";
 
 pub(crate) const INIT: &str = "\
 Examples:

@@ -98,7 +98,7 @@ mod tests {
                     ..options.clone()
                 };
                 for options in [options, taken_apart] {
-                    let plan = plan(study.clone(), &options).unwrap();
+                    let plan = plan(study.clone(), &options, &crate::drivers::looked_at()).unwrap();
                     assert!(plan.comparisons.iter().all(|c| c.not_applicable.is_empty()));
                 }
             }

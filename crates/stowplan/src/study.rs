@@ -486,7 +486,14 @@ mod tests {
             precision: None,
         };
         let never = Interrupt::never();
-        let run = run_options(&output, &work, &options, (1, rule), never).unwrap();
+        let run = run_options(
+            &output,
+            &work,
+            &options,
+            (1, rule),
+            &Rc::new(drivers::looked_at()),
+            never,
+        );
         std::fs::remove_dir_all(work.path()).unwrap();
         let end = RunEnd {
             outcome: RunOutcome::Interrupted,

@@ -335,7 +335,6 @@ fn check_table(worker: &mut Worker<'_>, creates: bool) -> Result<(), HarnessErro
     let mut there = false;
     worker.values(&[(1, 0)], Delivery::Copy, &mut |_| (), &mut |_, value| {
         there = value.is_some();
-        Ok(())
     })?;
     let (done, wrong) = match creates {
         _ if !there => return Ok(()),

@@ -49,7 +49,7 @@ pub(super) fn verify(
     let keys: Vec<Expectation> = keys.collect();
     let keys: Vec<&Expectation> = keys.iter().collect();
     check(&keys, &values, worker, delivery, &mut |done| {
-        progress(done, count)
+        progress(done, count);
     })?;
     Ok(Answer::Verified(Verification {
         cell: job.cell.clone(),
@@ -70,16 +70,18 @@ pub(super) fn check(
     let keys: Vec<(u64, u32)> = expected.iter().map(|e| (e.key, e.bytes)).collect();
     let mut found = Vec::with_capacity(expected.len());
     let mut wrong = None;
-    worker.values(&keys, delivery, progress, &mut |index, value| {
-        match version_of(expected[index], value, values) {
+    worker.values(
+        &keys,
+        delivery,
+        progress,
+        &mut |index, value| match version_of(expected[index], value, values) {
             Ok(version) => found.push(version),
             Err(detail) => {
                 wrong.get_or_insert((expected[index].key, detail));
                 found.push(None);
             }
-        }
-        Ok(())
-    })?;
+        },
+    )?;
     match wrong {
         None => Ok(found),
         Some((key, detail)) => {

@@ -10,13 +10,16 @@ use std::time::Instant;
 use stowplan_dataset::{Dataset, room};
 use stowplan_model::{
     At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, Settings, StoreSpec, ToDriver,
-    Want,
+    Value, Want,
 };
 
 /// Bytes of values that are dumped at a time.
 const DUMPED_BYTES: u64 = 8 << 20;
 /// Values that are dumped at a time.
 const DUMPED_VALUES: usize = 20_000;
+
+/// Is shown values in their order, by position; nothing of one that is missing.
+type Show<'s> = &'s mut dyn FnMut(usize, Option<&[u8]>);
 
 /// A worker, and what it is told of.
 pub(super) struct Worker<'a> {
@@ -159,7 +162,7 @@ impl<'a> Worker<'a> {
         keys: &[(u64, u32)],
         delivery: Delivery,
         progress: &mut dyn FnMut(u64),
-        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+        show: Show<'_>,
     ) -> Result<(), HarnessError> {
         let mut from = 0;
         while from < keys.len() {
@@ -175,7 +178,7 @@ impl<'a> Worker<'a> {
                 .count();
             let to = from + count.max(1);
             self.dump(&keys[from..to], delivery, &mut |index, value| {
-                show(from + index, value)
+                show(from + index, value);
             })?;
             from = to;
             progress(from as u64);
@@ -187,7 +190,7 @@ impl<'a> Worker<'a> {
         &mut self,
         keys: &[(u64, u32)],
         delivery: Delivery,
-        show: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<(), HarnessError>,
+        show: Show<'_>,
     ) -> Result<(), HarnessError> {
         let numbers = keys.iter().map(|(key, _)| *key);
         let asked = SharedFile::of_numbers(self.work, numbers)?;
@@ -206,7 +209,7 @@ impl<'a> Worker<'a> {
         let mut value = Vec::new();
         for (index, (key, _)) in keys.iter().enumerate() {
             match next_value(&mut input, whole, &mut value) {
-                Ok(there) => show(index, there.then_some(&value[..]))?,
+                Ok(there) => show(index, there.then_some(&value[..])),
                 Err(error) => {
                     let why = format!("what was dumped of key {key} is cut: {error}");
                     return Err(self.process.failed(&why));
@@ -236,8 +239,28 @@ fn next_value(input: &mut impl Read, whole: u64, value: &mut Vec<u8>) -> std::io
     }
 }
 
-/// Settings as an engine reports them, without those that were given by the name of a variable of the
-/// environment: their values stand in no result.
-fn without_secrets(effective: Settings, _store: &StoreSpec) -> Settings {
+/// Settings as an engine reports them; what was given by the name of a variable of the environment
+/// stays that name: its value stands in no result.
+fn without_secrets(mut effective: Settings, store: &StoreSpec) -> Settings {
+    for (name, value) in &store.settings {
+        if value.starts_with('$') && effective.get(name).is_some() {
+            effective.set(name, Value::Word(value.clone()));
+        }
+    }
     effective
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_a_driver_reports_stays_the_name_of_its_variable() {
+        let store = "server:dsn=$DSN,cache=4096".parse().unwrap();
+        let mut effective = Settings::default();
+        effective.set("dsn", Value::Word("user:password@host".to_owned()));
+        effective.set("cache", Value::Number(4096));
+        let seen = without_secrets(effective, &store).to_string();
+        assert_eq!(seen, "cache=4096,dsn=$DSN");
+    }
 }

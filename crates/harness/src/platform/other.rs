@@ -24,7 +24,6 @@ pub(crate) fn own_program() -> std::io::Result<std::path::PathBuf> {
     std::env::current_exe()
 }
 
-
 pub(crate) fn write_pages(file: &std::fs::File) -> std::io::Result<()> {
     file.sync_all()
 }

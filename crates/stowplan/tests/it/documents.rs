@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates of docs/architecture.md, from the top down.
-const CRATES: [&str; 8] = [
-    "stowplan", "report", "kvtest", "harness", "analysis", "dataset", "stores", "model",
+const CRATES: [&str; 9] = [
+    "stowplan", "report", "kvtest", "harness", "analysis", "driver", "dataset", "stores", "model",
 ];
 
 fn root() -> PathBuf {

@@ -7,10 +7,12 @@ use crate::bench::{Bench, entries};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stowplan_analysis::StoppingRule;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
+use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::{self, AsPlanned, Event, Observer, Resumption, RunOptions};
@@ -44,9 +46,9 @@ const FAULTS: [(&str, &str, &str); 12] = [
     (
         "flood",
         "exec yes '{\"progress\":{\"done\":1,\"total\":9}}'",
-        "out of turn",
+        "was not done after 10 s",
     ),
-    ("early", "echo '{\"measured\":{}}'; cat", "not a message"),
+    ("early", "echo '{\"measured\":{}}'; cat", "out of turn"),
     (
         "closes",
         "exec >&-; sleep 1000",
@@ -66,14 +68,19 @@ const FAULTS: [(&str, &str, &str); 12] = [
     ("hangs", "sleep 1000", "said nothing new for 10 s"),
 ];
 
+/// The interface and the page size by which the cell of each fault is told from the others.
+fn specs() -> impl Iterator<Item = (&'static str, u32)> {
+    let pages = [512, 1_024, 2_048, 4_096, 8_192, 16_384];
+    let apis = ["blob", "sql"];
+    apis.into_iter()
+        .flat_map(move |api| pages.map(|page| (api, page)))
+}
+
 /// A study with a cell for each fault, and one without.
 fn study() -> String {
-    let pages = [512, 1_024, 2_048, 4_096, 8_192, 16_384];
-    let apis = ["sql", "blob"];
-    let specs = apis.iter().flat_map(|api| pages.map(|page| (*api, page)));
     let cells: Vec<String> = FAULTS
         .iter()
-        .zip(specs)
+        .zip(specs())
         .map(|((key, ..), (api, page))| {
             format!(
                 "{key} = {{ store = \"sqlite:api={api},page_size={page}\", label = \"{key}\" }}\n"
@@ -118,12 +125,19 @@ impl Observer for Told {
 /// otherwise hands everything to the real one. The place of the run is `$2`, by which its processes
 /// are found.
 fn wrapped(bench: &Bench, faults: &[(&str, &str, &str)]) -> WorkerCommand {
+    let spec_of = |wanted: &str| {
+        let mut known = FAULTS.iter().zip(specs());
+        known.find(|((key, ..), _)| *key == wanted).unwrap().1
+    };
     let cases: Vec<String> = faults
         .iter()
-        .map(|(key, script, _)| format!("*'\"cell\":\"read/{key}\"'*'\"measure\"'*) {script};;\n"))
+        .map(|(key, script, _)| {
+            let (api, page) = spec_of(key);
+            format!("'{{\"run\":'*'api={api},'*'page_size={page},'*) {script};;\n")
+        })
         .collect();
     let script = format!(
-        r#"printf '%s\n' '{{"hello":{{"protocol":"stowplan-worker","version":{PROTOCOL_VERSION},"tool":"0"}}}}'
+        r#"printf '%s\n' '{{"hello":{{"protocol":"stowplan-driver","version":{PROTOCOL_VERSION},"tool":"0"}}}}'
 IFS= read -r job
 case "$job" in
 {}esac
@@ -139,7 +153,7 @@ case "$job" in
     command
 }
 
-fn options(bench: &Bench, work: &WorkDirectory, workers: WorkerCommand) -> RunOptions {
+fn options(bench: &Bench, work: &WorkDirectory, drivers: Rc<Drivers>) -> RunOptions {
     RunOptions {
         result: bench.path("out/result.jsonl"),
         work: work.path().to_owned(),
@@ -150,7 +164,7 @@ fn options(bench: &Bench, work: &WorkDirectory, workers: WorkerCommand) -> RunOp
             max_rounds: 2,
             precision: None,
         },
-        workers,
+        drivers,
         interrupt: Interrupt::never(),
         keep: false,
         profile: None,
@@ -164,10 +178,11 @@ fn run_with(
     told: &mut Told,
 ) -> Result<RunEnd, HarnessError> {
     let study = Study::parse(&study(), "faults.toml").unwrap();
-    let plan = plan(study, &PlanOptions::default()).unwrap();
+    let drivers = Rc::new(Drivers::new(wrapped(bench, faults), Interrupt::never()));
+    let plan = plan(study, &PlanOptions::default(), &drivers).unwrap();
     std::fs::create_dir_all(bench.path("out")).unwrap();
     let work = WorkDirectory::create(&bench.path("out/work")).unwrap();
-    let options = options(bench, &work, wrapped(bench, faults));
+    let options = options(bench, &work, drivers);
     let ended = runner::run(&plan, &options, told, &mut AsPlanned);
     work.remove().unwrap();
     ended
@@ -273,7 +288,8 @@ fn a_store_that_finds_the_disk_full_ends_the_run_which_goes_on_once_there_is_roo
 
     let resumption = Resumption::open(&bench.path("out/result.jsonl")).unwrap();
     let place = WorkDirectory::create(&bench.path("out/work")).unwrap();
-    let options = options(&bench, &place, wrapped(&bench, &[]));
+    let drivers = Drivers::new(wrapped(&bench, &[]), Interrupt::never());
+    let options = options(&bench, &place, Rc::new(drivers));
     let end = runner::resume(resumption, &options, &mut told, &mut AsPlanned).unwrap();
     assert_eq!((end.outcome, told.0.len()), (RunOutcome::Complete, 0));
     let records = bench.records("out");
@@ -321,7 +337,8 @@ lost = { store = "sqlite:page_size=8192", label = "lost" }
 last = { store = "sqlite:page_size=16384", label = "last" }
 "#;
     let study = Study::parse(text, "thief.toml").unwrap();
-    let plan = plan(study, &PlanOptions::default()).unwrap();
+    let drivers = Rc::new(Drivers::new(wrapped(&bench, &[]), Interrupt::never()));
+    let plan = plan(study, &PlanOptions::default(), &drivers).unwrap();
     std::fs::create_dir_all(bench.path("out")).unwrap();
     let work = WorkDirectory::create(&bench.path("out/work")).unwrap();
     let lost = plan.cells().find(|cell| cell.key == "lost").unwrap();
@@ -331,7 +348,7 @@ last = { store = "sqlite:page_size=16384", label = "last" }
         rounds: false,
         told: Told::default(),
     };
-    let options = options(&bench, &work, wrapped(&bench, &[]));
+    let options = options(&bench, &work, drivers);
     let end = runner::run(&plan, &options, &mut thief, &mut AsPlanned).unwrap();
     work.remove().unwrap();
     assert_eq!(end.outcome, RunOutcome::Complete);
@@ -456,4 +473,85 @@ fn what_a_run_that_was_killed_at_its_very_end_left_behind_is_removed() {
     std::fs::create_dir(&work).unwrap();
     bench.run(&["study", "--resume", "out", "--quiet"]).exits(0);
     assert_eq!(entries(&bench.path("out")), DONE);
+}
+
+/// A driver that hands everything to the real one, but gives up itself when it hears of a task.
+const ABORTS: &str = r#"#!/bin/sh
+ulimit -c 0
+fifo=$(mktemp -u)
+mkfifo "$fifo"
+"$STOWPLAN" worker < "$fifo" &
+exec 4> "$fifo"
+rm "$fifo"
+while IFS= read -r line; do
+case "$line" in '{"TASK":'*) kill -ABRT $$;; esac
+printf '%s\n' "$line" >&4
+done
+exec 4>&-
+wait
+"#;
+
+#[test]
+fn a_driver_that_aborts_in_any_task_fails_its_cells_and_the_others_are_measured() {
+    const TASKS: [&str; 7] = [
+        "describe", "create", "load", "run", "dump", "rest", "inspect",
+    ];
+    let bench = Bench::new();
+    let program = env!("CARGO_BIN_EXE_stowplan");
+    let cell = |task: &str| {
+        let path = bench.path(&format!("{task}.sh"));
+        let script = ABORTS.replace("TASK", task).replace("$STOWPLAN", program);
+        std::fs::write(&path, script).unwrap();
+        let driver = format!("drivers.{task}.command = [\"/bin/sh\", \"{task}.sh\"]\n");
+        let cell = format!("{task} = {{ store = \"flat\", driver = \"{task}\" }}\n");
+        (driver, cell)
+    };
+    let (drivers, cells): (Vec<String>, Vec<String>) = TASKS
+        .iter()
+        .chain(&["nothing"])
+        .map(|task| cell(task))
+        .unzip();
+    let study = format!(
+        r#"
+name = "aborts"
+title = "Drivers that give up"
+question = "Who goes on?"
+{}
+[datasets.blobs]
+count = 60
+size = {{ distribution = "fixed", bytes = 300 }}
+[[comparison]]
+id = "write"
+title = "Overwrites"
+dataset = "blobs"
+workload = {{ operation = "overwrite", operations = 20 }}
+baseline = "flat"
+[comparison.cells]
+flat = {{ store = "flat" }}
+{}"#,
+        drivers.concat(),
+        cells.concat()
+    );
+    std::fs::write(bench.path("aborts.toml"), study).unwrap();
+    let ran = bench.run(&["study", "aborts.toml", "--rounds", "2", "-o", "out"]);
+    ran.exits(1);
+    let records = bench.records("out");
+    let rounds = rounds(&records);
+    for measured in ["flat", "flat#2", "nothing"] {
+        assert_eq!(
+            rounds[format!("write/{measured}").as_str()],
+            2,
+            "{measured}"
+        );
+    }
+    for task in TASKS {
+        let id = format!("write/{task}");
+        let failure = records.iter().find_map(|record| match record {
+            Record::Failure(failure) if failure.cell.0 == id => Some(&failure.message),
+            _ => None,
+        });
+        let message = failure.unwrap_or_else(|| panic!("{task} did not fail"));
+        assert!(message.contains("signal 6"), "{task}: {message}");
+    }
+    assert_eq!(processes_in(&bench), 0);
 }
