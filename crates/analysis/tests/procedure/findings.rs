@@ -1,7 +1,7 @@
 //! What the analysis makes of runs whose answer is known.
 
 use crate::support::{
-    RULE, analysis, block, cell, comparison, contrast, header, outcome, records, rounds,
+    RULE, analysis, block, cell, comparison, contrast, header, outcome, records, rounds, syncs,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
@@ -14,7 +14,7 @@ use stowplan_analysis::{
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
     EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
-    PerTransaction, Record, Role, SCHEMA_VERSION, SyncCalls, Value, Warning, WarningKind, Workload,
+    PerTransaction, Record, Role, SCHEMA_VERSION, Value, Warning, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -449,7 +449,7 @@ fn a_block_that_committed_nothing_says_nothing_of_syncs() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = u64::from(block.round % 2) * 10;
-        block.syncs.fdatasync = block.commits * 2;
+        block.syncs = syncs(block.commits * 2);
     }
     let found = outcome(&writing(comparison(&[])), &blocks);
     assert_eq!(found.cells[0].syncs_per_commit.to_bits(), 2.0_f64.to_bits());
@@ -822,13 +822,10 @@ fn a_store_that_syncs_less_often_than_its_settings_say_is_named() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = 10;
-        block.syncs = SyncCalls {
-            fdatasync: 20,
-            ..SyncCalls::default()
-        };
+        block.syncs = syncs(20);
     }
     // One block began in the middle of a commit; the median does not mind.
-    blocks[0].syncs.fdatasync = 19;
+    blocks[0].syncs = syncs(19);
     let found = analysis(&writes, &blocks);
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     assert_eq!(
@@ -836,7 +833,7 @@ fn a_store_that_syncs_less_often_than_its_settings_say_is_named() {
         2.0_f64.to_bits()
     );
     for block in &mut blocks {
-        block.syncs.fdatasync = 10;
+        block.syncs = syncs(10);
     }
     let found = analysis(&writes, &blocks);
     assert_eq!(kinds(&found.warnings), [WarningKind::TooFewSyncs]);

@@ -1,6 +1,6 @@
 //! Block times, write amplification, conflicts, latencies by action, and the charts of them.
 
-use crate::support::{analysis, comparison, id, outcome, records, rounds};
+use crate::support::{analysis, comparison, id, outcome, records, rounds, syncs as fdatasyncs};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
     Histogram,
@@ -11,7 +11,7 @@ use stowplan_analysis::{Analysis, analyse};
 use stowplan_model::{
     Across, Action, BarsSpec, BlockKind, Comparison, Durability, Footprint, FootprintRecord,
     IoCounters, LinesSpec, Measure, Measurement, Mix, Operation, PerTransaction, PublishedBar,
-    Record, Role, SyncCalls, Value, WarningKind,
+    Record, Role, Value, WarningKind,
 };
 
 /// Ten rounds of the baseline, its control and further cells, 10 ms a block.
@@ -155,10 +155,7 @@ fn with_syncs(syncs: u64) -> Vec<Measurement> {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = 1000;
-        block.syncs = SyncCalls {
-            fdatasync: syncs,
-            ..SyncCalls::default()
-        };
+        block.syncs = fdatasyncs(syncs);
     }
     blocks
 }

@@ -127,7 +127,8 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         in_blocks: 0,
         out_blocks: 0,
         io: None,
-        syncs: SyncCalls::default(),
+        syncs: Some(SyncCalls::default()),
+        read_from_outside: Vec::new(),
         commits: 1,
         conflicts: 0,
         drain_write_bytes: None,
@@ -256,4 +257,12 @@ pub(crate) fn run(comparison: &Comparison, available: &[Measurement]) -> Compari
             .collect();
     }
     outcome(comparison, &measured)
+}
+
+/// So many calls of fdatasync.
+pub(crate) fn syncs(fdatasync: u64) -> Option<SyncCalls> {
+    Some(SyncCalls {
+        fdatasync,
+        ..SyncCalls::default()
+    })
 }
