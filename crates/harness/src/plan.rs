@@ -98,6 +98,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         .filter(|(name, _)| used.contains(name.as_str()))
         .map(|(name, spec)| (name.clone(), spec.clone()))
         .collect();
+    drivers.hang_up();
     Ok(Plan {
         study,
         scale,
