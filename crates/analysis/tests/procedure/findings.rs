@@ -447,7 +447,10 @@ fn a_block_that_committed_nothing_says_nothing_of_syncs() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = u64::from(block.round % 2) * 10;
-        block.syncs.fdatasync = block.commits * 2;
+        block.syncs = Some(SyncCalls {
+            fdatasync: block.commits * 2,
+            ..SyncCalls::default()
+        });
     }
     let found = outcome(&writing(comparison(&[])), &blocks);
     assert_eq!(found.cells[0].syncs_per_commit.to_bits(), 2.0_f64.to_bits());
@@ -779,13 +782,16 @@ fn a_store_that_syncs_less_often_than_its_settings_say_is_named() {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = 10;
-        block.syncs = SyncCalls {
+        block.syncs = Some(SyncCalls {
             fdatasync: 20,
             ..SyncCalls::default()
-        };
+        });
     }
     // One block began in the middle of a commit; the median does not mind.
-    blocks[0].syncs.fdatasync = 19;
+    blocks[0].syncs = Some(SyncCalls {
+        fdatasync: 19,
+        ..SyncCalls::default()
+    });
     let found = analysis(&writes, &blocks);
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     assert_eq!(
@@ -793,7 +799,10 @@ fn a_store_that_syncs_less_often_than_its_settings_say_is_named() {
         2.0_f64.to_bits()
     );
     for block in &mut blocks {
-        block.syncs.fdatasync = 10;
+        block.syncs = Some(SyncCalls {
+            fdatasync: 10,
+            ..SyncCalls::default()
+        });
     }
     let found = analysis(&writes, &blocks);
     assert_eq!(kinds(&found.warnings), [WarningKind::TooFewSyncs]);

@@ -155,10 +155,10 @@ fn with_syncs(syncs: u64) -> Vec<Measurement> {
     let mut blocks = ten(&[]);
     for block in &mut blocks {
         block.commits = 1000;
-        block.syncs = SyncCalls {
+        block.syncs = Some(SyncCalls {
             fdatasync: syncs,
             ..SyncCalls::default()
-        };
+        });
     }
     blocks
 }
