@@ -249,10 +249,10 @@ fn block(cell: &Cell, round: u32) -> Measurement {
         drain_write_bytes: writes.then_some(4096),
         commits: operations,
         conflicts: threads - 1,
-        syncs: SyncCalls {
+        syncs: Some(SyncCalls {
             fdatasync: if writes { operations } else { 0 },
             ..SyncCalls::default()
-        },
+        }),
         peak_memory_bytes: Some(6_000_000 + 2_000_000 * kind.len() as u64),
         footprint: writes.then_some(Footprint {
             allocated_bytes: 4096 * kind.len() as u64,
