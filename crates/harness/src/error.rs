@@ -4,8 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
 use stowplan_model::format_bytes;
-use stowplan_stores::StoreError;
-use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
 
 /// One clear line: what, which one, and where it helps the next step.
@@ -58,12 +56,6 @@ pub enum HarnessError {
         /// Who noticed, and what the system said.
         message: String,
     },
-    /// A store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A store spec does not fit a store.
-    #[error(transparent)]
-    Resolve(#[from] ResolveError),
     /// A worker process failed.
     #[error("{message}")]
     Worker {
@@ -143,10 +135,7 @@ impl HarnessError {
     /// measured all the same. Whatever else fails (the result file, the work directory, a dataset)
     /// says nothing about any store.
     pub(crate) fn is_of_a_store(&self) -> bool {
-        matches!(
-            self,
-            Self::Store(_) | Self::Resolve(_) | Self::Worker { .. }
-        )
+        matches!(self, Self::Worker { .. })
     }
 
     /// Whether it says that the file system is full, or takes no writes: in the words of the system,
@@ -158,12 +147,10 @@ impl HarnessError {
             "read-only file system",
             "database or disk is full",
         ];
-        let said = match self {
-            Self::Store(error) => error.to_string(),
-            Self::Worker { message, .. } => message.clone(),
-            _ => return false,
+        let Self::Worker { message, .. } = self else {
+            return false;
         };
-        let said = said.to_lowercase();
+        let said = message.to_lowercase();
         WORDS.iter().any(|words| said.contains(words))
     }
 

@@ -5,6 +5,7 @@
 //! name, so that it is complete wherever it exists. With [`ExportSpec::force`] the files move into
 //! the directory that is there, one by one, and replace none.
 
+use crate::KvtestError;
 use crate::inspect::{self, Database, Held, Snapshot};
 use crate::place;
 use rustix::io::Errno;
@@ -109,7 +110,7 @@ impl Export {
     /// # Errors
     /// There is no such database, the directory is in use, or the file system has surely too
     /// little room.
-    pub fn check(spec: ExportSpec) -> Result<Self, HarnessError> {
+    pub fn check(spec: ExportSpec) -> Result<Self, KvtestError> {
         let snapshot = open(&spec)?;
         let values = snapshot.database().count()?;
         let target = target(&spec)?;
@@ -149,7 +150,7 @@ impl Export {
         mut self,
         interrupt: &Interrupt,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Exported, HarnessError> {
+    ) -> Result<Exported, KvtestError> {
         let mut exported = self.write_temporary(interrupt, progress)?;
         self.check_complete(&exported)?;
         if self.spec.sync {
@@ -157,7 +158,7 @@ impl Export {
         }
         self.snapshot.check_unchanged()?;
         if interrupt.raised() {
-            return Err(HarnessError::Interrupted);
+            return Err(KvtestError::Around(HarnessError::Interrupted));
         }
         match &self.target {
             Target::Whole(directory) => {
@@ -172,7 +173,7 @@ impl Export {
             Target::Into { directory, files } => {
                 self.move_files(directory, interrupt, &mut exported)?;
                 if exported.added == 0 && exported.written > 0 {
-                    return Err(HarnessError::Interrupted);
+                    return Err(KvtestError::Around(HarnessError::Interrupted));
                 }
                 if self.spec.sync {
                     disk::sync_filesystem(directory)?;
@@ -187,7 +188,7 @@ impl Export {
         &mut self,
         interrupt: &Interrupt,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Exported, HarnessError> {
+    ) -> Result<Exported, KvtestError> {
         let existing = match &self.target {
             Target::Whole(_) => None,
             Target::Into { directory, .. } => Some(file_store(directory, self.spec.tree)?),
@@ -227,18 +228,18 @@ impl Export {
             parts
         });
         if interrupt.raised() {
-            return Err(HarnessError::Interrupted);
+            return Err(KvtestError::Around(HarnessError::Interrupted));
         }
         Exported::sum(self.values, parts)
     }
 
     /// Every value was written, or compared with what was there.
-    fn check_complete(&self, exported: &Exported) -> Result<(), HarnessError> {
+    fn check_complete(&self, exported: &Exported) -> Result<(), KvtestError> {
         let seen = exported.written + exported.alike + exported.differing;
         if seen == self.values {
             return Ok(());
         }
-        Err(HarnessError::invalid(format!(
+        Err(KvtestError::invalid(format!(
             "{} was changed meanwhile: it had {} values, and {seen} were seen; \
              nothing was left; run it again while nobody writes",
             self.spec.database.display(),
@@ -253,7 +254,7 @@ impl Export {
         directory: &Path,
         interrupt: &Interrupt,
         exported: &mut Exported,
-    ) -> Result<(), HarnessError> {
+    ) -> Result<(), KvtestError> {
         exported.added = 0;
         if exported.written == 0 {
             return Ok(());
@@ -274,7 +275,7 @@ impl Export {
             }
             let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
             move_file(&from, &directory.join(name)).map_err(|error| {
-                HarnessError::invalid(format!(
+                KvtestError::invalid(format!(
                     "{error}; {} of {} files were added before and stay; \
                      export again to add the others",
                     exported.added, exported.written
@@ -286,24 +287,26 @@ impl Export {
     }
 }
 
-fn move_file(from: &Path, to: &Path) -> Result<(), HarnessError> {
+fn move_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     if let Some(parent) = to.parent() {
-        std::fs::create_dir_all(parent).map_err(HarnessError::io("create", parent))?;
+        std::fs::create_dir_all(parent).map_err(KvtestError::io("create", parent))?;
     }
     place::rename_unless_taken(from, to).map_err(|errno| match errno {
         Errno::EXIST => place::taken(to),
-        errno => HarnessError::io("rename a file to", to)(errno),
+        errno => KvtestError::io("rename a file to", to)(errno),
     })
 }
 
 impl Exported {
     /// What all threads did; or the fault of the one that stopped the others.
-    fn sum(values: u64, mut parts: Vec<Result<Self, HarnessError>>) -> Result<Self, HarnessError> {
+    fn sum(values: u64, mut parts: Vec<Result<Self, KvtestError>>) -> Result<Self, KvtestError> {
         let mut sum = Self {
             values,
             ..Self::default()
         };
-        parts.sort_by_key(|part| matches!(part, Err(HarnessError::Interrupted)));
+        parts.sort_by_key(|part| {
+            matches!(part, Err(KvtestError::Around(HarnessError::Interrupted)))
+        });
         for part in parts {
             let part = part?;
             sum.written += part.written;
@@ -338,17 +341,17 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Takes pieces until none are left.
-    fn work(&self, database: &mut Database) -> Result<Exported, HarnessError> {
+    fn work(&self, database: &mut Database) -> Result<Exported, KvtestError> {
         self.take_pieces(database).map_err(|error| {
             self.failed.store(true, Relaxed);
             match error {
-                HarnessError::Interrupted => error,
+                KvtestError::Around(HarnessError::Interrupted) => error,
                 error => self.broken_off(&error),
             }
         })
     }
 
-    fn take_pieces(&self, database: &Database) -> Result<Exported, HarnessError> {
+    fn take_pieces(&self, database: &Database) -> Result<Exported, KvtestError> {
         let mut written = self.written.connect()?;
         let mut existing = self
             .existing
@@ -371,7 +374,7 @@ impl Job<'_> {
             let mut values = 0;
             database.scan(from, to, |key, value| {
                 if self.interrupt.raised() || self.failed.load(Relaxed) {
-                    return Err(HarnessError::Interrupted);
+                    return Err(KvtestError::Around(HarnessError::Interrupted));
                 }
                 values += 1;
                 writer.write(key, value)
@@ -383,7 +386,7 @@ impl Job<'_> {
 
     /// The first and last key of the next piece. A directory of a tree lies in one piece, so that
     /// no two threads wait for each other at it.
-    fn next_piece(&self, database: &Database) -> Result<Option<(i64, i64)>, HarnessError> {
+    fn next_piece(&self, database: &Database) -> Result<Option<(i64, i64)>, KvtestError> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(from) = *next else {
             return Ok(None);
@@ -398,13 +401,13 @@ impl Job<'_> {
         Ok(Some((from, to)))
     }
 
-    fn broken_off(&self, error: &HarnessError) -> HarnessError {
+    fn broken_off(&self, error: &KvtestError) -> KvtestError {
         // The temporary's name means nothing to anyone.
         let temporary = self.temporary.display().to_string();
         let text = error
             .to_string()
             .replace(&temporary, &self.spec.directory.display().to_string());
-        HarnessError::invalid(format!(
+        KvtestError::invalid(format!(
             "{text}; the export was broken off and left nothing"
         ))
     }
@@ -426,7 +429,7 @@ struct Existing<'s> {
 
 impl Existing<'_> {
     /// Looks before it reads: what has the name may be a pipe by now, and would be waited for.
-    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found, HarnessError> {
+    fn read(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found, KvtestError> {
         for file in self.store.data_files(&mut std::iter::once(key)) {
             if !directory::is_value(&file)? {
                 return Ok(Found::Missing);
@@ -437,7 +440,7 @@ impl Existing<'_> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, key: u64, value: &[u8]) -> Result<(), HarnessError> {
+    fn write(&mut self, key: u64, value: &[u8]) -> Result<(), KvtestError> {
         if let Some(existing) = &mut self.existing
             && let Found::Bytes(_) = existing.read(Key(key), &mut self.buffer)?
         {
@@ -473,10 +476,10 @@ fn flush_meanwhile(directory: &Path, ended: &Receiver<()>) {
 }
 
 /// The database, with its content held as it is.
-fn open(spec: &ExportSpec) -> Result<Snapshot, HarnessError> {
+fn open(spec: &ExportSpec) -> Result<Snapshot, KvtestError> {
     let path = &spec.database;
     if inspect::recognise(path)? != Held::Database {
-        return Err(HarnessError::invalid(format!(
+        return Err(KvtestError::invalid(format!(
             "{} is a directory; export reads a database",
             path.display()
         )));
@@ -484,7 +487,7 @@ fn open(spec: &ExportSpec) -> Result<Snapshot, HarnessError> {
     Ok(Snapshot::take(path, spec.threads)?)
 }
 
-fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, HarnessError> {
+fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, KvtestError> {
     let spec = if tree {
         "files:layout=tree"
     } else {
@@ -492,26 +495,26 @@ fn file_store(directory: &Path, tree: bool) -> Result<Box<dyn Store>, HarnessErr
     };
     let spec: StoreSpec = spec
         .parse()
-        .map_err(|error| HarnessError::invalid(format!("{error}")))?;
+        .map_err(|error| KvtestError::invalid(format!("{error}")))?;
     let resolved = registry::resolve(&spec, 0)?;
     Ok(resolved.kind.open(directory, &resolved.settings)?)
 }
 
 /// Where the files shall go, and in which way.
-fn target(spec: &ExportSpec) -> Result<Target, HarnessError> {
+fn target(spec: &ExportSpec) -> Result<Target, KvtestError> {
     let directory = &spec.directory;
     if std::fs::symlink_metadata(directory).is_err_and(|e| e.kind() == ErrorKind::NotFound) {
         return Ok(Target::Whole(directory.clone()));
     }
     // By its own name, behind any link: it is the directory that is replaced, not the link.
-    let real = std::fs::canonicalize(directory).map_err(HarnessError::io("open", directory))?;
+    let real = std::fs::canonicalize(directory).map_err(KvtestError::io("open", directory))?;
     if !real.is_dir() {
-        return Err(HarnessError::invalid(format!(
+        return Err(KvtestError::invalid(format!(
             "{} is not a directory; choose another name",
             directory.display()
         )));
     }
-    let mut entries = std::fs::read_dir(&real).map_err(HarnessError::io("list", directory))?;
+    let mut entries = std::fs::read_dir(&real).map_err(KvtestError::io("list", directory))?;
     let empty = entries.next().is_none();
     let mounted = mount_of(&real).is_some_and(|mount| mount.mount_point == real);
     match (empty && !mounted, spec.force) {
@@ -524,7 +527,7 @@ fn target(spec: &ExportSpec) -> Result<Target, HarnessError> {
                 files,
             })
         }
-        (false, false) => Err(HarnessError::invalid(refusal(directory, empty))),
+        (false, false) => Err(KvtestError::invalid(refusal(directory, empty))),
     }
 }
 
@@ -545,7 +548,7 @@ fn refusal(directory: &Path, empty: bool) -> String {
 
 /// The number of values in a directory. What is none though it has the name of one is refused here,
 /// before anything is written.
-fn count_files(directory: &Path, tree: bool) -> Result<u64, HarnessError> {
+fn count_files(directory: &Path, tree: bool) -> Result<u64, KvtestError> {
     let mut files = 0;
     inspect::values(directory, held(tree), &mut |_, _| {
         files += 1;
@@ -559,7 +562,7 @@ fn held(tree: bool) -> Held {
 }
 
 /// Files of both layouts in one directory would be read by nobody.
-fn check_layout(directory: &Path, tree: bool) -> Result<(), HarnessError> {
+fn check_layout(directory: &Path, tree: bool) -> Result<(), KvtestError> {
     let other = if tree { Held::Dir } else { Held::Tree };
     if inspect::recognise(directory).is_ok_and(|held| held == other) {
         let (has, advice) = if tree {
@@ -567,7 +570,7 @@ fn check_layout(directory: &Path, tree: bool) -> Result<(), HarnessError> {
         } else {
             ("00/00/01", "add --tree")
         };
-        return Err(HarnessError::invalid(format!(
+        return Err(KvtestError::invalid(format!(
             "{} has files named like {has}; {advice}, or choose another directory",
             directory.display()
         )));
@@ -577,13 +580,13 @@ fn check_layout(directory: &Path, tree: bool) -> Result<(), HarnessError> {
 
 /// The new directory may be read by those who may read the one it replaces, from the beginning.
 /// `more` is allowed besides.
-fn take_permissions(from: &Path, to: &Path, more: u32) -> Result<(), HarnessError> {
+fn take_permissions(from: &Path, to: &Path, more: u32) -> Result<(), KvtestError> {
     let Ok(metadata) = std::fs::metadata(from) else {
         return Ok(());
     };
     let permissions = Permissions::from_mode(metadata.permissions().mode() | more);
     std::fs::set_permissions(to, permissions)
-        .map_err(HarnessError::io("set the permissions of", from))
+        .map_err(KvtestError::io("set the permissions of", from))
 }
 
 /// Adds the sizes up only where that could matter: it takes longer than all other checks.
@@ -592,7 +595,7 @@ fn require_room(
     database: &Database,
     values: u64,
     parent: &Path,
-) -> Result<(), HarnessError> {
+) -> Result<(), KvtestError> {
     let pages = database.page_size()?.saturating_mul(database.page_count()?);
     let most = values.saturating_mul(BYTES_PER_FILE).saturating_add(pages);
     if spec.force || disk::free_bytes(parent)? > most {
@@ -606,7 +609,7 @@ fn require_room(
     place::require_room(&spec.directory, parent, bytes)
 }
 
-fn rename_directory(from: &Path, to: &Path) -> Result<(), HarnessError> {
+fn rename_directory(from: &Path, to: &Path) -> Result<(), KvtestError> {
     take_permissions(to, from, 0)?;
     std::fs::rename(from, to).map_err(|error| {
         // It is to be removed, which its owner must be allowed for.
@@ -614,7 +617,7 @@ fn rename_directory(from: &Path, to: &Path) -> Result<(), HarnessError> {
         match error.kind() {
             // An empty directory is replaced; anything else is not.
             ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory => place::taken(to),
-            _ => HarnessError::io("rename a directory to", to)(error),
+            _ => KvtestError::io("rename a directory to", to)(error),
         }
     })
 }
@@ -653,7 +656,7 @@ mod tests {
             self.0.path().join(name)
         }
 
-        fn export(&self, force: bool) -> Result<Export, HarnessError> {
+        fn export(&self, force: bool) -> Result<Export, KvtestError> {
             Export::check(ExportSpec {
                 database: self.at("x.db"),
                 directory: self.at("out"),

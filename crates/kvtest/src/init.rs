@@ -1,5 +1,6 @@
 //! A database of generated values: whole, or not at all.
 
+use crate::KvtestError;
 use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -57,16 +58,16 @@ impl Init {
     /// # Errors
     /// The name is taken or cannot be made, files of an earlier database lie beside it, a value could be larger than SQLite allows, the page
     /// size is none, or the file system has surely too little room.
-    pub fn check(spec: InitSpec) -> Result<Self, HarnessError> {
+    pub fn check(spec: InitSpec) -> Result<Self, KvtestError> {
         match std::fs::symlink_metadata(&spec.database) {
             Ok(_) => return Err(place::taken(&spec.database)),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // Such as a name that is too long: the file could not get it in the end.
-            Err(error) => return Err(HarnessError::io("create", &spec.database)(error)),
+            Err(error) => return Err(KvtestError::io("create", &spec.database)(error)),
         }
         refuse_leftovers(&spec.database)?;
         let store = store(spec.page_size)?;
-        spec.dataset.size.check().map_err(HarnessError::invalid)?;
+        spec.dataset.size.check().map_err(KvtestError::invalid)?;
         check_largest(spec.dataset.size.largest())?;
         let generator = Generator::new(&spec.dataset)?;
         let parent = place::directory_of(&spec.database);
@@ -86,17 +87,13 @@ impl Init {
     /// # Errors
     /// The disk is full or fails, the name was taken meanwhile, or `interrupt` was raised. Nothing
     /// is left behind.
-    pub fn build(
-        self,
-        interrupt: &Interrupt,
-        progress: &dyn Fn(u64),
-    ) -> Result<Made, HarnessError> {
+    pub fn build(self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, KvtestError> {
         let made = self.fill(interrupt, progress)?;
         let path = self.temporary.path().join(DATABASE_FILE);
-        let file = File::open(&path).map_err(HarnessError::io("open", &path))?;
+        let file = File::open(&path).map_err(KvtestError::io("open", &path))?;
         file.sync_all()
-            .map_err(HarnessError::io("sync", &self.spec.database))?;
-        let metadata = file.metadata().map_err(HarnessError::io("stat", &path))?;
+            .map_err(KvtestError::io("sync", &self.spec.database))?;
+        let metadata = file.metadata().map_err(KvtestError::io("stat", &path))?;
         // They may have come meanwhile.
         refuse_leftovers(&self.spec.database)?;
         place::publish_file(&path, &self.spec.database)?;
@@ -107,11 +104,11 @@ impl Init {
     }
 
     /// Inserts all values by rising key in one transaction, as kvtest does.
-    fn fill(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, HarnessError> {
+    fn fill(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Made, KvtestError> {
         let path = self.temporary.path();
         let store = self.store.kind.create(path, &self.store.settings)?;
         let path = path.join(DATABASE_FILE);
-        let file = File::open(&path).map_err(HarnessError::io("open", &path))?;
+        let file = File::open(&path).map_err(KvtestError::io("open", &path))?;
         let mut connection = store.connect()?;
         let mut session = connection.session()?;
         session.begin(Access::Write)?;
@@ -125,7 +122,7 @@ impl Init {
         let mut value = Vec::new();
         for key in 1..=self.spec.dataset.count {
             if interrupt.raised() {
-                return Err(HarnessError::Interrupted);
+                return Err(KvtestError::Around(HarnessError::Interrupted));
             }
             value.resize(self.generator.size(key).max(1), 0);
             self.generator.fill(key, 0, &mut value);
@@ -147,8 +144,8 @@ impl Init {
         Ok(made)
     }
 
-    fn broken_off(&self, error: &str) -> HarnessError {
-        HarnessError::invalid(format!(
+    fn broken_off(&self, error: &str) -> KvtestError {
+        KvtestError::invalid(format!(
             "{} was not made: {error}; nothing of it was left",
             self.spec.database.display()
         ))
@@ -166,23 +163,23 @@ impl Made {
 
 /// Nothing has to survive a crash while the file has no name: no journal, no sync. The header is
 /// the one of a plain rollback journal then.
-fn store(page_size: u64) -> Result<Resolved, HarnessError> {
+fn store(page_size: u64) -> Result<Resolved, KvtestError> {
     let spec =
         format!("sqlite:page_size={page_size},journal=off,synchronous=off,locking=exclusive");
     let spec: StoreSpec = spec
         .parse()
-        .map_err(|error| HarnessError::invalid(format!("{error}")))?;
+        .map_err(|error| KvtestError::invalid(format!("{error}")))?;
     Ok(registry::resolve(&spec, 8 << 20)?)
 }
 
 /// A log or a journal of a database that is gone would be applied to the new one.
-fn refuse_leftovers(database: &Path) -> Result<(), HarnessError> {
+fn refuse_leftovers(database: &Path) -> Result<(), KvtestError> {
     let left = inspect::companions(database)
         .into_iter()
         .find(|file| std::fs::symlink_metadata(file).is_ok());
     match left {
         None => Ok(()),
-        Some(file) => Err(HarnessError::invalid(format!(
+        Some(file) => Err(KvtestError::invalid(format!(
             "{} is left from another database, and SQLite would apply it to the new one; \
              remove it, or choose another name",
             file.display()
@@ -190,12 +187,12 @@ fn refuse_leftovers(database: &Path) -> Result<(), HarnessError> {
     }
 }
 
-fn check_largest(largest: u64) -> Result<(), HarnessError> {
+fn check_largest(largest: u64) -> Result<(), KvtestError> {
     let allowed = largest_value();
     if largest <= allowed {
         return Ok(());
     }
-    Err(HarnessError::invalid(format!(
+    Err(KvtestError::invalid(format!(
         "values of up to {largest} bytes ({}) do not fit: SQLite holds {allowed} bytes in one",
         format_bytes(largest)
     )))

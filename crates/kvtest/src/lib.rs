@@ -4,6 +4,7 @@
 //! to the disk, and only then given the name that was asked for. An end before that leaves nothing
 //! behind.
 
+mod error;
 pub mod export;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
@@ -15,5 +16,6 @@ mod properties;
 mod run;
 mod visits;
 
+pub use error::KvtestError;
 pub use run::{Outcome, Task, recover, run};
 pub use visits::{Keys, Visits};

@@ -1,12 +1,13 @@
 //! Names on the file system: temporary ones, and how a finished thing gets its own.
 
+use crate::KvtestError;
 use rustix::fs::CWD;
 use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use stowplan_harness::{HarnessError, disk};
+use stowplan_harness::disk;
 use stowplan_model::format_bytes;
 use tempfile::TempDir;
 
@@ -22,7 +23,7 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// There is no such parent, or nothing can be written there.
-pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, HarnessError> {
+pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, KvtestError> {
     tempfile::Builder::new()
         .prefix(".stowplan-")
         .suffix(".tmp")
@@ -30,12 +31,12 @@ pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, HarnessError
         .permissions(Permissions::from_mode(0o777))
         .tempdir_in(parent)
         .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => HarnessError::invalid(format!(
+            ErrorKind::NotFound => KvtestError::invalid(format!(
                 "there is no directory {}; make it first",
                 parent.display()
             )),
             // The kind only: the text names the temporary, which means nothing to anyone.
-            kind => HarnessError::io("write in", parent)(Error::from(kind)),
+            kind => KvtestError::io("write in", parent)(Error::from(kind)),
         })
 }
 
@@ -43,12 +44,12 @@ pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, HarnessError
 ///
 /// # Errors
 /// It does not fit, or the file system refuses to tell.
-pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<(), HarnessError> {
+pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<(), KvtestError> {
     let free = disk::free_bytes(parent)?;
     if free >= needed {
         return Ok(());
     }
-    Err(HarnessError::invalid(format!(
+    Err(KvtestError::invalid(format!(
         "{} needs at least {} but its file system has {} free; choose another place, or less data",
         path.display(),
         format_bytes(needed),
@@ -61,17 +62,17 @@ pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<()
 ///
 /// # Errors
 /// Something has the name by now, or the file system refuses.
-pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), HarnessError> {
+pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     rename_unless_taken(from, to).map_err(|errno| match errno {
         Errno::EXIST => taken(to),
-        errno => HarnessError::io("rename a file to", to)(errno),
+        errno => KvtestError::io("rename a file to", to)(errno),
     })?;
     Ok(disk::sync_directory(&directory_of(to))?)
 }
 
 /// The refusal to replace what is there.
-pub(super) fn taken(path: &Path) -> HarnessError {
-    HarnessError::invalid(format!(
+pub(super) fn taken(path: &Path) -> KvtestError {
+    KvtestError::invalid(format!(
         "{} exists already and is never replaced; choose another name, or remove it first",
         path.display()
     ))

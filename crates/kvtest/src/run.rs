@@ -1,11 +1,11 @@
 //! `run`: the blobs of a database or a directory, read or overwritten in rounds, each in a worker
 //! process of its own.
 
+use crate::KvtestError;
 use crate::inspect;
 use crate::visits::{Course, Keys, Visits, Writing};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::runner::{Repetition, filling, repeat};
 use stowplan_harness::worker_process::WorkerCommand;
@@ -64,7 +64,7 @@ pub fn run(
     workers: &WorkerCommand,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u32, u32),
-) -> Result<Outcome, HarnessError> {
+) -> Result<Outcome, KvtestError> {
     let cell = task.cell()?;
     // Where the next block goes on (R3).
     let mut course = Course::default();
@@ -110,7 +110,7 @@ pub fn run(
 ///
 /// # Errors
 /// It is no database, or may not be written.
-pub fn recover(database: &Path) -> Result<(), HarnessError> {
+pub fn recover(database: &Path) -> Result<(), KvtestError> {
     // The mode that the file remembers; opening with another would change it.
     let mode = if inspect::is_write_ahead(database)? {
         "wal"
@@ -134,12 +134,12 @@ impl Task {
     ///
     /// # Errors
     /// The list of visits does not fit into the work directory.
-    pub fn check(&self, keys: &Keys) -> Result<(), HarnessError> {
+    pub fn check(&self, keys: &Keys) -> Result<(), KvtestError> {
         self.visits.require_room(&self.work, self.lead_in(keys))
     }
 
     /// The one cell there is.
-    fn cell(&self) -> Result<Cell, HarnessError> {
+    fn cell(&self) -> Result<Cell, KvtestError> {
         let resolved = registry::resolve(&self.store, 0)?;
         Ok(Cell {
             id: CellId("run".to_owned()),

@@ -1,5 +1,6 @@
 //! Which keys a run visits, in which order.
 
+use crate::KvtestError;
 use crate::inspect::{self, Held};
 use std::path::Path;
 use stowplan_dataset::random;
@@ -45,27 +46,27 @@ impl Keys {
         held: Held,
         max_id: Option<u64>,
         file: &Path,
-    ) -> Result<Self, HarnessError> {
+    ) -> Result<Self, KvtestError> {
         let mut survey = Survey::default();
         inspect::values(place, held, &mut |key, bytes| {
             survey.note(key, bytes, max_id);
             Ok(())
         })?;
         if let Some(max_id) = max_id.filter(|max_id| *max_id > survey.largest_key) {
-            return Err(HarnessError::invalid(format!(
+            return Err(KvtestError::invalid(format!(
                 "--max-id {max_id} lies beyond the data of {}: its largest key is {}",
                 place.display(),
                 survey.largest_key
             )));
         }
         if survey.visited == 0 {
-            return Err(HarnessError::invalid(format!(
+            return Err(KvtestError::invalid(format!(
                 "{} has no value to visit{}",
                 place.display(),
                 survey.why_nothing(max_id)
             )));
         }
-        let mut failed = Ok::<_, HarnessError>(());
+        let mut failed = Ok::<_, KvtestError>(());
         write_visits(file, survey.visited, |put| {
             inspect::values(place, held, &mut |key, bytes| {
                 if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
@@ -231,11 +232,11 @@ pub(super) struct Writing<'a> {
 
 impl Visits {
     /// Refuses what the list of visits has no room for below `work`.
-    pub(super) fn require_room(&self, work: &Path, lead_in: u64) -> Result<(), HarnessError> {
+    pub(super) fn require_room(&self, work: &Path, lead_in: u64) -> Result<(), KvtestError> {
         let visits = self.count.checked_add(lead_in);
         let bytes = visits.and_then(|visits| visits.checked_add(1)?.checked_mul(VISIT_BYTES));
         let refused = |why: String| {
-            HarnessError::invalid(format!(
+            KvtestError::invalid(format!(
                 "--count {} is too large: {why}; choose a smaller one",
                 self.count
             ))
@@ -250,7 +251,7 @@ impl Visits {
                 mount.display(),
                 format_bytes(free)
             )),
-            other => other,
+            other => other.into(),
         })
     }
 
@@ -263,9 +264,9 @@ impl Visits {
         course: Course,
         lead_in: u64,
         operations: u64,
-    ) -> Result<Course, HarnessError> {
+    ) -> Result<Course, KvtestError> {
         let total = lead_in.checked_add(operations).ok_or_else(|| {
-            HarnessError::invalid(format!("{operations} visits are too many for a block"))
+            KvtestError::invalid(format!("{operations} visits are too many for a block"))
         })?;
         let n = to.keys.visited();
         let course = if self.as_kvtest {
@@ -297,7 +298,7 @@ impl Visits {
                     self.shuffled(to, course.pass, (before, lead_in), put)?;
                     self.shuffled(to, course.pass, (course.position, operations), put)
                 }
-                order => Err(HarnessError::invalid(format!(
+                order => Err(KvtestError::invalid(format!(
                     "blobs are not visited in the order '{order}' here; random, ascending and descending are possible"
                 ))),
             }
@@ -312,8 +313,8 @@ impl Visits {
         to: &Writing<'_>,
         mut pass: u64,
         (first, total): (u64, u64),
-        put: &mut dyn FnMut(u64) -> Result<(), HarnessError>,
-    ) -> Result<(), HarnessError> {
+        put: &mut dyn FnMut(u64) -> Result<(), KvtestError>,
+    ) -> Result<(), KvtestError> {
         let n = to.keys.visited();
         let mut done = 0;
         while done < total {
@@ -331,7 +332,7 @@ impl Visits {
                         put(number - 1)?;
                     }
                     position += 1;
-                    Ok::<_, HarnessError>(())
+                    Ok::<_, KvtestError>(())
                 })?;
             }
             done += end - first;
@@ -346,8 +347,8 @@ impl Visits {
         &self,
         to: &Writing<'_>,
         total: u64,
-        put: &mut dyn FnMut(u64) -> Result<(), HarnessError>,
-    ) -> Result<(), HarnessError> {
+        put: &mut dyn FnMut(u64) -> Result<(), KvtestError>,
+    ) -> Result<(), KvtestError> {
         let keys = to.keys;
         let (mut x, mut y) = (0x333a_13cd_u32, 0xecb2_adea_u32);
         let mut key = self.start;
@@ -375,16 +376,16 @@ impl Visits {
 
 impl Writing<'_> {
     /// A list may take minutes to write.
-    fn go_on(&self) -> Result<(), HarnessError> {
+    fn go_on(&self) -> Result<(), KvtestError> {
         if self.interrupt.raised() {
-            return Err(HarnessError::Interrupted);
+            return Err(KvtestError::Around(HarnessError::Interrupted));
         }
         Ok(())
     }
 }
 
-fn too_sparse(keys: &Keys) -> HarnessError {
-    HarnessError::invalid(format!(
+fn too_sparse(keys: &Keys) -> KvtestError {
+    KvtestError::invalid(format!(
         "kvtest's random keys met none of the {} values in {MOST_MISSES} draws from 1 to {}, where \
          kvtest would draw for ever; leave --as-kvtest out, which visits only keys that are there, \
          or draw from fewer keys with --max-id",
@@ -403,9 +404,9 @@ mod tests {
     fn keys(keys: &[u64]) -> Keys {
         let work = tempfile::tempdir().unwrap();
         let file = work.path().join("keys");
-        write_visits::<HarnessError>(&file, keys.len() as u64, |put| {
+        write_visits::<KvtestError>(&file, keys.len() as u64, |put| {
             keys.iter().try_for_each(|key| {
-                let bytes = step_bytes::<HarnessError>(*key, *key * 10)?;
+                let bytes = step_bytes::<KvtestError>(*key, *key * 10)?;
                 put(Step::reading(*key, bytes))
             })
         })

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
 use stowplan_harness::HarnessError;
+use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
 use stowplan_stores::registry::ResolveError;
 use thiserror::Error;
@@ -91,6 +92,12 @@ impl From<HarnessError> for CliError {
     /// Before measuring began; once it has, see [`Self::Run`].
     fn from(error: HarnessError) -> Self {
         Self::Setup(Box::new(error))
+    }
+}
+
+impl From<KvtestError> for CliError {
+    fn from(error: KvtestError) -> Self {
+        HarnessError::from(error).into()
     }
 }
 

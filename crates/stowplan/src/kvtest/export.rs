@@ -47,7 +47,7 @@ pub(crate) fn export(options: &ExportOptions) -> Result<Exit, CliError> {
             say(options.quiet, &summary(options, &exported), began.elapsed());
             told(options, &exported)
         }
-        Err(error) => broken_off(error),
+        Err(error) => broken_off(error.into()),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn init(options: &InitOptions) -> Result<Exit, CliError> {
             say(options.quiet, &summary(options, &made), began.elapsed());
             Ok(Exit::Done)
         }
-        Err(error) => broken_off(error),
+        Err(error) => broken_off(error.into()),
     }
 }
 

@@ -13,6 +13,7 @@ use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, checks};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
+use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Database, Held};
 use stowplan_kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_model::{
@@ -122,7 +123,7 @@ struct DatabaseFacts {
 
 impl Subject {
     fn examine(place: PathBuf) -> Result<Self, CliError> {
-        let held = inspect::recognise(&place).map_err(HarnessError::from)?;
+        let held = inspect::recognise(&place).map_err(KvtestError::from)?;
         let database = match held {
             Held::Database => Some(DatabaseFacts::of(&place)?),
             Held::Dir | Held::Tree => None,
@@ -146,7 +147,7 @@ impl Subject {
             return Ok(());
         };
         let complete = measured.as_ref().is_ok_and(|outcome| !outcome.interrupted);
-        let in_order = || -> Result<(), HarnessError> {
+        let in_order = || -> Result<(), KvtestError> {
             // Changing the journal mode is a write as well.
             if !complete && (options.update || options.jmode.is_some()) {
                 stowplan_kvtest::recover(&self.place)?;
@@ -160,7 +161,7 @@ impl Subject {
             }
             Ok(())
         };
-        in_order().map_err(|error| CliError::Work(Box::new(error)))
+        in_order().map_err(|error| CliError::Work(Box::new(error.into())))
     }
 
     /// An error with the next step where only this end knows it.
@@ -185,7 +186,7 @@ impl DatabaseFacts {
                 journal: database.journal_mode()?,
             })
         });
-        Ok(facts.map_err(HarnessError::from)?)
+        Ok(facts.map_err(KvtestError::from)?)
     }
 }
 
@@ -423,7 +424,7 @@ fn measure(
         steps.at(done.into(), all.into());
     });
     steps.finish();
-    outcome
+    Ok(outcome?)
 }
 
 fn report(
@@ -494,8 +495,8 @@ impl Subject {
         if !options.integrity_check || self.database.is_none() {
             return Ok(Vec::new());
         }
-        let database = Database::open(&self.place)?;
-        Ok(database.integrity_check(100)?)
+        let database = Database::open(&self.place).map_err(KvtestError::from)?;
+        Ok(database.integrity_check(100).map_err(KvtestError::from)?)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::{CliError, Exit};
 use crate::form::{Form, Format};
 use crate::screen;
 use stowplan_harness::HarnessError;
+use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Database, Held, PageUse};
 use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
@@ -15,7 +16,7 @@ const FAULTS_SHOWN: u32 = 10;
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.json))?;
-    let held = inspect::recognise(&options.place).map_err(HarnessError::from)?;
+    let held = inspect::recognise(&options.place).map_err(KvtestError::from)?;
     if options.vacuum {
         vacuum(options, held, &form)?;
     }
@@ -42,7 +43,7 @@ fn vacuum(options: &StatOptions, held: Held, form: &Form<'_>) -> Result<(), CliE
     }
     Database::open(&options.place)
         .and_then(|mut database| database.vacuum())
-        .map_err(|error| CliError::Work(Box::new(error.into())))?;
+        .map_err(|error| CliError::Work(Box::new(KvtestError::from(error).into())))?;
     if form.is_terminal() {
         screen::print("Vacuuming....       done");
     }
@@ -53,7 +54,7 @@ fn vacuum(options: &StatOptions, held: Held, form: &Form<'_>) -> Result<(), CliE
 fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
     let place = &options.place;
     let pages = match held {
-        Held::Database => Some(pages(options).map_err(HarnessError::from)?),
+        Held::Database => Some(pages(options).map_err(KvtestError::from)?),
         Held::Dir | Held::Tree => None,
     };
     let mut values = Values::default();
@@ -68,7 +69,7 @@ fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
             stat::count_in(&mut histogram, bytes);
             Ok(())
         })
-        .map_err(HarnessError::from)?;
+        .map_err(KvtestError::from)?;
     }
     Ok(Stat {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -76,7 +77,7 @@ fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
         held: held.name(),
         values: listed.is_ok().then_some(values),
         pages,
-        footprint: inspect::footprint(place, held).map_err(HarnessError::from)?,
+        footprint: inspect::footprint(place, held).map_err(KvtestError::from)?,
         histogram,
         fault: listed.err().map(|error| error.to_string()),
     })

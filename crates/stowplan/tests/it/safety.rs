@@ -150,7 +150,10 @@ fn no_verb_touches_what_lies_around() {
         .refuses("did not write it");
     guarded.run(&["compare", "out", "out", "--cells", "read/dir=read/sql"]);
     guarded.run(&["doctor", "--quiet"]);
-    for verb in ["studies", "stores", "kvtest", "help"] {
+    guarded
+        .run(&["drivers", "check", "built-in", "flat"])
+        .exits(0);
+    for verb in ["studies", "stores", "drivers", "kvtest", "help"] {
         guarded.run(&[verb]).exits(0);
     }
     guarded
