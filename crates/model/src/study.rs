@@ -287,8 +287,15 @@ impl Study {
 
     /// Puts the drivers of cells into the specs of their stores.
     fn name_drivers(&mut self) {
-        let cells = self.comparisons.iter_mut();
-        for cell in cells.flat_map(|comparison| comparison.cells.values_mut()) {
+        let compared = self.comparisons.iter_mut();
+        let compared = compared.flat_map(|comparison| comparison.cells.values_mut());
+        let crossed = self.matrices.iter_mut().flat_map(|matrix| {
+            let beside = matrix.beside.values_mut();
+            [&mut matrix.internal, &mut matrix.external]
+                .into_iter()
+                .chain(beside)
+        });
+        for cell in compared.chain(crossed) {
             if let Some(driver) = cell.driver.take() {
                 cell.store = cell.store.clone().of_driver(&driver);
             }
@@ -303,8 +310,11 @@ impl Study {
         let charts = self.charts.iter().map(|chart| ("chart", &chart.id));
         let scales = self.scales.keys().map(|name| ("scale", name));
         let drivers = self.drivers.keys().map(|name| ("driver", name));
+        let matrices = self.matrices.iter();
+        let settings = matrices.map(|matrix| ("row_setting", &matrix.row_setting));
         let mut names = datasets
             .chain(drivers)
+            .chain(settings)
             .chain(comparisons)
             .chain(cells.map(|name| ("cell", name)))
             .chain(charts)

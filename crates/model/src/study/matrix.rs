@@ -225,7 +225,6 @@ impl MatrixSpec {
             label: label
                 .as_ref()
                 .map(|label| format!("{label}, {} {value}", self.row_setting)),
-            driver: None,
             store,
             ..self.internal.clone()
         }

@@ -337,3 +337,23 @@ fn a_study_of_an_old_result_has_no_matrices() {
     assert!(read.matrices.is_empty());
     assert_eq!(read.expanded().comparisons.len(), 1);
 }
+
+/// A cell's name of a store is read as such: `urnal=ize` as a setting would be another store once it
+/// is written.
+#[test]
+fn the_setting_of_the_rows_is_a_name() {
+    let message = refusal("\"page_size\"", "\"urnal=ize\"");
+    assert!(message.contains("row_setting 'urnal=ize'"), "{message}");
+}
+
+#[test]
+fn cells_of_a_matrix_may_be_hosted_by_a_driver() {
+    let text = STUDY.replacen(
+        r#"internal = { store = "sqlite", label"#,
+        r#"internal = { store = "sqlite", driver = "mine", label"#,
+        1,
+    );
+    let study = Study::parse(&text, "m.toml").unwrap().expanded();
+    let cell = &study.comparisons[1].cells["1024"];
+    assert_eq!(cell.store.to_string(), "mine/sqlite:page_size=1024");
+}
