@@ -20,9 +20,10 @@ const FEW: usize = 6;
 /// what it says.
 pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
     let (shown, of_parts) = constituents::space(analysis);
-    let is_left_out = !has_room(analysis, &shown) && !(shown.is_empty() && of_parts.is_empty());
+    let is_any = !shown.is_empty() || !of_parts.is_empty();
+    let has_place = has_room(analysis, &shown) || is_asked(analysis);
     let text = "What stores take on disk is shown with --verbose.";
-    (is_left_out && !is_asked(analysis)).then(|| remark(text).only(Medium::Hint))
+    (is_any && !has_place).then(|| remark(text).only(Medium::Hint))
 }
 
 fn has_room(analysis: &Analysis, shown: &[&SpaceRow]) -> bool {
