@@ -111,14 +111,22 @@ fn requests(cell: &CellSummary) -> Option<f64> {
     (own && device.reads > 0.0).then_some(device.reads)
 }
 
-/// Results from before this was a capability tell it by their settings only.
+/// What a store says of itself; of one that says no, what stores were before they said so.
 fn is_mapped(cell: &Cell) -> bool {
-    let says = |(name, value): (&str, &Value)| match value {
-        Value::Flag(on) => name == "mmap" && *on,
-        Value::Number(bytes) => name == "mmap" && *bytes > 0,
-        Value::Word(word) => word == "mmap",
-    };
-    cell.capabilities.mapped || cell.settings.iter().any(says)
+    cell.capabilities.mapped || was_mapped(cell)
+}
+
+/// Whether a result from before this was a capability is of reads through a mapping. Results do not
+/// tell whether they are as old, so only those built-in stores are asked that read so: LMDB and mdbx
+/// always, the others by their settings. Of any other store, a driver's above all, what it says counts.
+fn was_mapped(cell: &Cell) -> bool {
+    let settings = &cell.settings;
+    match cell.store.kind.as_str() {
+        "lmdb" | "mdbx" => true,
+        "sqlite" => matches!(settings.get("mmap"), Some(Value::Number(bytes)) if *bytes > 0),
+        "flat" => matches!(settings.get("read"), Some(Value::Word(word)) if word == "mmap"),
+        _ => false,
+    }
 }
 
 /// Figures that are those of read-ahead.

@@ -132,9 +132,9 @@ impl Drivers {
     fn unknown(&self, driver: &str) -> HarnessError {
         let known = || self.named.keys().map(String::as_str);
         HarnessError::invalid(format!(
-            "there is no driver '{driver}'{}; give its command in the study ([drivers.{driver}] command = […]) \
+            "there is no driver '{driver}'; give its command in the study ([drivers.{driver}] command = […]) \
              or by --driver {driver}=COMMAND, or put stowplan-driver-{driver} on PATH ('stowplan drivers' \
-             lists what is found)",
+             lists what is found){}",
             suggestion(driver, known())
         ))
     }
@@ -166,7 +166,7 @@ impl Drivers {
             };
             let hint = suggestion(name, known.iter().copied());
             format!(
-                "{driver} has no store '{name}'{hint}; known: {}",
+                "{driver} has no store '{name}'; known: {}{hint}",
                 known.join(", ")
             )
         })))

@@ -158,12 +158,13 @@ fn changes_of(study: &Study, scale: &str) -> Result<ScaleSpec, HarnessError> {
     if scale == SEED_SCALE {
         return Ok(ScaleSpec::default());
     }
-    let known = || study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
+    let known = study.scales.keys().map(String::as_str).chain([SEED_SCALE]);
+    let known: Vec<&str> = known.collect();
     Err(HarnessError::invalid(format!(
-        "study '{}' has no scale '{scale}'{}; it has {}",
+        "study '{}' has no scale '{scale}'; it has {}{}",
         study.name,
-        suggestion(scale, known()),
-        known().collect::<Vec<_>>().join(", ")
+        known.join(", "),
+        suggestion(scale, known.iter().copied())
     )))
 }
 
@@ -195,7 +196,7 @@ fn check_only(study: &Study, only: &[String]) -> Result<(), HarnessError> {
         None => suggestion(name, known.iter().map(String::as_str)),
     };
     Err(HarnessError::invalid(format!(
-        "--only '{name}' names no comparison or cell of study '{}'{hint}; {}",
+        "--only '{name}' names no comparison or cell of study '{}'; {}{hint}",
         study.name,
         names_near(study, name, cell.as_deref())
     )))

@@ -196,7 +196,7 @@ impl fmt::Display for Value {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingError {
     /// No setting has this name.
-    #[error("unknown setting '{name}'{suggestion}; known: {known}")]
+    #[error("unknown setting '{name}'; known: {known}{suggestion}")]
     UnknownName {
         /// The name as given.
         name: String,

@@ -18,7 +18,8 @@ pub fn near_miss<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean 'x'?`, or nothing: to be appended to a message.
+/// `; did you mean 'x'?`, or nothing: the end of a message: the question
+/// mark ends its sentence.
 #[must_use]
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     near_miss(word, known)

@@ -38,7 +38,17 @@ pub(crate) const NO_BREAK: char = '\u{a0}';
 
 /// `[2.05, 2.16]`, which stays on one line.
 pub(crate) fn interval(low: f64, high: f64) -> String {
-    format!("[{},{NO_BREAK}{}]", ratio(low), ratio(high))
+    between(&ratio(low), &ratio(high))
+}
+
+/// `[4.10 µs, 12.3 ms]`: the ends of an interval as text, on one line.
+pub(crate) fn between(low: &str, high: &str) -> String {
+    unbroken(&format!("[{low}, {high}]"))
+}
+
+/// The same text on one line.
+pub(crate) fn unbroken(text: &str) -> String {
+    text.replace(' ', NO_BREAK.encode_utf8(&mut [0; 4]))
 }
 
 /// A share from 0 to 1 as a percentage: whole from 10% on, one decimal below.

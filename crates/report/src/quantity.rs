@@ -80,13 +80,13 @@ pub(crate) fn spread(measure: Measure, quantity: &Quantity) -> String {
     }
     if measure == Measure::Throughput {
         // Numbers with commas in them are not set apart by a comma.
-        return format!("[{} to {}]", rate(low), rate(high));
+        return format::unbroken(&format!("[{} to {}]", rate(low), rate(high)));
     }
     let (low, high) = (value(measure, low), value(measure, high));
     // The unit of both is said once.
     match (low.split_once(' '), high.split_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("[{number}, {high}]"),
-        _ => format!("[{low}, {high}]"),
+        (Some((number, unit)), Some((_, other))) if unit == other => format::between(number, &high),
+        _ => format::between(&low, &high),
     }
 }
 
@@ -176,7 +176,9 @@ mod tests {
         ];
         let shown = with_ends.map(|(measure, [value, low, high])| {
             let ends = Some((low, high));
-            text(measure, &Quantity { value, ends })
+            let text = text(measure, &Quantity { value, ends });
+            assert!(text.contains('±') || !text[text.find('[').unwrap()..].contains(' '));
+            text.replace(format::NO_BREAK, " ")
         });
         let expected = [
             "22.5 s ± 200 ms",

@@ -66,7 +66,7 @@ const MEMORY_SETTING: &str = "cache";
 #[derive(Debug, Error)]
 pub enum ResolveError {
     /// No store has this name.
-    #[error("unknown store '{name}'{suggestion}; known: {known}")]
+    #[error("unknown store '{name}'; known: {known}{suggestion}")]
     UnknownStore {
         /// The name as given.
         name: String,

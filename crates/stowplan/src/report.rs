@@ -45,7 +45,8 @@ pub(crate) struct ReportOptions {
     /// (read/sql).
     #[arg(long, value_name = "CELL")]
     pub(crate) baseline: Option<String>,
-    /// Write this format to stdout, or to --output, and nothing else.
+    /// Write this format to --output or to stdout, and nothing else; html without --output is
+    /// report.html beside the result.
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) format: Option<Format>,
     /// Write to this file; without --format, its ending says which format.

@@ -56,9 +56,9 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
         return Ok(study);
     }
     Err(CliError::Usage(format!(
-        "there is no study '{name}'{}; built in: {}; a file's name must end in .toml",
-        suggestion(name, names()),
-        names().collect::<Vec<_>>().join(", ")
+        "there is no study '{name}' (a file's name must end in .toml); built in: {}{}",
+        names().collect::<Vec<_>>().join(", "),
+        suggestion(name, names())
     )))
 }
 

@@ -638,9 +638,23 @@ fn much_read_ahead(map: impl Fn(&mut Cell)) -> Analysis {
 }
 
 #[test]
-fn results_from_before_mapping_was_a_capability_tell_it_by_their_settings() {
-    let found = much_read_ahead(|cell| cell.settings.set("mmap", Value::Number(1 << 30)));
-    assert!(found.cold[0].cells[1].ruled_by_read_ahead);
+fn results_from_before_mapping_was_a_capability_tell_it_by_store_and_settings() {
+    let ruled = |kind: &str, setting: Option<(&str, Value)>| {
+        let found = much_read_ahead(|cell| {
+            cell.store.kind = kind.to_owned();
+            if let Some((name, value)) = setting.clone() {
+                cell.settings.set(name, value);
+            }
+        });
+        found.cold[0].cells[1].ruled_by_read_ahead
+    };
+    let size = || Some(("mmap", Value::Number(1 << 30)));
+    let word = || Some(("read", Value::Word("mmap".to_owned())));
+    assert!(ruled("lmdb", None) && ruled("mdbx", None));
+    assert!(ruled("sqlite", size()) && ruled("flat", word()));
+    assert!(!ruled("sqlite", Some(("mmap", Value::Number(0)))) && !ruled("flat", None));
+    // A driver's store says itself whether it maps its files.
+    assert!(!ruled("mine/sqlite", size()) && !ruled("mine/lmdb", None));
 }
 
 #[test]

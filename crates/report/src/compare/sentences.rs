@@ -122,7 +122,7 @@ pub(super) fn percent(change: &Change) -> String {
 /// `[+47%, +55%]`
 pub(super) fn interval(change: &Change) -> String {
     let [low, high] = [change.low, change.high].map(format::difference);
-    format!("[{low}, {high}]")
+    format::between(&low, &high)
 }
 
 /// Whether a cell changed, as far as that can be said, so that a sentence is due.

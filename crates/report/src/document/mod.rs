@@ -79,6 +79,8 @@ pub enum Medium {
     Hint,
     /// On a terminal and in Markdown.
     Text,
+    /// In Markdown only: where to find what it leaves out.
+    Markdown,
 }
 
 /// One block.

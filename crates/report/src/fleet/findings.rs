@@ -1,6 +1,7 @@
 //! On how many machines each finding holds.
 
 use super::Fleet;
+use crate::advice::Advice;
 use crate::cells::grouped;
 use crate::document::{
     Block, Detail, Item, List, ListStyle, Medium, Section, Text, Tone, anchor, faint, listed,
@@ -10,7 +11,7 @@ use crate::format::capital;
 use crate::{format, noise, wording};
 use std::cmp::Reverse;
 use stowplan_analysis::{
-    CellAcross, ComparisonAcross, PromiseDifference, Promises, TWICE_DIFFERED, Verdict,
+    CellAcross, ComparisonAcross, Kind, PromiseDifference, Promises, TWICE_DIFFERED, Verdict,
 };
 use stowplan_model::{CellId, Role};
 
@@ -93,7 +94,7 @@ impl Findings {
         let mut statements: Vec<Statement> = rivals
             .map(|cell| statement(fleet, comparison, cell))
             .collect();
-        let mut headline = headline(fleet, comparison, fastest.as_ref(), &statements);
+        let mut headline = headline(fleet, comparison, fastest.as_ref());
         if !measured {
             let text = format!("Not measured on any {}.", fleet.noun());
             headline = Statement::open(Verdict::NoData, text);
@@ -136,17 +137,15 @@ impl Findings {
     }
 }
 
-/// What to know first: which beats all, else what is faster on most machines.
+/// What to know first: which beats all, else what each machine's own report recommends.
 fn headline(
     fleet: &Fleet<'_>,
     comparison: &ComparisonAcross,
     fastest: Option<&Statement>,
-    statements: &[Statement],
 ) -> Statement {
-    let faster = statements.iter().rev();
-    let faster = faster.filter(|statement| statement.verdict == Verdict::Faster);
-    let best = fastest.or_else(|| faster.max_by_key(|statement| statement.holds));
-    best.cloned().unwrap_or_else(|| {
+    let best = fastest.cloned();
+    let best = best.or_else(|| recommended(fleet, comparison));
+    best.unwrap_or_else(|| {
         let text = format!(
             "Nothing was shown to be faster than {} on any {}.",
             wording::quoted(&comparison.baseline_label),
@@ -154,6 +153,35 @@ fn headline(
         );
         Statement::open(Verdict::Unresolved, text)
     })
+}
+
+/// `On 2 of 3 machines: prefer A to B; on host-c: measure again.`: what the reports of those where it
+/// was measured say, the most frequent choice first; nothing where none recommends one for its speed.
+fn recommended(fleet: &Fleet<'_>, comparison: &ComparisonAcross) -> Option<Statement> {
+    let machines = fleet.analyses.iter().zip(&comparison.reliable).enumerate();
+    let measured = machines.filter(|(_, (_, reliable))| reliable.is_some());
+    let mut said = grouped(measured.filter_map(|(place, (analysis, _))| {
+        let mut comparisons = analysis.comparisons.iter();
+        let found = comparisons.find(|found| found.id == comparison.id)?;
+        let answer = Advice::of(analysis, found).answer().text;
+        Some(((is_faster(found.recommendation.kind), answer), place))
+    }));
+    said.sort_by_key(|((is_faster, _), places)| Reverse((*is_faster, places.len())));
+    let (((is_faster, first), places), rest) = said.split_first()?;
+    let first = format!("{}: {first}", capital(&fleet.on(places)));
+    let rest = rest.iter();
+    let rest = rest.map(|((_, answer), places)| format!("{}: {answer}", fleet.on_names(places)));
+    let texts: Vec<String> = [first].into_iter().chain(rest).collect();
+    is_faster.then(|| Statement {
+        verdict: Verdict::Faster,
+        text: format!("{}.", texts.join("; ")),
+        holds: places.len(),
+    })
+}
+
+/// Whether it names a cell that is faster than another.
+fn is_faster(kind: Kind) -> bool {
+    matches!(kind, Kind::Use | Kind::Stay | Kind::Prefer | Kind::Depends)
 }
 
 /// `Beats each of the others: A on 3 of 4 machines, B on host-d; no single one on host-e; not the
@@ -256,18 +284,22 @@ fn word_of(verdict: Verdict) -> &'static str {
     }
 }
 
-/// ` (0.476 to 0.666 times as long)`: from the least to the most of the machines' own estimates, as
-/// the tables have them.
+/// ` (1.41 to 2.10 times as fast)` or ` (1.43 times as long)`, in the direction of the verdict: from
+/// the least to the most of the machines' own estimates.
 fn factor(cell: &CellAcross, verdict: Verdict, places: &[usize]) -> String {
     let claims_a_side = matches!(verdict, Verdict::Faster | Verdict::Slower);
     let Some((low, high)) = cell.range(places).filter(|_| claims_a_side) else {
         return String::new();
     };
+    let (low, high, way) = match verdict {
+        Verdict::Faster => (1.0 / high, 1.0 / low, "fast"),
+        _ => (low, high, "long"),
+    };
     let (from, to) = (format::ratio(low), format::ratio(high));
     if from == to {
-        return format!(" ({from} times as long)");
+        return format!(" ({from} times as {way})");
     }
-    format!(" ({from} to {to} times as long)")
+    format!(" ({from} to {to} times as {way})")
 }
 
 /// ` It promises less: none against durable.`; nothing where both promise the same.

@@ -10,7 +10,7 @@ use crate::steers;
 use maud::html;
 
 /// Where its blocks may be meant to be shown.
-const MEDIA: [Medium; 2] = [Medium::Every, Medium::Text];
+const MEDIA: [Medium; 3] = [Medium::Every, Medium::Text, Medium::Markdown];
 
 /// The document as Markdown.
 #[must_use]

@@ -27,6 +27,8 @@ pub(crate) struct Row {
     pub(crate) title: String,
     /// What to do, in a few words.
     pub(crate) answer: String,
+    /// The same as the beginning of a sentence.
+    sentence: String,
     /// Why: the factor with its interval, and what qualifies it.
     reason: String,
     /// By how much identical cells differed; nothing where nothing was timed, or too little.
@@ -38,7 +40,7 @@ pub(crate) struct Row {
     /// The time of that cell over the time of what it is ahead of. Nothing where the baseline is only
     /// kept: what it beats says nothing of what it does not.
     ratio: Option<RatioEstimate>,
-    /// What it has in common with the others of its group: `use redb`, or that there is no choice.
+    /// What it has in common with the others of its group: `Use redb`, or that there is no choice.
     group: String,
     /// What must be known before doing it, as the end of a sentence.
     caveat: String,
@@ -79,7 +81,7 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 pub(crate) fn in_a_line(analysis: &Analysis, comparison: &ComparisonOutcome) -> (Badge, Text) {
     let answer = Advice::of(analysis, comparison).answer().text;
     let badge = badge(comparison.recommendation.kind);
-    (badge, format::capital(&answer).into())
+    (badge, wording::sentence(analysis, &answer).into())
 }
 
 /// What was decided, in a word or two.
@@ -125,7 +127,7 @@ fn panel((title, rows): &Group<'_>, all: usize) -> Section {
         look: Look::Panel,
         tone: badge(rows[0].kind).tone,
         ..Section::new(
-            plain(format::capital(title)).then(count),
+            plain(*title).then(count),
             vec![Block::from(list).at(Detail::Brief)],
         )
     }
@@ -140,7 +142,7 @@ impl Row {
         Item {
             badge: Some(badge(self.kind)),
             title: self.linked(),
-            text: strong(format::capital(&self.answer)),
+            text: strong(&self.sentence),
             // Not begun with a capital: the first word may be a label.
             note: faint(note.join("; ")),
             figure: self.figure(),
@@ -177,7 +179,13 @@ impl Row {
 /// The answers in words, in running order.
 pub(crate) fn rows(analysis: &Analysis) -> Vec<Row> {
     let answers = analysis.answers.iter();
-    answers.filter_map(|answer| row(analysis, answer)).collect()
+    let rows = answers.filter_map(|answer| row(analysis, answer));
+    let rows = rows.map(|row| Row {
+        sentence: wording::sentence(analysis, &row.answer),
+        group: wording::sentence(analysis, &row.group),
+        ..row
+    });
+    rows.collect()
 }
 
 /// The answers by what they choose, the most frequent choice first and what has none last; nothing
@@ -265,6 +273,7 @@ fn comparison_row(analysis: &Analysis, comparison: &ComparisonOutcome) -> Row {
         ratio: over.map(|over| over.ratio),
         group,
         caveat: answer.caveat,
+        ..Row::default()
     }
 }
 

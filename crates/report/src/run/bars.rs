@@ -10,7 +10,7 @@ use crate::quantity::{self, class};
 use crate::{noise, wording};
 use std::iter::once;
 use stowplan_analysis::{
-    Analysis, BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity, Quantity,
+    Analysis, BarClass, BarGroup, BarsOutcome, Kind, MeasuredBar, PublishedQuantity, Quantity,
 };
 use stowplan_model::{self as model, Measure};
 
@@ -50,21 +50,37 @@ fn figure(analysis: &Analysis, outcome: &BarsOutcome) -> Block {
         Block::from(Rows::new(&outcome.title, axis, comparisons.concat()))
     };
     let mut blocks = vec![paragraph(format!("{title}. {reading}{logarithmic}"))];
-    let (first, more) = comparisons.split_at(room(&comparisons));
-    if more.is_empty() {
-        blocks.push(rows(first));
+    if room(&comparisons) == comparisons.len() {
+        blocks.push(rows(&comparisons));
     } else {
-        let more = outcome.groups[first.len()..].iter();
-        let more: Vec<&str> = more.map(|group| group.title.as_str()).collect();
+        let decided = decided_first(analysis, outcome);
+        let sorted: Vec<_> = decided.iter().map(|at| comparisons[*at].clone()).collect();
+        let (first, more) = decided.split_at(room(&sorted));
+        let more = more.iter().map(|at| outcome.groups[*at].title.as_str());
+        let more: Vec<&str> = more.collect();
         let hint = remark(format!("Shown with --verbose: {}.", more.join("; ")));
         blocks.push(rows(&comparisons).at(Detail::Full));
-        blocks.push(rows(first).only(Medium::Hint));
+        blocks.push(rows(&sorted[..first.len()]).only(Medium::Hint));
         blocks.push(hint.only(Medium::Hint));
     }
     // Text has every row with its figures anyway.
     let table = folded("All figures", table(outcome, &comparisons));
     blocks.push(table.only(Medium::Page));
     Section::figure(anchor("bars", &outcome.id), &outcome.title, blocks).into()
+}
+
+/// The places of the comparisons, first of those of which something was decided: of what has room,
+/// the answers are to be seen.
+fn decided_first(analysis: &Analysis, outcome: &BarsOutcome) -> Vec<usize> {
+    let is_open = |at: &usize| {
+        let id = &outcome.groups[*at].comparison;
+        let mut comparisons = analysis.comparisons.iter();
+        let found = comparisons.find(|comparison| comparison.id == *id);
+        found.is_none_or(|found| found.recommendation.kind == Kind::Open)
+    };
+    let mut places: Vec<usize> = (0..outcome.groups.len()).collect();
+    places.sort_by_key(is_open);
+    places
 }
 
 /// For how many comparisons a terminal has room; at least one.

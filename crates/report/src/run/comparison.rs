@@ -37,10 +37,22 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let singles = constituents::singles(analysis);
     let open = singles.len() <= FEW;
     let mut blocks = vec![remark(HINT).only(Medium::Page)];
-    blocks.extend(singles.iter().map(|c| fold(analysis, c, open)));
+    blocks.extend(singles.iter().map(|comparison| {
+        let detail = Detail::normal_if(comparison.was_measured());
+        fold(analysis, comparison, open).at(detail)
+    }));
+    blocks.extend(unmeasured(&singles));
     blocks.extend(of_parts(analysis));
     let detail = Detail::normal_if(are_shown(analysis));
     chapter("comparisons", "Each comparison", blocks).map(|block| block.at(detail))
+}
+
+/// Which of these have nothing to show; nothing where all were measured.
+fn unmeasured(comparisons: &[&ComparisonOutcome]) -> Option<Block> {
+    let left_out = comparisons.iter().filter(|c| !c.was_measured());
+    let titles: Vec<&str> = left_out.map(|c| c.title.as_str()).collect();
+    let text = format!("Not measured: {}.", titles.join("; "));
+    (!titles.is_empty()).then(|| remark(text).only(Medium::Hint))
 }
 
 /// How to see the comparisons that a terminal leaves out unless everything is asked for; nothing if
@@ -89,7 +101,7 @@ fn of_parts(analysis: &Analysis) -> Vec<Block> {
     );
     let title = format!("The {comparisons} that matrices and sweeps are made of");
     vec![
-        remark(elsewhere).only(Medium::Text).at(Detail::Full),
+        remark(elsewhere).only(Medium::Markdown).at(Detail::Full),
         Block::from(Fold::new(title, folds)).at(Detail::All),
     ]
 }

@@ -164,7 +164,7 @@ fn point(place: &Place) -> Point {
         tooltip: format!("{rows} rows: {value} per row, interval {from} to {to}{note}"),
         label: rows,
         value,
-        spread: format!("[{from}, {to}]"),
+        spread: format::between(&from, &to),
     }
 }
 

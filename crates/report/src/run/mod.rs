@@ -40,6 +40,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(ladder::section(analysis));
     blocks.extend(comparison::section(analysis));
     blocks.extend(comparison::left_out(analysis));
+    blocks.extend(space::left_out(analysis));
     blocks.extend(space::section(analysis));
     blocks.extend(environment::harness_cost(analysis));
     blocks.extend(circumstances(analysis));

@@ -5,6 +5,9 @@ use crate::{quantity, wording};
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::{DurabilityClaim, Role};
 
+/// Whose promise it is, where all promise the same.
+const ALL: &str = " (all cells)";
+
 /// `Durability: D0 none; D1 process-crash, atomic.`: what an acknowledged write survives, the weakest
 /// promise first; nothing for reads. The table says which cell has which class, so that cells are
 /// named only where two promises share one. Floors are no stores and promise nothing.
@@ -18,7 +21,7 @@ pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
             .filter(|(other, _)| class(other) == class(claim));
         let labels = match (sharing.count() > 1, groups.len()) {
             (true, _) => format!(": {}", labels.join(", ")),
-            (false, 1) => " (all cells)".to_owned(),
+            (false, 1) => ALL.to_owned(),
             (false, _) => String::new(),
         };
         format!("{}{labels}", quantity::class(claim))
@@ -26,12 +29,17 @@ pub(super) fn of(comparison: &ComparisonOutcome) -> Option<String> {
     sentence(texts.collect())
 }
 
-/// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: the same with every cell.
+/// `Durability: D0 none: “files, in place”; D1 process-crash, atomic: …`: the same with every cell
+/// where they do not all promise the same.
 pub(super) fn of_cells<'a>(cells: impl Iterator<Item = &'a CellSummary>) -> Option<String> {
     let groups = groups(cells.filter(|cell| cell.cell.role != Role::Floor))?;
-    let groups = groups.iter();
-    let texts =
-        groups.map(|(claim, labels)| format!("{}: {}", quantity::class(claim), labels.join(", ")));
+    let texts = groups.iter().map(|(claim, labels)| {
+        let labels = match groups.len() {
+            1 => ALL.to_owned(),
+            _ => format!(": {}", labels.join(", ")),
+        };
+        format!("{}{labels}", quantity::class(claim))
+    });
     sentence(texts.collect())
 }
 

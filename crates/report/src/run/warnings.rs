@@ -10,13 +10,12 @@ use stowplan_model::CellFailure;
 
 /// Every warning and every failed cell; nothing if there is none.
 pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    // What is missing weighs more than what qualifies the rest.
+    blocks.extend(analysis.failures.iter().flat_map(failure));
     let all = bullets(analysis.warnings.iter().map(wording::warning));
-    let mut blocks: Vec<Block> = all.into_iter().map(|all| all.at(Detail::Full)).collect();
+    blocks.extend(all.into_iter().map(|all| all.at(Detail::Full)));
     blocks.extend(in_a_line_each(analysis));
-    if !analysis.failures.is_empty() {
-        let failures = analysis.failures.iter().flat_map(failure);
-        blocks.push(Section::new("Failed cells", failures.collect()).into());
-    }
     let section = Section::new("Warnings", blocks);
     let section = section.named("warnings").in_contents("Warnings");
     (!section.blocks.is_empty()).then(|| section.into())
@@ -38,7 +37,7 @@ fn first_sentence(text: &str) -> String {
 
 /// Which cell, why, and the last that it printed.
 fn failure(failure: &CellFailure) -> Vec<Block> {
-    let name = strong(format!("{} failed.", failure.cell));
+    let name = strong(format!("{} failed:", failure.cell));
     let mut blocks = vec![paragraph(name.then(format!(" {}", failure.message)))];
     let output = failure.stderr.trim_end();
     if !output.is_empty() {
@@ -66,12 +65,12 @@ pub(crate) fn ending(analysis: &Analysis) -> Option<Block> {
     wording::ending(analysis).map(document::notice)
 }
 
-/// `3 warnings: the disk was busy; without --quiet they are listed.`: where only the outcome is
+/// `1 failed cell: b/lmdb-8 failed: the worker died; without --quiet it is shown.`, `3 warnings: the disk was busy; without --quiet they are listed.`: where only the outcome is
 /// shown, that there is something to know before believing it.
 pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
-    let first = match (analysis.warnings.first(), analysis.failures.first()) {
-        (Some(warning), _) => warning.message.clone(),
-        (None, Some(failure)) => format!("{}: {}", failure.cell, failure.message),
+    let first = match (analysis.failures.first(), analysis.warnings.first()) {
+        (Some(failure), _) => format!("{} failed: {}", failure.cell, failure.message),
+        (None, Some(warning)) => warning.message.clone(),
         (None, None) => return None,
     };
     let first = first_sentence(&first);
@@ -84,11 +83,11 @@ pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
     Some(paragraph(toned(text, Tone::Warning)))
 }
 
-/// `2 warnings`, `1 failed cell`
+/// `1 failed cell`, `2 warnings`
 fn counts(analysis: &Analysis) -> Vec<String> {
     let counts = [
-        (analysis.warnings.len(), "warning"),
         (analysis.failures.len(), "failed cell"),
+        (analysis.warnings.len(), "warning"),
     ];
     let found = counts.into_iter().filter(|(count, _)| *count > 0);
     found

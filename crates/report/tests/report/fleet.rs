@@ -3,7 +3,7 @@
 use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::PLAIN;
-use stowplan_analysis::{Analysis, MachinesError, Verdict};
+use stowplan_analysis::{Analysis, Kind, MachinesError, Verdict};
 use stowplan_model::CellId;
 use stowplan_report::document::{Block, Content, Detail, Document, Rows};
 use stowplan_report::fleet::Fleet;
@@ -113,12 +113,12 @@ fn markdown_has_findings_machines_and_a_row_for_each_of_their_ratios() {
 }
 
 #[test]
-fn factors_have_the_direction_of_the_tables() {
+fn factors_have_the_direction_of_the_verdict() {
     let text = said(&fleet());
     assert!(
         text.contains(
-            "On 2 of 4 results “SQLite, prepared SELECT” is faster than separate files (0.476 to \
-             0.666 times as long); slower on nas (1.43 times as long); equivalent on attic (xfs)."
+            "On 2 of 4 results “SQLite, prepared SELECT” is faster than separate files (1.50 to \
+             2.10 times as fast); slower on nas (1.43 times as long); equivalent on attic (xfs)."
         ),
         "{text}"
     );
@@ -328,6 +328,24 @@ fn a_baseline_chosen_after_the_run_is_said_once_whatever_its_words() {
 }
 
 #[test]
+fn where_nothing_beats_all_the_page_says_what_the_report_of_each_recommends() {
+    let mut results = fleet();
+    for (analysis, choice) in results.iter_mut().zip(["sql", "blob", "sql"]) {
+        let reads = &mut analysis.comparisons[0];
+        reads.fastest = None;
+        reads.recommendation.kind = Kind::Prefer;
+        reads.recommendation.choice = Some(CellId(format!("reads/{choice}")));
+    }
+    let nothing = &mut results[3].comparisons[0].recommendation;
+    nothing.kind = Kind::Equivalent;
+    let text = on_page(&document(&results));
+    let said = "On 2 of 4 results: prefer “SQLite, prepared SELECT” to separate files; on \
+                attic (ext4): prefer";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("on nas: choose by something else"), "{text}");
+}
+
+#[test]
 fn a_cell_that_does_other_work_than_the_baseline_is_said_to() {
     let mut two = two();
     assert!(!said(&two).contains("threads against"), "{}", said(&two));
@@ -338,7 +356,7 @@ fn a_cell_that_does_other_work_than_the_baseline_is_said_to() {
             summary.cell.workload.threads = 4;
         }
     }
-    let words = "times as long). It does other work: 4 threads against one thread.";
+    let words = "times as fast). It does other work: 4 threads against one thread.";
     assert_eq!(said(&two).matches(words).count(), 1, "{}", said(&two));
 }
 

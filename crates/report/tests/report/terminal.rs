@@ -3,6 +3,8 @@
 use crate::support::{PLAIN, VERBOSE, brief, html, markdown, terminal, without_sequences, words};
 use crate::{by_size, fixture};
 use proptest::prelude::*;
+use stowplan_analysis::{Answer, Kind};
+use stowplan_model::CellId;
 use stowplan_report::document::Detail;
 use stowplan_report::render::terminal::TerminalOptions;
 use unicode_width::UnicodeWidthStr as _;
@@ -95,7 +97,7 @@ fn in_brief_one_line_says_that_there_are_warnings() {
     let mut analysis = fixture::analysis();
     let text = brief(&analysis, &PLAIN);
     assert!(
-        text.contains("\n2 warnings and 1 failed cell: the load"),
+        words(&text).contains("1 failed cell and 2 warnings: failing/redb failed: redb: the"),
         "{text}"
     );
     analysis.failures.clear();
@@ -104,6 +106,81 @@ fn in_brief_one_line_says_that_there_are_warnings() {
     assert!(text.contains("\n1 warning: the load average"), "{text}");
     analysis.warnings.clear();
     assert!(!brief(&analysis, &PLAIN).contains("--quiet"));
+}
+
+#[test]
+fn a_failed_cell_is_told_in_a_sentence_before_the_warnings() {
+    for text in [
+        terminal(&fixture::analysis(), &PLAIN),
+        markdown(&fixture::analysis()),
+    ] {
+        let place = |of: &str| {
+            text.find(of)
+                .unwrap_or_else(|| panic!("no '{of}' in {text}"))
+        };
+        assert!(place("failing/redb failed:") < place("the load average is"));
+    }
+}
+
+#[test]
+fn disk_space_that_has_no_room_is_said_to_be_shown_elsewhere() {
+    let hint = "What stores take on disk is shown with --verbose.";
+    let mut analysis = fixture::analysis();
+    assert!(!terminal(&analysis, &PLAIN).contains(hint));
+    analysis.run.plan.study.space.clear();
+    let row = analysis.space[0].clone();
+    analysis.space = vec![row; 7];
+    assert!(terminal(&analysis, &PLAIN).contains(hint));
+    assert!(!terminal(&analysis, &VERBOSE).contains(hint));
+    assert!(!html(&analysis, "").contains(hint) && !markdown(&analysis).contains(hint));
+}
+
+#[test]
+fn a_comparison_in_which_nothing_was_measured_is_named_and_has_no_numbers() {
+    let mut analysis = fixture::analysis();
+    let empty = &mut analysis.comparisons[3];
+    empty.control = None;
+    for cell in &mut empty.cells {
+        cell.rounds = 0;
+    }
+    for contrast in &mut empty.contrasts {
+        contrast.estimate = None;
+    }
+    let text = terminal(&analysis, &PLAIN);
+    assert!(text.contains("Not measured: A store that fails."), "{text}");
+    assert!(!text.contains("files again  "), "{text}");
+    let all = terminal(&analysis, &VERBOSE);
+    let (_, rest) = all.rsplit_once("A store that fails\n").unwrap();
+    let (table, _) = rest.split_once("Settings of each cell").unwrap();
+    assert!(table.contains("files again  "), "{table}");
+    assert!(!table.contains("1.00"), "{table}");
+}
+
+#[test]
+fn a_label_at_the_start_of_an_answer_stays_as_it_is_written() {
+    let mut analysis = fixture::analysis();
+    let reads = &mut analysis.comparisons[0];
+    let found = &mut reads.recommendation;
+    (found.kind, found.choice) = (Kind::Depends, Some(CellId("reads/sql".to_owned())));
+    let chosen = reads.cells.iter_mut().find(|c| c.cell.id.0 == "reads/sql");
+    chosen.unwrap().cell.label = "lsm".to_owned();
+    let store = &mut analysis.space[0].label;
+    let former = std::mem::replace(store, "btree".to_owned());
+    for answer in &mut analysis.answers {
+        if let Answer::Space { choice, .. } = answer
+            && *choice == former
+        {
+            "btree".clone_into(choice);
+        }
+    }
+    let text = terminal(&analysis, &PLAIN);
+    assert!(text.contains("  btree takes the least"), "{text}");
+    assert!(text.contains("  It depends on when"), "{text}");
+    // So many are put together by what they choose.
+    let first = analysis.answers[0].clone();
+    analysis.answers.extend(vec![first; 9]);
+    let text = terminal(&analysis, &PLAIN);
+    assert!(text.contains("\nlsm answers sooner"), "{text}");
 }
 
 #[test]

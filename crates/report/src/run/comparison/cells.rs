@@ -91,7 +91,7 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
     let is_short = baseline.chars().count() <= LABEL;
     let title = if is_short { baseline } else { "baseline" };
     let ratio = move |cell: &CellSummary| match cell.cell.role {
-        Role::Baseline => Some(1.0),
+        Role::Baseline => (cell.rounds > 0).then_some(1.0),
         _ => estimate(cell).map(|e| e.ratio),
     };
     let interval = move |cell: &&CellSummary| {

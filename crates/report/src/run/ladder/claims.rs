@@ -36,7 +36,7 @@ pub(super) fn item(outcome: &HypothesisOutcome) -> Item {
     };
     let whole = outcome.of.as_ref();
     let whole = whole.map(|(_, whole)| format!(" of {}", format::time(whole.estimate)));
-    let larger = format::capital(&side(&outcome.larger, &whole.unwrap_or_default()));
+    let larger = side(&outcome.larger, &whole.unwrap_or_default());
     let smaller = side(&outcome.smaller, "");
     Item {
         note: strong(format!("{larger}; {smaller}. {judgement}.")),
