@@ -182,7 +182,7 @@ pub fn write(
 /// The same for values of these sizes, whether there is a dataset or not.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_steps(
     path: &Path,
     count: u64,
