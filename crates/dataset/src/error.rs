@@ -60,7 +60,8 @@ impl DatasetError {
         }
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    /// An impossible request, in one line.
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid {
             message: message.into(),
         }

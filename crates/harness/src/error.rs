@@ -3,51 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::DatasetError;
-use stowplan_model::format_bytes;
 use thiserror::Error;
 
 /// One clear line: what, which one, and where it helps the next step.
 #[derive(Debug, Error)]
 pub enum HarnessError {
-    /// The operating system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// What was attempted: `open`, `rename`, …
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What was asked for is not possible.
-    #[error("{message}")]
-    Invalid {
-        /// What, which one, and the next step.
-        message: String,
-    },
-    /// A file that this program wrote is not what it was.
-    #[error("{} is damaged: {detail}; remove it and run again", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
-    /// The file system has not enough room.
-    #[error(
-        "{} needs {} but {} has {} free; choose another place with --work or a smaller scale",
-        path.display(), format_bytes(*needed), mount.display(), format_bytes(*free)
-    )]
-    Space {
-        /// Where something was to be written.
-        path: PathBuf,
-        /// How many bytes it needs.
-        needed: u64,
-        /// How many bytes are free to this user.
-        free: u64,
-        /// Where the file system is mounted.
-        mount: PathBuf,
-    },
+    /// The file system refuses, a file is damaged, there is no room, or what was asked for is not possible.
+    #[error(transparent)]
+    Files(#[from] DatasetError),
     /// The file system takes no more, whoever writes.
     #[error("{} takes no more data: {message}; make room there, or choose another place with --work", path.display())]
     NoRoom {
@@ -69,51 +32,16 @@ pub enum HarnessError {
     Interrupted,
 }
 
-impl From<DatasetError> for HarnessError {
-    fn from(error: DatasetError) -> Self {
-        match error {
-            DatasetError::Io {
-                action,
-                path,
-                source,
-            } => Self::Io {
-                action,
-                path,
-                source,
-            },
-            DatasetError::Invalid { message } => Self::Invalid { message },
-            DatasetError::Damaged { path, detail } => Self::Damaged { path, detail },
-            DatasetError::Space {
-                path,
-                needed,
-                free,
-                mount,
-            } => Self::Space {
-                path,
-                needed,
-                free,
-                mount,
-            },
-        }
-    }
-}
-
 impl HarnessError {
     /// For `map_err`: names the action and the path.
     pub fn io<E: Into<io::Error>>(action: &'static str, path: &Path) -> impl FnOnce(E) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source: source.into(),
-        }
+        let refused = DatasetError::io(action, path);
+        move |source| Self::Files(refused(source))
     }
 
     /// An impossible request, in one line.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid {
-            message: message.into(),
-        }
+        Self::Files(DatasetError::invalid(message))
     }
 
     pub(crate) fn worker(message: &str, stderr: &str) -> Self {
@@ -121,6 +49,12 @@ impl HarnessError {
             message: message.to_owned(),
             stderr: stderr.to_owned(),
         }
+    }
+
+    /// Whether the operating system refused something about a file.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Files(DatasetError::Io { .. }))
     }
 
     /// The same, as the failure of a store: it came up while one was served.

@@ -15,6 +15,7 @@ use crate::{HarnessError, disk, environment, page_cache, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use stowplan_analysis::LOOKS;
+use stowplan_dataset::DatasetError;
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
     DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
@@ -741,17 +742,17 @@ pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), Harnes
     let existing = environment::nearest_existing(place);
     disk::require_free(existing, needs(plan, keep).disk_bytes).map_err(|error| match error {
         // The place that was asked for says more than the directory above it that exists.
-        HarnessError::Space {
+        HarnessError::Files(DatasetError::Space {
             needed,
             free,
             mount,
             ..
-        } => HarnessError::Space {
+        }) => HarnessError::Files(DatasetError::Space {
             path: std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
             needed,
             free,
             mount,
-        },
+        }),
         other => other,
     })
 }

@@ -3,8 +3,8 @@
 use crate::KvtestError;
 use crate::inspect::{self, Held};
 use std::path::Path;
-use stowplan_dataset::random;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
+use stowplan_dataset::{DatasetError, random};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{AccessOrder, Action, format_bytes};
@@ -245,7 +245,7 @@ impl Visits {
             return Err(refused("no disk holds the list of the visits".to_owned()));
         };
         disk::require_free(work, bytes).map_err(|error| match error {
-            HarnessError::Space { free, mount, .. } => refused(format!(
+            HarnessError::Files(DatasetError::Space { free, mount, .. }) => refused(format!(
                 "the list of the visits takes {}, and {} has {} free",
                 format_bytes(bytes),
                 mount.display(),

@@ -228,7 +228,7 @@ fn remove_leftovers(
             match left.remove() {
                 Ok(()) => break,
                 // A worker that outlived the run has just made something in it.
-                Err(HarnessError::Io { .. }) if Instant::now() < until => {
+                Err(error) if error.is_refusal() && Instant::now() < until => {
                     std::thread::sleep(Duration::from_millis(100));
                 }
                 Err(error) => return Err(error.into()),

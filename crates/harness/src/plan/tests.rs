@@ -633,7 +633,7 @@ fn a_plan_larger_than_the_disk_is_refused_before_its_place_exists() {
     )
     .unwrap();
     let error = require_space(&huge, false, &place).unwrap_err();
-    let HarnessError::Space { path, .. } = error else {
+    let HarnessError::Files(DatasetError::Space { path, .. }) = error else {
         panic!("{error}");
     };
     assert_eq!(path, place, "the place that was asked for is named");
