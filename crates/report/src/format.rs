@@ -6,6 +6,9 @@ pub(crate) use stowplan_model::format_size as size;
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
+/// What stands where a number is finer than what it was read from.
+pub(crate) const BELOW_RESOLUTION: &str = "below resolution";
+
 /// What there is, as text; otherwise [`NOTHING`].
 pub(crate) fn maybe<T>(found: Option<T>, text: impl FnOnce(T) -> String) -> String {
     found.map_or_else(|| NOTHING.to_owned(), text)

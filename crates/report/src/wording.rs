@@ -1,13 +1,13 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
+use crate::cells::grouped;
 use crate::format;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Warning,
-    Workload,
+    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
 };
 
 /// `1 round`, `7 rounds`
@@ -70,11 +70,10 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A warning and what to do about it.
-#[must_use]
-pub fn warning(warning: &Warning) -> String {
+/// What is so, and what to do about it.
+pub(crate) fn with_advice(message: &str, advice: &str) -> String {
     let stopped = |text: &str| format!("{}.", text.trim_end_matches('.'));
-    format!("{} {}", stopped(&warning.message), stopped(&warning.advice))
+    format!("{} {}", stopped(message), stopped(advice))
 }
 
 /// Which time the ratios of a comparison are of.
@@ -245,20 +244,6 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
     groups
         .map(|(difference, labels)| format!("{}: {difference}.", labels.join(", ")))
         .collect()
-}
-
-/// Values by what they have in common, in the order in which that first occurs.
-pub(crate) fn grouped<K: PartialEq, V>(
-    items: impl IntoIterator<Item = (K, V)>,
-) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, value) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value),
-            None => groups.push((key, vec![value])),
-        }
-    }
-    groups
 }
 
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as

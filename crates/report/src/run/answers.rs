@@ -8,7 +8,7 @@ use crate::document::{
     anchor, faint, paragraph, plain, remark, strong,
 };
 use crate::wording::{self, counted, quoted};
-use crate::{constituents, format, noise, quantity};
+use crate::{cells, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace, RatioEstimate, SizeRange,
     SpaceRow, SweepOutcome, TWICE_DIFFERED,
@@ -194,7 +194,7 @@ fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
     if rows.len() <= MANY {
         return None;
     }
-    let mut groups = wording::grouped(rows.iter().map(|row| (row.group.as_str(), row)));
+    let mut groups = cells::grouped(rows.iter().map(|row| (row.group.as_str(), row)));
     let rank = |kind| match kind {
         Kind::Use | Kind::Stay | Kind::Prefer | Kind::Keep => 0,
         Kind::Depends => 1,

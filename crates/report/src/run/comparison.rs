@@ -2,6 +2,7 @@
 
 mod by_operation;
 mod cells;
+mod drivers;
 mod settings;
 
 use super::{answers, percentiles, promises, totals};
@@ -134,6 +135,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
+    blocks.extend(drivers::blocks(analysis, comparison));
     // The answers say how noisy it was; of a session that is not reliable, more must be said.
     let detail = Detail::normal_if(!comparison.reliable);
     blocks.push(remark(noise::of_comparison(comparison)).at(detail));

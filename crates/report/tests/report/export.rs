@@ -96,7 +96,7 @@ fn csv_runs_no_formula_from_a_label() {
 }
 
 /// The fields of a line of CSV.
-fn fields(line: &str) -> Vec<String> {
+pub(crate) fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
     let mut characters = line.chars().peekable();
