@@ -68,6 +68,25 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// The least and the most of these values, as text.
+pub(crate) fn ends(
+    values: impl Iterator<Item = f64>,
+    text: fn(f64) -> String,
+) -> Option<(String, String)> {
+    let ends = values.map(|value| (value, value));
+    let (least, most) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    Some((text(least), text(most)))
+}
+
+/// `0.2%`, `0.2% to 1.3%`
+pub(crate) fn span(values: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<String> {
+    let (least, most) = ends(values, text)?;
+    Some(match least == most {
+        true => most,
+        false => format!("{least} to {most}"),
+    })
+}
+
 /// How much a ratio is above or below 1: `+13%`, `−11%`.
 pub(crate) fn difference(ratio: f64) -> String {
     let share = percent((ratio - 1.0).abs());

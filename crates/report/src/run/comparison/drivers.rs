@@ -1,12 +1,14 @@
 //! What drivers cost beside the times and ratios of a comparison. Nothing is subtracted from any.
 
-use crate::document::{Block, Detail, Tone, bullets, plain, remark, toned};
+use crate::document::{Block, Detail, Text, Tone, bullets, plain, remark, toned};
 use crate::{findings, format, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome, Verdict,
 };
+use stowplan_model::Role;
 
-/// More ratios between cells of two drivers than this are told only to those who ask for everything.
+/// More ratios to the baseline by another driver than this are told only to those who ask for
+/// everything, and all ratios between other cells.
 const RATIOS: usize = 4;
 
 /// What the loops of the drivers of a comparison cost, and what that may be of ratios between cells of
@@ -19,38 +21,36 @@ pub(super) fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec
     let costs = drivers.into_iter().map(|driver| cost(comparison, driver));
     let costs = wording::list(&costs.collect::<Vec<_>>());
     let text = format!("Driver cost, which is part of every time here: {costs}.");
-    let ratios: Vec<(&ContrastOutcome, Block)> = findings::between_stores(comparison)
+    let ratios: Vec<(&ContrastOutcome, Text)> = findings::between_stores(comparison)
         .filter_map(|contrast| Some((contrast, of_ratio(analysis, comparison, contrast)?)))
         .collect();
-    let shown = ratios.len() <= RATIOS;
-    let ratios = ratios.into_iter().map(|(contrast, block)| {
-        let changes = contrast.verdict_without_drivers().is_some();
-        block.at(Detail::normal_if(shown || changes))
+    let baseline = comparison.baseline().map(|cell| &cell.cell.id);
+    let is_to_baseline = |contrast: &ContrastOutcome| Some(&contrast.reference) == baseline;
+    let to_baseline = ratios.iter().filter(|(ratio, _)| is_to_baseline(ratio));
+    let has_room = to_baseline.count() <= RATIOS;
+    let (first, more): (Vec<_>, Vec<_>) = ratios.into_iter().partition(|(ratio, _)| {
+        let changes = ratio.verdict_without_drivers().is_some();
+        changes || has_room && is_to_baseline(ratio)
     });
-    [remark(text)].into_iter().chain(ratios).collect()
+    let list = |ratios: Vec<(_, Text)>| bullets(ratios.into_iter().map(|(_, text)| text));
+    let more = list(more).map(|more| more.at(Detail::Full));
+    let lists = list(first).into_iter().chain(more);
+    [remark(text)].into_iter().chain(lists).collect()
 }
 
-/// `python 232 ns per operation (3.8% to 12% of the times of its cells)`
+/// `python 232 ns per operation (3.8% to 12% of the time)`
 fn cost(comparison: &ComparisonOutcome, driver: &str) -> String {
     let name = match driver {
         "" => "the program's own loop",
         driver => driver,
     };
+    let is_compared = |role| !matches!(role, Role::Control | Role::Part);
     let cells = comparison.cells.iter();
     let costs = cells
-        .filter(|cell| cell.cell.store.driver() == driver)
+        .filter(|cell| cell.cell.store.driver() == driver && is_compared(cell.cell.role))
         .filter_map(|cell| cell.driver_cost);
-    let range = |of: fn(f64) -> String, values: &mut dyn Iterator<Item = f64>| {
-        let ends = values.map(|value| (value, value));
-        let ends = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-        let (least, most) = (of(ends.0), of(ends.1));
-        Some(match least == most {
-            true => most,
-            false => format!("{least} to {most}"),
-        })
-    };
-    let ns = range(format::time, &mut costs.clone().map(|cost| cost.ns));
-    let shares = range(format::percent, &mut costs.map(|cost| cost.share));
+    let ns = format::span(costs.clone().map(|cost| cost.ns), format::time);
+    let shares = format::span(costs.map(|cost| cost.share), format::percent);
     match ns.zip(shares) {
         Some((ns, shares)) => format!("{name} {ns} per operation ({shares} of the time)"),
         None => format!("{name} an unknown time, because it measured no store that does nothing"),
@@ -62,7 +62,7 @@ fn of_ratio(
     analysis: &Analysis,
     comparison: &ComparisonOutcome,
     contrast: &ContrastOutcome,
-) -> Option<Block> {
+) -> Option<Text> {
     let cost = contrast.driver_cost?;
     let cell = comparison.cell(&contrast.cell)?;
     let reference = comparison.cell(&contrast.reference)?;
@@ -70,14 +70,13 @@ fn of_ratio(
     let part = part(&cost);
     let text = format!("{} and {}: {part}.", name(cell), name(reference));
     let text = plain(wording::sentence(analysis, &text));
-    let text = match contrast.verdict_without_drivers() {
+    Some(match contrast.verdict_without_drivers() {
         None => text,
         Some(without) => text.then(toned(
             format!(" {}", changed(contrast.verdict, without, &cost)),
             Tone::Warning,
         )),
-    };
-    bullets([text])
+    })
 }
 
 /// `of the 2.20 µs between them, 189 ns (8.6%) may be the drivers'`
@@ -98,16 +97,13 @@ fn part(cost: &ContrastDriverCost) -> String {
     }
 }
 
-/// `Without it the ratio would be 1.02 [0.98, 1.06], equivalent and not slower.`
+/// `Without driver costs the verdict would be equivalent and not slower, and the ratio 1.02 [0.98,
+/// 1.06].`
 fn changed(verdict: Verdict, without: Verdict, cost: &ContrastDriverCost) -> String {
     let (verdict, without) = (verdict.in_words(), without.in_words());
     let ratio = cost.ratio_without.map_or_else(String::new, |ratio| {
         let interval = format::interval(ratio.low, ratio.high);
-        format!(
-            "the ratio would be {} {interval}, and ",
-            format::ratio(ratio.ratio)
-        )
+        format!(", and the ratio {} {interval}", format::ratio(ratio.ratio))
     });
-    let verdict = format!("the verdict {without} and not {verdict}");
-    format!("Without driver costs {ratio}{verdict}.")
+    format!("Without driver costs the verdict would be {without} and not {verdict}{ratio}.")
 }
