@@ -135,7 +135,7 @@ fn statement(
             format::count(number.into())
         ),
     };
-    let rounds = wording::rounds(estimate.rounds);
+    let rounds = format::counted(estimate.rounds, "round");
     let work = match wording::work_difference(cell, reference) {
         work if work.is_empty() => work,
         work => format!(" ({work})"),

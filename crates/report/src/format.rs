@@ -145,7 +145,8 @@ pub(crate) fn ratio(value: f64) -> String {
 }
 
 /// `1 cell`, `1,234 cells`
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     let s = if number == 1 { "" } else { "s" };
     format!("{} {noun}{s}", count(number))
 }

@@ -10,17 +10,6 @@ use stowplan_model::{
     Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
 };
 
-/// `1 round`, `7 rounds`
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
-}
-
-/// `7 comparisons`
-pub(crate) fn comparisons(count: usize) -> String {
-    counted(count, "comparison")
-}
-
 /// How the run ended, if that qualifies what it found.
 #[must_use]
 pub fn ending(analysis: &Analysis) -> Option<String> {
@@ -53,7 +42,10 @@ fn cut(analysis: &Analysis) -> String {
     if left_out == 0 {
         return "cut some comparisons short".to_owned();
     }
-    format!("left {} unmeasured", comparisons(left_out))
+    format!(
+        "left {} unmeasured",
+        format::counted(left_out, "comparison")
+    )
 }
 
 /// A verdict in one or two words, for tables.
@@ -200,10 +192,6 @@ fn proportions(mix: Mix) -> String {
     format!(" ({})", parts.join(" to "))
 }
 
-pub(crate) fn rounds(rounds: usize) -> String {
-    counted(rounds, "round")
-}
-
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
 pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
     let stores = comparison.cells.iter();
@@ -340,7 +328,7 @@ pub(crate) fn rounds_of(comparisons: &[&ComparisonOutcome]) -> String {
 pub(crate) fn range_of_rounds(counts: &[usize]) -> String {
     match (counts.iter().min(), counts.iter().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} rounds"),
-        (_, most) => rounds(most.copied().unwrap_or(0)),
+        (_, most) => format::counted(most.copied().unwrap_or(0), "round"),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::document::{
     Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone,
     anchor, faint, paragraph, plain, remark, strong,
 };
-use crate::wording::{self, counted, quoted};
+use crate::wording::{self, quoted};
 use crate::{cells, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace, RatioEstimate, SizeRange,
@@ -400,7 +400,7 @@ fn measured(outcome: &SweepOutcome) -> String {
         (false, true) => format!("; planned up to {last}"),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
-    let sizes = counted(figures.len(), "size");
+    let sizes = format::counted(figures.len(), "size");
     format!("measured: {sizes}, {}{more}", range(*from, *to))
 }
 

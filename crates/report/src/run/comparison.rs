@@ -67,7 +67,7 @@ pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
         (false, 0) => ("The", made_of, all),
         (false, _) => ("The numbers of the", "", all),
     };
-    let comparisons = wording::comparisons(left_out);
+    let comparisons = format::counted(left_out, "comparison");
     let text = format!("{what} {comparisons}{which} are shown with --verbose.");
     (left_out > 0).then(|| remark(text).only(Medium::Hint))
 }
@@ -95,7 +95,7 @@ fn of_parts(analysis: &Analysis) -> Vec<Block> {
     if folds.is_empty() {
         return Vec::new();
     }
-    let comparisons = wording::comparisons(folds.len());
+    let comparisons = format::counted(folds.len(), "comparison");
     let elsewhere = format!(
         "The page and the formats for programs have also the {comparisons} that matrices and sweeps \
          are made of."

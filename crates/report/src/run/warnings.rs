@@ -4,7 +4,7 @@ use crate::document::{
     self, Block, Content, Detail, Medium, Section, Tone, bullets, paragraph, plain, remark, strong,
     toned,
 };
-use crate::wording;
+use crate::{format, wording};
 use stowplan_analysis::{Analysis, RunWarning};
 use stowplan_model::CellFailure;
 
@@ -33,15 +33,16 @@ fn in_a_line_each(analysis: &Analysis) -> Vec<Block> {
 
 /// A warning and what to do about it.
 fn whole(analysis: &Analysis, warning: &RunWarning) -> String {
-    let sessions = sessions(analysis, warning);
-    let message = format!("{}{sessions}", warning.message.trim_end_matches('.'));
+    let (first, rest) = sentences(&warning.message);
+    let first = format!("{first}{}", sessions(analysis, warning));
+    let message = [first.as_str(), rest].join(if rest.is_empty() { "" } else { ". " });
     wording::with_advice(&message, &warning.advice)
 }
 
 /// What a warning says, without what to do about it.
 fn message(analysis: &Analysis, warning: &RunWarning) -> String {
-    let sessions = sessions(analysis, warning);
-    format!("{}{sessions}", first_sentence(&warning.message))
+    let (first, _) = sentences(&warning.message);
+    format!("{first}{}", sessions(analysis, warning))
 }
 
 /// `, in all 3 sessions`, `, in sessions 1 and 3`: of which sessions a warning is; empty where it is of
@@ -57,9 +58,10 @@ fn sessions(analysis: &Analysis, warning: &RunWarning) -> String {
     }
 }
 
-fn first_sentence(text: &str) -> String {
-    let first = text.split(". ").next().unwrap_or(text);
-    first.trim_end_matches('.').to_owned()
+/// The first sentence of a text, without its full stop, and the others.
+fn sentences(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(". ").unwrap_or((text, ""));
+    (first.trim_end_matches('.'), rest)
 }
 
 /// Which cell, why, and the last that it printed.
@@ -97,7 +99,8 @@ pub(crate) fn ending(analysis: &Analysis) -> Option<Block> {
 pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
     let first = match (analysis.failures.first(), analysis.warnings.first()) {
         (Some(failure), _) => {
-            first_sentence(&format!("{} failed: {}", failure.cell, failure.message))
+            let (message, _) = sentences(&failure.message);
+            format!("{} failed: {message}", failure.cell)
         }
         (None, Some(warning)) => message(analysis, warning),
         (None, None) => return None,
@@ -119,6 +122,6 @@ fn counts(analysis: &Analysis) -> Vec<String> {
     ];
     let found = counts.into_iter().filter(|(count, _)| *count > 0);
     found
-        .map(|(count, what)| wording::counted(count, what))
+        .map(|(count, what)| format::counted(count, what))
         .collect()
 }

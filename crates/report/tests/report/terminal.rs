@@ -115,6 +115,7 @@ fn a_warning_of_sessions_names_them() {
         analysis.failures.clear();
         analysis.sessions = total;
         analysis.warnings[0].sessions = sessions.to_vec();
+        analysis.warnings[0].message.push_str(". That is a lot.");
         let forms = [
             terminal(&analysis, &PLAIN),
             terminal(&analysis, &VERBOSE),
