@@ -2,8 +2,10 @@
 //! cells. No time and no ratio is reduced by it; what is said here stands beside them, so that nobody
 //! takes a loop for a store.
 
-use crate::{Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, RatioEstimate, Verdict};
-use crate::{gathered::Gathered, judge::Judge, stopping};
+use crate::{
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
+    gathered::Gathered, judge::Judge, stopping, summary::location,
+};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use stowplan_model::{BlockKind, Cell, CellId, Role, Warning, WarningKind};
@@ -14,7 +16,13 @@ pub struct CellDriverCost {
     /// Nanoseconds per operation, measured with a store that does nothing, in blocks like those of
     /// the cell; of several threads, which loop side by side, each operation has its part.
     pub ns: f64,
-    /// Its share of the cell's headline time, 0 to 1; above, the store takes less than the noise.
+    /// What it is a part of: the time of the cell per operation. It is corrected time wherever that is
+    /// known, as the cost is, also where the headline is wall time: a loop waits no longer for a CPU
+    /// than what it surrounds.
+    pub of_ns: f64,
+    /// Which time that is.
+    pub of: Metric,
+    /// The cost's share of it, 0 to 1; above, the store takes less than the noise.
     pub share: f64,
 }
 
@@ -23,8 +31,8 @@ pub struct CellDriverCost {
 pub struct ContrastDriverCost {
     /// Driver cost of the cell less that of the reference, nanoseconds per operation.
     pub difference_ns: f64,
-    /// Time of the cell less that of the reference, nanoseconds per operation: what the first is to
-    /// be seen beside.
+    /// Time of the cell less that of the reference, each as [`CellDriverCost::of_ns`]: what the first is
+    /// to be seen beside.
     pub of_ns: f64,
     /// The first over the second: the part of the difference that may be the drivers'. Below 0 the
     /// slower cell has the cheaper driver.
@@ -71,12 +79,11 @@ impl ContrastOutcome {
     }
 }
 
-/// What the driver of a cell costs beside its time, where it was measured.
+/// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
     cell: &Cell,
     judge: &Judge<'_>,
     gathered: &Gathered<'_>,
-    time_ns: f64,
 ) -> Option<CellDriverCost> {
     let cost = gathered.driver_cost(cell.store.driver())?;
     let is_latency = |block| block == BlockKind::Latency;
@@ -86,8 +93,20 @@ pub(crate) fn of_cell(
         false => cost.ratio_ns,
     };
     let ns = per_loop / f64::from(cell.workload.threads.max(1));
-    let share = ns / time_ns;
-    share.is_finite().then_some(CellDriverCost { ns, share })
+    let mut blocks = judge.blocks.of_cell(&cell.id);
+    let of = match blocks.all(|m| m.run_delay_ns.is_some()) {
+        true => Metric::Corrected,
+        false => Metric::Wall,
+    };
+    let logs = judge.blocks.log_times(&cell.id, of);
+    let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
+    let of_ns = location(&logs, of)?.estimate;
+    Some(CellDriverCost {
+        ns,
+        of_ns,
+        of,
+        share: ns / of_ns,
+    })
 }
 
 /// What the costs of the drivers of two cells may be of their ratio; nothing where one driver hosts
@@ -102,11 +121,10 @@ pub(crate) fn of_contrast(
     if cell.cell.store.driver() == reference.cell.store.driver() {
         return None;
     }
-    let (ours, theirs) = (cell.driver_cost?.ns, reference.driver_cost?.ns);
-    let (time, of) = (cell.time_ns?.estimate, reference.time_ns?.estimate);
-    let (difference_ns, of_ns) = (ours - theirs, time - of);
+    let (ours, theirs) = (cell.driver_cost?, reference.driver_cost?);
+    let (difference_ns, of_ns) = (ours.ns - theirs.ns, ours.of_ns - theirs.of_ns);
     let ratio_without = contrast.estimate.and_then(|ratio| {
-        let left = |ratio: f64| (ratio * of - ours) / (of - theirs);
+        let left = |ratio: f64| (ratio * theirs.of_ns - ours.ns) / (theirs.of_ns - theirs.ns);
         let left = RatioEstimate {
             ratio: left(ratio.ratio),
             raw_low: left(ratio.raw_low),
@@ -115,7 +133,7 @@ pub(crate) fn of_contrast(
             high: left(ratio.high),
             rounds: ratio.rounds,
         };
-        (of > theirs && left.raw_low.min(left.low) > 0.0).then_some(left)
+        (theirs.of_ns > theirs.ns && left.raw_low.min(left.low) > 0.0).then_some(left)
     });
     let verdict_without = match contrast.verdict {
         Verdict::Unreliable | Verdict::NoData => None,

@@ -36,17 +36,15 @@ pub(crate) fn summarise(
     let time_ns = location(&logs(&series), metric);
     let last_commit_ns = described.last_commit();
     let measured = gathered.measurements(&cell.id);
-    let wall_ns = described.median_per_operation(|m| m.wall_ns);
-    let headline_ns = time_ns.map_or(wall_ns, |time| time.estimate);
     let kernel = described.kernel_share();
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
         time_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
-        driver_cost: driver_cost::of_cell(cell, judge, gathered, headline_ns),
+        driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
-        wall_ns,
+        wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share: kernel.share,
         kernel_share_resolution: kernel.resolution,

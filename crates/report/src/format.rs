@@ -68,6 +68,15 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// A share of which it matters that it is not nothing: `below 0.1%`.
+pub(crate) fn share(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 {
+        "below 0.1%".to_owned()
+    } else {
+        percent(share)
+    }
+}
+
 /// The least and the most of these values, as text.
 pub(crate) fn ends(
     values: impl Iterator<Item = f64>,

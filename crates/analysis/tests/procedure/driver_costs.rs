@@ -1,7 +1,7 @@
 //! What the loops of drivers cost, beside times and ratios that contain it.
 
 use crate::support::{block, comparison, id, outcome, records, rounds};
-use stowplan_analysis::{Analysis, ContrastOutcome, Verdict, analyse};
+use stowplan_analysis::{Analysis, ContrastOutcome, Metric, Verdict, analyse};
 use stowplan_model::{BlockKind, Comparison, DriverCost, HarnessCost, Measurement, Record, Role};
 
 fn cost(ratio_ns: f64, latency_ns: f64) -> HarnessCost {
@@ -203,6 +203,32 @@ fn blocks_with_a_clock_reading_per_operation_have_the_cost_of_those() {
         analysis.comparisons[0].cells[2].driver_cost.unwrap().ns,
         480.0
     );
+}
+
+#[test]
+fn a_share_is_of_corrected_time_also_where_the_headline_is_wall_time() {
+    let mut blocks = taking(4_000.0, 6_000.0);
+    for block in &mut blocks {
+        // Half of the time it waited for a CPU, and other threads were busy.
+        block.wall_ns *= 2;
+        block.run_delay_ns = Some(block.wall_ns / 2);
+        block.process_cpu_ns *= 2;
+    }
+    let analysis = found(&two_drivers(), &blocks, &costs(40.0, 240.0));
+    let outcome = &analysis.comparisons[0];
+    assert_eq!(outcome.metric, Metric::Wall);
+    let cost = outcome.cells[2].driver_cost.unwrap();
+    assert_eq!(cost.of, Metric::Corrected);
+    assert!((cost.share - 0.04).abs() < 0.001, "{cost:?}");
+    let contrast = contrast(&analysis).driver_cost.unwrap();
+    assert!((contrast.share - 0.1).abs() < 0.01, "{contrast:?}");
+    for block in &mut blocks {
+        block.run_delay_ns = None;
+    }
+    let unknown = found(&two_drivers(), &blocks, &costs(40.0, 240.0));
+    let cost = unknown.comparisons[0].cells[2].driver_cost.unwrap();
+    assert_eq!(cost.of, Metric::Wall);
+    assert!((cost.share - 0.02).abs() < 0.001, "{cost:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::export::fields;
 use crate::fixture;
 use crate::support::{PLAIN, VERBOSE, between, html, markdown, seen_words, terminal, words};
 use stowplan_analysis::{
-    Analysis, CellDriverCost, CellSummary, ContrastDriverCost, RatioEstimate, Verdict,
+    Analysis, CellDriverCost, CellSummary, ContrastDriverCost, Metric, RatioEstimate, Verdict,
 };
 use stowplan_model::{DriverCost, HarnessCost};
 use stowplan_report::render::terminal::TerminalOptions;
@@ -34,8 +34,13 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
             (cell.kernel_share, cell.kernel_share_resolution) = (f64::NAN, Some(0.4));
         }
         let ns = if hosted { python_ns } else { 6.2 };
-        let share = ns / cell.time_ns.unwrap().estimate;
-        cell.driver_cost = Some(CellDriverCost { ns, share });
+        let of_ns = cell.time_ns.unwrap().estimate;
+        cell.driver_cost = Some(CellDriverCost {
+            ns,
+            of_ns,
+            of: Metric::Corrected,
+            share: ns / of_ns,
+        });
     }
     let cells = reads.cells.clone();
     let cell = |id| -> &CellSummary { cells.iter().find(|c| c.cell.id == id).unwrap() };
@@ -148,6 +153,21 @@ fn the_part_of_a_difference_that_may_be_the_drivers_is_a_share_of_it() {
              [0.980, 1.06]."
         ),
         "{changed}"
+    );
+}
+
+#[test]
+fn beside_wall_time_it_is_said_that_the_share_is_of_corrected_time() {
+    let mut analysis = with_python(232.0);
+    analysis.comparisons[0].metric = Metric::Wall;
+    let text = words(&terminal(&analysis, &PLAIN));
+    assert!(
+        text.contains("(5.7% to 6.4% of the corrected time)."),
+        "{text}"
+    );
+    assert!(
+        text.contains("they are 4.52 µs of corrected time apart"),
+        "{text}"
     );
 }
 

@@ -81,7 +81,7 @@ fn driver_cost<'a>(comparison: &ComparisonOutcome) -> Column<'a> {
     let cost = |cell: &&CellSummary| {
         let cost = cell.driver_cost.filter(|_| cell.cell.role != Role::Part);
         cost.map_or_else(Cell::default, |cost| {
-            let share = format::percent(cost.share);
+            let share = format::share(cost.share);
             Cell::number(cost.ns, format!("{} ({share})", format::time(cost.ns)))
         })
     };

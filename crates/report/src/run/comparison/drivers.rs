@@ -50,11 +50,20 @@ fn cost(comparison: &ComparisonOutcome, driver: &str) -> String {
         .filter(|cell| cell.cell.store.driver() == driver && is_compared(cell.cell.role))
         .filter_map(|cell| cell.driver_cost);
     let ns = format::span(costs.clone().map(|cost| cost.ns), format::time);
-    let shares = format::span(costs.map(|cost| cost.share), format::percent);
+    let shares = format::span(costs.map(|cost| cost.share), format::share);
+    let time = time(comparison);
     match ns.zip(shares) {
-        Some((ns, shares)) => format!("{name} {ns} per operation ({shares} of the time)"),
+        Some((ns, shares)) => format!("{name} {ns} per operation ({shares} of the {time})"),
         None => format!("{name} an unknown time, because it measured no store that does nothing"),
     }
+}
+
+/// The time that driver costs are set beside: that of the comparison, or corrected time where it is
+/// known and the comparison goes by wall time.
+fn time(comparison: &ComparisonOutcome) -> &'static str {
+    let mut costs = comparison.cells.iter().filter_map(|cell| cell.driver_cost);
+    let is_other = costs.any(|cost| cost.of != comparison.metric);
+    if is_other { "corrected time" } else { "time" }
 }
 
 /// What the costs of two drivers may be of the difference between two cells.
@@ -67,7 +76,7 @@ fn of_ratio(
     let cell = comparison.cell(&contrast.cell)?;
     let reference = comparison.cell(&contrast.reference)?;
     let name = |cell: &CellSummary| wording::quoted(&cell.cell.label);
-    let part = part(&cost);
+    let part = part(&cost, time(comparison));
     let text = format!("{} and {}: {part}.", name(cell), name(reference));
     let text = plain(wording::sentence(analysis, &text));
     Some(match contrast.verdict_without_drivers() {
@@ -80,9 +89,12 @@ fn of_ratio(
 }
 
 /// `of the 2.20 µs between them, 189 ns (8.6%) may be the drivers'`
-fn part(cost: &ContrastDriverCost) -> String {
-    let time = |ns: f64| format::time(ns.abs());
-    let (difference, between) = (time(cost.difference_ns), time(cost.of_ns));
+fn part(cost: &ContrastDriverCost, time: &str) -> String {
+    let [difference, between] = [cost.difference_ns, cost.of_ns].map(|ns| format::time(ns.abs()));
+    let between = match time {
+        "time" => between,
+        other => format!("{between} of {other}"),
+    };
     match cost.share {
         share if share < 0.0 => format!(
             "they are {between} apart, and the slower one has the cheaper driver, by {difference}"
