@@ -20,7 +20,10 @@ pub(super) fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec
     }
     let costs = drivers.into_iter().map(|driver| cost(comparison, driver));
     let costs = wording::list(&costs.collect::<Vec<_>>());
-    let text = format!("Driver cost, which is part of every time here: {costs}.");
+    let time = time(comparison);
+    let text = format!(
+        "Driver cost per operation, which every time here contains, and its share of the {time}: {costs}."
+    );
     let ratios: Vec<(&ContrastOutcome, Text)> = findings::between_stores(comparison)
         .filter_map(|contrast| Some((contrast, of_ratio(analysis, comparison, contrast)?)))
         .collect();
@@ -38,7 +41,7 @@ pub(super) fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec
     [remark(text)].into_iter().chain(lists).collect()
 }
 
-/// `python 232 ns per operation (3.8% to 12% of the time)`
+/// `python 232 ns (3.8% to 12%)`
 fn cost(comparison: &ComparisonOutcome, driver: &str) -> String {
     let name = match driver {
         "" => "the program's own loop",
@@ -51,10 +54,9 @@ fn cost(comparison: &ComparisonOutcome, driver: &str) -> String {
         .filter_map(|cell| cell.driver_cost);
     let ns = format::span(costs.clone().map(|cost| cost.ns), format::time);
     let shares = format::span(costs.map(|cost| cost.share), format::share);
-    let time = time(comparison);
     match ns.zip(shares) {
-        Some((ns, shares)) => format!("{name} {ns} per operation ({shares} of the {time})"),
-        None => format!("{name} an unknown time, because it measured no store that does nothing"),
+        Some((ns, shares)) => format!("{name} {ns} ({shares})"),
+        None => format!("that of {name} is unknown, because it timed no store that does nothing"),
     }
 }
 
