@@ -156,6 +156,20 @@ fn the_part_of_a_difference_that_may_be_the_drivers_is_a_share_of_it() {
 }
 
 #[test]
+fn a_cost_that_counts_must_not_be_overlooked() {
+    let notice = |python_ns| {
+        let page = html(&with_python(python_ns), "");
+        let (before, _) = page.split_once("Driver cost per operation").unwrap();
+        before.ends_with("class=\"notice\">")
+    };
+    assert!(
+        notice(232.0),
+        "it is 6.4% of a time, and 5% are what counts"
+    );
+    assert!(!notice(150.0));
+}
+
+#[test]
 fn beside_wall_time_it_is_said_that_the_share_is_of_corrected_time() {
     let mut analysis = with_python(232.0);
     analysis.comparisons[0].metric = Metric::Wall;

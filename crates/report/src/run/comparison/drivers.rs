@@ -1,6 +1,6 @@
 //! What drivers cost beside the times and ratios of a comparison. Nothing is subtracted from any.
 
-use crate::document::{Block, Detail, Text, Tone, bullets, plain, remark, toned};
+use crate::document::{Block, Detail, Text, Tone, bullets, notice, plain, remark, toned};
 use crate::{findings, format, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastDriverCost, ContrastOutcome, Verdict,
@@ -38,7 +38,10 @@ pub(super) fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec
     let list = |ratios: Vec<(_, Text)>| bullets(ratios.into_iter().map(|(_, text)| text));
     let more = list(more).map(|more| more.at(Detail::Full));
     let lists = list(first).into_iter().chain(more);
-    [remark(text)].into_iter().chain(lists).collect()
+    let mut rivals = comparison.rivals().filter_map(|cell| cell.driver_cost);
+    let counts = rivals.any(|cost| cost.share > analysis.run.equivalence);
+    let costs = if counts { notice(text) } else { remark(text) };
+    [costs].into_iter().chain(lists).collect()
 }
 
 /// `python 232 ns (3.8% to 12%)`
