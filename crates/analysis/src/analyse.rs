@@ -1,8 +1,9 @@
 //! From the records of a run to its findings.
 
 use crate::{
-    Analysis, ComparisonOutcome, Recommendation, StoppingRule, bars, blocks::Blocks, charts, cold,
-    gathered::Gathered, judge::Judge, ladder, lines, matrix, sessions, space, stopping,
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Recommendation, RunWarning,
+    StoppingRule, bars, blocks::Blocks, charts, cold, driver_cost, gathered::Gathered,
+    judge::Judge, ladder, lines, matrix, run_warning, sessions, space, stopping,
     summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
@@ -59,8 +60,9 @@ pub fn analyse(records: &[Record], rule: Option<&StoppingRule>) -> Result<Analys
     let warnings = sessions::warnings(&gathered)
         .into_iter()
         .chain(found.into_iter().flat_map(|(_, warnings)| warnings))
-        .chain(cold::warnings(&analysis.cold));
-    let warnings: Vec<Warning> = warnings.collect();
+        .chain(cold::warnings(&analysis.cold))
+        .chain(driver_cost::warnings(&analysis));
+    let warnings: Vec<RunWarning> = warnings.map(RunWarning::from).collect();
     analysis.warnings.extend(warnings);
     analysis.decide();
     Ok(analysis)
@@ -82,8 +84,10 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         cold: Vec::new(),
         space: space::rows(gathered),
         placements: gathered.placements.iter().copied().cloned().collect(),
-        warnings: gathered.warnings.iter().copied().cloned().collect(),
+        sessions: gathered.sessions(),
+        warnings: run_warning::recorded(gathered),
         harness_cost: gathered.harness_cost,
+        driver_costs: gathered.driver_costs.values().copied().cloned().collect(),
         preparation: gathered.preparation.iter().copied().cloned().collect(),
         failures: gathered.failures.iter().copied().cloned().collect(),
         end: gathered.end.clone(),
@@ -174,6 +178,12 @@ fn outcome(
     let Judge {
         comparison, noise, ..
     } = judge;
+    let cells: Vec<CellSummary> = comparison
+        .cells
+        .iter()
+        .map(|cell| summarise(cell, judge, gathered, unreadable))
+        .collect();
+    let zone = gathered.run.equivalence.ln_1p();
     let contrasts = comparison
         .contrasts
         .iter()
@@ -181,7 +191,12 @@ fn outcome(
         .filter_map(|contrast| {
             let cell = comparison.cell(&contrast.cell)?;
             let reference = comparison.cell(&contrast.reference)?;
-            Some(judge.contrast(cell, reference))
+            let contrast = judge.contrast(cell, reference);
+            let driver_cost = driver_cost::of_contrast(&contrast, &cells, zone);
+            Some(ContrastOutcome {
+                driver_cost,
+                ..contrast
+            })
         })
         .collect();
     ComparisonOutcome {
@@ -192,11 +207,7 @@ fn outcome(
         noise_floor: noise.floor,
         reliable: noise.reliable,
         delay_share: noise.delay_share,
-        cells: comparison
-            .cells
-            .iter()
-            .map(|cell| summarise(cell, judge, gathered, unreadable))
-            .collect(),
+        cells,
         contrasts,
         fastest: judge.fastest().map(|cell| cell.id.clone()),
         recommendation: Recommendation::default(),

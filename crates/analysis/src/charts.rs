@@ -126,6 +126,7 @@ fn itself(cell: &Cell, judge: &Judge<'_>) -> ContrastOutcome {
             Verdict::NoData
         },
         total: None,
+        driver_cost: None,
         same_durability: true,
     }
 }

@@ -4,7 +4,7 @@ use crate::{AnalysisError, labels};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    CellFailure, CellId, FootprintRecord, HarnessCost, Measurement, PlacementRecord,
+    CellFailure, CellId, DriverCost, FootprintRecord, HarnessCost, Measurement, PlacementRecord,
     PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session, Settings, Verification,
     Warning,
 };
@@ -23,8 +23,11 @@ pub(crate) struct Gathered<'a> {
     pub(crate) verifications: BTreeMap<&'a CellId, &'a Verification>,
     pub(crate) footprints: Vec<&'a FootprintRecord>,
     pub(crate) placements: Vec<&'a PlacementRecord>,
-    pub(crate) warnings: Vec<&'a Warning>,
+    /// Each with the session that recorded it, from 0.
+    pub(crate) warnings: Vec<(usize, &'a Warning)>,
     pub(crate) harness_cost: Option<HarnessCost>,
+    /// Of drivers with a name, by it.
+    pub(crate) driver_costs: BTreeMap<&'a str, &'a DriverCost>,
     pub(crate) preparation: Vec<&'a PreparationRecord>,
     pub(crate) failures: Vec<&'a CellFailure>,
     /// How the last session ended, with the seconds of all those that ended in order.
@@ -58,6 +61,7 @@ impl<'a> Gathered<'a> {
             placements: Vec::new(),
             warnings: Vec::new(),
             harness_cost: None,
+            driver_costs: BTreeMap::new(),
             preparation: Vec::new(),
             failures: Vec::new(),
             end: None,
@@ -68,8 +72,11 @@ impl<'a> Gathered<'a> {
     fn add(&mut self, record: &'a Record) {
         match record {
             Record::Extension(more) => self.run.to_mut().plan.extend(more),
-            Record::Warning(warning) => self.warnings.push(warning),
+            Record::Warning(warning) => self.warnings.push((self.resumed.len(), warning)),
             Record::HarnessCost(cost) => self.harness_cost = Some(*cost),
+            Record::DriverCost(cost) => {
+                self.driver_costs.insert(&cost.driver, cost);
+            }
             Record::Preparation(preparation) => self.preparation.push(preparation),
             Record::Footprint(footprint) => self.footprints.push(footprint),
             Record::Placement(placement) => self.placements.push(placement),
@@ -97,11 +104,7 @@ impl<'a> Gathered<'a> {
                 end.seconds += self.earlier_seconds;
                 self.end = Some(end);
             }
-            Record::Run(_)
-            | Record::Session(_)
-            | Record::DriverCost(_)
-            | Record::Newer(_)
-            | Record::Unknown => {}
+            Record::Run(_) | Record::Session(_) | Record::Newer(_) | Record::Unknown => {}
         }
     }
 
@@ -111,6 +114,19 @@ impl<'a> Gathered<'a> {
             self.earlier_seconds = end.seconds;
         }
         self.resumed.push(session);
+    }
+
+    /// What the loop of a driver costs; that of the program itself, which has no name, is the harness's.
+    pub(crate) fn driver_cost(&self, driver: &str) -> Option<&HarnessCost> {
+        match driver {
+            "" => self.harness_cost.as_ref(),
+            driver => self.driver_costs.get(driver).map(|found| &found.cost),
+        }
+    }
+
+    /// How many sessions the run has had.
+    pub(crate) fn sessions(&self) -> usize {
+        self.resumed.len() + 1
     }
 
     /// The measurements of a cell, in the order in which they were recorded.

@@ -52,6 +52,7 @@ impl<'a> Judge<'a> {
             estimate,
             verdict,
             total: self.total(cell, reference),
+            driver_cost: None,
             same_durability: same_durability(cell, reference),
         }
     }

@@ -15,6 +15,7 @@ pub mod compare;
 mod constituents;
 mod counts;
 mod crossover;
+mod driver_cost;
 mod estimate;
 mod gathered;
 mod interim;
@@ -29,6 +30,7 @@ mod quantity;
 mod rebase;
 mod recommendation;
 mod repeated;
+mod run_warning;
 mod sessions;
 mod space;
 mod stopping;
@@ -48,6 +50,7 @@ pub use crossover::{
     Crossover, Finding, RefineLimits, Rule, SettingSweep, Side, SizeRange, Standing, SweepError,
     SweepPoint, crossover, interpolated_roots, refine, rules_of_thumb, sweep,
 };
+pub use driver_cost::{CellDriverCost, ContrastDriverCost};
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use interim::{Interim, interim};
 pub use ladder::{
@@ -68,10 +71,11 @@ pub use outcome::{
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
 pub use recommendation::{
-    Alternative, Flush, Kind, NoFastest, Open, Over, PromiseDifference, Promises, Recommendation,
-    Unbeaten, When,
+    Alternative, Flush, Kind, NoFastest, Open, Over, PreferredAs, PromiseDifference, Promises,
+    Recommendation, Unbeaten, When,
 };
 pub use repeated::{Repeated, repeated};
+pub use run_warning::RunWarning;
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };

@@ -1,14 +1,16 @@
 //! What the analysis finds: the one structure that every output reads.
 
 use crate::{
-    BarsOutcome, BlockTime, ColdOutcome, CountSummary, Crossover, HypothesisOutcome, LadderOutcome,
-    LinesOutcome, MatrixOutcome, Recommendation, SweepPoint, answers::Answer,
+    BarsOutcome, BlockTime, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
+    Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome, Recommendation,
+    RunWarning, SweepPoint, answers::Answer,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    Action, Cell, CellFailure, CellId, DurabilityClaim, Footprint, HarnessCost, PlacementRecord,
-    PreparationRecord, Role, RunEnd, RunHeader, Settings, Sweep, Verification, Warning, Workload,
+    Action, Cell, CellFailure, CellId, DriverCost, DurabilityClaim, Footprint, HarnessCost,
+    PlacementRecord, PreparationRecord, Role, RunEnd, RunHeader, Settings, Sweep, Verification,
+    Workload,
 };
 
 /// Everything that can be said about one run.
@@ -41,10 +43,14 @@ pub struct Analysis {
     pub space: Vec<SpaceRow>,
     /// Where the values of the built stores lie.
     pub placements: Vec<PlacementRecord>,
+    /// How many sessions the run has had: one, and one more for each time it was resumed.
+    pub sessions: usize,
     /// What spoils or qualifies the run.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<RunWarning>,
     /// What the harness itself costs.
     pub harness_cost: Option<HarnessCost>,
+    /// What the loops of drivers with a name cost, by name.
+    pub driver_costs: Vec<DriverCost>,
     /// How long preparing took.
     pub preparation: Vec<PreparationRecord>,
     /// Cells that failed.
@@ -222,6 +228,20 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// What it says of a ratio, within a sentence.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Equivalent => "equivalent",
+            Self::SmallDifference => "a small difference",
+            Self::Unresolved => "unresolved",
+            Self::Unreliable => "not claimed",
+            Self::NoData => "without data",
+        }
+    }
+
     /// The verdict on the inverse ratio.
     #[must_use]
     pub fn inverse(self) -> Self {
@@ -246,6 +266,9 @@ pub struct ContrastOutcome {
     pub verdict: Verdict,
     /// The same with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
+    /// What the loops of both drivers may be of the difference; nothing where one driver hosts both,
+    /// or what one costs is not known.
+    pub driver_cost: Option<ContrastDriverCost>,
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
     pub same_durability: bool,
@@ -281,6 +304,7 @@ impl ContrastOutcome {
             estimate: self.estimate.map(|estimate| estimate.inverse()),
             verdict: self.verdict.inverse(),
             total: self.total.map(|total| total.inverse()),
+            driver_cost: self.driver_cost.map(|cost| cost.inverse()),
             same_durability: self.same_durability,
         }
     }
@@ -312,14 +336,20 @@ pub struct CellSummary {
     pub time_ns: Option<Interval>,
     /// Time of all operations of a block.
     pub block_time: Option<BlockTime>,
+    /// What the loop of its driver costs, which is part of every time; nothing where that is not known.
+    pub driver_cost: Option<CellDriverCost>,
     /// Standard error of the seconds that others published, if they did.
     pub published_error_seconds: Option<f64>,
     /// Wall time per operation, nanoseconds: median of rounds.
     pub wall_ns: f64,
     /// CPU time per operation, nanoseconds: median of rounds.
     pub cpu_ns: f64,
-    /// Share of that in the kernel, 0 to 1.
+    /// Share of that in the kernel, 0 to 1, with as many digits as are known; not a number where
+    /// blocks are too short to tell.
     pub kernel_share: f64,
+    /// By how much that share may be off, because what its driver does not tell of itself the system
+    /// tells others in ticks only; nothing where the driver tells it.
+    pub kernel_share_resolution: Option<f64>,
     /// Bringing written data to rest, per operation, nanoseconds: median of rounds (R10).
     pub drain_ns: Option<f64>,
     /// Headline time and drain together, per operation, nanoseconds: estimated as the headline

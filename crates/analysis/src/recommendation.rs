@@ -57,6 +57,9 @@ pub struct Recommendation {
     pub flush: Option<Flush>,
     /// What else to choose, for those who ask for more or for less.
     pub alternatives: Vec<Alternative>,
+    /// By what the choice was preferred to the others that are faster than the baseline, where something
+    /// is to be preferred.
+    pub preferred_as: Option<PreferredAs>,
     /// Why none is called the fastest, where something is faster than the baseline.
     pub no_fastest: Option<NoFastest>,
     /// What the baseline was not shown to beat, where it is kept, and where nothing was decided.
@@ -120,6 +123,22 @@ pub enum When {
     /// Other work will do, such as more operations per transaction: it is faster than the choice and
     /// promises the same.
     OtherWorkWillDo,
+}
+
+/// What the choice is among the cells that are faster than the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreferredAs {
+    /// The only one.
+    OnlyFaster,
+    /// The one with the smallest ratio of those that keep at least the promise of the baseline and do
+    /// the same work.
+    SamePromiseAndWork,
+    /// The one with the smallest ratio of those that keep at least the promise of the baseline, none of
+    /// which does the same work.
+    SamePromise,
+    /// The one with the smallest ratio of all, none of which keeps the promise of the baseline.
+    SmallestRatio,
 }
 
 /// Why none is called the fastest.

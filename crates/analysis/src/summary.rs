@@ -5,6 +5,7 @@ use crate::{
     block_time::block_time,
     blocks::{Span, flush_of_timed, log_time, share_of_timed},
     counts::counts,
+    driver_cost,
     estimate::median,
     gathered::Gathered,
     judge::Judge,
@@ -35,15 +36,18 @@ pub(crate) fn summarise(
     let time_ns = location(&logs(&series), metric);
     let last_commit_ns = described.last_commit();
     let measured = gathered.measurements(&cell.id);
+    let kernel = described.kernel_share();
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
         time_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
+        driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
-        kernel_share: described.kernel_share(),
+        kernel_share: kernel.share,
+        kernel_share_resolution: kernel.resolution,
         drain_ns: writes
             .then(|| described.median_per_operation(flush_of_timed))
             .filter(|drain| drain.is_finite()),
@@ -129,6 +133,32 @@ fn published_error(cell: &Cell, comparison: &str, gathered: &Gathered<'_>) -> Op
     spec.cells.get(&cell.key)?.published_error_seconds
 }
 
+/// What a clock tick of `/proc/PID/stat` lasts: a hundredth of a second on every Linux.
+const TICK_NS: f64 = 1e7;
+
+/// The share of CPU time in the kernel, and by how much it may be off.
+#[derive(Debug, PartialEq)]
+struct KernelShare {
+    share: f64,
+    resolution: Option<f64>,
+}
+
+impl KernelShare {
+    /// A share with the digits that its resolution carries: whole percents where a tick is up to 1% of
+    /// a block, tens of percents where it is up to 10%, and none where a block is shorter than ten
+    /// ticks.
+    fn of(share: f64, resolution: Option<f64>) -> Self {
+        let rounded = |parts: f64| (share * parts).round() / parts;
+        let share = match resolution {
+            None => share,
+            Some(off) if off <= 0.01 => rounded(100.0),
+            Some(off) if off <= 0.1 => rounded(10.0),
+            Some(_) => f64::NAN,
+        };
+        Self { share, resolution }
+    }
+}
+
 /// The blocks by which a cell is described.
 pub(crate) struct Described<'a> {
     blocks: Vec<&'a Measurement>,
@@ -190,13 +220,21 @@ impl<'a> Described<'a> {
         (written > 0).then(|| sent as f64 / written as f64)
     }
 
-    fn kernel_share(&self) -> f64 {
-        if self.blocks.is_empty() {
-            return f64::NAN;
-        }
+    fn kernel_share(&self) -> KernelShare {
         let system = total(self.blocks.iter().map(|m| m.system_ns));
         let user = total(self.blocks.iter().map(|m| m.user_ns));
-        system as f64 / system.saturating_add(user).max(1) as f64
+        let both = system.saturating_add(user) as f64;
+        let in_ticks = |m: &&Measurement| {
+            let mut outside = m.read_from_outside.iter();
+            outside.any(|field| matches!(field.as_str(), "user_ns" | "system_ns"))
+        };
+        let block_ns = both / self.blocks.len() as f64;
+        let resolution = self
+            .blocks
+            .iter()
+            .any(in_ticks)
+            .then(|| (TICK_NS / block_ns).min(1.0));
+        KernelShare::of(system as f64 / both, resolution)
     }
 
     /// Over the blocks that know; nothing if none does.

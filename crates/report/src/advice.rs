@@ -5,8 +5,8 @@ use crate::wording::{self, list, quoted};
 use crate::{format, noise, quantity};
 use stowplan_analysis::{
     Alternative, Analysis, CellSummary, ComparisonOutcome, Kind, NoFastest, Open, Over,
-    PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED, Unbeaten, Verdict,
-    When, WorkDifference, same_work, work_differences,
+    PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
+    Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
 };
 use stowplan_model::{CellId, DurabilityClaim, PerTransaction};
 
@@ -101,8 +101,12 @@ impl<'a> Advice<'a> {
         }
         let faster = self.faster();
         if !faster.is_empty() {
-            let open = self.found.no_fastest.map_or("", |why| self.no_fastest(why));
-            return format!("Faster than {base}: {}.{open}", list(&faster));
+            let why = self.found.no_fastest.map(|why| self.no_fastest(why));
+            return format!(
+                "Faster than {base}: {}.{}",
+                list(&faster),
+                why.unwrap_or_default()
+            );
         }
         if self.found.kind == Kind::Equivalent {
             return format!("No difference that matters: all are equivalent to {base}.");
@@ -170,18 +174,58 @@ impl<'a> Advice<'a> {
         sooner.map_or_else(String::new, |sooner| format!(" But {sooner}."))
     }
 
-    /// Why none of those that are faster is called the fastest.
-    fn no_fastest(&self, why: NoFastest) -> &'static str {
-        match (why, &*self.comparison.with_verdict(Verdict::Faster)) {
-            (NoFastest::Promises, _) => {
-                " None is called the fastest, because they do not all promise the same."
+    /// Why none of those that are faster is called the fastest; of one that is to be preferred, with
+    /// what speaks for it.
+    fn no_fastest(&self, why: NoFastest) -> String {
+        let preferred = self.found.preferred_as;
+        let preferred = preferred.filter(|_| self.found.kind == Kind::Prefer);
+        let is_other = |cell: Option<&CellSummary>| cell.is_some_and(|c| self.does_other_work(c));
+        if let Some(preferred) = preferred {
+            let because = match why {
+                NoFastest::Promises => "not all promise the same",
+                NoFastest::NotEachBeaten => "it was not shown to beat each of the others",
+                NoFastest::OtherWork if is_other(self.chosen()) => "it does other work",
+                NoFastest::OtherWork => "not all do the same work",
+            };
+            return format!(
+                " {} is preferred, because {}; it is not called the fastest, because {because}.",
+                self.choice,
+                self.preferred(preferred)
+            );
+        }
+        let because = match why {
+            NoFastest::Promises => "they do not all promise the same",
+            NoFastest::NotEachBeaten => "none was shown to beat each of the others",
+            NoFastest::OtherWork => "they do not all do the same work",
+        };
+        format!(" None is called the fastest, because {because}.")
+    }
+
+    /// What speaks for the choice among all that are faster than the baseline.
+    fn preferred(&self, preferred: PreferredAs) -> String {
+        const LARGEST: &str = "its factor is the largest";
+        let base = &self.base;
+        let promises = self.baseline.and_then(CellSummary::promise).is_some();
+        let faster = self.comparison.with_verdict(Verdict::Faster);
+        let same_work = faster.iter().all(|(cell, _)| !self.does_other_work(cell));
+        match preferred {
+            PreferredAs::OnlyFaster => format!("nothing else was shown to be faster than {base}"),
+            PreferredAs::SamePromiseAndWork => {
+                let promise = promises.then(|| format!("promise at least as much as {base}"));
+                let work = (!same_work).then(|| "do the same work".to_owned());
+                let asked: Vec<String> = promise.into_iter().chain(work).collect();
+                match asked.is_empty() {
+                    true => LARGEST.to_owned(),
+                    false => format!("of those that {} {LARGEST}", list(&asked)),
+                }
             }
-            (NoFastest::NotEachBeaten, _) => " None of them was shown to beat each of the others.",
-            (NoFastest::OtherWork, [(only, _)]) if self.does_other_work(only) => {
-                " It is not called the fastest, because it does other work."
-            }
-            (NoFastest::OtherWork, _) => {
-                " None is called the fastest, because they do not all do the same work."
+            PreferredAs::SamePromise if promises => format!(
+                "of those that promise at least as much as {base} {LARGEST}, though none of them does \
+                 the same work"
+            ),
+            PreferredAs::SamePromise => format!("{LARGEST}, though none does the same work"),
+            PreferredAs::SmallestRatio => {
+                format!("{LARGEST}, though none promises as much as {base}")
             }
         }
     }

@@ -13,7 +13,7 @@ pub const START: &str = "study,scale,host,started,comparison,cell,";
 type Column = (&'static str, &'static str);
 
 /// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 78] = [
+const COLUMNS: [Column; 85] = [
     ("study", "/study"),
     ("scale", "/scale"),
     ("host", "/host"),
@@ -98,6 +98,16 @@ const COLUMNS: [Column; 78] = [
     ("other_work", "/other_work"),
     ("recommendation", "/recommendation"),
     ("alternative", "/alternative"),
+    ("kernel_share_resolution", "/cell/kernel_share_resolution"),
+    ("driver", "/driver"),
+    ("driver_cost_ns", "/cell/driver_cost/ns"),
+    ("driver_cost_share", "/cell/driver_cost/share"),
+    ("driver_cost_difference_ns", "/driver_cost/difference_ns"),
+    ("driver_cost_difference_share", "/driver_cost/share"),
+    (
+        "verdict_without_driver_cost",
+        "/driver_cost/verdict_without",
+    ),
 ];
 
 /// What is told of the latency of each operation of a mix.
@@ -142,6 +152,8 @@ fn row(
         "ratio": to_baseline.and_then(|(ratio, _)| ratio),
         "verdict": to_baseline.map(|(_, verdict)| verdict),
         "total": contrast.and_then(|contrast| contrast.total),
+        "driver": summary.cell.store.driver(),
+        "driver_cost": contrast.and_then(|contrast| contrast.driver_cost),
         "ops_per_s": summary.time_ns.map(|time| 1e9 / time.estimate),
         "conflicts": (summary.rounds > 0).then_some(summary.conflicts),
         "other_work": other_work(comparison, summary),

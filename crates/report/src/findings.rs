@@ -7,7 +7,7 @@ use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, PromiseDifference,
     RatioEstimate, Verdict,
 };
-use stowplan_model::{Operation, Role};
+use stowplan_model::{CellId, Operation, Role};
 
 /// What one comparison found, in sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,23 +64,8 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
     if !comparison.reliable {
         return Vec::new();
     }
-    let shown = |contrast: &&ContrastOutcome| {
-        [&contrast.cell, &contrast.reference].iter().all(|id| {
-            let role = comparison.cell(id).map(|cell| cell.cell.role);
-            !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
-        })
-    };
     let baseline = comparison.baseline().map(|cell| &cell.cell.id);
-    let mut said: Vec<&ContrastOutcome> = Vec::new();
-    for contrast in comparison.contrasts.iter().filter(shown) {
-        // A chart may ask for the inverse of a ratio to the baseline; one sentence says both.
-        let inverse =
-            |c: &&ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
-        if !said.iter().any(inverse) {
-            said.push(contrast);
-        }
-    }
-    let statements = said.into_iter().map(|contrast| Statement {
+    let statements = between_stores(comparison).map(|contrast| Statement {
         verdict: contrast.verdict,
         to_baseline: [&contrast.cell, &contrast.reference]
             .into_iter()
@@ -88,6 +73,25 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
         text: statement(analysis, comparison, contrast),
     });
     statements.collect()
+}
+
+/// The ratios of cells that can be chosen, each once: a chart may ask for the inverse of a ratio to the
+/// baseline, and one sentence says both.
+pub(crate) fn between_stores(
+    comparison: &ComparisonOutcome,
+) -> impl Iterator<Item = &ContrastOutcome> {
+    let is_store = |id: &CellId| {
+        let role = comparison.cell(id).map(|cell| cell.cell.role);
+        !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
+    };
+    let contrasts = comparison.contrasts.iter();
+    contrasts.enumerate().filter_map(move |(place, contrast)| {
+        let is_inverse =
+            |c: &ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
+        let stores = is_store(&contrast.cell) && is_store(&contrast.reference);
+        let was_said = comparison.contrasts.iter().take(place).any(is_inverse);
+        (stores && !was_said).then_some(contrast)
+    })
 }
 
 /// One ratio and its verdict as a sentence.
@@ -131,7 +135,7 @@ fn statement(
             format::count(number.into())
         ),
     };
-    let rounds = wording::rounds(estimate.rounds);
+    let rounds = format::counted(estimate.rounds, "round");
     let work = match wording::work_difference(cell, reference) {
         work if work.is_empty() => work,
         work => format!(" ({work})"),

@@ -139,7 +139,7 @@ impl<'a> Fleet<'a> {
     /// `4 machines`, `3 results of 2 machines`
     fn count(&self) -> String {
         let (results, distinct) = (self.machines().len(), self.outcome.distinct);
-        let machines = format::plural(distinct as u64, "machine");
+        let machines = format::counted(distinct, "machine");
         if results == distinct {
             return machines;
         }

@@ -6,6 +6,9 @@ pub(crate) use stowplan_model::format_size as size;
 /// What stands where there is no number.
 pub(crate) const NOTHING: &str = "–";
 
+/// What stands where a number is finer than what it was read from.
+pub(crate) const BELOW_RESOLUTION: &str = "below resolution";
+
 /// What there is, as text; otherwise [`NOTHING`].
 pub(crate) fn maybe<T>(found: Option<T>, text: impl FnOnce(T) -> String) -> String {
     found.map_or_else(|| NOTHING.to_owned(), text)
@@ -63,6 +66,34 @@ pub(crate) fn percent(share: f64) -> String {
     } else {
         format!("{percent:.0}%")
     }
+}
+
+/// A share of which it matters that it is not nothing: `below 0.1%`.
+pub(crate) fn share(share: f64) -> String {
+    if share > 0.0 && share < 0.0005 {
+        "below 0.1%".to_owned()
+    } else {
+        percent(share)
+    }
+}
+
+/// The least and the most of these values, as text.
+pub(crate) fn ends(
+    values: impl Iterator<Item = f64>,
+    text: fn(f64) -> String,
+) -> Option<(String, String)> {
+    let ends = values.map(|value| (value, value));
+    let (least, most) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    Some((text(least), text(most)))
+}
+
+/// `0.2%`, `0.2% to 1.3%`
+pub(crate) fn span(values: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<String> {
+    let (least, most) = ends(values, text)?;
+    Some(match least == most {
+        true => most,
+        false => format!("{least} to {most}"),
+    })
 }
 
 /// How much a ratio is above or below 1: `+13%`, `−11%`.
@@ -123,7 +154,8 @@ pub(crate) fn ratio(value: f64) -> String {
 }
 
 /// `1 cell`, `1,234 cells`
-pub(crate) fn plural(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
     let s = if number == 1 { "" } else { "s" };
     format!("{} {noun}{s}", count(number))
 }

@@ -28,7 +28,7 @@ fn noise_of(comparison: &ComparisonOutcome) -> Option<f64> {
 
 /// The same in these comparisons, the quietest and the noisiest.
 pub(crate) fn range_of_noise(comparisons: &[&ComparisonOutcome]) -> Option<(String, String)> {
-    range(comparisons.iter().filter_map(|c| noise_of(c)))
+    format::ends(comparisons.iter().filter_map(|c| noise_of(c)), by_how_much)
 }
 
 /// By how much identical cells may differ in the noisiest of these comparisons: `up to 1.3%`.
@@ -65,19 +65,7 @@ pub(crate) fn too_noisy(comparisons: &[&ComparisonOutcome]) -> &'static str {
 
 /// `0.2%`, `0.2% to 1.3%`
 pub(crate) fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
-    let (least, most) = range(parts)?;
-    Some(if least == most {
-        most
-    } else {
-        format!("{least} to {most}")
-    })
-}
-
-/// The least and the most of these parts.
-fn range(parts: impl Iterator<Item = f64>) -> Option<(String, String)> {
-    let ends = parts.map(|part| (part, part));
-    let (least, most) = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-    Some((by_how_much(least), by_how_much(most)))
+    format::span(parts, by_how_much)
 }
 
 /// What the numbers of these comparisons rest on, in a line.

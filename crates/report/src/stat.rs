@@ -4,7 +4,7 @@ use crate::document::{
     Axis, Block, ChartRow, Content, Detail, Document, Fill, RowGroup, Rows, Scale, Section, Shape,
     facts, notice,
 };
-use crate::format::{count, percent, plural};
+use crate::format::{count, counted, percent};
 use serde::Serialize;
 use stowplan_model::{Footprint, format_bytes};
 
@@ -252,7 +252,7 @@ fn page_use(sort: &PageSort) -> String {
 }
 
 fn consists_of(footprint: &Footprint) -> String {
-    let files = plural(footprint.files, "file");
+    let files = counted(footprint.files, "file");
     match footprint.directories {
         0 => files,
         1 => format!("{files}, 1 directory"),
@@ -280,7 +280,7 @@ fn bar(row: &Bin) -> ChartRow {
         (from, to) => format!("{} to {}", count(from), count(to)),
     };
     ChartRow {
-        tooltip: format!("{label} bytes: {}", plural(row.values, "value")),
+        tooltip: format!("{label} bytes: {}", counted(row.values, "value")),
         label,
         shape: Shape::bar(row.values as f64, Fill::Ours),
         value: count(row.values),

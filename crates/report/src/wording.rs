@@ -1,25 +1,14 @@
 //! Verdicts in sentences: plain, exact, and never more than the analysis found.
 
+use crate::cells::grouped;
 use crate::format;
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, Metric, RatioEstimate, Verdict, WorkDifference,
     work_differences as differences,
 };
 use stowplan_model::{
-    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Warning,
-    Workload,
+    Action, CacheState, Delivery, Mix, Operation, PerTransaction, Role, RunOutcome, Workload,
 };
-
-/// `1 round`, `7 rounds`
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
-}
-
-/// `7 comparisons`
-pub(crate) fn comparisons(count: usize) -> String {
-    counted(count, "comparison")
-}
 
 /// How the run ended, if that qualifies what it found.
 #[must_use]
@@ -53,7 +42,10 @@ fn cut(analysis: &Analysis) -> String {
     if left_out == 0 {
         return "cut some comparisons short".to_owned();
     }
-    format!("left {} unmeasured", comparisons(left_out))
+    format!(
+        "left {} unmeasured",
+        format::counted(left_out, "comparison")
+    )
 }
 
 /// A verdict in one or two words, for tables.
@@ -70,11 +62,10 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A warning and what to do about it.
-#[must_use]
-pub fn warning(warning: &Warning) -> String {
+/// What is so, and what to do about it.
+pub(crate) fn with_advice(message: &str, advice: &str) -> String {
     let stopped = |text: &str| format!("{}.", text.trim_end_matches('.'));
-    format!("{} {}", stopped(&warning.message), stopped(&warning.advice))
+    format!("{} {}", stopped(message), stopped(advice))
 }
 
 /// Which time the ratios of a comparison are of.
@@ -201,10 +192,6 @@ fn proportions(mix: Mix) -> String {
     format!(" ({})", parts.join(" to "))
 }
 
-pub(crate) fn rounds(rounds: usize) -> String {
-    counted(rounds, "round")
-}
-
 /// Whether all stores of a comparison promise the same for what they write. Floors are no stores.
 pub(crate) fn promise_alike(comparison: &ComparisonOutcome) -> bool {
     let stores = comparison.cells.iter();
@@ -245,20 +232,6 @@ pub(crate) fn work_differences(comparison: &ComparisonOutcome) -> Vec<String> {
     groups
         .map(|(difference, labels)| format!("{}: {difference}.", labels.join(", ")))
         .collect()
-}
-
-/// Values by what they have in common, in the order in which that first occurs.
-pub(crate) fn grouped<K: PartialEq, V>(
-    items: impl IntoIterator<Item = (K, V)>,
-) -> Vec<(K, Vec<V>)> {
-    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
-    for (key, value) in items {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value),
-            None => groups.push((key, vec![value])),
-        }
-    }
-    groups
 }
 
 /// Where two cells do not do quite the same: shown beside the ratio, so that nobody reads it as
@@ -355,7 +328,7 @@ pub(crate) fn rounds_of(comparisons: &[&ComparisonOutcome]) -> String {
 pub(crate) fn range_of_rounds(counts: &[usize]) -> String {
     match (counts.iter().min(), counts.iter().max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most} rounds"),
-        (_, most) => rounds(most.copied().unwrap_or(0)),
+        (_, most) => format::counted(most.copied().unwrap_or(0), "round"),
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) enum CliError {
     Setup(Box<HarnessError>),
     /// While measuring.
     #[error(
-        "{error}; what was measured before stands in {}, and to go on once this is mended: {go_on}",
+        "{error}; what was measured before stands in {}, and to go on once this is mended:",
         result.display()
     )]
     Run {
@@ -108,6 +108,14 @@ impl From<StudyError> for CliError {
 }
 
 impl CliError {
+    /// What to type about it, which follows what it says.
+    pub(crate) fn command(&self) -> Option<&str> {
+        match self {
+            Self::Run { go_on, .. } => Some(go_on),
+            _ => None,
+        }
+    }
+
     /// For `map_err`: names the action and the path.
     pub(crate) fn io(
         action: &'static str,

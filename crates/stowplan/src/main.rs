@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Ok(arguments) => {
             arguments.colour.write_global();
             run(arguments).unwrap_or_else(|error| {
-                complain(&error.to_string());
+                complain_of(&error);
                 error.exit()
             })
         }
@@ -47,6 +47,19 @@ fn main() -> ExitCode {
         Exit::Done if screen::lost() => Exit::Failed.into(),
         exit => exit.into(),
     }
+}
+
+fn complain_of(error: &CliError) {
+    let text = error.to_string();
+    let Some(command) = error.command() else {
+        return complain(&text);
+    };
+    screen::say(&screen::message_with_command(
+        screen::ERROR,
+        "error",
+        &text,
+        command,
+    ));
 }
 
 fn complain(text: &str) {

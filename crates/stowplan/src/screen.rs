@@ -186,20 +186,53 @@ pub(crate) fn note(text: &str) {
     say(&message(NOTE, "note", text));
 }
 
+/// The same, and what to type about it.
+pub(crate) fn note_with_command(text: &str, command: &str) {
+    say(&message_with_command(NOTE, "note", text, command));
+}
+
 /// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one
 /// line where stderr is no terminal.
 pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
-    let reset = style.render_reset();
-    let text = harmless(text, Styles::Shown);
-    let text = &drawable(&text);
-    if !stderr().is_terminal() {
-        return format!("{style}{word}:{reset} {}", one_line(text));
-    }
+    styled(style, word, &lines_of(word, text, None, stderr_width()))
+}
+
+/// The same with a command to be pasted behind it: on a terminal in a line of its own that is never
+/// broken, however long it is.
+pub(crate) fn message_with_command(style: Style, word: &str, text: &str, command: &str) -> String {
+    styled(
+        style,
+        word,
+        &lines_of(word, text, Some(command), stderr_width()),
+    )
+}
+
+/// Columns of a page on stderr; nothing where it is no terminal.
+fn stderr_width() -> Option<usize> {
     let columns = terminal_size::terminal_size_of(stderr()).map(|(width, _)| width.0);
-    let width = page_width(columns);
-    let lines = wrap(&format!("{word}: {text}"), width - 2).join("\n  ");
-    let rest = lines.strip_prefix(word).unwrap_or(&lines);
-    format!("{style}{word}{reset}{rest}")
+    stderr().is_terminal().then(|| page_width(columns))
+}
+
+/// A message in lines of a width, or in one without; a command in the last one.
+fn lines_of(word: &str, text: &str, command: Option<&str>, width: Option<usize>) -> String {
+    let text = harmless(text, Styles::Shown);
+    let text = format!("{word}: {}", drawable(&text));
+    // Other characters would be another command.
+    let command = command.map(|command| one_line(&harmless(command, Styles::Shown)));
+    let (lines, break_) = match width {
+        Some(width) => (wrap(&text, width - 2).join("\n  "), "\n  "),
+        None => (one_line(&text), " "),
+    };
+    match command {
+        Some(command) => format!("{lines}{break_}{command}"),
+        None => lines,
+    }
+}
+
+/// A message with its first word in a style.
+fn styled(style: Style, word: &str, lines: &str) -> String {
+    let rest = lines.strip_prefix(word).unwrap_or(lines);
+    format!("{style}{word}{}{rest}", style.render_reset())
 }
 
 /// Breaks text at spaces into lines of at most `width` characters, where its words allow.
@@ -241,6 +274,29 @@ mod tests {
         let text = "no study 'a\nerror: b\r\n'";
         assert_eq!(name(text), "no study 'a error: b\\r '");
         assert_eq!(message(ERROR, "error", text).lines().count(), 1);
+    }
+
+    #[test]
+    fn a_command_is_in_a_line_of_its_own_and_never_broken() {
+        let command = format!(
+            "stowplan study --resume '{}/a b' --budget 90s",
+            "d/".repeat(90)
+        );
+        for width in 40..=120 {
+            let text = lines_of(
+                "note",
+                "it was interrupted; to go on:",
+                Some(&command),
+                Some(width),
+            );
+            let (before, last) = text.rsplit_once('\n').unwrap();
+            assert_eq!(last.trim_start(), command, "{width}");
+            assert!(!before.contains("stowplan"), "{before}");
+        }
+        let piped = lines_of("note", "to go on:", Some(&command), None);
+        assert_eq!(piped, format!("note: to go on: {command}"));
+        let narrow = lines_of("error", "it is full; to go on:", Some("s µ\n"), Some(40));
+        assert_eq!(narrow, "error: it is full; to go on:\n  s µ");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::error::{CliError, Exit};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::show;
-use crate::screen::{note, print, warn};
+use crate::screen::{note, note_with_command, print, warn};
 use crate::{drivers, listing, screen, studies};
 use std::io::{BufReader, stdin, stdout};
 use std::path::{Path, PathBuf};
@@ -267,19 +267,15 @@ fn shown(output: &Output, options: &MeasureOptions, end: &RunEnd) -> Result<Exit
         if options.profile {
             say_flame_graphs(output.directory());
         }
-        let go_on = || command_to_go_on(output.directory(), options);
-        match end.outcome {
-            RunOutcome::Complete => {}
-            RunOutcome::Interrupted => {
-                note(&format!(
-                    "interrupted; to go on where it stands: {}",
-                    go_on()
-                ));
+        let left = match end.outcome {
+            RunOutcome::Complete => None,
+            RunOutcome::Interrupted => Some("interrupted; to go on where it stands:"),
+            RunOutcome::Budget => {
+                Some("the time was over before everything was decided; to go on:")
             }
-            RunOutcome::Budget => note(&format!(
-                "the time was over before everything was decided; to go on: {}",
-                go_on()
-            )),
+        };
+        if let Some(left) = left {
+            note_with_command(left, &command_to_go_on(output.directory(), options));
         }
     }
     Ok(match end.outcome {

@@ -1,8 +1,8 @@
 //! The decision itself.
 
 use super::{
-    Alternative, Flush, Kind, NoFastest, Open, Over, PromiseDifference, Promises, Recommendation,
-    Unbeaten, When,
+    Alternative, Flush, Kind, NoFastest, Open, Over, PreferredAs, PromiseDifference, Promises,
+    Recommendation, Unbeaten, When,
 };
 use crate::{
     CellSummary, ComparisonOutcome, ContrastOutcome, RatioEstimate, TotalOutcome, Verdict,
@@ -70,12 +70,19 @@ impl<'a> Choosing<'a> {
             let difference = PromiseDifference::of(cell, self.baseline);
             difference.is_none_or(|difference| !difference.lacks_something())
         };
-        let (cell, ratio) = *faster
-            .iter()
-            .find(|(cell, _)| keeps(cell) && same_work(cell, self.baseline))
-            .or_else(|| faster.iter().find(|(cell, _)| keeps(cell)))
-            .or_else(|| faster.first())?;
+        let same = |(cell, _): &&Rated<'_>| keeps(cell) && same_work(cell, self.baseline);
+        let ((cell, ratio), is) = if let Some(found) = faster.iter().find(same) {
+            (*found, PreferredAs::SamePromiseAndWork)
+        } else if let Some(found) = faster.iter().find(|(cell, _)| keeps(cell)) {
+            (*found, PreferredAs::SamePromise)
+        } else {
+            (*faster.first()?, PreferredAs::SmallestRatio)
+        };
         let mut choice = self.choice(Kind::Prefer, cell, self.over_baseline(cell));
+        choice.preferred_as = Some(match faster.len() {
+            1 => PreferredAs::OnlyFaster,
+            _ => is,
+        });
         choice.no_fastest = self.no_fastest();
         let safer = faster.iter().find(|(other, _)| promises_more(other, cell));
         let is_weaker = |(other, theirs): &&Rated<'_>| {

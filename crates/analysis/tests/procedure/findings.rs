@@ -9,12 +9,12 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use stowplan_analysis::{
-    Analysis, AnalysisError, Estimate, Metric, TWICE_DIFFERED, Verdict, analyse,
+    Analysis, AnalysisError, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict, analyse,
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
     EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
-    PerTransaction, Record, Role, SCHEMA_VERSION, Value, Warning, WarningKind, Workload,
+    PerTransaction, Record, Role, SCHEMA_VERSION, Value, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -826,7 +826,7 @@ fn a_shared_store_is_described_by_its_layout_and_not_by_one_of_its_cells() {
     assert_eq!(found.space[0].ratio, Some(1.0));
 }
 
-fn kinds(warnings: &[Warning]) -> Vec<WarningKind> {
+fn kinds(warnings: &[RunWarning]) -> Vec<WarningKind> {
     warnings.iter().map(|warning| warning.kind).collect()
 }
 

@@ -10,6 +10,8 @@ mod crossover;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod driver_costs;
+#[cfg(test)]
 mod findings;
 #[cfg(test)]
 mod gate;

@@ -3,8 +3,8 @@
 
 use crate::support::{analysis, comparison, contrast, outcome, records, rounds};
 use stowplan_analysis::{
-    Answer, ComparisonOutcome, Kind, NoFastest, Open, Promises, Recommendation, Verdict, When,
-    WorkDifference, analyse, workload_differences,
+    Answer, ComparisonOutcome, Kind, NoFastest, Open, PreferredAs, Promises, Recommendation,
+    Verdict, When, WorkDifference, analyse, workload_differences,
 };
 use stowplan_model::{
     AccessOrder, Cell, CellFailure, Comparison, Durability, DurabilityClaim, Measurement,
@@ -257,6 +257,35 @@ fn where_only_what_promises_less_is_faster_that_is_the_condition() {
     let found = recommendation(&comparison, &measured(&[("weak", 1_000.0)], 10));
     assert_eq!(found.kind, Kind::Prefer);
     assert_eq!(found.condition().unwrap().is, Promises::Less);
+}
+
+#[test]
+fn what_is_preferred_is_told_by_what_it_is_among_all_that_are_faster() {
+    let preferred = |cells: &[(&str, f64)], change: &dyn Fn(&mut Cell, &str)| {
+        let keys: Vec<&str> = cells.iter().map(|(key, _)| *key).collect();
+        let mut comparison = writing(comparison(&keys));
+        for key in keys {
+            change(cell(&mut comparison, key), key);
+        }
+        recommendation(&comparison, &measured(cells, 10)).preferred_as
+    };
+    let both = [("a", 5_000.0), ("b", 4_000.0)];
+    let weak = |cell: &mut Cell, _: &str| cell.capabilities.durability = promise(Durability::None);
+    let other = |cell: &mut Cell, _: &str| cell.workload.order = AccessOrder::Ascending;
+    let only_weak_b = |cell: &mut Cell, key: &str| {
+        if key == "b" {
+            weak(cell, key);
+        }
+    };
+    assert_eq!(
+        preferred(&both, &only_weak_b),
+        Some(PreferredAs::SamePromiseAndWork)
+    );
+    assert_eq!(preferred(&both, &other), Some(PreferredAs::SamePromise));
+    assert_eq!(preferred(&both, &weak), Some(PreferredAs::SmallestRatio));
+    let one = [("a", 20_000.0), ("b", 4_000.0)];
+    assert_eq!(preferred(&one, &only_weak_b), Some(PreferredAs::OnlyFaster));
+    assert_eq!(preferred(&[("a", 20_000.0)], &weak), None);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::support::{comparison, records, rounds};
 use stowplan_analysis::{Analysis, analyse};
-use stowplan_model::{Environment, Measurement, Record, RunEnd, RunOutcome, Session};
+use stowplan_model::{
+    Environment, Measurement, Record, RunEnd, RunOutcome, Session, Warning, WarningKind,
+};
 
 fn resumed(environment: Environment) -> Record {
     Record::Session(Session {
@@ -95,4 +97,68 @@ fn a_run_that_went_on_ended_as_its_last_session_did() {
     let mut all = records(&comparison, &[]);
     all.extend([stopped, resumed]);
     assert_eq!(analyse(&all, None).unwrap().end, None, "it was cut off");
+}
+
+fn warning(kind: WarningKind, message: &str) -> Record {
+    Record::Warning(Warning {
+        kind,
+        message: message.to_owned(),
+        advice: "Stop it.".to_owned(),
+    })
+}
+
+/// What a run warns of whose sessions recorded these warnings, with the sessions of each.
+fn warned(sessions: &[&[Record]]) -> Vec<(String, Vec<usize>)> {
+    let mut all = records(&comparison(&["other"]), &[]);
+    for (place, session) in sessions.iter().enumerate() {
+        if place > 0 {
+            all.push(resumed(Environment::default()));
+        }
+        all.extend(session.iter().cloned());
+    }
+    let analysis = analyse(&all, None).unwrap();
+    assert_eq!(analysis.sessions, sessions.len());
+    let warnings = analysis.warnings.into_iter();
+    warnings.map(|w| (w.message, w.sessions)).collect()
+}
+
+#[test]
+fn what_several_sessions_recorded_is_one_warning_with_their_figures() {
+    let load = |figure: &str| {
+        let text = format!("Other work runs (load average {figure} on 2 CPUs).");
+        warning(WarningKind::Load, &text)
+    };
+    let other = warning(WarningKind::WorkingSet, "The data is small.");
+    let three = warned(&[
+        &[load("3.9"), other.clone()],
+        &[load("4.1")],
+        &[load("4.5")],
+    ]);
+    let expected = [
+        (
+            "Other work runs (load average 3.9, 4.1 and 4.5 on 2 CPUs).".to_owned(),
+            vec![1, 2, 3],
+        ),
+        ("The data is small.".to_owned(), vec![]),
+    ];
+    assert_eq!(three, expected);
+    let gap = warned(&[&[load("3.9")], &[], &[load("3.9")]]);
+    assert_eq!(gap[0].1, [1, 3], "{gap:?}");
+    assert!(gap[0].0.contains("average 3.9 on"), "{gap:?}");
+    assert_eq!(warned(&[&[], &[load("3.9")]])[0].1, [2]);
+    assert_eq!(warned(&[&[load("3.9")], &[]])[0].1, [1]);
+}
+
+#[test]
+fn warnings_of_one_session_stay_apart_and_name_none() {
+    let load = |figure: &str| warning(WarningKind::Load, &format!("Load {figure} is high."));
+    let one = warned(&[&[load("3.9"), load("4.1")]]);
+    assert_eq!(one.len(), 2, "{one:?}");
+    assert!(
+        one.iter().all(|(_, sessions)| sessions.is_empty()),
+        "{one:?}"
+    );
+    // It need not be of the session that began last before it: what could not be read is told last.
+    let damage = warned(&[&[], &[warning(WarningKind::Other, "A line is damaged.")]]);
+    assert_eq!(damage[0].1, [0; 0], "{damage:?}");
 }

@@ -17,7 +17,7 @@ pub(super) fn headline(changes: &Changes) -> String {
     if changes.cells.is_empty() {
         return "Nothing could be compared.".to_owned();
     }
-    let all = format::plural(changes.cells.len() as u64, "cell");
+    let all = format::counted(changes.cells.len(), "cell");
     let regressed = changes.regressions().count();
     let more_than = changes.threshold.map_or_else(String::new, |threshold| {
         format!(" by more than {}", format::percent(threshold))

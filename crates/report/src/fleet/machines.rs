@@ -2,7 +2,7 @@
 
 use super::Fleet;
 use crate::document::{Block, Cell, Detail, Medium, Section, Table, chapter, facts, text_column};
-use crate::format::plural;
+use crate::format;
 use stowplan_analysis::Machine;
 use stowplan_model::{Environment, format_bytes};
 
@@ -65,7 +65,7 @@ fn joined(parts: &[&str]) -> String {
 fn processor(environment: &Environment) -> String {
     let name = environment.cpu.as_ref();
     let name = name.unwrap_or(&environment.architecture);
-    let cpus = plural(environment.cpus.into(), "CPU");
+    let cpus = format::counted(environment.cpus, "CPU");
     format!("{}, {cpus}", short_name(name))
 }
 
@@ -111,7 +111,7 @@ fn warnings(machine: &Machine) -> String {
         (0, 0) => String::new(),
         (warnings, 0) => warnings.to_string(),
         (warnings, failures) => {
-            format!("{warnings}, {}", plural(failures as u64, "failed cell"))
+            format!("{warnings}, {}", format::counted(failures, "failed cell"))
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn section(fleet: &Fleet<'_>) -> Option<Block> {
     let fold = |comparison| fold(fleet, comparison, &findings);
     let mut blocks: Vec<Block> = singles.into_iter().map(fold).collect();
     if !parts.is_empty() {
-        let count = wording::comparisons(parts.len());
+        let count = format::counted(parts.len(), "comparison");
         let title = format!("The {count} that matrices and sweeps are made of");
         let parts = Fold::new(title, parts.into_iter().map(fold).collect());
         blocks.push(Block::from(parts).at(Detail::All));

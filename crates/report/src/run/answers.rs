@@ -7,8 +7,8 @@ use crate::document::{
     Badge, Block, Content, Detail, Item, List, ListStyle, Look, Medium, Section, Text, Tone,
     anchor, faint, paragraph, plain, remark, strong,
 };
-use crate::wording::{self, counted, quoted};
-use crate::{constituents, format, noise, quantity};
+use crate::wording::{self, quoted};
+use crate::{cells, constituents, format, noise, quantity};
 use stowplan_analysis::{
     Analysis, Answer, ComparisonOutcome, Kind, MatrixOutcome, MoreSpace, RatioEstimate, SizeRange,
     SpaceRow, SweepOutcome, TWICE_DIFFERED,
@@ -194,7 +194,7 @@ fn by_choice(rows: &[Row]) -> Option<Vec<Group<'_>>> {
     if rows.len() <= MANY {
         return None;
     }
-    let mut groups = wording::grouped(rows.iter().map(|row| (row.group.as_str(), row)));
+    let mut groups = cells::grouped(rows.iter().map(|row| (row.group.as_str(), row)));
     let rank = |kind| match kind {
         Kind::Use | Kind::Stay | Kind::Prefer | Kind::Keep => 0,
         Kind::Depends => 1,
@@ -400,7 +400,7 @@ fn measured(outcome: &SweepOutcome) -> String {
         (false, true) => format!("; planned up to {last}"),
         (false, false) => format!("; planned: {} sizes", planned.len()),
     };
-    let sizes = counted(figures.len(), "size");
+    let sizes = format::counted(figures.len(), "size");
     format!("measured: {sizes}, {}{more}", range(*from, *to))
 }
 

@@ -2,6 +2,7 @@
 
 mod by_operation;
 mod cells;
+mod drivers;
 mod settings;
 
 use super::{answers, percentiles, promises, totals};
@@ -66,7 +67,7 @@ pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
         (false, 0) => ("The", made_of, all),
         (false, _) => ("The numbers of the", "", all),
     };
-    let comparisons = wording::comparisons(left_out);
+    let comparisons = format::counted(left_out, "comparison");
     let text = format!("{what} {comparisons}{which} are shown with --verbose.");
     (left_out > 0).then(|| remark(text).only(Medium::Hint))
 }
@@ -94,7 +95,7 @@ fn of_parts(analysis: &Analysis) -> Vec<Block> {
     if folds.is_empty() {
         return Vec::new();
     }
-    let comparisons = wording::comparisons(folds.len());
+    let comparisons = format::counted(folds.len(), "comparison");
     let elsewhere = format!(
         "The page and the formats for programs have also the {comparisons} that matrices and sweeps \
          are made of."
@@ -134,6 +135,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
+    blocks.extend(drivers::blocks(analysis, comparison));
     // The answers say how noisy it was; of a session that is not reliable, more must be said.
     let detail = Detail::normal_if(!comparison.reliable);
     blocks.push(remark(noise::of_comparison(comparison)).at(detail));

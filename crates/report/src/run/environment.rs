@@ -3,15 +3,10 @@
 use crate::document::{Block, Detail, Section, Text, bullets, facts, folded, plain, remark};
 use crate::{facts as known, format};
 use stowplan_analysis::Analysis;
+use stowplan_analysis::calibration::{LATENCY_BUDGET_NS, RATIO_BUDGET_NS};
 use stowplan_model::{HarnessCost, format_bytes};
 
 const SUMMARY: &str = "The machine, the file system, the program and its engines";
-
-/// What the harness may cost per operation of a ratio block, in nanoseconds.
-const RATIO_BUDGET_NS: f64 = 15.0;
-
-/// What it may cost per operation of a latency block, which reads the clock once for each.
-const LATENCY_BUDGET_NS: f64 = 50.0;
 
 /// Where and with what it was measured, and what was built for it.
 pub(crate) fn section(analysis: &Analysis) -> Block {
@@ -74,12 +69,30 @@ fn preparation(analysis: &Analysis) -> Option<Block> {
 pub(crate) fn harness_cost(analysis: &Analysis) -> Option<Block> {
     let cost = analysis.harness_cost?;
     let above = above_budget(&cost);
-    let text = format!(
-        "Harness cost per operation: {} in ratio blocks, {} in latency blocks{above}.",
-        format::time(cost.ratio_ns),
-        format::time(cost.latency_ns),
-    );
+    let text = format!("Harness cost per operation: {}{above}.", in_blocks(&cost));
     Some(remark(text).at(Detail::normal_if(!above.is_empty())))
+}
+
+/// What the loops of drivers with a name cost.
+pub(crate) fn driver_costs(analysis: &Analysis) -> impl Iterator<Item = Block> {
+    let costs = analysis.driver_costs.iter().map(|found| {
+        format!(
+            "Driver {} ({}) costs per operation: {}.",
+            found.driver,
+            found.tool,
+            in_blocks(&found.cost)
+        )
+    });
+    costs.map(|text| remark(text).at(Detail::Full))
+}
+
+/// `6.20 ns in ratio blocks, 31.4 ns in latency blocks`
+fn in_blocks(cost: &HarnessCost) -> String {
+    format!(
+        "{} in ratio blocks, {} in latency blocks",
+        format::time(cost.ratio_ns),
+        format::time(cost.latency_ns)
+    )
 }
 
 /// `, above the budget of 15 ns: short operations are overstated`; empty within the budget.

@@ -211,7 +211,7 @@ fn legends(outcome: &MatrixOutcome, sides: &Sides<'_>) -> [Block; 2] {
 fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2] {
     let estimates = outcome.cells.iter().flatten().filter_map(|c| c.estimate);
     let rounds: Vec<usize> = estimates.map(|estimate| estimate.rounds).collect();
-    let comparisons = wording::comparisons(parts.len());
+    let comparisons = format::counted(parts.len(), "comparison");
     let below = format!("Each column is a comparison of its own: {comparisons} below.");
     [
         remark(noise::evidence(parts, &rounds)),

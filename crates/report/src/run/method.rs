@@ -64,6 +64,17 @@ const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or s
                        it. The line between the points of a drawing, and where it crosses 1, are \
                        claims of nothing.";
 
+const DRIVERS: &str = "What a driver does around each operation is part of every time of its cells, also \
+                       of those that the program hosts itself. It is measured by a store of the driver \
+                       that does nothing, the reads of which are timed as those of any other, and is \
+                       shown as a share of corrected time where that is known. It is subtracted from \
+                       nothing: a loop that hands out values need not cost what one costs that does \
+                       nothing. Of a ratio between cells of two drivers it is said what part of the \
+                       difference of their times the difference of both costs is, and whether the \
+                       verdict would be another one if both were taken from the ends of the interval. A \
+                       warning tells of costs that are a larger share of a cell’s time than the \
+                       equivalence zone.";
+
 const LADDER: &str = "Each rung is a cell that does one step more than the one below, in the same \
                       rounds. A step costs the Hodges–Lehmann estimate of the differences per round, \
                       in nanoseconds per operation, with the exact interval of their signed ranks; it \
@@ -99,6 +110,9 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
         ("Durability", DURABILITY.to_owned()),
         ("Latency", LATENCY.to_owned()),
     ];
+    if !analysis.driver_costs.is_empty() {
+        notes.push(("Driver cost", DRIVERS.to_owned()));
+    }
     if !analysis.ladders.is_empty() {
         notes.push(("Ladder", LADDER.to_owned()));
     }

@@ -43,6 +43,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(space::left_out(analysis));
     blocks.extend(space::section(analysis));
     blocks.extend(environment::harness_cost(analysis));
+    blocks.extend(environment::driver_costs(analysis));
     blocks.extend(circumstances(analysis));
     blocks.push(raw(raw_result));
     with_blocks(analysis, blocks)

@@ -49,7 +49,7 @@ pub(crate) fn rows_of(cell: &CellSummary) -> Option<u64> {
 }
 
 fn caption(inserts: bool, same_rows: Option<u64>) -> String {
-    let of = |what: &str| same_rows.map(|count| counted(count, what));
+    let of = |what: &str| same_rows.map(|count| format::counted(count, what));
     match inserts {
         true => {
             let rows = of("row").unwrap_or_else(|| "all rows".to_owned());
@@ -60,12 +60,6 @@ fn caption(inserts: bool, same_rows: Option<u64>) -> String {
             format!("Totals of {operations}:")
         }
     }
-}
-
-/// `1 row`, `2,000 rows`
-fn counted(count: u64, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", format::count(count))
 }
 
 /// Where the published seconds come from.
@@ -90,7 +84,10 @@ fn samples(cells: &[CellSummary]) -> Option<Block> {
     let samples: Vec<(&CellSummary, Option<u64>)> = cells.map(|c| (c, sample(c))).collect();
     let named = samples.iter().filter_map(|(cell, measured)| {
         let label = wording::quoted(&label(cell));
-        Some(format!("{label} from {}", counted((*measured)?, "row")))
+        Some(format!(
+            "{label} from {}",
+            format::counted((*measured)?, "row")
+        ))
     });
     let named: Vec<String> = named.collect();
     let (_, first) = *samples.first()?;

@@ -4,8 +4,8 @@ use crate::document::{
     self, Block, Content, Detail, Medium, Section, Tone, bullets, paragraph, plain, remark, strong,
     toned,
 };
-use crate::wording;
-use stowplan_analysis::Analysis;
+use crate::{format, wording};
+use stowplan_analysis::{Analysis, RunWarning};
 use stowplan_model::CellFailure;
 
 /// Every warning and every failed cell; nothing if there is none.
@@ -13,7 +13,8 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     // What is missing weighs more than what qualifies the rest.
     blocks.extend(analysis.failures.iter().flat_map(failure));
-    let all = bullets(analysis.warnings.iter().map(wording::warning));
+    let warnings = analysis.warnings.iter();
+    let all = bullets(warnings.map(|warning| whole(analysis, warning)));
     blocks.extend(all.into_iter().map(|all| all.at(Detail::Full)));
     blocks.extend(in_a_line_each(analysis));
     let section = Section::new("Warnings", blocks);
@@ -23,16 +24,44 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 
 /// What each warning says, without what to do about it.
 fn in_a_line_each(analysis: &Analysis) -> Vec<Block> {
-    let messages = analysis.warnings.iter();
-    let list = bullets(messages.map(|warning| first_sentence(&warning.message)));
+    let warnings = analysis.warnings.iter();
+    let list = bullets(warnings.map(|warning| message(analysis, warning)));
     let more = remark("What to do about them is said with --verbose, and on the page.");
     let blocks = list.into_iter().flat_map(|list| [list, more.clone()]);
     blocks.map(|block| block.only(Medium::Hint)).collect()
 }
 
-fn first_sentence(text: &str) -> String {
-    let first = text.split(". ").next().unwrap_or(text);
-    first.trim_end_matches('.').to_owned()
+/// A warning and what to do about it.
+fn whole(analysis: &Analysis, warning: &RunWarning) -> String {
+    let (first, rest) = sentences(&warning.message);
+    let first = format!("{first}{}", sessions(analysis, warning));
+    let message = [first.as_str(), rest].join(if rest.is_empty() { "" } else { ". " });
+    wording::with_advice(&message, &warning.advice)
+}
+
+/// What a warning says, without what to do about it.
+fn message(analysis: &Analysis, warning: &RunWarning) -> String {
+    let (first, _) = sentences(&warning.message);
+    format!("{first}{}", sessions(analysis, warning))
+}
+
+/// `, in all 3 sessions`, `, in sessions 1 and 3`: of which sessions a warning is; empty where it is of
+/// the run.
+fn sessions(analysis: &Analysis, warning: &RunWarning) -> String {
+    let numbers: Vec<String> = warning.sessions.iter().map(usize::to_string).collect();
+    match (&*warning.sessions, analysis.sessions) {
+        ([], _) => String::new(),
+        ([only], _) => format!(", in session {only}"),
+        ([_, _], 2) => ", in both sessions".to_owned(),
+        (all, total) if all.len() == total => format!(", in all {total} sessions"),
+        _ => format!(", in sessions {}", wording::list(&numbers)),
+    }
+}
+
+/// The first sentence of a text, without its full stop, and the others.
+fn sentences(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(". ").unwrap_or((text, ""));
+    (first.trim_end_matches('.'), rest)
 }
 
 /// Which cell, why, and the last that it printed.
@@ -69,11 +98,13 @@ pub(crate) fn ending(analysis: &Analysis) -> Option<Block> {
 /// shown, that there is something to know before believing it.
 pub(crate) fn in_brief(analysis: &Analysis) -> Option<Block> {
     let first = match (analysis.failures.first(), analysis.warnings.first()) {
-        (Some(failure), _) => format!("{} failed: {}", failure.cell, failure.message),
-        (None, Some(warning)) => warning.message.clone(),
+        (Some(failure), _) => {
+            let (message, _) = sentences(&failure.message);
+            format!("{} failed: {message}", failure.cell)
+        }
+        (None, Some(warning)) => message(analysis, warning),
         (None, None) => return None,
     };
-    let first = first_sentence(&first);
     let all = match analysis.warnings.len() + analysis.failures.len() {
         1 => "without --quiet it is shown",
         _ => "without --quiet they are listed",
@@ -91,6 +122,6 @@ fn counts(analysis: &Analysis) -> Vec<String> {
     ];
     let found = counts.into_iter().filter(|(count, _)| *count > 0);
     found
-        .map(|(count, what)| wording::counted(count, what))
+        .map(|(count, what)| format::counted(count, what))
         .collect()
 }

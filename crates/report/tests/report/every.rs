@@ -164,7 +164,7 @@ fn run_of_database() -> Run {
             io: Some(IoCounters::default()),
         }),
         notes: vec!["The cache holds 2,000 pages – less than the data.".to_owned()],
-        warnings: fixture::analysis().warnings,
+        warnings: fixture::warnings(),
         environment: fixture::analysis().run.environment,
         interrupted: true,
         measurements,

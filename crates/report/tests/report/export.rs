@@ -46,6 +46,7 @@ fn every_column_of_csv_finds_its_field_in_some_run() {
         crate::why_run::analysis(),
         crate::measured_run::analysis(),
         crate::inserts::analysis(),
+        crate::drivers::with_python(232.0),
     ];
     let cells = runs.iter_mut().flat_map(|run| &mut run.comparisons);
     for cell in cells.flat_map(|comparison| &mut comparison.cells) {
@@ -96,7 +97,7 @@ fn csv_runs_no_formula_from_a_label() {
 }
 
 /// The fields of a line of CSV.
-fn fields(line: &str) -> Vec<String> {
+pub(crate) fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
     let mut characters = line.chars().peekable();

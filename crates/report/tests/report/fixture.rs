@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
     ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate,
-    Recommendation, SpaceRow, TotalOutcome, Verdict,
+    Recommendation, RunWarning, SpaceRow, TotalOutcome, Verdict,
 };
 use stowplan_model::{
     CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
@@ -239,10 +239,12 @@ impl Draft {
                 high: ns * 1.04,
             }),
             block_time: None,
+            driver_cost: None,
             published_error_seconds: None,
             wall_ns: ns * 1.02,
             cpu_ns: ns * 0.99,
             kernel_share: if files { 0.93 } else { 0.74 },
+            kernel_share_resolution: None,
             drain_ns: writes.then_some(if files { 18_400.0 } else { 30_100.0 }),
             total_ns: writes.then_some(ns + if files { 18_400.0 } else { 30_100.0 }),
             bytes: 10_001.3,
@@ -355,6 +357,7 @@ pub(crate) fn comparison(
                 let verdict = judge(&estimate);
                 TotalOutcome { estimate, verdict }
             }),
+            driver_cost: None,
             same_durability: id != "overwrites" || cell.claim == other.claim,
         }
     };
@@ -677,6 +680,22 @@ pub(crate) fn header() -> RunHeader {
     }
 }
 
+/// What qualifies the run.
+pub(crate) fn warnings() -> Vec<Warning> {
+    vec![
+        Warning {
+            kind: WarningKind::Load,
+            message: "the load average is 2.31 on 2 CPUs".into(),
+            advice: "Stop other work, or trust corrected times only.".into(),
+        },
+        Warning {
+            kind: WarningKind::SettingNotTaken,
+            message: "reads/mmap-blob: asked mmap=on, got off".into(),
+            advice: "Read the results as those of mmap=off, or change the study.".into(),
+        },
+    ]
+}
+
 /// The whole run.
 pub(crate) fn analysis() -> Analysis {
     let comparisons = vec![reads(), overwrites(), unreliable(), failed()];
@@ -695,24 +714,15 @@ pub(crate) fn analysis() -> Analysis {
         ladders: Vec::new(),
         cold: Vec::new(),
         space: space(),
-        warnings: vec![
-            Warning {
-                kind: WarningKind::Load,
-                message: "the load average is 2.31 on 2 CPUs".into(),
-                advice: "Stop other work, or trust corrected times only.".into(),
-            },
-            Warning {
-                kind: WarningKind::SettingNotTaken,
-                message: "reads/mmap-blob: asked mmap=on, got off".into(),
-                advice: "Read the results as those of mmap=off, or change the study.".into(),
-            },
-        ],
+        sessions: 1,
+        warnings: warnings().into_iter().map(RunWarning::from).collect(),
         harness_cost: Some(HarnessCost {
             ratio_ns: 6.2,
             latency_ns: 31.4,
             blocks: 20,
             operations: 100_000,
         }),
+        driver_costs: Vec::new(),
         preparation: vec![PreparationRecord {
             what: "dataset blobs".into(),
             seconds: 1.31,

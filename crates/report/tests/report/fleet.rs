@@ -315,11 +315,12 @@ fn a_baseline_chosen_after_the_run_is_said_once_whatever_its_words() {
     let mut two = two();
     let mut chosen = |message: &str| {
         for analysis in &mut two {
-            analysis.warnings.push(stowplan_model::Warning {
+            let warning = stowplan_model::Warning {
                 kind: stowplan_model::WarningKind::ChosenBaseline,
                 message: message.to_owned(),
                 advice: String::new(),
-            });
+            };
+            analysis.warnings.push(warning.into());
         }
     };
     chosen("Another baseline was asked for: sql instead of dir");

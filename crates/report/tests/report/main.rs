@@ -11,6 +11,7 @@
 mod by_size;
 mod calibration;
 mod compare;
+mod drivers;
 mod every;
 mod export;
 mod fixture;

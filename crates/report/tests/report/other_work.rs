@@ -135,8 +135,9 @@ fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
     let only = headline(&["off"]);
     assert!(
         only.ends_with(
-            "(5.61 times as fast, with more threads). It is not called the fastest, because it does \
-             other work."
+            "(5.61 times as fast, with more threads). “SQLite, no journal, synchronous=OFF” is \
+             preferred, because nothing else was shown to be faster than “separate files, truncated \
+             and written”; it is not called the fastest, because it does other work."
         ),
         "{only}"
     );
@@ -146,7 +147,11 @@ fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
         "{both}"
     );
     assert!(
-        both.ends_with(" None is called the fastest, because they do not all do the same work."),
+        both.ends_with(
+            "is preferred, because of those that promise at least as much as “separate files, truncated \
+             and written” its factor is the largest, though none of them does the same work; it is not \
+             called the fastest, because it does other work."
+        ),
         "{both}"
     );
 }

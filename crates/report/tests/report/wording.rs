@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::support::{VERBOSE, WIDE, markdown, terminal, words};
-use stowplan_analysis::Verdict;
+use stowplan_analysis::{Kind, NoFastest, PreferredAs, Recommendation, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
 use stowplan_report::{findings, wording};
 
@@ -271,6 +271,69 @@ fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still(
     assert!(
         row.contains("2.85 times as fast (2.79 to 2.92) as"),
         "{row}"
+    );
+}
+
+/// The headline on overwrites, were the recommendation to be this.
+fn headline_where(change: impl Fn(&mut Recommendation)) -> String {
+    let mut analysis = fixture::analysis();
+    change(&mut analysis.comparisons[1].recommendation);
+    findings::findings(&analysis).swap_remove(1).headline
+}
+
+#[test]
+fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
+    let base = "“separate files, truncated and written”";
+    let largest = "its factor is the largest";
+    let cases = [
+        (
+            PreferredAs::OnlyFaster,
+            format!("nothing else was shown to be faster than {base}"),
+        ),
+        (
+            PreferredAs::SamePromiseAndWork,
+            format!("of those that promise at least as much as {base} {largest}"),
+        ),
+        (
+            PreferredAs::SamePromise,
+            format!(
+                "of those that promise at least as much as {base} {largest}, though none of them does \
+                 the same work"
+            ),
+        ),
+        (
+            PreferredAs::SmallestRatio,
+            format!("{largest}, though none promises as much as {base}"),
+        ),
+    ];
+    for (preferred, reason) in cases {
+        for (why, because) in [
+            (NoFastest::Promises, "not all promise the same"),
+            (
+                NoFastest::NotEachBeaten,
+                "it was not shown to beat each of the others",
+            ),
+            (NoFastest::OtherWork, "not all do the same work"),
+        ] {
+            let headline = headline_where(|found| {
+                (found.preferred_as, found.no_fastest) = (Some(preferred), Some(why));
+            });
+            let expected = format!(
+                " “SQLite, no journal, synchronous=OFF” is preferred, because {reason}; it is not \
+                 called the fastest, because {because}."
+            );
+            assert!(headline.ends_with(&expected), "{headline}");
+        }
+    }
+}
+
+#[test]
+fn where_it_depends_nothing_is_said_to_be_preferred() {
+    let headline = headline_where(|found| found.kind = Kind::Depends);
+    assert!(
+        headline
+            .ends_with(" None is called the fastest, because they do not all promise the same."),
+        "{headline}"
     );
 }
 

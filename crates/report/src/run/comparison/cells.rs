@@ -20,6 +20,7 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     let mut columns = vec![make().name(|cell| cell)];
     columns.extend(class(comparison));
     columns.extend(times());
+    columns.push(driver_cost(comparison));
     columns.extend(verdicts(comparison));
     columns.extend(measured());
     columns.push(make().durability(|cell| cell).weighing(0));
@@ -73,6 +74,26 @@ fn times<'a>() -> Vec<Column<'a>> {
             .help("time of one operation, including the final flush to disk")
             .weighing(5),
     ]
+}
+
+/// What the driver of each cell costs; a figure to compare where several host cells.
+fn driver_cost<'a>(comparison: &ComparisonOutcome) -> Column<'a> {
+    let cost = |cell: &&CellSummary| {
+        let cost = cell.driver_cost.filter(|_| cell.cell.role != Role::Part);
+        cost.map_or_else(Cell::default, |cost| {
+            let share = format::share(cost.share);
+            Cell::number(cost.ns, format!("{} ({share})", format::time(cost.ns)))
+        })
+    };
+    let several = comparison.drivers().len() > 1;
+    make()
+        .number("driver cost", cost)
+        .help(
+            "what the loop of its driver costs per operation, with a store that does nothing: part of \
+             the time",
+        )
+        .in_unit("ns")
+        .weighing(if several { 4 } else { 0 })
 }
 
 /// Operations per second, where that is how people think of it: of mixes and of several threads.
@@ -176,8 +197,10 @@ fn resources<'a>() -> Vec<Column<'a>> {
             .help("the final flush to disk: checkpoint, close, syncfs"),
         make.time("CPU/op", |cell| Some(cell.cpu_ns))
             .help("CPU time of one operation"),
-        make.formatted(format::percent, "kernel", |cell| Some(cell.kernel_share))
-            .help("share of the CPU time in the kernel"),
+        make.number("kernel", |cell| kernel_share(cell)).help(
+            "share of the CPU time in the kernel; below resolution, it is known in clock ticks \
+                 only, and a block has too few of them",
+        ),
         make.bytes("bytes/op", |cell| Some(cell.bytes))
             .help("bytes delivered or written"),
         make.bytes("storage read/op", |cell| Some(cell.storage_read_bytes))
@@ -194,6 +217,13 @@ fn resources<'a>() -> Vec<Column<'a>> {
             .help("largest resident set of a worker"),
     ];
     columns.map(|column| column.weighing(0)).into()
+}
+
+fn kernel_share(cell: &CellSummary) -> Cell {
+    match cell.kernel_share_resolution {
+        Some(_) if cell.kernel_share.is_nan() => Cell::text(format::BELOW_RESOLUTION),
+        _ => Cell::number(cell.kernel_share, format::percent(cell.kernel_share)),
+    }
 }
 
 fn calls<'a>() -> Vec<Column<'a>> {
