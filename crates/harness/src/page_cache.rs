@@ -31,7 +31,7 @@ const READERS_MAX: usize = 4;
 ///
 /// # Errors
 /// A file cannot be opened, is a link, or the file system refuses.
-pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
+pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
         let forget = || {
@@ -78,8 +78,7 @@ pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
 }
 
 /// Whether this process may have inodes and directory entries dropped.
-#[must_use]
-pub fn may_drop_metadata() -> bool {
+pub(crate) fn may_drop_metadata() -> bool {
     platform::DROP_CACHES.is_some_and(|path| OpenOptions::new().write(true).open(path).is_ok())
 }
 
@@ -88,7 +87,7 @@ pub fn may_drop_metadata() -> bool {
 ///
 /// # Errors
 /// The system does not let this process do so: it takes root.
-pub fn drop_metadata() -> Result<(), HarnessError> {
+pub(crate) fn drop_metadata() -> Result<(), HarnessError> {
     /// "To free reclaimable slab objects (includes dentries and inodes)" (the kernel's
     /// Documentation/admin-guide/sysctl/vm.rst).
     const SLAB: &str = "2\n";
@@ -109,7 +108,7 @@ pub fn drop_metadata() -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// A file cannot be opened, or is a link.
-pub fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
+pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
     let mut sum = Residency::default();
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
@@ -129,8 +128,7 @@ pub fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, Harne
 }
 
 /// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
-#[must_use]
-pub fn how() -> Option<&'static str> {
+pub(crate) fn how() -> Option<&'static str> {
     match () {
         () if platform::has_cachestat() => Some("cachestat"),
         () if cfg!(target_os = "linux") => Some("mincore"),
@@ -144,7 +142,7 @@ pub fn how() -> Option<&'static str> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
+pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     let readers = thread::available_parallelism().map_or(1, |n| n.get().min(READERS_MAX));
     let mut buffers = (0..readers)
         .map(|_| MmapMut::map_anon(READ_BYTES))
