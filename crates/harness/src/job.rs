@@ -87,11 +87,20 @@ pub(crate) struct BlockTask {
     pub(crate) position: u32,
 }
 
+/// What a driver reported beside what it measured.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    /// Settings as the engine reports them.
+    pub(crate) effective: Settings,
+    /// Why system calls were not counted, though they were to be.
+    pub(crate) not_counted: Option<String>,
+}
+
 /// What came of a task.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// A block was timed; also the settings that the engine reports.
-    Measured(Box<Measurement>, Settings),
+    /// A block was timed.
+    Measured(Box<Measurement>, Reported),
     /// Values were checked.
     Verified(Verification),
     /// A store was built.

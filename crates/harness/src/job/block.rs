@@ -4,8 +4,9 @@ use super::latencies::Latencies;
 use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::worker::{Drain, Worker};
-use super::{Answer, BlockTask, Job, Values, no_dataset};
+use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
 use crate::environment::device_counters;
+use crate::worker_process::one_line;
 use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    Operation, PayloadSource, Residency, Settings, Usage, Want,
+    Operation, PayloadSource, Residency, Usage, Want,
 };
 
 /// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
@@ -40,8 +41,8 @@ pub(super) fn measure(
         values: &values,
         fresh,
     };
-    let (measurement, effective) = block.measure(worker, place)?;
-    Ok(Answer::Measured(Box::new(measurement), effective))
+    let (measurement, reported) = block.measure(worker, place)?;
+    Ok(Answer::Measured(Box::new(measurement), reported))
 }
 
 /// A block and what it is done with.
@@ -65,7 +66,7 @@ impl Block<'_> {
         &self,
         worker: &mut Worker<'_>,
         place: Option<&disk::Identity<'_>>,
-    ) -> Result<(Measurement, Settings), HarnessError> {
+    ) -> Result<(Measurement, Reported), HarnessError> {
         let Self { job, task, .. } = self;
         self.fill(worker)?;
         let cold = self.make_cold(worker)?;
@@ -81,7 +82,12 @@ impl Block<'_> {
         measurement.started_unix_ms = started_unix_ms;
         measurement.residency = residency;
         self.bring_to_rest(worker, &mut measurement)?;
-        Ok((measurement, effective))
+        let not_counted = measured.not_counted.as_deref().map(one_line);
+        let reported = Reported {
+            effective,
+            not_counted,
+        };
+        Ok((measurement, reported))
     }
 
     /// Makes the store that the block has for itself, and the one that forgets on closing; loads it

@@ -4,7 +4,7 @@ use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::{self, Answer, BlockTask, Job, Task};
+use crate::job::{self, Answer, BlockTask, Job, Reported, Task};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
@@ -73,37 +73,43 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Times one block; also returns the settings that the engine reports.
+    /// Times one block.
     pub(crate) fn measure(
         &self,
         cell: &Cell,
         paths: &CellPaths,
         task: BlockTask,
-    ) -> Result<(Measurement, Settings), HarnessError> {
+    ) -> Result<(Measurement, Reported), HarnessError> {
         let job = self.job(cell, paths, Task::Measure(task))?;
         match self.perform(&job, cell, &mut |_, _| ())? {
-            Answer::Measured(measurement, effective) => Ok((*measurement, effective)),
+            Answer::Measured(measurement, reported) => Ok((*measurement, reported)),
             other => Err(out_of_turn(&other)),
         }
     }
 
-    /// Has `strace` count the system calls of one block; its times mean nothing.
+    /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
+    /// there, why.
     pub(crate) fn traced(
         &self,
         strace: &Path,
         cell: &Cell,
         paths: &CellPaths,
         task: BlockTask,
-    ) -> Result<Measurement, HarnessError> {
+    ) -> Result<(Measurement, Option<String>), HarnessError> {
         let written = self.work.join("strace.txt");
         let wrapper = |command: &WorkerCommand| under_strace(strace, &written, command);
         let (counted, _) = self.wrapped(&wrapper).measure(cell, paths, task)?;
         let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
         std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
-        Ok(Measurement {
-            system_calls: calls_in(&String::from_utf8_lossy(&text)),
+        let (system_calls, lost) = match calls_in(&String::from_utf8_lossy(&text)) {
+            Ok(calls) => (Some(calls), None),
+            Err(why) => (None, Some(why.to_owned())),
+        };
+        let counted = Measurement {
+            system_calls,
             ..counted
-        })
+        };
+        Ok((counted, lost))
     }
 
     /// Checks every value of a cell's store.

@@ -9,7 +9,7 @@ use crate::job::BlockTask;
 use crate::{HarnessError, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Record, Role, Study};
+use stowplan_model::{BlockKind, Cell, CellId, Comparison, Record, Role, Study};
 
 /// A round that is none: its keys are no other round's.
 const ROUND: u32 = u32::MAX - 1;
@@ -43,15 +43,21 @@ impl Pass for Counting {
         self.first += size.steps();
         let task = runner.task(cell, &self.sequences, BlockKind::Counting, size, first);
         let paths = runner.instances.paths(cell);
-        let (mut counted, _) = runner.blocks.measure(cell, &paths, task.clone())?;
-        if counted.system_calls.is_none()
-            && let Some(strace) = runner.strace()?
-        {
-            let version = runner.instances.next_version(cell);
-            let task = BlockTask { version, ..task };
-            counted = runner.blocks.traced(&strace, cell, &paths, task)?;
+        let (counted, reported) = runner.blocks.measure(cell, &paths, task.clone())?;
+        if counted.system_calls.is_some() {
+            return Ok(Some(Record::Measurement(counted)));
         }
-        runner.warn_of_lost_calls(cell, &counted)?;
+        let why = reported.not_counted.as_deref();
+        let Some(strace) = runner.strace(why.unwrap_or("its driver does not"))? else {
+            return Ok(Some(Record::Measurement(counted)));
+        };
+        let version = runner.instances.next_version(cell);
+        let task = BlockTask { version, ..task };
+        let (counted, lost) = runner.blocks.traced(&strace, cell, &paths, task)?;
+        if let Some(why) = lost {
+            let message = format!("System calls of {} are not counted: {why}.", cell.id);
+            runner.remark(message, "Its times stand.")?;
+        }
         Ok(Some(Record::Measurement(counted)))
     }
 
@@ -109,15 +115,15 @@ impl Runner<'_> {
         self.pass(comparison, sizes, Placement::default())
     }
 
-    /// What counts where a driver cannot; says once where there is no such thing.
-    fn strace(&mut self) -> Result<Option<PathBuf>, HarnessError> {
+    /// What counts where a driver, for a reason, does not; says once where there is no such thing.
+    fn strace(&mut self, driver: &str) -> Result<Option<PathBuf>, HarnessError> {
         if let Some(known) = &self.strace {
             return Ok(known.clone());
         }
         let found = counting::find_strace();
         if let Err(why) = &found {
             self.remark(
-                format!("System calls are not counted (drivers cannot do so here; {why})."),
+                format!("System calls are not counted ({driver}; {why})."),
                 "Install strace, or run it as root; times and ladders do not need it.",
             )?;
         }
@@ -127,20 +133,6 @@ impl Runner<'_> {
     fn most_counted(&self, cell: &Cell) -> u64 {
         let spec = self.plan.datasets.get(&cell.dataset);
         counting::most_operations(spec.map_or(0, |spec| spec.size.mean()))
-    }
-
-    fn warn_of_lost_calls(
-        &mut self,
-        cell: &Cell,
-        counted: &Measurement,
-    ) -> Result<(), HarnessError> {
-        if counted.system_calls.is_some() || matches!(self.strace, Some(None)) {
-            return Ok(());
-        }
-        self.remark(
-            format!("System calls of {} were not counted whole.", cell.id),
-            "Its times stand; with larger values fewer operations per block help.",
-        )
     }
 }
 
