@@ -304,35 +304,13 @@ fn expand(
     let Some(position) = cells.iter().position(|cell| cell.role == Role::Baseline) else {
         let asked_for = options.only.contains(&spec.id) || spec.cells.keys().any(named);
         let left_out = options.durability.is_some() || (needs_root(spec) && !asked_for);
-        return if left_out && !not_applicable.is_empty() {
-            Ok(None)
-        } else {
-            Err(HarnessError::invalid(format!(
-                "comparison '{}': the baseline '{}' cannot run: {}",
-                spec.id,
-                spec.baseline,
-                not_applicable
-                    .into_values()
-                    .collect::<BTreeSet<_>>()
-                    .into_iter()
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            )))
+        return match left_out && !not_applicable.is_empty() {
+            true => Ok(None),
+            false => Err(no_baseline(spec, not_applicable)),
         };
     };
     let baseline = cells.remove(position);
-    if let Some(cell) = cells.iter().find(|cell| !same_question(cell, &baseline)) {
-        return Err(HarnessError::invalid(format!(
-            "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
-             comparison: put this cell into its own [[comparison]]",
-            spec.id,
-            cell.key,
-            describe_work(&cell.workload),
-            baseline.key,
-            describe_work(&baseline.workload),
-            what_differs(&cell.workload, &baseline.workload),
-        )));
-    }
+    check_question(spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -351,6 +329,39 @@ fn expand(
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
+}
+
+/// The refusal of a comparison whose baseline cannot run, with the reasons.
+fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) -> HarnessError {
+    let reasons: BTreeSet<String> = not_applicable.into_values().collect();
+    let reasons: Vec<String> = reasons.into_iter().collect();
+    HarnessError::invalid(format!(
+        "comparison '{}': the baseline '{}' cannot run: {}",
+        spec.id,
+        spec.baseline,
+        reasons.join("; ")
+    ))
+}
+
+/// Refuses cells that do other work than the baseline.
+fn check_question(
+    spec: &ComparisonSpec,
+    cells: &[Cell],
+    baseline: &Cell,
+) -> Result<(), HarnessError> {
+    let Some(cell) = cells.iter().find(|cell| !same_question(cell, baseline)) else {
+        return Ok(());
+    };
+    Err(HarnessError::invalid(format!(
+        "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
+         comparison: put this cell into its own [[comparison]]",
+        spec.id,
+        cell.key,
+        describe_work(&cell.workload),
+        baseline.key,
+        describe_work(&baseline.workload),
+        what_differs(&cell.workload, &baseline.workload),
+    )))
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
