@@ -86,4 +86,9 @@ mod tests {
             Path::new("/proc")
         );
     }
+
+    #[test]
+    fn the_file_system_of_a_directory_can_be_synced() {
+        sync_filesystem(tempfile::tempdir().unwrap().path()).unwrap();
+    }
 }

@@ -9,85 +9,27 @@
 //!
 //! The delay lies inside the wall time, hence can never exceed it (METHOD R7).
 
-use crate::platform::monotonic_ns;
-use crate::platform::{self, CpuClock, Rusage};
+use crate::platform::{self, CpuClock, monotonic_ns};
 use std::marker::PhantomData;
-use stowplan_model::IoCounters;
+use stowplan_model::{IoCounters, Usage};
 
-/// What a timed window cost. Times are nanoseconds; the fields are those of
-/// [`stowplan_model::Measurement`].
+/// What a timed window cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Wall time, by the monotonic clock.
+pub struct Cost {
+    /// Wall time in nanoseconds, by the monotonic clock.
     pub wall_ns: u64,
-    /// Time the thread was ready but waited for a CPU, within the wall time; unknown where the
-    /// system does not tell.
-    pub run_delay_ns: Option<u64>,
-    /// CPU time of this thread.
-    pub thread_cpu_ns: u64,
-    /// CPU time of the whole process.
-    pub process_cpu_ns: u64,
-    /// CPU time in user mode, whole process.
-    pub user_ns: u64,
-    /// CPU time in the kernel, whole process.
-    pub system_ns: u64,
-    /// Page faults served without I/O.
-    pub minor_faults: u64,
-    /// Page faults served with I/O.
-    pub major_faults: u64,
-    /// Context switches the process asked for.
-    pub voluntary_switches: u64,
-    /// Context switches forced on it.
-    pub involuntary_switches: u64,
-    /// Blocks of 512 bytes read from storage.
-    pub in_blocks: u64,
-    /// Blocks of 512 bytes written to storage.
-    pub out_blocks: u64,
-    /// Counters of `/proc/self/io`, without what the accounting itself read.
-    pub io: Option<IoCounters>,
-    /// Largest resident set of the process up to now, in bytes.
-    pub peak_memory_bytes: Option<u64>,
+    /// The rest, of which `io` is without what the accounting itself read.
+    pub usage: Usage,
 }
 
-impl Usage {
-    /// As it is told to the parent.
+impl Cost {
+    /// Two windows as one.
     #[must_use]
-    pub fn told(&self) -> stowplan_model::Usage {
-        stowplan_model::Usage {
-            run_delay_ns: self.run_delay_ns,
-            thread_cpu_ns: Some(self.thread_cpu_ns),
-            process_cpu_ns: Some(self.process_cpu_ns),
-            user_ns: Some(self.user_ns),
-            system_ns: Some(self.system_ns),
-            minor_faults: Some(self.minor_faults),
-            major_faults: Some(self.major_faults),
-            voluntary_switches: Some(self.voluntary_switches),
-            involuntary_switches: Some(self.involuntary_switches),
-            in_blocks: Some(self.in_blocks),
-            out_blocks: Some(self.out_blocks),
-            io: self.io,
-            peak_memory_bytes: self.peak_memory_bytes,
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            wall_ns: self.wall_ns + other.wall_ns,
+            usage: self.usage.and(other.usage),
         }
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    /// Two windows as one; what one of them does not know, both do not.
-    fn add_assign(&mut self, more: Self) {
-        self.wall_ns += more.wall_ns;
-        self.run_delay_ns = self.run_delay_ns.zip(more.run_delay_ns).map(|(a, b)| a + b);
-        self.thread_cpu_ns += more.thread_cpu_ns;
-        self.process_cpu_ns += more.process_cpu_ns;
-        self.user_ns += more.user_ns;
-        self.system_ns += more.system_ns;
-        self.minor_faults += more.minor_faults;
-        self.major_faults += more.major_faults;
-        self.voluntary_switches += more.voluntary_switches;
-        self.involuntary_switches += more.involuntary_switches;
-        self.in_blocks += more.in_blocks;
-        self.out_blocks += more.out_blocks;
-        self.io = self.io.zip(more.io).map(|(a, b)| a.and(&b));
-        self.peak_memory_bytes = self.peak_memory_bytes.max(more.peak_memory_bytes);
     }
 }
 
@@ -100,15 +42,21 @@ pub struct Accounting {
     this_thread: PhantomData<*const ()>,
 }
 
-/// The readings at the start of a window.
+/// The readings at the start of a window. Those that cost a read come with its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
     io: Option<(IoCounters, u64)>,
-    usage: Rusage,
-    process_cpu_ns: u64,
-    thread_cpu_ns: u64,
+    usage: Usage,
     wall_ns: u64,
     run_delay: Option<(u64, u64)>,
+}
+
+/// What the process used so far, and the thread last.
+fn used() -> Usage {
+    let mut usage = platform::rusage();
+    usage.process_cpu_ns = platform::cpu_ns(CpuClock::Process);
+    usage.thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
+    usage
 }
 
 impl Accounting {
@@ -127,15 +75,11 @@ impl Accounting {
     #[inline]
     pub fn begin(&self) -> Snapshot {
         let io = self.io.read();
-        let usage = platform::rusage();
-        let process_cpu_ns = platform::cpu_ns(CpuClock::Process);
-        let thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
+        let usage = used();
         // Fields are evaluated in the order written.
         Snapshot {
             io,
             usage,
-            process_cpu_ns,
-            thread_cpu_ns,
             wall_ns: monotonic_ns(),
             run_delay: self.run_delay.read(),
         }
@@ -144,74 +88,42 @@ impl Accounting {
     /// Ends a window: to be called right behind the last operation.
     #[must_use]
     #[inline]
-    pub fn end(&self, begin: &Snapshot) -> Usage {
+    pub fn end(&self, begin: &Snapshot) -> Cost {
         let run_delay = self.run_delay.read();
         let wall_ns = monotonic_ns();
         let thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
-        let process_cpu_ns = platform::cpu_ns(CpuClock::Process);
-        let usage = platform::rusage().since(&begin.usage);
-        let io = self.io.read();
-        let own_reads = [
-            begin.io.map(|io| io.1),
-            begin.run_delay.map(|delay| delay.1),
-        ];
-        let own_reads = || {
-            own_reads
-                .into_iter()
-                .chain([run_delay.map(|delay| delay.1)])
-                .flatten()
+        let usage = Usage {
+            thread_cpu_ns,
+            ..used()
         };
-        Usage {
+        let io = self.io.read();
+        let delays = begin.run_delay.zip(run_delay);
+        let own_reads = [begin.run_delay, run_delay].into_iter().flatten();
+        let own_reads: Vec<u64> = own_reads
+            .map(|(_, bytes)| bytes)
+            .chain(begin.io.map(|(_, bytes)| bytes))
+            .collect();
+        Cost {
             wall_ns: wall_ns - begin.wall_ns,
-            run_delay_ns: begin
-                .run_delay
-                .zip(run_delay)
-                .map(|(before, after)| after.0.saturating_sub(before.0)),
-            thread_cpu_ns: thread_cpu_ns.saturating_sub(begin.thread_cpu_ns),
-            process_cpu_ns: process_cpu_ns.saturating_sub(begin.process_cpu_ns),
-            user_ns: usage.user_ns,
-            system_ns: usage.system_ns,
-            minor_faults: usage.minor_faults,
-            major_faults: usage.major_faults,
-            voluntary_switches: usage.voluntary_switches,
-            involuntary_switches: usage.involuntary_switches,
-            in_blocks: usage.in_blocks,
-            out_blocks: usage.out_blocks,
-            io: begin.io.zip(io).map(|(before, after)| {
-                difference(
-                    &after.0,
-                    &before.0,
-                    own_reads().count() as u64,
-                    own_reads().sum(),
-                )
-            }),
-            peak_memory_bytes: platform::peak_memory_bytes(),
+            usage: Usage {
+                run_delay_ns: delays.map(|(before, after)| after.0.saturating_sub(before.0)),
+                io: begin
+                    .io
+                    .zip(io)
+                    .map(|(before, after)| without_reads(after.0.since(&before.0), &own_reads)),
+                peak_memory_bytes: platform::peak_memory_bytes(),
+                ..usage.since(begin.usage)
+            },
         }
     }
 }
 
-/// The counters' growth, without the reads of the accounting itself.
-fn difference(
-    after: &IoCounters,
-    before: &IoCounters,
-    own_calls: u64,
-    own_bytes: u64,
-) -> IoCounters {
-    let read_call_bytes = after.read_call_bytes.saturating_sub(before.read_call_bytes);
-    let read_calls = after.read_calls.saturating_sub(before.read_calls);
+/// The counters without reads of so many bytes each.
+fn without_reads(io: IoCounters, reads: &[u64]) -> IoCounters {
     IoCounters {
-        read_call_bytes: read_call_bytes.saturating_sub(own_bytes),
-        write_call_bytes: after
-            .write_call_bytes
-            .saturating_sub(before.write_call_bytes),
-        read_calls: read_calls.saturating_sub(own_calls),
-        write_calls: after.write_calls.saturating_sub(before.write_calls),
-        storage_read_bytes: after
-            .storage_read_bytes
-            .saturating_sub(before.storage_read_bytes),
-        storage_write_bytes: after
-            .storage_write_bytes
-            .saturating_sub(before.storage_write_bytes),
+        read_calls: io.read_calls.saturating_sub(reads.len() as u64),
+        read_call_bytes: io.read_call_bytes.saturating_sub(reads.iter().sum()),
+        ..io
     }
 }
 
@@ -233,13 +145,18 @@ mod tests {
         let begin = accounting.begin();
         std::thread::sleep(Duration::from_millis(20));
         let asleep = accounting.end(&begin);
+        let cpu = |cost: &Cost| cost.usage.thread_cpu_ns.unwrap_or(0);
         assert!(busy.wall_ns >= 20_000_000 && asleep.wall_ns >= 20_000_000);
-        assert!(asleep.thread_cpu_ns < 10_000_000, "{asleep:?}");
-        if let Some(delay) = busy.run_delay_ns {
+        assert!(cpu(&asleep) < 10_000_000, "{asleep:?}");
+        if let Some(delay) = busy.usage.run_delay_ns {
             assert!(delay <= busy.wall_ns);
             // Wall time is CPU time plus waiting; steal and rounding leave a rest.
-            assert!(busy.thread_cpu_ns + delay > busy.wall_ns / 2, "{busy:?}");
+            assert!(cpu(&busy) + delay > busy.wall_ns / 2, "{busy:?}");
         }
-        assert!(busy.peak_memory_bytes.is_none_or(|bytes| bytes > 100_000));
+        assert!(
+            busy.usage
+                .peak_memory_bytes
+                .is_none_or(|bytes| bytes > 100_000)
+        );
     }
 }

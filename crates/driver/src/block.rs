@@ -160,8 +160,7 @@ impl<'a> Block<'a> {
             }
             (Operation::Overwrite, _) => {
                 run.over(window, Access::Write, clock, |session, index, step| {
-                    let value = payloads.get(index, step);
-                    expect(step, session.overwrite(Key(step.key), value)?)
+                    overwrite(session, step, payloads.get(index, step))
                 })
             }
             (Operation::Insert, _) if workload.rows_per_statement.is_some_and(|rows| rows > 1) => {
@@ -169,9 +168,7 @@ impl<'a> Block<'a> {
             }
             (Operation::Insert, _) => {
                 run.over(window, Access::Write, clock, |session, index, step| {
-                    let value = payloads.get(index, step);
-                    session.insert(Key(step.key), value)?;
-                    Ok(value.len() as u64)
+                    insert(session, step, payloads.get(index, step))
                 })
             }
             (Operation::Delete, _) => run.over(window, Access::Write, clock, |session, _, step| {
@@ -185,19 +182,12 @@ impl<'a> Block<'a> {
             (Operation::Mix, delivery) => {
                 run.mix(window, clock, |session, index, step| match step.action {
                     Action::Read => read(session, buffer, delivery, step),
-                    Action::Overwrite => {
-                        let value = payloads.get(index, step);
-                        expect(step, session.overwrite(Key(step.key), value)?)
-                    }
+                    Action::Overwrite => overwrite(session, step, payloads.get(index, step)),
                     Action::Modify => {
                         let value = payloads.get(index, step);
                         modify(session, buffer, step, value, group == 0)
                     }
-                    Action::Insert => {
-                        let value = payloads.get(index, step);
-                        session.insert(Key(step.key), value)?;
-                        Ok(value.len() as u64)
-                    }
+                    Action::Insert => insert(session, step, payloads.get(index, step)),
                     Action::Delete => delete(session, step),
                     Action::Scan => scan(session, buffer, delivery, step),
                 })
@@ -228,6 +218,17 @@ fn read(
     expect(step, found)
 }
 
+#[inline]
+fn overwrite(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
+    expect(step, session.overwrite(Key(step.key), value)?)
+}
+
+#[inline]
+fn insert(session: &mut dyn Session, step: &Step, value: &[u8]) -> Result<u64, StoreError> {
+    session.insert(Key(step.key), value)?;
+    Ok(value.len() as u64)
+}
+
 /// Reads a value and then replaces it, both in one transaction; `alone`: none is open.
 fn modify(
     session: &mut dyn Session,
@@ -238,7 +239,7 @@ fn modify(
 ) -> Result<u64, StoreError> {
     if !alone {
         let read = expect(step, session.read_into(Key(step.key), buffer)?)?;
-        return Ok(read + expect(step, session.overwrite(Key(step.key), value)?)?);
+        return Ok(read + overwrite(session, step, value)?);
     }
     session.begin(Access::Write)?;
     let done = modify(session, buffer, step, value, false)

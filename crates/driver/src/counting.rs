@@ -10,7 +10,7 @@ use stowplan_model::{CallCounter, STRACE_VARIABLE, SystemCalls};
 
 /// Counts within a block's window. A window may come in parts.
 #[derive(Debug)]
-pub(crate) enum Tally {
+pub(crate) enum CallCounting {
     /// The block is timed: nothing is counted.
     Not,
     /// By the tracepoint.
@@ -21,7 +21,7 @@ pub(crate) enum Tally {
     Refused(String),
 }
 
-impl Tally {
+impl CallCounting {
     /// For a block by the calling thread.
     pub(crate) fn of(counting: bool) -> Self {
         if !counting {
@@ -92,20 +92,20 @@ mod tests {
         std::fs::write(&path, [7; 100]).unwrap();
         // A thread of its own: tracefs may be mounted for it.
         let counted = std::thread::spawn(move || {
-            let mut tally = Tally::of(true);
+            let mut counting_calls = CallCounting::of(true);
             std::fs::metadata(&path).unwrap();
-            tally.begin().unwrap();
+            counting_calls.begin().unwrap();
             for _ in 0..3 {
                 std::hint::black_box(rustix::process::getppid());
             }
-            tally.end().unwrap();
+            counting_calls.end().unwrap();
             std::fs::metadata(&path).unwrap();
             // The second part of the window.
-            tally.begin().unwrap();
+            counting_calls.begin().unwrap();
             std::hint::black_box(rustix::process::getppid());
-            tally.end().unwrap();
+            counting_calls.end().unwrap();
             std::fs::metadata(&path).unwrap();
-            tally.found().unwrap()
+            counting_calls.found().unwrap()
         });
         match counted.join().unwrap() {
             (Some(calls), None) => {
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn nothing_is_counted_while_a_block_is_timed() {
-        let mut tally = Tally::of(false);
-        tally.begin().unwrap();
-        tally.end().unwrap();
-        assert_eq!(tally.found().unwrap(), (None, None));
+        let mut counting_calls = CallCounting::of(false);
+        counting_calls.begin().unwrap();
+        counting_calls.end().unwrap();
+        assert_eq!(counting_calls.found().unwrap(), (None, None));
     }
 }

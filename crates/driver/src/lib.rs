@@ -9,16 +9,16 @@
 //! deciding what is measured, checking it, or reading what the system counts from outside.
 
 mod accounting;
+mod barrier;
 mod block;
 mod counting;
-mod crew;
 mod describe;
 mod error;
 mod load;
 mod platform;
-mod rendezvous;
 mod run;
 mod session;
+mod threads;
 mod timing;
 mod wire;
 

@@ -60,7 +60,7 @@ pub(crate) fn load_in_parallel(
 }
 
 /// Loads some keys of the dataset, in transactions of bounded size: a store may have to hold one
-/// in memory. `progress` is told how many more there are.
+/// in memory. `progress` is reported how many more there are.
 pub(crate) fn load(
     connection: &mut dyn Connection,
     dataset: &Dataset,
@@ -69,13 +69,13 @@ pub(crate) fn load(
 ) -> Result<(), DriverError> {
     let mut session = connection.session()?;
     session.begin(Access::Write)?;
-    let (mut done, mut told) = (0, 0);
+    let (mut done, mut reported) = (0, 0);
     for key in keys {
         session.insert(Key(key), dataset.value(key))?;
         done += 1;
         if done % PROGRESS_EVERY == 0 {
-            progress(done - told)?;
-            told = done;
+            progress(done - reported)?;
+            reported = done;
         }
         if done % LOADED_AT_ONCE == 0 {
             session.commit()?;
@@ -83,7 +83,7 @@ pub(crate) fn load(
         }
     }
     session.commit()?;
-    progress(done - told)
+    progress(done - reported)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A block: everything made ready, `go`, the operations, what they cost.
 
 use crate::block::Window;
-use crate::crew::Crew;
 use crate::session::{Session, connected};
+use crate::threads::Threads;
 use crate::timing::{Operator, Steps, nanoseconds};
 use crate::wire::Wire;
 use crate::{DriverError, platform};
@@ -92,7 +92,7 @@ fn by_several<'s>(
         platform::populate_mappings(&run.at.place);
     }
     let capacity = steps.iter().map(|steps| capacity(run, steps)).max();
-    let crew = Crew {
+    let threads = Threads {
         store,
         workload: &run.workload,
         windows: steps
@@ -101,7 +101,7 @@ fn by_several<'s>(
             .collect::<Vec<Window<'_>>>(),
         capacity: capacity.unwrap_or(0),
     };
-    crew.run(steps, &mut |first| match first {
+    threads.run(steps, &mut |first| match first {
         true => wire.until_go(&FromDriver::Ready {
             effective: effective.clone(),
         }),
@@ -111,8 +111,8 @@ fn by_several<'s>(
 
 /// Bytes of the largest value that may arrive: scans also visit others than the steps say.
 fn capacity(run: &Run, steps: &Steps<'_>) -> usize {
-    let told = usize::try_from(run.largest).unwrap_or(usize::MAX);
-    steps.largest().max(told)
+    let largest = usize::try_from(run.largest).unwrap_or(usize::MAX);
+    steps.largest().max(largest)
 }
 
 /// Whether page tables shall be in the state of a process that has run for a while. A store that keeps

@@ -1,5 +1,9 @@
 use super::*;
-use stowplan_model::{At, Describe, Inspect, Rest, Want, decode, encode};
+use stowplan_dataset::sequence::write_steps;
+use stowplan_model::{
+    At, Describe, Inspect, Operation, PayloadSource, Rest, Run, Share, Want, Workload, decode,
+    encode,
+};
 
 /// What the driver says when it hears these lines and then nothing more.
 fn talk(lines: &str) -> (Result<(), DriverError>, Vec<FromDriver>) {
@@ -152,4 +156,37 @@ fn a_store_that_came_to_rest_is_opened_again_for_what_follows() {
             .footprint
             .is_some_and(|footprint| footprint.files == 1)
     );
+}
+
+#[test]
+fn values_that_are_drawn_one_by_one_are_not_inserted_several_at_a_time() {
+    let place = tempfile::tempdir().unwrap();
+    let sequence = place.path().join("sequence");
+    let workload = Workload {
+        operation: Operation::Insert,
+        rows_per_statement: Some(3),
+        ..Workload::default()
+    };
+    write_steps(&sequence, 9, &workload, 9, 0, |_| 10).unwrap();
+    let at = At {
+        store: "null".parse().unwrap(),
+        place: place.path().to_owned(),
+    };
+    let run = ToDriver::Run(Run {
+        at: at.clone(),
+        workload,
+        threads: vec![Share {
+            sequence,
+            operations: 9,
+            ..Share::default()
+        }],
+        payloads: PayloadSource::Timed,
+        largest: 0,
+        counting: false,
+    });
+    let said = after_hello(&[ToDriver::Create(at), run]);
+    let [FromDriver::Done, FromDriver::Failed { message }] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert!(message.contains("several at a time"), "{message}");
 }

@@ -1,9 +1,9 @@
 //! Timing the operations of one thread, and what lies around them.
 
 use crate::DriverError;
-use crate::accounting::{Accounting, Usage};
+use crate::accounting::{Accounting, Cost};
 use crate::block::{Block, Done, Latencies, Payloads, Timing, Window, parts, steps};
-use crate::counting::Tally;
+use crate::counting::CallCounting;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{Measured, PayloadSource, Run, Share, WallBreakdown, Workload};
@@ -39,6 +39,13 @@ impl<'q> Steps<'q> {
             )));
         }
         let payloads = match (&share.payloads, run.payloads) {
+            (_, PayloadSource::Timed)
+                if run.workload.rows_per_statement.is_some_and(|rows| rows > 1) =>
+            {
+                return Err(DriverError::invalid(
+                    "values that are drawn one by one cannot be inserted several at a time",
+                ));
+            }
             (_, PayloadSource::Timed) => Payloads::Timed(Vec::new()),
             (Some(files), _) => Payloads::prepared_in(files, both())?,
             (None, _)
@@ -121,9 +128,9 @@ impl Operator<'_> {
     ) -> Result<Measured, DriverError> {
         let before = self.session.counters()?;
         let accounting = Accounting::of_this_thread();
-        let mut tally = Tally::of(counting);
+        let mut counting_calls = CallCounting::of(counting);
         let syncs = stowplan_stores::sync_calls();
-        let mut usage: Option<Usage> = None;
+        let mut cost: Option<Cost> = None;
         let mut block = Block::new(&mut *self.session, self.workload, &mut self.buffer, None);
         let mut latencies = steps.latencies.take();
         let count = steps.parts.len();
@@ -134,24 +141,21 @@ impl Operator<'_> {
             steps.begin_part(part);
             let mut timing = Timing::of(&mut latencies);
             let begin = accounting.begin();
-            tally.begin()?;
+            counting_calls.begin()?;
             let ran = block.part(
                 &steps.parts[part],
                 &mut steps.payloads,
                 &mut timing,
                 part + 1 == count,
             );
-            tally.end()?;
-            let cost = accounting.end(&begin);
-            match &mut usage {
-                Some(usage) => *usage += cost,
-                None => usage = Some(cost),
-            }
+            counting_calls.end()?;
+            let of_part = accounting.end(&begin);
+            cost = Some(cost.map_or(of_part, |before| before.and(of_part)));
             ran?;
         }
         steps.latencies = latencies;
         let done = block.done();
-        let (system_calls, not_counted) = tally.found()?;
+        let (system_calls, not_counted) = counting_calls.found()?;
         let syncs = stowplan_stores::sync_calls().since(&syncs);
         let after = self.session.counters()?;
         let counted = growth_of(COMMITS_COUNTED, &before, &after);
@@ -165,7 +169,7 @@ impl Operator<'_> {
             },
             system_calls,
             not_counted,
-            ..measured(&usage.unwrap_or_default(), &done)
+            ..measured(&cost.unwrap_or_default(), &done)
         })
     }
 }
@@ -220,13 +224,13 @@ pub(crate) fn check_commits(
 }
 
 /// What accounting and the loop give.
-pub(crate) fn measured(usage: &Usage, done: &Done) -> Measured {
+pub(crate) fn measured(cost: &Cost, done: &Done) -> Measured {
     Measured {
-        wall_ns: usage.wall_ns,
+        wall_ns: cost.wall_ns,
         bytes: Some(done.bytes),
         commits: Some(done.commits),
         conflicts: done.conflicts,
-        usage: usage.told(),
+        usage: cost.usage,
         outside: WallBreakdown {
             last_commit_ns: done.last_commit_ns,
             ..WallBreakdown::default()

@@ -15,7 +15,7 @@ fn the_reads_of_a_window_are_counted_exactly_and_those_of_the_accounting_are_not
         file.read_exact_at(&mut [0; 100], 0).unwrap();
     }
     let reads = accounting.end(&begin);
-    if let (Some(empty), Some(reads)) = (empty.io, reads.io) {
+    if let (Some(empty), Some(reads)) = (empty.usage.io, reads.usage.io) {
         assert_eq!(empty, IoCounters::default());
         assert_eq!((reads.read_calls, reads.read_call_bytes), (10, 1_000));
     }

@@ -56,7 +56,7 @@ pub fn plans(
 fn expanded(mut study: Study, series: &Series) -> Study {
     let patterns = std::mem::take(&mut study.comparisons);
     let pattern = |id: &str| patterns.iter().find(|spec| spec.id == id);
-    let apart = |spec: &&ComparisonSpec| {
+    let single = |spec: &&ComparisonSpec| {
         let id = spec.id.as_str();
         !IDENTICAL.contains(&id) && ![DIFFERENT, COLD, BUSY].contains(&id)
     };
@@ -64,7 +64,7 @@ fn expanded(mut study: Study, series: &Series) -> Study {
     let sessions = sessions.filter_map(|(id, number)| Some(session(pattern(id)?, number)));
     study.comparisons = patterns
         .iter()
-        .filter(apart)
+        .filter(single)
         .cloned()
         .chain(sessions)
         .chain(pattern(COLD).cloned())

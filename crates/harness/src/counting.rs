@@ -29,8 +29,8 @@ fn try_strace(program: &Path) -> Result<(), String> {
     if done.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    let first = said.lines().find(|line| !line.trim().is_empty());
+    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+    let first = stderr.lines().find(|line| !line.trim().is_empty());
     Err(first.unwrap_or("it fails without a word").to_owned())
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
 /// store may take a call for each page of a value, and so many calls are kept.
 pub(crate) fn most_operations(mean_bytes: u64) -> u64 {
     const SMALLEST_PAGE: u64 = 512;
-    const BESIDES: u64 = 20;
-    let calls = mean_bytes / SMALLEST_PAGE + BESIDES;
+    const OTHER_CALLS: u64 = 20;
+    let calls = mean_bytes / SMALLEST_PAGE + OTHER_CALLS;
     (MOST_CALLS / calls).clamp(10, MOST_OPERATIONS)
 }
 

@@ -51,7 +51,7 @@ pub struct Question {
 
 /// A size of one sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spot {
+pub struct SweepSize {
     /// The sweep, by its position.
     pub sweep: usize,
     /// The size in bytes.
@@ -104,17 +104,17 @@ impl Question {
     pub fn plan(&self, sizes: &[u64]) -> Result<Plan, HarnessError> {
         let sweeps = self.sweeps()?;
         let count = sweeps.len();
-        let spots: Vec<Spot> = ends_first(sizes)
+        let points: Vec<SweepSize> = ends_first(sizes)
             .into_iter()
             .flat_map(|size| {
-                (0..count).map(move |sweep| Spot {
+                (0..count).map(move |sweep| SweepSize {
                     sweep,
                     size,
                     again: false,
                 })
             })
             .collect();
-        let mut plan = self.plan_of(&sweeps, &spots)?;
+        let mut plan = self.plan_of(&sweeps, &points)?;
         plan.sweeps = sweeps;
         Ok(plan)
     }
@@ -123,8 +123,8 @@ impl Question {
     ///
     /// # Errors
     /// As [`Self::plan`].
-    pub fn extension(&self, spots: &[Spot]) -> Result<Extension, HarnessError> {
-        let plan = self.plan_of(&self.sweeps()?, spots)?;
+    pub fn extension(&self, points: &[SweepSize]) -> Result<Extension, HarnessError> {
+        let plan = self.plan_of(&self.sweeps()?, points)?;
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
@@ -137,12 +137,12 @@ impl Question {
         (self.bytes / size.max(1)).clamp(FEWEST_VALUES, MOST_VALUES)
     }
 
-    fn plan_of(&self, sweeps: &[Sweep], spots: &[Spot]) -> Result<Plan, HarnessError> {
+    fn plan_of(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Result<Plan, HarnessError> {
         // The largest alone: an error should name the size that was typed.
-        if let Some(size) = spots.iter().map(|spot| spot.size).max() {
+        if let Some(size) = points.iter().map(|point| point.size).max() {
             self.check_size(size)?;
         }
-        plan::plan(self.study(sweeps, spots), &self.options, &self.drivers)
+        plan::plan(self.study(sweeps, points), &self.options, &self.drivers)
     }
 
     /// Refuses values that a store cannot keep, before anything is built.
@@ -161,14 +161,14 @@ impl Question {
         Ok(())
     }
 
-    fn study(&self, sweeps: &[Sweep], spots: &[Spot]) -> Study {
-        let comparisons = spots
+    fn study(&self, sweeps: &[Sweep], points: &[SweepSize]) -> Study {
+        let comparisons = points
             .iter()
-            .filter_map(|spot| Some(self.comparison(sweeps.get(spot.sweep)?, *spot)))
+            .filter_map(|point| Some(self.comparison(sweeps.get(point.sweep)?, *point)))
             .collect();
-        let datasets = spots
+        let datasets = points
             .iter()
-            .map(|spot| (dataset_name(spot.size), self.dataset(spot.size)))
+            .map(|point| (dataset_name(point.size), self.dataset(point.size)))
             .collect();
         Study {
             drivers: BTreeMap::new(),
@@ -183,7 +183,7 @@ impl Question {
         }
     }
 
-    fn comparison(&self, sweep: &Sweep, spot: Spot) -> ComparisonSpec {
+    fn comparison(&self, sweep: &Sweep, point: SweepSize) -> ComparisonSpec {
         let setting = sweep.setting.as_ref();
         let cell = |spec: &StoreSpec| CellSpec {
             driver: None,
@@ -195,16 +195,16 @@ impl Question {
             published_seconds: None,
             published_error_seconds: None,
         };
-        let title = format!("Values of {}", format_size(spot.size));
+        let title = format!("Values of {}", format_size(point.size));
         ComparisonSpec {
-            id: if spot.again {
-                sweep.comparison_again(spot.size)
+            id: if point.again {
+                sweep.comparison_again(point.size)
             } else {
-                sweep.comparison(spot.size)
+                sweep.comparison(point.size)
             },
             title: setting.map_or_else(|| title.clone(), |setting| format!("{title}, {setting}")),
-            dataset: dataset_name(spot.size),
-            workload: self.workload_of(spot.size),
+            dataset: dataset_name(point.size),
+            workload: self.workload_of(point.size),
             baseline: "a".to_owned(),
             max_rounds: None,
             rebuild_every: None,

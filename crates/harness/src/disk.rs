@@ -9,8 +9,6 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use stowplan_dataset::room;
-pub use stowplan_dataset::room::{begin_writeback, free_bytes, sync_directory, sync_filesystem};
 use stowplan_model::Footprint;
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
@@ -26,14 +24,6 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY
 const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
 /// How the names begin of directories that are made below a place.
 const NAME: &str = "stowplan-work-";
-
-/// Refuses to go on without room for `needed` bytes below `path`, which exists.
-///
-/// # Errors
-/// There is not enough room, or the file system refuses to tell.
-pub fn require_free(path: &Path, needed: u64) -> Result<(), HarnessError> {
-    Ok(room::require_free(path, needed)?)
-}
 
 /// The directory in which a run works: newly made, and no other run's while this lives.
 ///
@@ -324,12 +314,12 @@ fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 
 /// What lies at a path, which is no link: to tell whether it is still that.
 #[derive(Debug)]
-pub(crate) struct Place<'p> {
+pub(crate) struct Identity<'p> {
     path: &'p Path,
     identity: (u64, u64),
 }
 
-impl<'p> Place<'p> {
+impl<'p> Identity<'p> {
     /// # Errors
     /// There is nothing, or a link, which no run makes and none follows.
     pub(crate) fn of(path: &'p Path) -> Result<Self, HarnessError> {
@@ -585,10 +575,5 @@ mod tests {
             let _ = std::fs::remove_dir_all(at("work"));
             assert!(at("precious/letter").exists() && at("precious/below/letter").exists());
         }
-    }
-
-    #[test]
-    fn the_file_system_of_a_directory_can_be_synced() {
-        sync_filesystem(tempfile::tempdir().unwrap().path()).unwrap();
     }
 }

@@ -379,15 +379,7 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
         }),
         settings,
         capabilities: Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-                Operation::CreateTable,
-                Operation::DropTable,
-            ],
+            operations: Operation::SINGLE.to_vec(),
             threads: true,
             ..Capabilities::default()
         },

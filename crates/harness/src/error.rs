@@ -84,8 +84,8 @@ impl HarnessError {
         let Self::Worker { message, .. } = self else {
             return false;
         };
-        let said = message.to_lowercase();
-        WORDS.iter().any(|words| said.contains(words))
+        let message = message.to_lowercase();
+        WORDS.iter().any(|words| message.contains(words))
     }
 
     /// Its message, and the end of a worker's stderr where there is one.

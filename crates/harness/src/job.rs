@@ -87,11 +87,20 @@ pub(crate) struct BlockTask {
     pub(crate) position: u32,
 }
 
+/// What a driver reported beside what it measured.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    /// Settings as the engine reports them.
+    pub(crate) effective: Settings,
+    /// Why system calls were not counted, though they were to be.
+    pub(crate) not_counted: Option<String>,
+}
+
 /// What came of a task.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// A block was timed; also the settings that the engine reports.
-    Measured(Box<Measurement>, Settings),
+    /// A block was timed.
+    Measured(Box<Measurement>, Reported),
     /// Values were checked.
     Verified(Verification),
     /// A store was built.
@@ -116,16 +125,16 @@ pub(crate) fn perform(
 ) -> Result<Answer, HarnessError> {
     // A block that changes which keys there are has a store of its own; the worker has ended when its
     // place is removed.
-    let mut own = None;
+    let mut fresh = None;
     let place = match &job.task {
         Task::Measure(_) if job.workload.changes_keys() => {
-            own.insert(OwnPlace::make(job)?).path.clone()
+            fresh.insert(BlockDirectory::make(job)?).path.clone()
         }
         _ => job.instance.clone(),
     };
     // Engines follow links; what a run made is none.
-    let guard = (own.is_none() && job.dataset.is_some())
-        .then(|| disk::Place::of(&place))
+    let guard = (fresh.is_none() && job.dataset.is_some())
+        .then(|| disk::Identity::of(&place))
         .transpose()?;
     let at = At {
         store: job.store.clone(),
@@ -138,9 +147,9 @@ pub(crate) fn perform(
         Task::Measure(task) => block::measure(job, task, &mut worker, guard.as_ref()),
     };
     let answer = answer.map_err(HarnessError::of_a_store)?;
-    worker.end()?;
-    if let Some(own) = &mut own {
-        own.remove()?;
+    worker.process.end()?;
+    if let Some(directory) = &mut fresh {
+        directory.remove()?;
     }
     Ok(answer)
 }
@@ -160,7 +169,7 @@ pub(crate) fn inspect(
     let mut worker = Worker::start(command, interrupt, at, work)?;
     let keys = SharedFile::of_numbers(work, keys.iter().copied())?;
     let found = worker.inspect(Some(&keys), vec![want])?;
-    worker.end()?;
+    worker.process.end()?;
     Ok(found)
 }
 
@@ -180,17 +189,17 @@ pub(crate) fn there(
     worker.values(keys, Delivery::Copy, &mut |_| (), &mut |_, value| {
         there.push(value.is_some());
     })?;
-    worker.end()?;
+    worker.process.end()?;
     Ok(there)
 }
 
 /// The directory of a store that is there for one block.
-struct OwnPlace {
+struct BlockDirectory {
     path: PathBuf,
     there: bool,
 }
 
-impl OwnPlace {
+impl BlockDirectory {
     fn make(job: &Job) -> Result<Self, HarnessError> {
         let path = job.instance.join(format!("block-{}", std::process::id()));
         fs::create_dir(&path).map_err(HarnessError::io("create directory", &path))?;
@@ -207,7 +216,7 @@ impl OwnPlace {
     }
 }
 
-impl Drop for OwnPlace {
+impl Drop for BlockDirectory {
     /// After a failure, which says more than what may go wrong here.
     fn drop(&mut self) {
         if self.there {

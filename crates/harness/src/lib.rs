@@ -1,12 +1,12 @@
-//! What runs a study: datasets, plans, workers, clocks, cache control, accounting.
+//! What runs a study: plans, rounds, the parent's side of drivers, cache control, the machine.
 //!
-//! What belongs here: everything that touches the machine around a measurement. What does not:
-//! the stores themselves (`stowplan-stores`), judging measurements (`stowplan-analysis`), or
-//! showing them (`stowplan-report`).
+//! What belongs here: everything that touches the machine around a measurement. What does not: the
+//! process that times a store (`stowplan-driver`), the files that both share (`stowplan-dataset`),
+//! the stores themselves (`stowplan-stores`), judging measurements (`stowplan-analysis`), or showing
+//! them (`stowplan-report`).
 
 mod block_size;
 pub mod calibration;
-pub mod clock;
 mod counting;
 pub mod crossover;
 pub mod disk;
@@ -17,7 +17,7 @@ mod error;
 pub mod hostile;
 pub mod interrupt;
 mod job;
-pub mod page_cache;
+mod page_cache;
 mod placement;
 pub mod plan;
 mod platform;

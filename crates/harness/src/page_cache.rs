@@ -14,8 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 use stowplan_model::Residency;
 
+/// How often eviction is tried: pages that the kernel is busy with at that moment stay.
+const EVICTIONS: u32 = 5;
+/// How long is waited before it is tried again.
+const EVICTION_PAUSE: Duration = Duration::from_millis(20);
 /// Files are handed to the threads that read them in batches, so that handing over costs little
 /// beside reading a small one.
 const BATCH_FILES: usize = 64;
@@ -31,7 +36,7 @@ const READERS_MAX: usize = 4;
 ///
 /// # Errors
 /// A file cannot be opened, is a link, or the file system refuses.
-pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
+pub(crate) fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
         let forget = || {
@@ -55,9 +60,22 @@ pub fn evict<P: AsRef<Path>>(paths: &[P]) -> Result<(), HarnessError> {
 /// # Errors
 /// It stays, or the system does not tell.
 pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
+    make_cold_with(files, &mut || thread::sleep(EVICTION_PAUSE))
+}
+
+fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residency, HarnessError> {
     let before = residency(files)?;
     evict(files)?;
-    let Some(residency) = residency(files)? else {
+    let mut left = residency(files)?;
+    for _ in 1..EVICTIONS {
+        if left.is_none_or(|left| left.resident_pages == 0) {
+            break;
+        }
+        pause();
+        evict(files)?;
+        left = residency(files)?;
+    }
+    let Some(residency) = left else {
         return Err(HarnessError::invalid(
             "cold reads cannot be verified here: neither cachestat nor mincore works; \
              measure warm ones (--cache-state warm)",
@@ -78,8 +96,7 @@ pub(crate) fn make_cold(files: &[PathBuf]) -> Result<Residency, HarnessError> {
 }
 
 /// Whether this process may have inodes and directory entries dropped.
-#[must_use]
-pub fn may_drop_metadata() -> bool {
+pub(crate) fn may_drop_metadata() -> bool {
     platform::DROP_CACHES.is_some_and(|path| OpenOptions::new().write(true).open(path).is_ok())
 }
 
@@ -88,7 +105,7 @@ pub fn may_drop_metadata() -> bool {
 ///
 /// # Errors
 /// The system does not let this process do so: it takes root.
-pub fn drop_metadata() -> Result<(), HarnessError> {
+pub(crate) fn drop_metadata() -> Result<(), HarnessError> {
     /// "To free reclaimable slab objects (includes dentries and inodes)" (the kernel's
     /// Documentation/admin-guide/sysctl/vm.rst).
     const SLAB: &str = "2\n";
@@ -109,7 +126,7 @@ pub fn drop_metadata() -> Result<(), HarnessError> {
 ///
 /// # Errors
 /// A file cannot be opened, or is a link.
-pub fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
+pub(crate) fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, HarnessError> {
     let mut sum = Residency::default();
     for path in paths.iter().map(AsRef::as_ref) {
         let file = open(path)?;
@@ -129,8 +146,7 @@ pub fn residency<P: AsRef<Path>>(paths: &[P]) -> Result<Option<Residency>, Harne
 }
 
 /// How [`residency`] finds out here: `cachestat`, `mincore`, or not at all.
-#[must_use]
-pub fn how() -> Option<&'static str> {
+pub(crate) fn how() -> Option<&'static str> {
     match () {
         () if platform::has_cachestat() => Some("cachestat"),
         () if cfg!(target_os = "linux") => Some("mincore"),
@@ -144,7 +160,7 @@ pub fn how() -> Option<&'static str> {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
+pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     let readers = thread::available_parallelism().map_or(1, |n| n.get().min(READERS_MAX));
     let mut buffers = (0..readers)
         .map(|_| MmapMut::map_anon(READ_BYTES))
@@ -308,6 +324,32 @@ mod tests {
         assert_eq!(warm(&[directory.path()]).unwrap(), BYTES as u64);
         let warm = residency(&[&file]).unwrap().unwrap();
         assert_eq!((warm.resident_pages, warm.checked_pages), (PAGES, PAGES));
+    }
+
+    #[test]
+    fn pages_that_are_in_use_for_a_moment_are_evicted_after_it_and_others_are_an_error() {
+        let directory = directory_on_disk();
+        if in_memory(directory.path()) || how().is_none() {
+            return;
+        }
+        let path = directory.path().join("f");
+        std::fs::write(&path, vec![7; BYTES]).unwrap();
+        let files = [path];
+        let mapped = || {
+            let file = open(&files[0]).unwrap();
+            #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
+            // SAFETY: nobody else knows the file.
+            let map = unsafe { memmap2::MmapOptions::new().populate().map(&file) };
+            map.unwrap()
+        };
+        let mut held = Some(mapped());
+        let cold = make_cold_with(&files, &mut || held = None).unwrap();
+        assert_eq!(cold.resident_pages, 0);
+        let _held = mapped();
+        let mut pauses = 0;
+        let message = make_cold_with(&files, &mut || pauses += 1).unwrap_err();
+        assert!(message.to_string().contains("stayed"), "{message}");
+        assert_eq!(pauses, EVICTIONS - 1);
     }
 
     #[test]

@@ -10,12 +10,13 @@ pub(crate) use uses::Uses;
 
 use crate::block_size::BlockSize;
 use crate::drivers::{Drivers, Resolved};
+use crate::environment::checks::Demand;
 use crate::random::scatter_all;
-use crate::{HarnessError, disk, environment, page_cache, sequence};
+use crate::{HarnessError, environment, page_cache, sequence};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use stowplan_analysis::LOOKS;
-use stowplan_dataset::DatasetError;
+use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
     DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
@@ -303,35 +304,13 @@ fn expand(
     let Some(position) = cells.iter().position(|cell| cell.role == Role::Baseline) else {
         let asked_for = options.only.contains(&spec.id) || spec.cells.keys().any(named);
         let left_out = options.durability.is_some() || (needs_root(spec) && !asked_for);
-        return if left_out && !not_applicable.is_empty() {
-            Ok(None)
-        } else {
-            Err(HarnessError::invalid(format!(
-                "comparison '{}': the baseline '{}' cannot run: {}",
-                spec.id,
-                spec.baseline,
-                not_applicable
-                    .into_values()
-                    .collect::<BTreeSet<_>>()
-                    .into_iter()
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            )))
+        return match left_out && !not_applicable.is_empty() {
+            true => Ok(None),
+            false => Err(no_baseline(spec, not_applicable)),
         };
     };
     let baseline = cells.remove(position);
-    if let Some(cell) = cells.iter().find(|cell| !same_question(cell, &baseline)) {
-        return Err(HarnessError::invalid(format!(
-            "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
-             comparison: put this cell into its own [[comparison]]",
-            spec.id,
-            cell.key,
-            describe_work(&cell.workload),
-            baseline.key,
-            describe_work(&baseline.workload),
-            what_differs(&cell.workload, &baseline.workload),
-        )));
-    }
+    check_question(spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -350,6 +329,39 @@ fn expand(
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
     }))
+}
+
+/// The refusal of a comparison whose baseline cannot run, with the reasons.
+fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) -> HarnessError {
+    let reasons: BTreeSet<String> = not_applicable.into_values().collect();
+    let reasons: Vec<String> = reasons.into_iter().collect();
+    HarnessError::invalid(format!(
+        "comparison '{}': the baseline '{}' cannot run: {}",
+        spec.id,
+        spec.baseline,
+        reasons.join("; ")
+    ))
+}
+
+/// Refuses cells that do other work than the baseline.
+fn check_question(
+    spec: &ComparisonSpec,
+    cells: &[Cell],
+    baseline: &Cell,
+) -> Result<(), HarnessError> {
+    let Some(cell) = cells.iter().find(|cell| !same_question(cell, baseline)) else {
+        return Ok(());
+    };
+    Err(HarnessError::invalid(format!(
+        "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
+         comparison: put this cell into its own [[comparison]]",
+        spec.id,
+        cell.key,
+        describe_work(&cell.workload),
+        baseline.key,
+        describe_work(&baseline.workload),
+        what_differs(&cell.workload, &baseline.workload),
+    )))
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -477,7 +489,7 @@ fn build_cell(
             &comparison.dataset,
             &spec.store.kind,
             &layout.to_string(),
-            apart(&workload, &resolved.settings),
+            distinction(&workload, &resolved.settings),
         ),
         settings: resolved.settings,
         capabilities: resolved.capabilities,
@@ -514,7 +526,7 @@ fn resolve(
 
 /// What tells a store from those built alike: how a store aged depends on all its settings, and
 /// where keys come and go each block makes one of its own.
-fn apart(workload: &Workload, settings: &Settings) -> Option<String> {
+fn distinction(workload: &Workload, settings: &Settings) -> Option<String> {
     match workload {
         _ if workload.changes_keys() => Some("own".to_owned()),
         _ if workload.age > 0 => Some(short(&format!("{settings}.age{}", workload.age))),
@@ -523,9 +535,9 @@ fn apart(workload: &Workload, settings: &Settings) -> Option<String> {
 }
 
 /// A directory name that is the same for cells which can share a built store.
-fn instance_name(dataset: &str, kind: &str, layout: &str, apart: Option<String>) -> String {
-    let name = match (layout, apart) {
-        (_, Some(apart)) => format!("{dataset}.{kind}.{apart}"),
+fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<String>) -> String {
+    let name = match (layout, distinction) {
+        (_, Some(distinction)) => format!("{dataset}.{kind}.{distinction}"),
         ("", None) => format!("{dataset}.{kind}"),
         (layout, None) => format!("{dataset}.{kind}.{layout}"),
     };
@@ -688,6 +700,24 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
     }
 }
 
+/// What a plan asks of the machine, and the same study at its smallest scale.
+#[must_use]
+pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
+    let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
+    let instances: BTreeMap<&str, u64> = plan
+        .cells()
+        .filter(warm)
+        .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
+        .collect();
+    Demand {
+        what: format!("study {}", plan.study.name),
+        disk_bytes: needs(plan, false).disk_bytes,
+        least_disk_bytes: needs(smallest, false).disk_bytes,
+        cached_bytes: instances.values().copied().fold(0, u64::saturating_add),
+        working_set_bytes: instances.values().copied().min(),
+    }
+}
+
 /// Room for the datasets and built stores that exist: a file of 10 KB takes 12 KB on disk, a
 /// write-ahead log the size of what one block writes.
 fn room(
@@ -740,21 +770,22 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
 /// Too little space; the message says how much is needed and how much there is.
 pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
     let existing = environment::nearest_existing(place);
-    disk::require_free(existing, needs(plan, keep).disk_bytes).map_err(|error| match error {
+    let room = room::require_free(existing, needs(plan, keep).disk_bytes);
+    Ok(room.map_err(|error| match error {
         // The place that was asked for says more than the directory above it that exists.
-        HarnessError::Files(DatasetError::Space {
+        DatasetError::Space {
             needed,
             free,
             mount,
             ..
-        }) => HarnessError::Files(DatasetError::Space {
+        } => DatasetError::Space {
             path: std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
             needed,
             free,
             mount,
-        }),
+        },
         other => other,
-    })
+    })?)
 }
 
 /// Typical seconds for building a store of 100 MB again.

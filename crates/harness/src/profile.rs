@@ -83,7 +83,7 @@ impl Profiler {
         let _ = std::fs::remove_file(&data);
         match output {
             Ok(output) if output.status.success() => Ok(()),
-            Ok(output) => Err(told(&output)),
+            Ok(output) => Err(reason(&output)),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -129,7 +129,7 @@ impl Profiler {
         let output = output.map_err(HarnessError::io("run", &self.program))?;
         std::fs::remove_file(&data).map_err(HarnessError::io("remove", &data))?;
         if !output.status.success() {
-            let why = told(&output);
+            let why = reason(&output);
             return Err(HarnessError::invalid(format!(
                 "perf cannot read what it wrote: {why}"
             )));
@@ -149,9 +149,9 @@ fn paranoia() -> String {
 }
 
 /// Why perf refused, in a line.
-fn told(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let lines = said.lines().map(str::trim);
+fn reason(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let lines = stderr.lines().map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && *line != "Error:");
     let first = lines.next().unwrap_or("perf failed and said nothing");
     match paranoia().as_str() {
@@ -231,8 +231,8 @@ pub(crate) fn draw(
     let output = command.arg(folded).stdin(Stdio::null()).output();
     let output = output.map_err(HarnessError::io("run", &program))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let line = said.lines().next_back().unwrap_or("it said nothing");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let line = stderr.lines().next_back().unwrap_or("it said nothing");
         return Err(HarnessError::invalid(format!("{DRAWS} failed: {line}")));
     }
     replace(file, &output.stdout)

@@ -9,6 +9,7 @@ mod event;
 mod instances;
 mod log;
 mod machine;
+mod pass;
 mod profile;
 mod repeat;
 mod resumption;
@@ -23,17 +24,18 @@ use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
+use crate::job::BlockTask;
 use crate::plan::{ROOT_ONLY, Uses, left_to_root};
 use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
-pub(crate) use blocks::{Blocks, Spot};
+use blocks::Blocks;
 use instances::Instances;
 use log::ResultLog;
 use resumption::{Earlier, baseline_failed, pairs, without};
 use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use stowplan_analysis::{
@@ -78,13 +80,13 @@ pub struct RunOptions {
 }
 
 /// Decides what is measured once a plan is done.
-pub trait Steer {
+pub trait Extender {
     /// What follows `plan`, of which everything was measured and recorded; nothing: the run is
     /// over.
     ///
     /// # Errors
     /// The result cannot be read, or what follows cannot be planned.
-    fn follow(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError>;
+    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError>;
 
     /// How many comparisons may still follow: they get their share of a time budget.
     fn expected(&self) -> usize;
@@ -94,8 +96,8 @@ pub trait Steer {
 #[derive(Debug, Clone, Copy)]
 pub struct AsPlanned;
 
-impl Steer for AsPlanned {
-    fn follow(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+impl Extender for AsPlanned {
+    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
         Ok(None)
     }
 
@@ -104,7 +106,7 @@ impl Steer for AsPlanned {
     }
 }
 
-/// Runs a plan to its end, and what `steer` has follow it.
+/// Runs a plan to its end, and what `extender` has follow it.
 ///
 /// # Errors
 /// Something other than a cell failed: the disk, the work directory, the result file. What was
@@ -113,9 +115,9 @@ pub fn run(
     plan: &Plan,
     options: &RunOptions,
     observer: &mut dyn Observer,
-    steer: &mut dyn Steer,
+    extender: &mut dyn Extender,
 ) -> Result<RunEnd, HarnessError> {
-    Runner::start(plan, options, observer)?.finished(steer)
+    Runner::start(plan, options, observer)?.finished(extender)
 }
 
 /// Goes on with a run that was broken off. Seed and rule of `options` must be those of the run.
@@ -126,9 +128,9 @@ pub fn resume(
     resumption: Resumption,
     options: &RunOptions,
     observer: &mut dyn Observer,
-    steer: &mut dyn Steer,
+    extender: &mut dyn Extender,
 ) -> Result<RunEnd, HarnessError> {
-    Runner::go_on(resumption, options, observer)?.finished(steer)
+    Runner::go_on(resumption, options, observer)?.finished(extender)
 }
 
 struct Runner<'a> {
@@ -213,15 +215,14 @@ impl<'a> Runner<'a> {
         log: ResultLog,
         mut earlier: Earlier,
     ) -> Self {
-        let weighed = std::mem::take(&mut earlier.weighed);
         Self {
             plan,
             expected: 0,
             options,
             observer,
             log,
-            blocks: Blocks::of(&options.drivers, &options.interrupt, &options.work),
-            instances: Instances::new(&options.work).with_footprints_of(weighed),
+            blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
+            instances: Instances::new(&options.work, std::mem::take(&mut earlier.weighed)),
             failed: earlier.failed.clone(),
             verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
@@ -244,16 +245,15 @@ impl<'a> Runner<'a> {
         let left = left_to_root(&self.plan);
         let left: Vec<String> = left.iter().map(|spec| spec.id.clone()).collect();
         left.iter().try_for_each(|id| {
-            self.warn(Warning {
-                kind: WarningKind::Other,
-                message: format!("Comparison {id} is not measured: {ROOT_ONLY}."),
-                advice: "All others are.".to_owned(),
-            })
+            self.remark(
+                format!("Comparison {id} is not measured: {ROOT_ONLY}."),
+                "All others are.",
+            )
         })
     }
 
-    fn finished(mut self, steer: &mut dyn Steer) -> Result<RunEnd, HarnessError> {
-        let outcome = match self.measure_everything(steer) {
+    fn finished(mut self, extender: &mut dyn Extender) -> Result<RunEnd, HarnessError> {
+        let outcome = match self.measure_everything(extender) {
             Ok(outcome) => outcome,
             Err(HarnessError::Interrupted) => RunOutcome::Interrupted,
             Err(error) => return Err(error),
@@ -266,7 +266,10 @@ impl<'a> Runner<'a> {
         Ok(end)
     }
 
-    fn measure_everything(&mut self, steer: &mut dyn Steer) -> Result<RunOutcome, HarnessError> {
+    fn measure_everything(
+        &mut self,
+        extender: &mut dyn Extender,
+    ) -> Result<RunOutcome, HarnessError> {
         self.options.drivers.hang_up();
         self.warn_of_what_needs_root()?;
         self.profiler = self.find_profiler()?;
@@ -276,7 +279,7 @@ impl<'a> Runner<'a> {
         let mut outcome = RunOutcome::Complete;
         let mut index = 0;
         loop {
-            self.expected = steer.expected();
+            self.expected = extender.expected();
             while let Some(comparison) = self.plan.comparisons.get(index).cloned() {
                 if self.decided_earlier(&comparison) {
                     self.warn_of_missing_check(&comparison)?;
@@ -290,7 +293,7 @@ impl<'a> Runner<'a> {
             if self.time_is_over() {
                 return Ok(RunOutcome::Budget);
             }
-            let Some(more) = steer.follow(&self.plan)? else {
+            let Some(more) = extender.extend(&self.plan)? else {
                 return Ok(outcome);
             };
             self.plan.extend(&more);
@@ -308,14 +311,10 @@ impl<'a> Runner<'a> {
         if !self.earlier.lacks_check(comparison) {
             return Ok(());
         }
-        self.warn(Warning {
-            kind: WarningKind::Other,
-            message: format!(
+        self.remark(format!(
                 "The run was broken off after the last round of comparison {}, before what it wrote was checked and weighed.",
                 comparison.id
-            ),
-            advice: "Its times stand; for the check run it again (--only).".to_owned(),
-        })
+            ), "Its times stand; for the check run it again (--only).")
     }
 
     fn measure_comparison(
@@ -335,38 +334,31 @@ impl<'a> Runner<'a> {
         Ok(ended)
     }
 
-    /// The harness itself, through the whole worker path, with a store that does nothing.
+    /// The harness itself, through the whole worker path, with a store that does nothing; and what the
+    /// loops of other drivers cost, each with such a store of its own: an interpreter's work is no
+    /// store's.
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
-        let cost = match self.blocks.harness_cost("", self.options.seed) {
-            Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
-                return self.warn_of_missing_cost(&error);
-            }
-            cost => cost?,
-        };
-        self.observer.event(Event::HarnessCost(cost));
-        self.log.append(&Record::HarnessCost(cost))?;
-        self.measure_driver_costs()
-    }
-
-    /// What the loops of other drivers cost, each with a store of its own that does nothing: an
-    /// interpreter's work is no store's.
-    fn measure_driver_costs(&mut self) -> Result<(), HarnessError> {
         let drivers = &self.options.drivers;
-        let used: BTreeSet<&str> = self.plan.cells().map(|cell| cell.store.driver()).collect();
         let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
-        let used: Vec<String> = used
-            .into_iter()
+        let used = self.plan.cells().map(|cell| cell.store.driver());
+        let others: BTreeSet<String> = used
             .filter(|driver| !driver.is_empty() && hosts_null(driver))
             .map(str::to_owned)
             .collect();
-        for driver in used {
+        for driver in std::iter::once(String::new()).chain(others) {
             match self.blocks.harness_cost(&driver, self.options.seed) {
+                Ok(cost) if driver.is_empty() => {
+                    self.observer.event(Event::HarnessCost(cost));
+                    self.log.append(&Record::HarnessCost(cost))?;
+                }
                 Ok(cost) => self.log.append(&Record::DriverCost(DriverCost {
                     tool: self.options.drivers.tool(&driver)?,
                     driver,
                     cost,
                 }))?,
-                Err(error) if error.is_of_a_store() => self.warn_of_missing_cost(&error)?,
+                Err(error) if error.is_of_a_store() && !error.is_lack_of_room() => {
+                    self.warn_of_missing_cost(&error)?;
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -378,12 +370,10 @@ impl<'a> Runner<'a> {
         if self.options.interrupt.raised() {
             return Err(HarnessError::Interrupted);
         }
-        self.warn(Warning {
-            kind: WarningKind::Other,
-            message: format!("What the harness costs per operation is not known: {error}."),
-            advice: "Times stand without it; 'stowplan doctor' says what the machine lacks."
-                .to_owned(),
-        })
+        self.remark(
+            format!("What the harness costs per operation is not known: {error}."),
+            "Times stand without it; 'stowplan doctor' says what the machine lacks.",
+        )
     }
 
     /// Builds what a comparison needs and is not there yet, and warms it.
@@ -417,30 +407,14 @@ impl<'a> Runner<'a> {
                 "the plan has no dataset '{name}'"
             )));
         };
-        let what = format!("dataset {name}");
-        let observer = &mut *self.observer;
-        let record = self.instances.dataset(name, spec, &mut |done, total| {
-            observer.event(Event::Preparing {
-                what: &what,
-                done,
-                total,
-            });
-        })?;
+        let progress = &mut preparing(self.observer, format!("dataset {name}"));
+        let record = self.instances.dataset(name, spec, progress)?;
         self.log.append_all(record.map(Record::Preparation))
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        let what = format!("building {}", cell.instance);
-        let observer = &mut *self.observer;
-        let built = self
-            .instances
-            .build(cell, &self.blocks, &mut |done, total| {
-                observer.event(Event::Preparing {
-                    what: &what,
-                    done,
-                    total,
-                });
-            })?;
+        let progress = &mut preparing(self.observer, format!("building {}", cell.instance));
+        let built = self.instances.build(cell, &self.blocks, progress)?;
         let Some(built) = built else { return Ok(()) };
         self.log.append(&Record::Preparation(built.preparation))?;
         self.log.append_all(built.footprint.map(Record::Footprint))
@@ -459,16 +433,10 @@ impl<'a> Runner<'a> {
         if !self.verified.insert(what) {
             return Ok(());
         }
-        let label = format!("checking every value of {}", cell.label);
-        let observer = &mut *self.observer;
-        let place = self.instances.place(cell);
-        let found = self.blocks.verify(cell, &place, &mut |done, total| {
-            observer.event(Event::Preparing {
-                what: &label,
-                done,
-                total,
-            });
-        })?;
+        let what = format!("checking every value of {}", cell.label);
+        let progress = &mut preparing(self.observer, what);
+        let paths = self.instances.paths(cell);
+        let found = self.blocks.verify(cell, &paths, progress)?;
         self.log.append(&Record::Verification(found))
     }
 
@@ -522,8 +490,7 @@ impl<'a> Runner<'a> {
             };
             self.round(comparison, &sizes, &active, &progress, &mut measured)?;
         }
-        self.count_calls(comparison, &sizes)?;
-        self.look_where_values_lie(comparison)?;
+        self.explain(comparison, &sizes)?;
         self.profile(comparison, &sizes)?;
         self.finish(comparison)?;
         self.discard_after_cold_reads(comparison)?;
@@ -665,7 +632,7 @@ impl<'a> Runner<'a> {
                 sizes.insert(cell.id.clone(), size);
                 continue;
             }
-            match self.pilot(cell, sequences.of(cell)) {
+            match self.pilot(cell, &sequences) {
                 Ok(size) => {
                     sizes.insert(cell.id.clone(), size);
                 }
@@ -692,17 +659,13 @@ impl<'a> Runner<'a> {
         let Some(operations) = fewest.filter(|operations| *operations < FEW) else {
             return Ok(());
         };
-        self.warn(Warning {
-            kind: WarningKind::Other,
-            message: format!(
+        self.remark(format!(
                 "Comparison {}: its blocks hold {operations} operations only, too few for what one of them costs.",
                 comparison.id
-            ),
-            advice: "Give the dataset more values, or the workload more operations.".to_owned(),
-        })
+            ), "Give the dataset more values, or the workload more operations.")
     }
 
-    fn pilot(&mut self, cell: &Cell, sequence: &Path) -> Result<BlockSize, HarnessError> {
+    fn pilot(&mut self, cell: &Cell, sequences: &Sequences) -> Result<BlockSize, HarnessError> {
         let count = self.count(&cell.dataset);
         if let Some(size) = BlockSize::given(cell, count) {
             return Ok(size);
@@ -712,18 +675,13 @@ impl<'a> Runner<'a> {
         // The faster of two: a disturbed trial would make all blocks of the cell short.
         let mut fastest: Option<Measurement> = None;
         for position in 0..2 {
-            let spot = Spot {
-                sequence,
-                first: u64::from(position) * (trial.lead_in + trial.operations),
-                version: self.instances.next_version(cell),
-                payloads: PayloadSource::Prepared,
-                round: 0,
+            let first = u64::from(position) * (trial.lead_in + trial.operations);
+            let task = BlockTask {
                 position,
+                ..self.task(cell, sequences, BlockKind::Pilot, trial, first)
             };
-            let place = self.instances.place(cell);
-            let (measured, _) =
-                self.blocks
-                    .measure(cell, &place, trial, BlockKind::Pilot, &spot)?;
+            let paths = self.instances.paths(cell);
+            let (measured, _) = self.blocks.measure(cell, &paths, task)?;
             if fastest
                 .as_ref()
                 .is_none_or(|fastest| measured.wall_ns < fastest.wall_ns)
@@ -771,21 +729,13 @@ impl<'a> Runner<'a> {
                 } else {
                     *size
                 };
-                let spot = Spot {
-                    sequence: sequences.of(cell),
-                    // A store of a block's own is there from the first step on.
-                    first: if cell.workload.changes_keys() {
-                        0
-                    } else {
-                        first
-                    },
-                    version: self.instances.next_version(cell),
-                    payloads: PayloadSource::Prepared,
+                let task = BlockTask {
                     round: progress.round,
                     position: u32::try_from(position).unwrap_or(u32::MAX),
+                    ..self.task(cell, &sequences, kind, size, first)
                 };
-                first += size.lead_in + size.operations;
-                match self.block(cell, size, kind, &spot) {
+                first += size.steps();
+                match self.block(cell, &task) {
                     Ok(Some(measurement)) => {
                         self.tell(cell, &measurement, progress);
                         if kind == BlockKind::Ratio {
@@ -800,27 +750,46 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
+    /// A block of a cell, which begins at a step of its sequence.
+    fn task(
+        &mut self,
+        cell: &Cell,
+        sequences: &Sequences,
+        block: BlockKind,
+        size: BlockSize,
+        first: u64,
+    ) -> BlockTask {
+        BlockTask {
+            block,
+            sequence: sequences.of(cell),
+            first,
+            lead_in: size.lead_in,
+            operations: size.operations,
+            version: self.instances.next_version(cell),
+            payloads: PayloadSource::Prepared,
+            round: 0,
+            position: 0,
+        }
+    }
+
     /// Measures one block, again if a covariate says that it did not measure what it should (R9),
     /// and appends it to the result. Nothing if it read from storage each time.
     fn block(
         &mut self,
         cell: &Cell,
-        size: BlockSize,
-        kind: BlockKind,
-        spot: &Spot<'_>,
+        task: &BlockTask,
     ) -> Result<Option<Measurement>, HarnessError> {
         let count = self.count(&cell.dataset);
         let attempted = attempt(
             cell,
             |repeats| {
-                // Not the keys that the discarded block has just brought into the CPU's caches.
-                let far = u64::from(repeats) * count * 2 / 5;
-                let spot = Spot {
-                    first: spot.first + far,
-                    ..*spot
+                let task = BlockTask {
+                    // Not the keys that the discarded block has just brought into the CPU's caches.
+                    first: task.first + u64::from(repeats) * count * 2 / 5,
+                    ..task.clone()
                 };
-                let place = self.instances.place(cell);
-                self.blocks.measure(cell, &place, size, kind, &spot)
+                let paths = self.instances.paths(cell);
+                self.blocks.measure(cell, &paths, task)
             },
             || self.instances.warm_one(cell),
         )?;
@@ -836,7 +805,7 @@ impl<'a> Runner<'a> {
             kind: WarningKind::Repeated,
             message: format!(
                 "{} read from storage in {ATTEMPTS} warm blocks in a row (round {}); the round has no figure for it",
-                cell.id, spot.round
+                cell.id, task.round
             ),
             advice: "Free some memory: the data does not stay in the page cache.".to_owned(),
         })?;
@@ -983,6 +952,15 @@ impl<'a> Runner<'a> {
         self.log.append(&Record::Warning(warning))
     }
 
+    /// Warns of what has no kind of its own.
+    fn remark(&mut self, message: String, advice: &str) -> Result<(), HarnessError> {
+        self.warn(Warning {
+            kind: WarningKind::Other,
+            message,
+            advice: advice.to_owned(),
+        })
+    }
+
     fn tell(&mut self, cell: &Cell, measurement: &Measurement, progress: &RoundProgress<'_>) {
         let time = measurement.corrected_ns().unwrap_or(measurement.wall_ns);
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -1027,6 +1005,17 @@ fn share_of(left: Duration, here: f64, after: f64) -> (Duration, Duration) {
     (share, share.max(left.saturating_sub(others)))
 }
 
+/// Tells of what is being prepared.
+fn preparing(observer: &mut dyn Observer, what: String) -> impl FnMut(u64, u64) {
+    move |done, total| {
+        observer.event(Event::Preparing {
+            what: &what,
+            done,
+            total,
+        });
+    }
+}
+
 /// The time, as records have it.
 fn now() -> String {
     jiff::Zoned::now()
@@ -1065,10 +1054,9 @@ fn writers(comparison: &Comparison) -> impl Iterator<Item = &Cell> {
 struct Sequences(BTreeMap<String, PathBuf>);
 
 impl Sequences {
-    fn of(&self, cell: &Cell) -> &Path {
-        self.0
-            .get(&Self::name(&cell.workload))
-            .map_or(Path::new(""), PathBuf::as_path)
+    fn of(&self, cell: &Cell) -> PathBuf {
+        let known = self.0.get(&Self::name(&cell.workload));
+        known.cloned().unwrap_or_default()
     }
 
     /// The same for workloads that visit the same keys in the same way.

@@ -441,7 +441,7 @@ fn beginning(text: &str, characters: usize) -> String {
 }
 
 /// What a worker says of a failure, as one line of bounded length that does nothing to a terminal.
-fn one_line(message: &str) -> String {
+pub(crate) fn one_line(message: &str) -> String {
     let shown = |c: char| if c.is_control() { ' ' } else { c };
     let line: String = message.trim().chars().map(shown).collect();
     match line.char_indices().nth(LONGEST_FAILURE) {

@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum KvtestError {
     /// Something around the data failed, or it cannot be done.
     #[error(transparent)]
-    Around(#[from] HarnessError),
+    Harness(#[from] HarnessError),
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -27,8 +27,8 @@ impl KvtestError {
         action: &'static str,
         path: &Path,
     ) -> impl FnOnce(E) -> Self {
-        let around = HarnessError::io(action, path);
-        move |source| Self::Around(around(source))
+        let refused = HarnessError::io(action, path);
+        move |source| Self::Harness(refused(source))
     }
 
     /// What was asked for is not possible.
@@ -46,7 +46,7 @@ impl From<DatasetError> for KvtestError {
 impl From<KvtestError> for HarnessError {
     fn from(error: KvtestError) -> Self {
         match error {
-            KvtestError::Around(error) => error,
+            KvtestError::Harness(error) => error,
             other => Self::invalid(other.to_string()),
         }
     }

@@ -6,7 +6,7 @@
 //! the directory that is there, one by one, and replace none.
 
 use crate::KvtestError;
-use crate::inspect::{self, Database, Held, Snapshot};
+use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
 use rustix::io::Errno;
 use std::fs::Permissions;
@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use stowplan_dataset::room;
+use stowplan_harness::HarnessError;
 use stowplan_harness::environment::mount_of;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::{HarnessError, disk};
 use stowplan_model::StoreSpec;
 
 use stowplan_stores::registry;
@@ -154,11 +155,11 @@ impl Export {
         let mut exported = self.write_temporary(interrupt, progress)?;
         self.check_complete(&exported)?;
         if self.spec.sync {
-            disk::sync_filesystem(self.temporary.path())?;
+            room::sync_filesystem(self.temporary.path())?;
         }
         self.snapshot.check_unchanged()?;
         if interrupt.raised() {
-            return Err(KvtestError::Around(HarnessError::Interrupted));
+            return Err(KvtestError::Harness(HarnessError::Interrupted));
         }
         match &self.target {
             Target::Whole(directory) => {
@@ -167,16 +168,16 @@ impl Export {
                 let directory = place::directory_of(directory);
                 let _ = self.temporary.keep();
                 if self.spec.sync {
-                    disk::sync_directory(&directory)?;
+                    room::sync_directory(&directory)?;
                 }
             }
             Target::Into { directory, files } => {
                 self.move_files(directory, interrupt, &mut exported)?;
                 if exported.added == 0 && exported.written > 0 {
-                    return Err(KvtestError::Around(HarnessError::Interrupted));
+                    return Err(KvtestError::Harness(HarnessError::Interrupted));
                 }
                 if self.spec.sync {
-                    disk::sync_filesystem(directory)?;
+                    room::sync_filesystem(directory)?;
                 }
                 exported.strangers = files.saturating_sub(exported.alike + exported.differing);
             }
@@ -228,7 +229,7 @@ impl Export {
             parts
         });
         if interrupt.raised() {
-            return Err(KvtestError::Around(HarnessError::Interrupted));
+            return Err(KvtestError::Harness(HarnessError::Interrupted));
         }
         Exported::sum(self.values, parts)
     }
@@ -263,7 +264,7 @@ impl Export {
         let mut keys = Vec::new();
         inspect::values(
             self.temporary.path(),
-            held(self.spec.tree),
+            container(self.spec.tree),
             &mut |key, _| {
                 keys.push(Key(key));
                 Ok(())
@@ -305,7 +306,7 @@ impl Exported {
             ..Self::default()
         };
         parts.sort_by_key(|part| {
-            matches!(part, Err(KvtestError::Around(HarnessError::Interrupted)))
+            matches!(part, Err(KvtestError::Harness(HarnessError::Interrupted)))
         });
         for part in parts {
             let part = part?;
@@ -345,7 +346,7 @@ impl Job<'_> {
         self.take_pieces(database).map_err(|error| {
             self.failed.store(true, Relaxed);
             match error {
-                KvtestError::Around(HarnessError::Interrupted) => error,
+                KvtestError::Harness(HarnessError::Interrupted) => error,
                 error => self.broken_off(&error),
             }
         })
@@ -374,7 +375,7 @@ impl Job<'_> {
             let mut values = 0;
             database.scan(from, to, |key, value| {
                 if self.interrupt.raised() || self.failed.load(Relaxed) {
-                    return Err(KvtestError::Around(HarnessError::Interrupted));
+                    return Err(KvtestError::Harness(HarnessError::Interrupted));
                 }
                 values += 1;
                 writer.write(key, value)
@@ -471,14 +472,14 @@ impl Writer<'_> {
 /// counts. That one also tells what failed here. Ends when the other end of the channel does.
 fn flush_meanwhile(directory: &Path, ended: &Receiver<()>) {
     while ended.recv_timeout(FLUSH_EVERY) == Err(RecvTimeoutError::Timeout) {
-        let _ = disk::sync_filesystem(directory);
+        let _ = room::sync_filesystem(directory);
     }
 }
 
 /// The database, with its content held as it is.
 fn open(spec: &ExportSpec) -> Result<Snapshot, KvtestError> {
     let path = &spec.database;
-    if inspect::recognise(path)? != Held::Database {
+    if inspect::recognise(path)? != Container::Database {
         return Err(KvtestError::invalid(format!(
             "{} is a directory; export reads a database",
             path.display()
@@ -550,21 +551,29 @@ fn refusal(directory: &Path, empty: bool) -> String {
 /// before anything is written.
 fn count_files(directory: &Path, tree: bool) -> Result<u64, KvtestError> {
     let mut files = 0;
-    inspect::values(directory, held(tree), &mut |_, _| {
+    inspect::values(directory, container(tree), &mut |_, _| {
         files += 1;
         Ok(())
     })?;
     Ok(files)
 }
 
-fn held(tree: bool) -> Held {
-    if tree { Held::Tree } else { Held::Dir }
+fn container(tree: bool) -> Container {
+    if tree {
+        Container::Tree
+    } else {
+        Container::Dir
+    }
 }
 
 /// Files of both layouts in one directory would be read by nobody.
 fn check_layout(directory: &Path, tree: bool) -> Result<(), KvtestError> {
-    let other = if tree { Held::Dir } else { Held::Tree };
-    if inspect::recognise(directory).is_ok_and(|held| held == other) {
+    let other = if tree {
+        Container::Dir
+    } else {
+        Container::Tree
+    };
+    if inspect::recognise(directory).is_ok_and(|found| found == other) {
         let (has, advice) = if tree {
             ("000001", "leave --tree out")
         } else {
@@ -598,7 +607,7 @@ fn require_room(
 ) -> Result<(), KvtestError> {
     let pages = database.page_size()?.saturating_mul(database.page_count()?);
     let most = values.saturating_mul(BYTES_PER_FILE).saturating_add(pages);
-    if spec.force || disk::free_bytes(parent)? > most {
+    if spec.force || room::free_bytes(parent)? > most {
         return Ok(());
     }
     let mut bytes = 0u64;

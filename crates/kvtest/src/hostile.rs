@@ -6,14 +6,14 @@
     reason = "a check says that it failed by panicking"
 )]
 
-use crate::inspect::{self, Database, Held};
+use crate::inspect::{self, Container, Database};
 use std::path::Path;
 use stowplan_stores::StoreError;
 
 /// A database, or what is taken for one: all that is asked of it is answered or refused. Returns
 /// whether it was taken for one.
 pub fn database(path: &Path) -> bool {
-    if !matches!(inspect::recognise(path), Ok(Held::Database)) {
+    if !matches!(inspect::recognise(path), Ok(Container::Database)) {
         return false;
     }
     let Ok(database) = Database::open(path) else {
@@ -44,6 +44,6 @@ pub fn database(path: &Path) -> bool {
     if complete.is_ok() && scanned.is_ok() {
         assert_eq!(read, listed, "what is listed is what is read");
     }
-    let _ = inspect::footprint(path, Held::Database);
+    let _ = inspect::footprint(path, Container::Database);
     true
 }

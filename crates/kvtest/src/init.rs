@@ -5,9 +5,9 @@ use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stowplan_dataset::Generator;
+use stowplan_dataset::{Generator, room};
+use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, DATABASE_FILE, Key, largest_value};
@@ -122,7 +122,7 @@ impl Init {
         let mut value = Vec::new();
         for key in 1..=self.spec.dataset.count {
             if interrupt.raised() {
-                return Err(KvtestError::Around(HarnessError::Interrupted));
+                return Err(KvtestError::Harness(HarnessError::Interrupted));
             }
             value.resize(self.generator.size(key).max(1), 0);
             self.generator.fill(key, 0, &mut value);
@@ -132,7 +132,7 @@ impl Init {
             let before = made.bytes / WRITEBACK_BYTES;
             made.add(value.len() as u64);
             if made.bytes / WRITEBACK_BYTES > before {
-                disk::begin_writeback(&file);
+                room::begin_writeback(&file);
             }
             progress(key);
         }

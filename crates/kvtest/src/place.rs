@@ -7,7 +7,7 @@ use std::fs::Permissions;
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use stowplan_harness::disk;
+use stowplan_dataset::room;
 use stowplan_model::format_bytes;
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, KvtestError>
 /// # Errors
 /// It does not fit, or the file system refuses to tell.
 pub(super) fn require_room(path: &Path, parent: &Path, needed: u64) -> Result<(), KvtestError> {
-    let free = disk::free_bytes(parent)?;
+    let free = room::free_bytes(parent)?;
     if free >= needed {
         return Ok(());
     }
@@ -67,7 +67,7 @@ pub(super) fn publish_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
         Errno::EXIST => taken(to),
         errno => KvtestError::io("rename a file to", to)(errno),
     })?;
-    Ok(disk::sync_directory(&directory_of(to))?)
+    Ok(room::sync_directory(&directory_of(to))?)
 }
 
 /// The refusal to replace what is there.

@@ -3,7 +3,7 @@
 
 use crate::KvtestError;
 use crate::inspect;
-use crate::visits::{Course, Keys, Visits, Writing};
+use crate::visits::{Cursor, Keys, VisitWriter, Visits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_harness::interrupt::Interrupt;
@@ -67,15 +67,15 @@ pub fn run(
 ) -> Result<Outcome, KvtestError> {
     let cell = task.cell()?;
     // Where the next block goes on (R3).
-    let mut course = Course::default();
+    let mut cursor = Cursor::default();
     let mut write_sequence = |path: &Path, lead_in, operations| {
-        let to = Writing {
+        let to = VisitWriter {
             path,
             keys,
             action: task.workload.pattern()[0],
             interrupt,
         };
-        course = task.visits.write(&to, course, lead_in, operations)?;
+        cursor = task.visits.write(&to, cursor, lead_in, operations)?;
         Ok(())
     };
     let repetition = Repetition {

@@ -1,12 +1,12 @@
 //! Which keys a run visits, in which order.
 
 use crate::KvtestError;
-use crate::inspect::{self, Held};
+use crate::inspect::{self, Container};
 use std::path::Path;
 use stowplan_dataset::sequence::{Sequence, Step, step_bytes, visit_permuted, write_visits};
-use stowplan_dataset::{DatasetError, random};
+use stowplan_dataset::{DatasetError, random, room};
+use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::{HarnessError, disk};
 use stowplan_model::{AccessOrder, Action, format_bytes};
 
 /// Draws in a row that may meet no key. kvtest itself would draw for ever where too few of the
@@ -43,12 +43,12 @@ impl Keys {
     /// The place cannot be read, `max_id` lies beyond the data, or there is nothing to visit.
     pub fn survey(
         place: &Path,
-        held: Held,
+        container: Container,
         max_id: Option<u64>,
         file: &Path,
     ) -> Result<Self, KvtestError> {
         let mut survey = Survey::default();
-        inspect::values(place, held, &mut |key, bytes| {
+        inspect::values(place, container, &mut |key, bytes| {
             survey.note(key, bytes, max_id);
             Ok(())
         })?;
@@ -68,7 +68,7 @@ impl Keys {
         }
         let mut failed = Ok::<_, KvtestError>(());
         write_visits(file, survey.visited, |put| {
-            inspect::values(place, held, &mut |key, bytes| {
+            inspect::values(place, container, &mut |key, bytes| {
                 if failed.is_ok() && bytes > 0 && max_id.is_none_or(|max_id| key <= max_id) {
                     failed =
                         step_bytes(key, bytes).and_then(|bytes| put(Step::reading(key, bytes)));
@@ -197,14 +197,14 @@ pub struct Visits {
 
 /// Which blocks there were: what comes next goes on behind them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Course {
+pub(super) struct Cursor {
     /// Visits of the passes over all keys that were begun.
     position: u64,
     /// Passes that are complete.
     pass: u64,
 }
 
-impl Course {
+impl Cursor {
     /// Behind a block of `operations` of `n` keys.
     fn behind(self, operations: u64, n: u64) -> Self {
         // At most 2^64: the position is below n, which is a number of records in a file.
@@ -222,7 +222,7 @@ impl Course {
 }
 
 /// What a block's visits are written with.
-pub(super) struct Writing<'a> {
+pub(super) struct VisitWriter<'a> {
     pub(super) path: &'a Path,
     pub(super) keys: &'a Keys,
     /// What is done at each.
@@ -244,8 +244,8 @@ impl Visits {
         let Some(bytes) = bytes else {
             return Err(refused("no disk holds the list of the visits".to_owned()));
         };
-        disk::require_free(work, bytes).map_err(|error| match error {
-            HarnessError::Files(DatasetError::Space { free, mount, .. }) => refused(format!(
+        room::require_free(work, bytes).map_err(|error| match error {
+            DatasetError::Space { free, mount, .. } => refused(format!(
                 "the list of the visits takes {}, and {} has {} free",
                 format_bytes(bytes),
                 mount.display(),
@@ -260,24 +260,24 @@ impl Visits {
     /// comes from before it. Returns where the next block goes on.
     pub(super) fn write(
         &self,
-        to: &Writing<'_>,
-        course: Course,
+        to: &VisitWriter<'_>,
+        cursor: Cursor,
         lead_in: u64,
         operations: u64,
-    ) -> Result<Course, KvtestError> {
+    ) -> Result<Cursor, KvtestError> {
         let total = lead_in.checked_add(operations).ok_or_else(|| {
             KvtestError::invalid(format!("{operations} visits are too many for a block"))
         })?;
         let n = to.keys.visited();
-        let course = if self.as_kvtest {
-            Course::default()
+        let cursor = if self.as_kvtest {
+            Cursor::default()
         } else {
-            course
+            cursor
         };
         let (start, back) = (to.keys.below(self.start) % n, lead_in % n);
         write_visits(to.path, total, |put| {
             let put = &mut |index: u64| {
-                to.go_on()?;
+                to.check_interrupt()?;
                 put(Step {
                     action: to.action,
                     ..to.keys.sequence.get(index % n)
@@ -285,32 +285,32 @@ impl Visits {
             };
             match self.order {
                 AccessOrder::Ascending => {
-                    let first = (start + course.position) % n + n - back;
+                    let first = (start + cursor.position) % n + n - back;
                     (0..total).try_for_each(|i| put(first % n + i % n))
                 }
                 AccessOrder::Descending => {
-                    let first = start + n - course.position + back;
+                    let first = start + n - cursor.position + back;
                     (0..total).try_for_each(|i| put(first % n + n - i % n))
                 }
                 AccessOrder::Random if self.as_kvtest => self.like_kvtest(to, total, put),
                 AccessOrder::Random => {
-                    let before = (course.position + n - back) % n;
-                    self.shuffled(to, course.pass, (before, lead_in), put)?;
-                    self.shuffled(to, course.pass, (course.position, operations), put)
+                    let before = (cursor.position + n - back) % n;
+                    self.shuffled(to, cursor.pass, (before, lead_in), put)?;
+                    self.shuffled(to, cursor.pass, (cursor.position, operations), put)
                 }
                 order => Err(KvtestError::invalid(format!(
                     "blobs are not visited in the order '{order}' here; random, ascending and descending are possible"
                 ))),
             }
         })?;
-        Ok(course.behind(operations, n))
+        Ok(cursor.behind(operations, n))
     }
 
     /// `total` keys in the random order of a pass, from `first` on and round; then all again in the
     /// order of the next, until there are enough.
     fn shuffled(
         &self,
-        to: &Writing<'_>,
+        to: &VisitWriter<'_>,
         mut pass: u64,
         (first, total): (u64, u64),
         put: &mut dyn FnMut(u64) -> Result<(), KvtestError>,
@@ -327,7 +327,7 @@ impl Visits {
                 }
                 let mut position = 0;
                 visit_permuted(n, seed, |number| {
-                    to.go_on()?;
+                    to.check_interrupt()?;
                     if (from..to_here).contains(&position) {
                         put(number - 1)?;
                     }
@@ -345,7 +345,7 @@ impl Visits {
     /// it would count as fast reads, are left out.
     fn like_kvtest(
         &self,
-        to: &Writing<'_>,
+        to: &VisitWriter<'_>,
         total: u64,
         put: &mut dyn FnMut(u64) -> Result<(), KvtestError>,
     ) -> Result<(), KvtestError> {
@@ -360,7 +360,7 @@ impl Visits {
                 done += 1;
                 misses = 0;
             } else {
-                to.go_on()?;
+                to.check_interrupt()?;
                 misses += 1;
                 if misses == MOST_MISSES {
                     return Err(too_sparse(keys));
@@ -374,11 +374,11 @@ impl Visits {
     }
 }
 
-impl Writing<'_> {
+impl VisitWriter<'_> {
     /// A list may take minutes to write.
-    fn go_on(&self) -> Result<(), KvtestError> {
+    fn check_interrupt(&self) -> Result<(), KvtestError> {
         if self.interrupt.raised() {
-            return Err(KvtestError::Around(HarnessError::Interrupted));
+            return Err(KvtestError::Harness(HarnessError::Interrupted));
         }
         Ok(())
     }
@@ -439,15 +439,15 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("visits");
         let interrupt = Interrupt::never();
-        let to = Writing {
+        let to = VisitWriter {
             path: &path,
             keys,
             action: Action::Overwrite,
             interrupt: &interrupt,
         };
-        let mut course = Course::default();
+        let mut cursor = Cursor::default();
         let mut block = |(lead_in, operations): &(u64, u64)| {
-            course = visits.write(&to, course, *lead_in, *operations).unwrap();
+            cursor = visits.write(&to, cursor, *lead_in, *operations).unwrap();
             let sequence = Sequence::open(&path).unwrap();
             (0..sequence.count())
                 .map(|i| sequence.get(i))
@@ -466,13 +466,13 @@ mod tests {
     fn refused(visits: &Visits, keys: &Keys, interrupt: &Interrupt, operations: u64) -> String {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("visits");
-        let to = Writing {
+        let to = VisitWriter {
             path: &path,
             keys,
             action: Action::Read,
             interrupt,
         };
-        let error = visits.write(&to, Course::default(), 1, operations);
+        let error = visits.write(&to, Cursor::default(), 1, operations);
         assert!(!path.exists());
         error.unwrap_err().to_string()
     }

@@ -41,7 +41,8 @@ pub use measurement::{
 pub use protocol::{
     At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,
     Measured, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung,
-    STRACE_MARK, STRACE_VARIABLE, Share, ToDriver, Usage, Want, WireError, decode, encode,
+    STRACE_MARK, STRACE_VARIABLE, Share, ToDriver, Usage, UsageCounter, Want, WireError, decode,
+    encode,
 };
 pub use result::{
     CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, PlacementRecord,

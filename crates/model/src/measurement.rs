@@ -192,6 +192,38 @@ impl IoCounters {
             storage_write_bytes: self.storage_write_bytes + other.storage_write_bytes,
         }
     }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let grown = |field: fn(&Self) -> u64| field(self).saturating_sub(field(earlier));
+        Self {
+            read_call_bytes: grown(|io| io.read_call_bytes),
+            write_call_bytes: grown(|io| io.write_call_bytes),
+            read_calls: grown(|io| io.read_calls),
+            write_calls: grown(|io| io.write_calls),
+            storage_read_bytes: grown(|io| io.storage_read_bytes),
+            storage_write_bytes: grown(|io| io.storage_write_bytes),
+        }
+    }
+
+    /// As `/proc/PID/io` holds them; nothing where it lacks one.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let mut lines = text.lines();
+            let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+            value.trim().parse().ok()
+        };
+        Some(Self {
+            read_call_bytes: field("rchar")?,
+            write_call_bytes: field("wchar")?,
+            read_calls: field("syscr")?,
+            write_calls: field("syscw")?,
+            storage_read_bytes: field("read_bytes")?,
+            storage_write_bytes: field("write_bytes")?,
+        })
+    }
 }
 
 /// System calls by name.
@@ -301,6 +333,26 @@ pub struct Verification {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_counters_of_the_process_are_read_by_name() {
+        let text = "rchar: 6991\nwchar: 15\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\n\
+                    write_bytes: 8192\ncancelled_write_bytes: 7\n";
+        let counters = IoCounters {
+            read_call_bytes: 6991,
+            write_call_bytes: 15,
+            read_calls: 12,
+            write_calls: 1,
+            storage_read_bytes: 4096,
+            storage_write_bytes: 8192,
+        };
+        assert_eq!(IoCounters::parse(text), Some(counters));
+        assert_eq!(
+            IoCounters::parse("rchar: 1\n"),
+            None,
+            "incomplete is unknown"
+        );
+    }
 
     #[test]
     fn time_is_corrected_by_the_wait_and_what_remains_beyond_the_cpu_is_absence() {

@@ -348,6 +348,49 @@ pub struct Usage {
     pub peak_memory_bytes: Option<u64>,
 }
 
+/// A counter of [`Usage`], by its name.
+pub type UsageCounter = (&'static str, fn(&mut Usage) -> &mut Option<u64>);
+
+impl Usage {
+    /// The counters that only grow, and that one process can read of another.
+    pub const COUNTERS: [UsageCounter; 10] = [
+        ("thread_cpu_ns", |u| &mut u.thread_cpu_ns),
+        ("process_cpu_ns", |u| &mut u.process_cpu_ns),
+        ("user_ns", |u| &mut u.user_ns),
+        ("system_ns", |u| &mut u.system_ns),
+        ("minor_faults", |u| &mut u.minor_faults),
+        ("major_faults", |u| &mut u.major_faults),
+        ("voluntary_switches", |u| &mut u.voluntary_switches),
+        ("involuntary_switches", |u| &mut u.involuntary_switches),
+        ("in_blocks", |u| &mut u.in_blocks),
+        ("out_blocks", |u| &mut u.out_blocks),
+    ];
+
+    /// What [`Self::COUNTERS`] grew by since `earlier`; what one of both does not know is not known.
+    #[must_use]
+    pub fn since(mut self, mut earlier: Self) -> Self {
+        for (_, counter) in Self::COUNTERS {
+            let both = (*counter(&mut self)).zip(*counter(&mut earlier));
+            *counter(&mut self) = both.map(|(now, before)| now.saturating_sub(before));
+        }
+        self
+    }
+
+    /// Two windows as one; what one of both does not know is not known.
+    #[must_use]
+    pub fn and(mut self, mut other: Self) -> Self {
+        let sum = |(a, b): (u64, u64)| a + b;
+        for (_, counter) in Self::COUNTERS {
+            let both = (*counter(&mut self)).zip(*counter(&mut other));
+            *counter(&mut self) = both.map(sum);
+        }
+        self.run_delay_ns = self.run_delay_ns.zip(other.run_delay_ns).map(sum);
+        self.io = self.io.zip(other.io).map(|(a, b)| a.and(&b));
+        self.peak_memory_bytes = self.peak_memory_bytes.max(other.peak_memory_bytes);
+        self
+    }
+}
+
 /// Values to write to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -39,6 +39,17 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Those that a store declares: all but a mix, which is made of others.
+    pub const SINGLE: [Self; 7] = [
+        Self::Read,
+        Self::Overwrite,
+        Self::Insert,
+        Self::Delete,
+        Self::Scan,
+        Self::CreateTable,
+        Self::DropTable,
+    ];
+
     /// Its name in files and reports.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -300,15 +300,7 @@ pub fn shown(value: Option<&[u8]>, show: impl FnOnce(&[u8]) -> Result<()>) -> Re
 #[must_use]
 pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {
     Capabilities {
-        operations: vec![
-            Operation::Read,
-            Operation::Overwrite,
-            Operation::Insert,
-            Operation::Delete,
-            Operation::Scan,
-            Operation::CreateTable,
-            Operation::DropTable,
-        ],
+        operations: Operation::SINGLE.to_vec(),
         deliveries: if E::LENDS {
             vec![Delivery::Copy, Delivery::InPlace]
         } else {

@@ -17,7 +17,7 @@ use stowplan_analysis::calibration::{self as found, Calibration};
 use stowplan_harness::HarnessError;
 use stowplan_harness::calibration::{Busy, Series, keep_busy, plans};
 use stowplan_harness::plan::{PlanOptions, SEED_SCALE};
-use stowplan_harness::runner::Steer;
+use stowplan_harness::runner::Extender;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{Extension, Plan, RunOutcome};
 use stowplan_report::calibration as report;
@@ -144,14 +144,14 @@ impl CalibrateOptions {
 pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
     let drivers = drivers::of_stores(&[], &BTreeMap::new())?;
     let (plan, beside) = plans(&options.plan(), &options.series(), &drivers)?;
-    let steer = Besides {
+    let extender = BesideBusy {
         extension: beside,
         processes: options.busy,
         running: None,
         command: busy_command()?,
     };
     let Begun { output, end } =
-        measure_into(&plan, &drivers, &options.measure(), |_| steer).map_err(again)?;
+        measure_into(&plan, &drivers, &options.measure(), |_| extender).map_err(again)?;
     let loaded = load(&output.result())?;
     let calibration = present(&loaded, &options.print)?;
     match end.outcome {
@@ -243,15 +243,15 @@ fn busy_command() -> Result<WorkerCommand, CliError> {
 }
 
 /// Has one more comparison measured beside busy processes.
-struct Besides {
+struct BesideBusy {
     extension: Option<Extension>,
     processes: u32,
     running: Option<Busy>,
     command: WorkerCommand,
 }
 
-impl Steer for Besides {
-    fn follow(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
+impl Extender for BesideBusy {
+    fn extend(&mut self, _: &Plan) -> Result<Option<Extension>, HarnessError> {
         if let Some(mut busy) = self.running.take()
             && !busy.all_run()
         {

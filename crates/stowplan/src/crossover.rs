@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use stowplan_analysis::{LOOKS, RefineLimits, SweepPoint, Verdict, analyse, refine, sweep};
 use stowplan_harness::HarnessError;
-use stowplan_harness::crossover::{Question, Spot};
+use stowplan_harness::crossover::{Question, SweepSize};
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{PlanOptions, duration, needs};
-use stowplan_harness::runner::{Resumption, Steer};
+use stowplan_harness::runner::{Extender, Resumption};
 use stowplan_model::{
     AccessOrder, Extension, Operation, PerTransaction, Plan, Role, StoreSpec, Sweep, WorkloadSpec,
     format_bytes, format_size, parse_size, read_result,
@@ -435,13 +435,13 @@ struct Measured {
     planned: BTreeSet<u64>,
 }
 
-impl Steer for Refining {
-    fn follow(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
-        let spots = self.next(&self.measured(plan)?);
-        if spots.is_empty() {
+impl Extender for Refining {
+    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
+        let next = self.next(&self.measured(plan)?);
+        if next.is_empty() {
             return Ok(None);
         }
-        self.question.extension(&spots).map(Some)
+        self.question.extension(&next).map(Some)
     }
 
     fn expected(&self) -> usize {
@@ -501,7 +501,7 @@ impl Refining {
 
     /// What is measured next. Repetitions go alone: what they find decides where sizes are added,
     /// and those that are added last are repeated as well.
-    fn next(&mut self, sweeps: &[Measured]) -> Vec<Spot> {
+    fn next(&mut self, sweeps: &[Measured]) -> Vec<SweepSize> {
         let again = interleaved(sweeps.iter().map(|sweep| self.repetitions(sweep)).collect());
         if !again.is_empty() || self.passes == 0 {
             return again;
@@ -511,14 +511,14 @@ impl Refining {
     }
 
     /// The sizes without a result that were measured only once.
-    fn repetitions(&mut self, measured: &Measured) -> Vec<Spot> {
+    fn repetitions(&mut self, measured: &Measured) -> Vec<SweepSize> {
         let sweep = measured.sweep;
         let without =
             |point: &&SweepPoint| matches!(point.verdict, Verdict::Unreliable | Verdict::NoData);
         let sizes = measured.points.iter().filter(without).map(|p| p.size);
         sizes
             .filter(|size| self.repeated.insert((sweep, *size)))
-            .map(|size| Spot {
+            .map(|size| SweepSize {
                 sweep,
                 size,
                 again: true,
@@ -529,7 +529,7 @@ impl Refining {
 
 /// Sizes that a sweep still needs, the most needed first. Beside a size that has no figure at all
 /// there are none: what failed there, or took too long, would do so again.
-fn additions(measured: &Measured) -> Vec<Spot> {
+fn additions(measured: &Measured) -> Vec<SweepSize> {
     let points = &measured.points;
     let mut sizes = refine(points, &RefineLimits::default());
     sizes.retain(|size| {
@@ -541,23 +541,23 @@ fn additions(measured: &Measured) -> Vec<Spot> {
             .all(|point| point.verdict != Verdict::NoData);
         figures && !measured.planned.contains(size)
     });
-    let spot = |size| Spot {
+    let entry = |size| SweepSize {
         sweep: measured.sweep,
         size,
         again: false,
     };
-    sizes.into_iter().map(spot).collect()
+    sizes.into_iter().map(entry).collect()
 }
 
 /// The first of each sweep, then the second of each, and so on, so that a budget which ends early
 /// has done something for all of them. Equal sizes stand next to each other: they share a dataset.
-fn interleaved(sweeps: Vec<Vec<Spot>>) -> Vec<Spot> {
+fn interleaved(sweeps: Vec<Vec<SweepSize>>) -> Vec<SweepSize> {
     let longest = sweeps.iter().map(Vec::len).max().unwrap_or(0);
     let by_rank = (0..longest).flat_map(|rank| sweeps.iter().filter_map(move |s| s.get(rank)));
-    let mut order: Vec<Spot> = Vec::new();
-    for spot in by_rank {
-        let alike = order.iter().rposition(|other| other.size == spot.size);
-        order.insert(alike.map_or(order.len(), |position| position + 1), *spot);
+    let mut order: Vec<SweepSize> = Vec::new();
+    for it in by_rank {
+        let alike = order.iter().rposition(|other| other.size == it.size);
+        order.insert(alike.map_or(order.len(), |position| position + 1), *it);
     }
     order
 }
@@ -644,9 +644,9 @@ mod tests {
     }
 
     /// Sweep, size and whether it is a repetition.
-    fn shown(spots: &[Spot]) -> Vec<(usize, u64, bool)> {
-        let shown = |spot: &Spot| (spot.sweep, spot.size, spot.again);
-        spots.iter().map(shown).collect()
+    fn shown(next: &[SweepSize]) -> Vec<(usize, u64, bool)> {
+        let shown = |it: &SweepSize| (it.sweep, it.size, it.again);
+        next.iter().map(shown).collect()
     }
 
     #[test]
@@ -658,14 +658,14 @@ mod tests {
             unreliable(2048, 1.5),
             decided(4096, 0.5),
         ];
-        let spots = refining.next(&[measured(0, &before)]);
-        assert_eq!(shown(&spots), [(0, 2048, true)]);
+        let next = refining.next(&[measured(0, &before)]);
+        assert_eq!(shown(&next), [(0, 2048, true)]);
         assert_eq!(refining.passes, PASSES, "a repetition is no refinement");
         let after = [decided(1024, 2.0), decided(2048, 1.5), decided(4096, 0.5)];
-        let spots = refining.next(&[measured(0, &after)]);
-        assert_eq!(spots.len(), 3);
-        let between = |spot: &Spot| !spot.again && (2048..4096).contains(&spot.size);
-        assert!(spots.iter().all(between), "{spots:?}");
+        let next = refining.next(&[measured(0, &after)]);
+        assert_eq!(next.len(), 3);
+        let between = |it: &SweepSize| !it.again && (2048..4096).contains(&it.size);
+        assert!(next.iter().all(between), "{next:?}");
     }
 
     #[test]
@@ -693,20 +693,20 @@ mod tests {
         sweep.planned.insert(first);
         let rest = additions(&sweep);
         assert_eq!(rest.len(), 2);
-        assert!(rest.iter().all(|spot| spot.size != first));
+        assert!(rest.iter().all(|it| it.size != first));
     }
 
     #[test]
     fn sweeps_take_turns_and_equal_sizes_stand_next_to_each_other() {
-        let spots = |sweep, sizes: &[u64]| -> Vec<Spot> {
-            let spot = |size: &u64| Spot {
+        let sizes_of = |sweep, sizes: &[u64]| -> Vec<SweepSize> {
+            let entry = |size: &u64| SweepSize {
                 sweep,
                 size: *size,
                 again: false,
             };
-            sizes.iter().map(spot).collect()
+            sizes.iter().map(entry).collect()
         };
-        let order = interleaved(vec![spots(0, &[10, 20, 30]), spots(1, &[40, 10])]);
+        let order = interleaved(vec![sizes_of(0, &[10, 20, 30]), sizes_of(1, &[40, 10])]);
         let order: Vec<(usize, u64)> = order.iter().map(|s| (s.sweep, s.size)).collect();
         assert_eq!(order, [(0, 10), (1, 10), (1, 40), (0, 20), (0, 30)]);
     }
@@ -725,15 +725,15 @@ mod tests {
             let mut points: Vec<SweepPoint> = (10..21).map(|i| answer(1 << i)).collect();
             let mut extensions = 0;
             loop {
-                let spots = refining.next(&[measured(0, &points)]);
-                if spots.is_empty() {
+                let next = refining.next(&[measured(0, &points)]);
+                if next.is_empty() {
                     break;
                 }
                 extensions += 1;
                 assert!(extensions <= 2 * PASSES + 1, "answer {number} never ends");
-                for spot in spots {
-                    points.retain(|point| point.size != spot.size);
-                    points.push(answer(spot.size));
+                for it in next {
+                    points.retain(|point| point.size != it.size);
+                    points.push(answer(it.size));
                 }
                 points.sort_by_key(|point| point.size);
             }

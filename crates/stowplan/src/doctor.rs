@@ -7,8 +7,8 @@ use crate::{drivers, studies};
 use clap::Args;
 use std::path::PathBuf;
 use stowplan_harness::drivers::Drivers;
-use stowplan_harness::environment::checks::{Asked, check_up};
-use stowplan_harness::plan::{PlanOptions, needs, plan};
+use stowplan_harness::environment::checks::{Demand, check_up};
+use stowplan_harness::plan::{PlanOptions, demand, needs, plan};
 use stowplan_model::{Plan, Study};
 use stowplan_report::doctor::{document, json};
 
@@ -37,7 +37,7 @@ pub(crate) struct DoctorOptions {
 /// Looks at the machine and says what it found; a failure if that speaks against measuring.
 pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.print.json))?;
-    let checkup = check_up(&options.directory, &asked(options)?)?;
+    let checkup = check_up(&options.directory, &demand_of(options)?)?;
     form.write(&document(&checkup), options.print.detail(), |_| {
         json(&checkup)
     })?;
@@ -48,7 +48,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
 }
 
 /// What the study asks for at this scale, and at the one that needs the least disk.
-fn asked(options: &DoctorOptions) -> Result<Asked, CliError> {
+fn demand_of(options: &DoctorOptions) -> Result<Demand, CliError> {
     let mut study = studies::find(&options.study)?;
     let drivers = drivers::of_study(&mut study, &[])?;
     let at =
@@ -61,7 +61,7 @@ fn asked(options: &DoctorOptions) -> Result<Asked, CliError> {
             smallest = plan;
         }
     }
-    Ok(Asked::of(&wanted, &smallest))
+    Ok(demand(&wanted, &smallest))
 }
 
 fn at_scale(

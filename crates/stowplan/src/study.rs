@@ -19,7 +19,7 @@ use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::plan::{self, PlanOptions};
-use stowplan_harness::runner::{self, AsPlanned, Resumption, RunOptions, Steer};
+use stowplan_harness::runner::{self, AsPlanned, Extender, Resumption, RunOptions};
 use stowplan_model::{Plan, RunEnd, RunOutcome};
 
 /// The name of the report that every run leaves behind.
@@ -53,12 +53,12 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
-/// what it would be. `steer` decides what follows; it gets the file of the result.
-pub(crate) fn carry_out<S: Steer>(
+/// what it would be. `extender` decides what follows; it gets the file of the result.
+pub(crate) fn carry_out<S: Extender>(
     plan: &Plan,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    steer: impl FnOnce(&Path) -> S,
+    extender: impl FnOnce(&Path) -> S,
 ) -> Result<Exit, CliError> {
     if options.dry_run {
         let width = screen::width();
@@ -69,7 +69,7 @@ pub(crate) fn carry_out<S: Steer>(
         )));
         return Ok(Exit::Done);
     }
-    let Begun { output, end } = measure_into(plan, drivers, options, steer)?;
+    let Begun { output, end } = measure_into(plan, drivers, options, extender)?;
     shown(&output, options, &end)
 }
 
@@ -80,11 +80,11 @@ pub(crate) struct Begun {
 }
 
 /// Measures a plan and what follows it, and shows nothing.
-pub(crate) fn measure_into<S: Steer>(
+pub(crate) fn measure_into<S: Extender>(
     plan: &Plan,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    steer: impl FnOnce(&Path) -> S,
+    extender: impl FnOnce(&Path) -> S,
 ) -> Result<Begun, CliError> {
     let place = options
         .work
@@ -100,7 +100,7 @@ pub(crate) fn measure_into<S: Steer>(
         Some(place) => WorkDirectory::create_below(place)?,
         None => WorkDirectory::create(&output.directory().join(WORK))?,
     };
-    let mut steer = steer(&output.result());
+    let mut extender = extender(&output.result());
     let rule = StoppingRule {
         equivalence: options.equivalence,
         max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
@@ -115,7 +115,7 @@ pub(crate) fn measure_into<S: Steer>(
         interrupt,
     );
     let end = measure(options, &work, &run, |progress| {
-        runner::run(plan, &run, progress, &mut steer)
+        runner::run(plan, &run, progress, &mut extender)
     })?;
     Ok(Begun { output, end })
 }
@@ -172,15 +172,15 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
-    let mut steer: Box<dyn Steer> = match Refining::resumed(&resumption, &drivers, &output.result())
-    {
-        Some(refining) => Box::new(refining),
-        None => Box::new(AsPlanned),
-    };
+    let mut extender: Box<dyn Extender> =
+        match Refining::resumed(&resumption, &drivers, &output.result()) {
+            Some(refining) => Box::new(refining),
+            None => Box::new(AsPlanned),
+        };
     let rule = (resumption.seed(), resumption.rule());
     let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let end = measure(options, &work, &run, |progress| {
-        runner::resume(resumption, &run, progress, &mut *steer)
+        runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     shown(&output, options, &end)
 }

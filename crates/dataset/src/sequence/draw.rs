@@ -20,26 +20,21 @@ const DRAWS: u32 = 100;
 
 /// How many values of the dataset the steps of a workload visit that visits each once.
 pub fn values_needed(workload: &Workload, steps: u64) -> u64 {
-    let pattern = workload.pattern();
-    let visits = |part: &[Action]| {
-        let visits = part.iter().filter(|action| !is_new(workload, **action));
-        visits.count() as u64
-    };
-    let length = pattern.len().max(1) as u64;
-    let rest = usize::try_from(steps % length).unwrap_or(0);
-    steps / length * visits(&pattern) + visits(&pattern[..rest])
+    count(workload, steps, |action| !is_new(workload, action))
 }
 
 /// How many values of the dataset the steps of a workload delete.
 pub fn values_deleted(workload: &Workload, steps: u64) -> u64 {
+    count(workload, steps, |action| action == Action::Delete)
+}
+
+/// How many of the steps of a workload, whose pattern repeats, do something of a kind.
+fn count(workload: &Workload, steps: u64, is_of_kind: impl Fn(Action) -> bool) -> u64 {
     let pattern = workload.pattern();
+    let among = |part: &[Action]| part.iter().filter(|action| is_of_kind(**action)).count() as u64;
     let length = pattern.len().max(1) as u64;
-    let deletes = |part: &[Action]| {
-        let deletes = part.iter().filter(|action| **action == Action::Delete);
-        deletes.count() as u64
-    };
     let rest = usize::try_from(steps % length).unwrap_or(0);
-    steps / length * deletes(&pattern) + deletes(&pattern[..rest])
+    steps / length * among(&pattern) + among(&pattern[..rest])
 }
 
 /// Whether a step visits a key that no value of the dataset has. A workload of nothing but inserts

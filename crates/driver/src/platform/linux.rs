@@ -1,24 +1,24 @@
 //! Linux.
 
-use super::{CpuClock, Rusage};
+use super::CpuClock;
 use rustix::mm::Advice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::ffi::CStr;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use stowplan_model::IoCounters;
+use stowplan_model::{IoCounters, Usage};
 
 #[inline]
 pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-pub(crate) fn cpu_ns(clock: CpuClock) -> u64 {
-    nanoseconds(clock_gettime(match clock {
+pub(crate) fn cpu_ns(clock: CpuClock) -> Option<u64> {
+    Some(nanoseconds(clock_gettime(match clock {
         CpuClock::Thread => ClockId::ThreadCPUTime,
         CpuClock::Process => ClockId::ProcessCPUTime,
-    }))
+    })))
 }
 
 #[expect(clippy::cast_sign_loss, reason = "these clocks start at 0")]
@@ -26,7 +26,8 @@ fn nanoseconds(time: Timespec) -> u64 {
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 
-pub(crate) fn rusage() -> Rusage {
+/// What `getrusage` tells of the process.
+pub(crate) fn rusage() -> Usage {
     #[expect(unsafe_code, reason = "rustix has no getrusage")]
     // SAFETY: `rusage` is integers only, for which zero is valid, and the call writes to it and
     // nowhere else. It cannot fail with these arguments.
@@ -35,12 +36,15 @@ pub(crate) fn rusage() -> Rusage {
         libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
         usage
     };
-    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+    let count = |n: libc::c_long| u64::try_from(n).ok();
     let time = |t: libc::timeval| {
-        (u64::try_from(t.tv_sec).unwrap_or(0) * 1_000_000 + u64::try_from(t.tv_usec).unwrap_or(0))
-            * 1_000
+        let (seconds, micros) = (
+            u64::try_from(t.tv_sec).ok()?,
+            u64::try_from(t.tv_usec).ok()?,
+        );
+        Some((seconds * 1_000_000 + micros) * 1_000)
     };
-    Rusage {
+    Usage {
         user_ns: time(usage.ru_utime),
         system_ns: time(usage.ru_stime),
         minor_faults: count(usage.ru_minflt),
@@ -49,6 +53,7 @@ pub(crate) fn rusage() -> Rusage {
         involuntary_switches: count(usage.ru_nivcsw),
         in_blocks: count(usage.ru_inblock),
         out_blocks: count(usage.ru_oublock),
+        ..Usage::default()
     }
 }
 
@@ -94,28 +99,8 @@ impl ProcessIo {
         let mut text = [0; 512];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(text.get(..length)?).ok()?;
-        Some((parse_process_io(text)?, length as u64))
+        Some((IoCounters::parse(text)?, length as u64))
     }
-}
-
-fn parse_process_io(text: &str) -> Option<IoCounters> {
-    let mut counters = IoCounters::default();
-    let mut seen = 0;
-    for line in text.lines() {
-        let (name, value) = line.split_once(':')?;
-        let field = match name {
-            "rchar" => &mut counters.read_call_bytes,
-            "wchar" => &mut counters.write_call_bytes,
-            "syscr" => &mut counters.read_calls,
-            "syscw" => &mut counters.write_calls,
-            "read_bytes" => &mut counters.storage_read_bytes,
-            "write_bytes" => &mut counters.storage_write_bytes,
-            _ => continue,
-        };
-        *field = value.trim().parse().ok()?;
-        seen += 1;
-    }
-    (seen == 6).then_some(counters)
 }
 
 /// Largest resident set of the process up to now, in bytes.
@@ -226,26 +211,6 @@ mod tests {
         assert_eq!(parse_run_delay(b"0 0 0\n"), None, "statistics are off");
         assert_eq!(parse_run_delay(b"592337"), None);
         assert_eq!(parse_run_delay(b""), None);
-    }
-
-    #[test]
-    fn the_counters_of_the_process_are_read_by_name() {
-        let text = "rchar: 6991\nwchar: 15\nsyscr: 12\nsyscw: 1\nread_bytes: 4096\n\
-                    write_bytes: 8192\ncancelled_write_bytes: 7\n";
-        let counters = IoCounters {
-            read_call_bytes: 6991,
-            write_call_bytes: 15,
-            read_calls: 12,
-            write_calls: 1,
-            storage_read_bytes: 4096,
-            storage_write_bytes: 8192,
-        };
-        assert_eq!(parse_process_io(text), Some(counters));
-        assert_eq!(
-            parse_process_io("rchar: 1\n"),
-            None,
-            "incomplete is unknown"
-        );
     }
 
     #[test]

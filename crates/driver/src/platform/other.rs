@@ -1,11 +1,11 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
-use super::{CpuClock, Rusage};
+use super::CpuClock;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::time::Instant;
-use stowplan_model::IoCounters;
+use stowplan_model::{IoCounters, Usage};
 
 pub(crate) fn monotonic_ns() -> u64 {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
@@ -13,12 +13,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
 }
 
-pub(crate) fn cpu_ns(_: CpuClock) -> u64 {
-    0
+pub(crate) fn cpu_ns(_: CpuClock) -> Option<u64> {
+    None
 }
 
-pub(crate) fn rusage() -> Rusage {
-    Rusage::default()
+pub(crate) fn rusage() -> Usage {
+    Usage::default()
 }
 
 #[derive(Debug)]

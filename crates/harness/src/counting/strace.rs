@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use stowplan_model::{CallCounter, STRACE_MARK, SystemCalls};
 
-/// The calls between the marks, by name; nothing where marks are missing. `text` is what
+/// The calls between the marks, by name; where marks are missing, why. `text` is what
 /// `strace -f -qq -o` writes: a line for each call, `PID name(arguments) = answer`; a call during
 /// which another thread was heard has two lines, of which the second is resumed.
 ///
 /// Counted are the calls of the thread that made the marks.
-pub(crate) fn calls_in(text: &str) -> Option<SystemCalls> {
+pub(crate) fn calls_in(text: &str) -> Result<SystemCalls, &'static str> {
     let mut calls = BTreeMap::new();
     let mut within = None;
     let mut windows = 0;
@@ -24,11 +24,14 @@ pub(crate) fn calls_in(text: &str) -> Option<SystemCalls> {
             _ => {}
         }
     }
-    let whole = windows > 0 && within.is_none();
-    whole.then_some(SystemCalls {
-        by: CallCounter::Strace,
-        calls,
-    })
+    match within {
+        None if windows > 0 => Ok(SystemCalls {
+            by: CallCounter::Strace,
+            calls,
+        }),
+        None => Err("its driver does not tell strace where its operations are"),
+        Some(_) => Err("what strace wrote ends within its operations"),
+    }
 }
 
 /// Process, name and arguments of a call; nothing for a signal, an end, or what is resumed.
@@ -88,11 +91,12 @@ mod tests {
     fn without_both_marks_nothing_is_counted() {
         let whole = marked("7 read(5, \"\", 3) = 0\n");
         let cut = whole.rfind("7 getpriority").unwrap();
-        assert_eq!(calls_in(&whole[..cut]), None);
+        assert!(calls_in(&whole[..cut]).unwrap_err().contains("ends within"));
         let twice = calls_in(&format!("{whole}7 close(4) = 0\n{whole}")).unwrap();
         assert_eq!(twice.calls, BTreeMap::from([("read".to_owned(), 2)]));
-        assert_eq!(calls_in("7 read(5, \"\", 3) = 0\n"), None);
-        assert_eq!(calls_in(""), None);
+        for text in ["7 read(5, \"\", 3) = 0\n", ""] {
+            assert!(calls_in(text).unwrap_err().contains("does not tell"));
+        }
     }
 
     #[test]

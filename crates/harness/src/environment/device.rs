@@ -79,16 +79,18 @@ pub(super) fn selected(list: &str) -> &str {
 
 /// Bytes per second that reach the device while this process does nothing for `wait`: what
 /// others write. To be asked when nothing of ours is waiting to be written.
-#[must_use]
-pub fn foreign_write_rate(device: &Device, wait: Duration) -> Option<u64> {
+pub(crate) fn foreign_write_rate(device: &Device, wait: Duration) -> Option<u64> {
     let path = Path::new("/sys/class/block")
         .join(&device.name)
         .join("stat");
-    let sectors = || parse_sectors_written(&std::fs::read_to_string(&path).ok()?);
-    let before = sectors()?;
+    let written = || {
+        let stat = std::fs::read_to_string(&path).ok()?;
+        Some(parse_counters(device.name.clone(), &stat)?.written_bytes)
+    };
+    let before = written()?;
     let start = Instant::now();
     thread::sleep(wait);
-    let written = sectors()?.saturating_sub(before) * SECTOR_BYTES;
+    let written = written()?.saturating_sub(before);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -117,16 +119,11 @@ fn parse_counters(device: String, stat: &str) -> Option<DeviceCounters> {
     Some(DeviceCounters {
         device,
         reads: *fields.first()?,
-        read_bytes: fields.get(2)? * SECTOR_BYTES,
+        read_bytes: fields.get(2)?.saturating_mul(SECTOR_BYTES),
         writes: *fields.get(4)?,
-        written_bytes: fields.get(6)? * SECTOR_BYTES,
+        written_bytes: fields.get(6)?.saturating_mul(SECTOR_BYTES),
         flushes: fields.get(15).copied(),
     })
-}
-
-/// The seventh field of a device's `stat`.
-fn parse_sectors_written(stat: &str) -> Option<u64> {
-    stat.split_whitespace().nth(6)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -170,10 +167,11 @@ mod tests {
     }
 
     #[test]
-    fn sectors_written_are_the_seventh_field() {
+    fn what_was_written_is_the_seventh_field_in_sectors() {
         let stat = "   13471      305  1020402     6410    50870    31015  4381616    61030        0    28160    70430    1300        0  2024512     1200     1600      510\n";
-        assert_eq!(parse_sectors_written(stat), Some(4_381_616));
-        assert_eq!(parse_sectors_written("1 2 3"), None);
+        let written = |stat| Some(parse_counters(String::new(), stat)?.written_bytes);
+        assert_eq!(written(stat), Some(4_381_616 * 512));
+        assert_eq!(written("1 2 3"), None);
     }
 
     #[test]

@@ -10,8 +10,7 @@ mod machine;
 mod mounts;
 mod root;
 
-pub(crate) use device::counters as device_counters;
-pub use device::foreign_write_rate;
+pub(crate) use device::{counters as device_counters, foreign_write_rate};
 pub use mounts::{Mount, mount_of};
 
 use crate::{page_cache, platform};

@@ -4,16 +4,18 @@ use super::latencies::Latencies;
 use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::worker::{Drain, Worker};
-use super::{Answer, BlockTask, Job, Values, no_dataset};
+use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
 use crate::environment::device_counters;
-use crate::{HarnessError, clock, disk, page_cache};
+use crate::worker_process::one_line;
+use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    Operation, PayloadSource, Residency, Settings, Usage, Want,
+    Operation, PayloadSource, Residency, Usage, Want,
 };
 
 /// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
@@ -22,12 +24,12 @@ pub(super) fn measure(
     job: &Job,
     task: &BlockTask,
     worker: &mut Worker<'_>,
-    place: Option<&disk::Place<'_>>,
+    place: Option<&disk::Identity<'_>>,
 ) -> Result<Answer, HarnessError> {
     let values = Values::of(job)?;
-    let own = job.workload.changes_keys();
+    let fresh = job.workload.changes_keys();
     // Of a store of its own, from the first step on: a rising order begins with the smallest key.
-    let begin = if own {
+    let begin = if fresh {
         (0, 0)
     } else {
         (task.first, task.lead_in)
@@ -37,10 +39,10 @@ pub(super) fn measure(
         task,
         shares: Shares::of(job, task, begin, &values, worker.work)?,
         values: &values,
-        own,
+        fresh,
     };
-    let (measurement, effective) = block.measure(worker, place)?;
-    Ok(Answer::Measured(Box::new(measurement), effective))
+    let (measurement, reported) = block.measure(worker, place)?;
+    Ok(Answer::Measured(Box::new(measurement), reported))
 }
 
 /// A block and what it is done with.
@@ -50,11 +52,11 @@ struct Block<'a> {
     shares: Shares<'a>,
     values: &'a Values,
     /// It has a store of its own, because it changes which keys there are.
-    own: bool,
+    fresh: bool,
 }
 
 /// What was read around a block.
-struct Around {
+struct Readings {
     usage: Usage,
     device: Option<DeviceCounters>,
 }
@@ -63,37 +65,42 @@ impl Block<'_> {
     fn measure(
         &self,
         worker: &mut Worker<'_>,
-        place: Option<&disk::Place<'_>>,
-    ) -> Result<(Measurement, Settings), HarnessError> {
+        place: Option<&disk::Identity<'_>>,
+    ) -> Result<(Measurement, Reported), HarnessError> {
         let Self { job, task, .. } = self;
         self.fill(worker)?;
         let cold = self.make_cold(worker)?;
         let counting = task.block == BlockKind::Counting;
         let effective = self.shares.ready(&job.workload, worker, counting)?;
-        place.map_or(Ok(()), disk::Place::require_unchanged)?;
-        let started_unix_ms = clock::unix_ms();
-        let before = self.look(worker);
+        place.map_or(Ok(()), disk::Identity::require_unchanged)?;
+        let started_unix_ms = unix_ms();
+        let before = self.read(worker);
         let measured = self.shares.go(worker)?;
-        let after = self.look(worker);
-        let residency = cold.map(|cold| self.look_again(cold)).transpose()?;
+        let after = self.read(worker);
+        let residency = cold.map(|cold| self.residency_after(cold)).transpose()?;
         let mut measurement = self.measurement(&measured, &before, &after, worker)?;
         measurement.started_unix_ms = started_unix_ms;
         measurement.residency = residency;
-        self.leave(worker, &mut measurement)?;
-        Ok((measurement, effective))
+        self.bring_to_rest(worker, &mut measurement)?;
+        let not_counted = measured.not_counted.as_deref().map(one_line);
+        let reported = Reported {
+            effective,
+            not_counted,
+        };
+        Ok((measurement, reported))
     }
 
     /// Makes the store that the block has for itself, and the one that forgets on closing; loads it
     /// unless the block begins with nothing, and brings it to rest.
     fn fill(&self, worker: &mut Worker<'_>) -> Result<(), HarnessError> {
-        let Self { job, own, .. } = self;
-        if !own && job.persistent {
+        let Self { job, fresh, .. } = self;
+        if !fresh && job.persistent {
             return Ok(());
         }
         worker.create()?;
         let dataset = match self.values.dataset() {
-            Some(dataset) if !(*own && job.workload.begins_empty()) => dataset,
-            None if *own => return Err(no_dataset()),
+            Some(dataset) if !(*fresh && job.workload.begins_empty()) => dataset,
+            None if *fresh => return Err(no_dataset()),
             _ => return Ok(()),
         };
         worker.load(dataset, &mut |_, _| ())?;
@@ -126,7 +133,7 @@ impl Block<'_> {
     }
 
     /// Notes what a cold block has brought into the page cache.
-    fn look_again(
+    fn residency_after(
         &self,
         (files, residency): (Vec<PathBuf>, Residency),
     ) -> Result<Residency, HarnessError> {
@@ -137,10 +144,10 @@ impl Block<'_> {
         })
     }
 
-    fn look(&self, worker: &Worker<'_>) -> Around {
+    fn read(&self, worker: &Worker<'_>) -> Readings {
         let counting = self.task.block == BlockKind::Counting;
-        Around {
-            usage: outside::usage(worker.id()),
+        Readings {
+            usage: outside::usage(worker.process.id()),
             device: counting
                 .then(|| device_counters(&worker.at.place))
                 .flatten(),
@@ -151,17 +158,17 @@ impl Block<'_> {
     fn measurement(
         &self,
         measured: &Measured,
-        before: &Around,
-        after: &Around,
+        before: &Readings,
+        after: &Readings,
         worker: &mut Worker<'_>,
     ) -> Result<Measurement, HarnessError> {
         let Self { job, task, .. } = self;
         if measured.wall_ns == 0 {
-            return Err(worker.refused("the worker measured a time of 0 ns"));
+            return Err(worker.process.failed("the worker measured a time of 0 ns"));
         }
         let share = self.shares.timed_share();
         let (usage, read_from_outside) =
-            outside::completed(measured.usage, &before.usage, &after.usage, share);
+            outside::completed(measured.usage, before.usage, after.usage, share);
         let device = before.device.as_ref().zip(after.device.as_ref());
         let (latency, latencies) = self.latencies(worker)?;
         let timed = self.shares.timed()?;
@@ -171,7 +178,7 @@ impl Block<'_> {
             position: task.position,
             block: task.block,
             operations: task.operations,
-            lead_in_operations: if self.own { 0 } else { task.lead_in },
+            lead_in_operations: if self.fresh { 0 } else { task.lead_in },
             bytes: measured.bytes.unwrap_or_else(|| bytes_of(&timed)),
             commits: measured
                 .commits
@@ -222,7 +229,7 @@ impl Block<'_> {
         };
         let asked = self.task.operations;
         if !(asked.div_ceil(statement.max(1))..=asked).contains(&latencies.count()) {
-            return Err(worker.refused(&format!(
+            return Err(worker.process.failed(&format!(
                 "the worker told {} latencies of {asked} operations",
                 latencies.count()
             )));
@@ -238,12 +245,12 @@ impl Block<'_> {
     }
 
     /// Brings what was written to rest, and looks at what is there.
-    fn leave(
+    fn bring_to_rest(
         &self,
         worker: &mut Worker<'_>,
         measurement: &mut Measurement,
     ) -> Result<(), HarnessError> {
-        let Self { job, own, .. } = self;
+        let Self { job, fresh, .. } = self;
         let writes = job.workload.operation.writes();
         if !writes {
             measurement.outside.drain_ns = 0;
@@ -251,7 +258,7 @@ impl Block<'_> {
             return Ok(());
         }
         if job.workload.is_about_tables() {
-            return self.leave_table(worker, measurement);
+            return self.bring_table_to_rest(worker, measurement);
         }
         if !job.persistent {
             self.examine(worker, measurement)?;
@@ -262,7 +269,7 @@ impl Block<'_> {
         if !job.persistent {
             return Ok(());
         }
-        if *own {
+        if *fresh {
             // Before anything is done to it again.
             let found = worker.inspect(None, vec![Want::Footprint])?;
             let below = || Ok::<_, HarnessError>(disk::below(&worker.at.place)?.0);
@@ -279,10 +286,12 @@ impl Block<'_> {
         worker: &mut Worker<'_>,
         measurement: &mut Measurement,
     ) -> Result<(), HarnessError> {
-        let Self { job, task, own, .. } = self;
+        let Self {
+            job, task, fresh, ..
+        } = self;
         let known = task.payloads == PayloadSource::Prepared && !job.keeps_nothing;
         let mut expected = self.shares.expected()?;
-        if *own {
+        if *fresh {
             let all = task.round == 0;
             if let Some(dataset) = self
                 .values
@@ -311,7 +320,7 @@ impl Block<'_> {
     }
 
     /// A table that was made is empty; of one that was dropped nothing can be read.
-    fn leave_table(
+    fn bring_table_to_rest(
         &self,
         worker: &mut Worker<'_>,
         measurement: &mut Measurement,
@@ -342,7 +351,15 @@ fn check_table(worker: &mut Worker<'_>, creates: bool) -> Result<(), HarnessErro
         false => ("dropped", "is still there"),
     };
     let store = worker.at.store.kind.clone();
-    Err(worker.refused(&format!("{store}: the table was {done} and {wrong}")))
+    Err(worker
+        .process
+        .failed(&format!("{store}: the table was {done} and {wrong}")))
+}
+
+/// Milliseconds since the Unix epoch, for records only: this clock can jump.
+fn unix_ms() -> u64 {
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    age.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// What the driver did of it already (its threads closed their connections), and the rest.

@@ -8,7 +8,7 @@ pub(super) fn usage(process: u32) -> Usage {
         let path = format!("/proc/{process}/{name}");
         std::fs::read_to_string(path).unwrap_or_default()
     };
-    let io = io(&read("io"));
+    let io = IoCounters::parse(&read("io"));
     let stat = read("stat");
     let status = read("status");
     let blocks = |bytes: fn(&IoCounters) -> u64| io.as_ref().map(|io| bytes(io) / 512);
@@ -32,60 +32,34 @@ pub(super) fn usage(process: u32) -> Usage {
 /// Bytes that a process has sent to storage.
 pub(super) fn storage_write_bytes(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
-    Some(io(&text)?.storage_write_bytes)
+    Some(IoCounters::parse(&text)?.storage_write_bytes)
 }
 
-/// What the driver told of itself, and where it is silent what was read from outside before and after
+/// What the driver reported of itself, and where it did not what was read from outside before and after
 /// the block, of which the timed operations were this share; with the names of those fields.
 pub(super) fn completed(
-    told: Usage,
-    before: &Usage,
-    after: &Usage,
+    reported: Usage,
+    mut before: Usage,
+    mut after: Usage,
     share: f64,
 ) -> (Usage, Vec<String>) {
+    let mut usage = reported;
     let mut outside = Vec::new();
-    let mut silent = |name: &str, told: Option<u64>, field: fn(&Usage) -> Option<u64>| {
-        if told.is_some() {
-            return told;
+    for (name, counter) in Usage::COUNTERS {
+        let counted = (*counter(&mut before)).zip(*counter(&mut after));
+        if let (None, Some((before, after))) = (*counter(&mut usage), counted) {
+            *counter(&mut usage) = Some(reduced(after.saturating_sub(before), share));
+            outside.push(name.to_owned());
         }
-        let (before, after) = field(before).zip(field(after))?;
-        outside.push(name.to_owned());
-        Some(reduced(after.saturating_sub(before), share))
-    };
-    let usage = Usage {
-        run_delay_ns: told.run_delay_ns,
-        thread_cpu_ns: silent("thread_cpu_ns", told.thread_cpu_ns, |u| u.thread_cpu_ns),
-        process_cpu_ns: silent("process_cpu_ns", told.process_cpu_ns, |u| u.process_cpu_ns),
-        user_ns: silent("user_ns", told.user_ns, |u| u.user_ns),
-        system_ns: silent("system_ns", told.system_ns, |u| u.system_ns),
-        minor_faults: silent("minor_faults", told.minor_faults, |u| u.minor_faults),
-        major_faults: silent("major_faults", told.major_faults, |u| u.major_faults),
-        voluntary_switches: silent("voluntary_switches", told.voluntary_switches, |u| {
-            u.voluntary_switches
-        }),
-        involuntary_switches: silent("involuntary_switches", told.involuntary_switches, |u| {
-            u.involuntary_switches
-        }),
-        in_blocks: silent("in_blocks", told.in_blocks, |u| u.in_blocks),
-        out_blocks: silent("out_blocks", told.out_blocks, |u| u.out_blocks),
-        io: told.io,
-        peak_memory_bytes: told.peak_memory_bytes,
-    };
-    let io = told.io.or_else(|| {
-        let (before, after) = before.io.zip(after.io)?;
+    }
+    if let (None, Some((before, after))) = (usage.io, before.io.zip(after.io)) {
+        usage.io = Some(io_between(&before, &after, share));
         outside.push("io".to_owned());
-        Some(io_between(&before, &after, share))
-    });
-    let peak = told.peak_memory_bytes.or_else(|| {
-        let peak = after.peak_memory_bytes?;
+    }
+    if usage.peak_memory_bytes.is_none() && after.peak_memory_bytes.is_some() {
+        usage.peak_memory_bytes = after.peak_memory_bytes;
         outside.push("peak_memory_bytes".to_owned());
-        Some(peak)
-    });
-    let usage = Usage {
-        io,
-        peak_memory_bytes: peak,
-        ..usage
-    };
+    }
     (usage, outside)
 }
 
@@ -100,15 +74,14 @@ pub(super) fn reduced(count: u64, share: f64) -> u64 {
 }
 
 fn io_between(before: &IoCounters, after: &IoCounters, share: f64) -> IoCounters {
-    let part =
-        |field: fn(&IoCounters) -> u64| reduced(field(after).saturating_sub(field(before)), share);
+    let grown = after.since(before);
     IoCounters {
-        read_call_bytes: part(|io| io.read_call_bytes),
-        write_call_bytes: part(|io| io.write_call_bytes),
-        read_calls: part(|io| io.read_calls),
-        write_calls: part(|io| io.write_calls),
-        storage_read_bytes: part(|io| io.storage_read_bytes),
-        storage_write_bytes: part(|io| io.storage_write_bytes),
+        read_call_bytes: reduced(grown.read_call_bytes, share),
+        write_call_bytes: reduced(grown.write_call_bytes, share),
+        read_calls: reduced(grown.read_calls, share),
+        write_calls: reduced(grown.write_calls, share),
+        storage_read_bytes: reduced(grown.storage_read_bytes, share),
+        storage_write_bytes: reduced(grown.storage_write_bytes, share),
     }
 }
 
@@ -149,17 +122,6 @@ fn named(status: &str, name: &str) -> Option<u64> {
     line?.split_whitespace().next()?.parse().ok()
 }
 
-fn io(text: &str) -> Option<IoCounters> {
-    Some(IoCounters {
-        read_call_bytes: named(text, "rchar")?,
-        write_call_bytes: named(text, "wchar")?,
-        read_calls: named(text, "syscr")?,
-        write_calls: named(text, "syscw")?,
-        storage_read_bytes: named(text, "read_bytes")?,
-        storage_write_bytes: named(text, "write_bytes")?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_tells_is_taken_and_the_rest_read_from_outside_with_its_name() {
-        let told = Usage {
+    fn what_the_driver_reports_is_taken_and_the_rest_read_from_outside_with_its_name() {
+        let reported = Usage {
             run_delay_ns: Some(3),
             minor_faults: Some(1),
             ..Usage::default()
@@ -202,7 +164,7 @@ mod tests {
             peak_memory_bytes: Some(5),
             ..Usage::default()
         };
-        let (usage, outside) = completed(told, &before, &after, 0.5);
+        let (usage, outside) = completed(reported, before, after, 0.5);
         assert_eq!((usage.run_delay_ns, usage.minor_faults), (Some(3), Some(1)));
         assert_eq!(
             (usage.major_faults, usage.peak_memory_bytes),

@@ -21,23 +21,41 @@ pub(super) struct Shares<'v> {
     payloads: PayloadSource,
 }
 
-/// What one thread does.
-struct Thread {
+/// Where the steps of one thread lie.
+struct Dealt {
     sequence: Sequence,
-    /// Where it lies, and from which step on.
     path: PathBuf,
+    /// From which step on.
     first: u64,
     lead_in: u64,
     operations: u64,
-    versions: Versions,
-    written: Written,
-    parts: Vec<u64>,
-    latencies: Option<SharedFile>,
     /// The sequence, where it is this thread's alone.
-    _own: Option<SharedFile>,
+    _file: Option<SharedFile>,
 }
 
-impl Thread {
+impl Dealt {
+    /// A sequence of its own: its lead-in and its timed steps.
+    fn new(lead_in: &[RawStep], timed: &[RawStep], work: &Path) -> Result<Self, HarnessError> {
+        let windows: [Window<'_>; 2] = [[lead_in, &[]], [timed, &[]]];
+        let mut file = SharedFile::create(work)?;
+        // A sequence has one step at least; this one is never done.
+        let nothing = [Step::reading(1, 0).encode()];
+        let written = match windows.iter().map(len).sum::<u64>() {
+            0 => file_of(&[[&nothing, &[]]]),
+            _ => file_of(&windows),
+        };
+        let put = (&mut file.file()).write_all(&written);
+        file.checked(put)?;
+        Ok(Self {
+            sequence: Sequence::open(file.path())?,
+            path: file.path().to_owned(),
+            first: 0,
+            lead_in: lead_in.len() as u64,
+            operations: timed.len() as u64,
+            _file: Some(file),
+        })
+    }
+
     fn windows(&self) -> Result<[Window<'_>; 2], HarnessError> {
         let timed = self.first.saturating_add(self.lead_in);
         Ok([
@@ -45,15 +63,48 @@ impl Thread {
             self.sequence.window(timed, self.operations)?,
         ])
     }
+}
+
+/// What one thread does.
+struct Thread {
+    dealt: Dealt,
+    versions: Versions,
+    written: Written,
+    parts: Vec<u64>,
+    latencies: Option<SharedFile>,
+}
+
+impl Thread {
+    /// With the values of its first part written.
+    fn new(
+        dealt: Dealt,
+        workload: &Workload,
+        (source, values): (PayloadSource, &Values),
+        versions: Versions,
+        parts: Vec<u64>,
+        work: &Path,
+    ) -> Result<Self, HarnessError> {
+        let [lead_in, timed] = &dealt.windows()?;
+        let written = Written::of(workload, source, values, [lead_in, timed], &parts, work)?;
+        let thread = Self {
+            dealt,
+            versions,
+            written,
+            parts,
+            latencies: None,
+        };
+        thread.write_part(0, values)?;
+        Ok(thread)
+    }
 
     /// Writes the values of a part; with the first one those of the lead-in.
     fn write_part(&self, number: usize, values: &Values) -> Result<(), HarnessError> {
-        let [lead_in, timed] = self.windows()?;
+        let [lead_in, timed] = self.dealt.windows()?;
         let before: u64 = self.parts.iter().take(number).sum();
         let index = |steps: u64| usize::try_from(steps).unwrap_or(usize::MAX);
         let length = match (self.parts.get(number), self.parts.is_empty()) {
             (Some(length), _) => *length,
-            (None, true) => self.operations,
+            (None, true) => self.dealt.operations,
             // The others have more parts.
             (None, false) => return Ok(()),
         };
@@ -62,7 +113,7 @@ impl Thread {
             let both = steps(&lead_in).chain(steps(&part));
             return self.written.write(both, &self.versions, 0, values);
         }
-        let first = index(self.lead_in + before);
+        let first = index(self.dealt.lead_in + before);
         self.written
             .write(steps(&part), &self.versions, first, values)
     }
@@ -77,61 +128,36 @@ impl<'v> Shares<'v> {
         values: &'v Values,
         work: &Path,
     ) -> Result<Self, HarnessError> {
-        let sequence = Sequence::open(&task.sequence)?;
         let threads = usize::try_from(job.workload.threads).unwrap_or(1).max(1);
         // Data that someone brought along is visited as they like.
         let repeats = job.workload.order.repeats() || job.dataset.is_none();
-        let mut shares = Vec::with_capacity(threads);
-        if threads == 1 {
-            shares.push((
-                sequence,
-                task.sequence.clone(),
-                first,
-                lead_in,
-                task.operations,
-                None,
-            ));
+        let whole = Dealt {
+            sequence: Sequence::open(&task.sequence)?,
+            path: task.sequence.clone(),
+            first,
+            lead_in,
+            operations: task.operations,
+            _file: None,
+        };
+        let dealt = if threads == 1 {
+            vec![whole]
         } else {
-            let lead_ins = sequence.window(first, lead_in)?;
-            let timed = sequence.window(first.saturating_add(lead_in), task.operations)?;
-            let dealt = [lead_ins, timed].map(|window| deal(&window, &job.workload, threads));
-            let [lead_ins, timed] = dealt;
-            for (lead_in, timed) in lead_ins.into_iter().zip(timed) {
-                shares.push(own_sequence(&lead_in, &timed, work)?);
-            }
-        }
-        let latencies = task.block == BlockKind::Latency;
-        let shares = (0u32..).zip(shares).map(|(number, share)| {
-            let (sequence, path, first, lead_in, operations, own) = share;
-            let windows = [
-                sequence.window(first, lead_in)?,
-                sequence.window(first.saturating_add(lead_in), operations)?,
-            ];
-            let [before, timed] = &windows;
-            let parts = parts(job, task.payloads, timed, threads);
-            let all = steps(before).chain(steps(timed));
+            let windows = whole.windows()?;
+            let [lead_ins, timed] = windows.map(|window| deal(&window, &job.workload, threads));
+            let both = lead_ins.iter().zip(&timed);
+            both.map(|(lead_in, timed)| Dealt::new(lead_in, timed, work))
+                .collect::<Result<_, _>>()?
+        };
+        let shares = (0u32..).zip(dealt).map(|(number, dealt)| {
+            let [lead_in, timed] = dealt.windows()?;
+            let parts = parts(job, task.payloads, &timed, threads);
+            let all = steps(&lead_in).chain(steps(&timed));
             let versions = Versions::new(task.version, number, repeats, all);
-            let written = Written::of(
-                &job.workload,
-                task.payloads,
-                values,
-                [before, timed],
-                &parts,
-                work,
-            )?;
-            let thread = Thread {
-                path,
-                first,
-                lead_in,
-                operations,
-                versions,
-                written,
-                parts,
-                latencies: latencies.then(|| SharedFile::create(work)).transpose()?,
-                _own: own,
-                sequence,
-            };
-            thread.write_part(0, values)?;
+            let payloads = (task.payloads, values);
+            let mut thread = Thread::new(dealt, &job.workload, payloads, versions, parts, work)?;
+            if task.block == BlockKind::Latency {
+                thread.latencies = Some(SharedFile::create(work)?);
+            }
             Ok(thread)
         });
         Ok(Self {
@@ -144,10 +170,10 @@ impl<'v> Shares<'v> {
     /// The block as the driver is told of it.
     fn task(&self, workload: &Workload, worker: &Worker<'_>, counting: bool) -> ToDriver {
         let share = |thread: &Thread| Share {
-            sequence: thread.path.clone(),
-            first: thread.first,
-            lead_in: thread.lead_in,
-            operations: thread.operations,
+            sequence: thread.dealt.path.clone(),
+            first: thread.dealt.first,
+            lead_in: thread.dealt.lead_in,
+            operations: thread.dealt.operations,
             payloads: thread.written.files(),
             parts: thread.parts.clone(),
             latencies: thread.latencies.as_ref().map(|file| file.path().to_owned()),
@@ -186,17 +212,15 @@ impl<'v> Shares<'v> {
                     let mut threads = self.threads.iter();
                     threads.try_for_each(|thread| thread.write_part(part, self.values))?;
                 }
-                other => return Err(worker.unexpected(&other)),
+                other => return Err(worker.process.unexpected(&other)),
             }
         }
         Err(HarnessError::invalid("a block has one part at least"))
     }
 
     fn steps_to_do(&self) -> u64 {
-        let steps = self
-            .threads
-            .iter()
-            .map(|t| t.lead_in.saturating_add(t.operations));
+        let threads = self.threads.iter().map(|thread| &thread.dealt);
+        let steps = threads.map(|dealt| dealt.lead_in.saturating_add(dealt.operations));
         steps.fold(0, u64::saturating_add)
     }
 
@@ -205,14 +229,19 @@ impl<'v> Shares<'v> {
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     pub(super) fn timed_share(&self) -> f64 {
         match &self.threads[..] {
-            [one] => one.operations as f64 / (one.lead_in + one.operations).max(1) as f64,
+            [Thread { dealt, .. }] => {
+                dealt.operations as f64 / (dealt.lead_in + dealt.operations).max(1) as f64
+            }
             _ => 1.0,
         }
     }
 
     /// The timed steps of all threads, one after the other.
     pub(super) fn timed(&self) -> Result<Vec<Window<'_>>, HarnessError> {
-        let windows = self.threads.iter().map(|thread| Ok(thread.windows()?[1]));
+        let windows = self
+            .threads
+            .iter()
+            .map(|thread| Ok(thread.dealt.windows()?[1]));
         windows.collect()
     }
 
@@ -225,7 +254,7 @@ impl<'v> Shares<'v> {
             };
             let bytes = std::fs::read(file.path());
             let bytes = bytes.map_err(HarnessError::io("read", file.path()))?;
-            all.push((bytes, thread.windows()?[1]));
+            all.push((bytes, thread.dealt.windows()?[1]));
         }
         Ok(all)
     }
@@ -234,39 +263,11 @@ impl<'v> Shares<'v> {
     pub(super) fn expected(&self) -> Result<Expected, HarnessError> {
         let mut expected = Expected::default();
         for thread in &self.threads {
-            let [lead_in, timed] = thread.windows()?;
+            let [lead_in, timed] = thread.dealt.windows()?;
             expected.add(steps(&lead_in).chain(steps(&timed)), &thread.versions);
         }
         Ok(expected)
     }
-}
-
-type Dealt = (Sequence, PathBuf, u64, u64, u64, Option<SharedFile>);
-
-/// The sequence of one thread: its lead-in and its timed steps.
-fn own_sequence(
-    lead_in: &[RawStep],
-    timed: &[RawStep],
-    work: &Path,
-) -> Result<Dealt, HarnessError> {
-    let windows: [Window<'_>; 2] = [[lead_in, &[]], [timed, &[]]];
-    let mut file = SharedFile::create(work)?;
-    // A sequence has one step at least; this one is never done.
-    let nothing = [Step::reading(1, 0).encode()];
-    let written = match windows.iter().map(len).sum::<u64>() {
-        0 => file_of(&[[&nothing, &[]]]),
-        _ => file_of(&windows),
-    };
-    let put = (&mut file.file()).write_all(&written);
-    file.checked(put)?;
-    Ok((
-        Sequence::open(file.path())?,
-        file.path().to_owned(),
-        0,
-        lead_in.len() as u64,
-        timed.len() as u64,
-        Some(file),
-    ))
 }
 
 /// Has a worker give values another version, untimed, in one transaction.
@@ -278,29 +279,9 @@ pub(super) fn replace(
     worker: &mut Worker<'_>,
 ) -> Result<(), HarnessError> {
     let raw: Vec<RawStep> = steps.iter().map(|step| step.encode()).collect();
-    let (sequence, path, first, lead_in, operations, own) = own_sequence(&[], &raw, worker.work)?;
-    let window = sequence.window(0, operations)?;
-    let written = Written::of(
-        workload,
-        PayloadSource::Prepared,
-        values,
-        [&[&[], &[]], &window],
-        &[],
-        worker.work,
-    )?;
-    let thread = Thread {
-        path,
-        first,
-        lead_in,
-        operations,
-        versions: Versions::all(version),
-        written,
-        parts: Vec::new(),
-        latencies: None,
-        _own: own,
-        sequence,
-    };
-    thread.write_part(0, values)?;
+    let dealt = Dealt::new(&[], &raw, worker.work)?;
+    let (payloads, versions) = ((PayloadSource::Prepared, values), Versions::all(version));
+    let thread = Thread::new(dealt, workload, payloads, versions, Vec::new(), worker.work)?;
     let shares = Shares {
         threads: vec![thread],
         values,

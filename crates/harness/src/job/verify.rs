@@ -86,7 +86,9 @@ pub(super) fn check(
         None => Ok(found),
         Some((key, detail)) => {
             let store = worker.at.store.kind.clone();
-            Err(worker.refused(&format!("{store}: value {key} is damaged: {detail}")))
+            Err(worker
+                .process
+                .failed(&format!("{store}: value {key} is damaged: {detail}")))
         }
     }
 }

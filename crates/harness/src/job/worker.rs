@@ -1,5 +1,6 @@
 //! A worker that serves one store: its tasks, one by one.
 
+use super::outside::storage_write_bytes;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::{Limits, Patience, WorkerCommand, WorkerProcess};
@@ -23,7 +24,7 @@ type Show<'s> = &'s mut dyn FnMut(usize, Option<&[u8]>);
 
 /// A worker, and what it is told of.
 pub(super) struct Worker<'a> {
-    process: WorkerProcess,
+    pub(super) process: WorkerProcess,
     pub(super) at: At,
     pub(super) patience: Patience,
     pub(super) work: &'a Path,
@@ -50,10 +51,6 @@ impl<'a> Worker<'a> {
             patience: command.patience,
             work,
         })
-    }
-
-    pub(super) fn id(&self) -> u32 {
-        self.process.id()
     }
 
     pub(super) fn create(&mut self) -> Result<(), HarnessError> {
@@ -94,26 +91,17 @@ impl<'a> Worker<'a> {
         self.process.ask(&ToDriver::Go, limits, &mut |_, _| ())
     }
 
-    pub(super) fn unexpected(&mut self, answer: &FromDriver) -> HarnessError {
-        self.process.unexpected(answer)
-    }
-
-    /// What it did wrong, for which it is ended.
-    pub(super) fn refused(&mut self, why: &str) -> HarnessError {
-        self.process.failed(why)
-    }
-
     /// Has it bring what was written to rest and close the store, and then the disk have all of it
     /// (R10). Nothing is read or checked before: what an engine writes meanwhile would be counted
     /// nowhere.
     pub(super) fn rest(&mut self, checkpoint: bool) -> Result<Drain, HarnessError> {
-        let written = |id| super::outside::storage_write_bytes(id);
-        let before = written(self.id());
+        let id = self.process.id();
+        let before = storage_write_bytes(id);
         let began = Instant::now();
         let task = ToDriver::Rest(Rest { checkpoint });
         self.process
             .done(&task, self.patience.telling(0), &mut |_, _| ())?;
-        let after = written(self.id());
+        let after = storage_write_bytes(id);
         if self.at.place.is_dir() {
             room::sync_filesystem(&self.at.place)?;
         }
@@ -217,10 +205,6 @@ impl<'a> Worker<'a> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn end(self) -> Result<(), HarnessError> {
-        self.process.end()
     }
 }
 

@@ -75,9 +75,11 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
         text += &paragraph("  all cells: ", &common.join("; "), 13, width);
     }
     for cell in &comparison.cells {
-        let own = parts(cell, have).into_iter().flatten();
-        let own = own.filter(|part| !common.contains(part));
-        let line: Vec<String> = std::iter::once(cell.store.to_string()).chain(own).collect();
+        let others = parts(cell, have).into_iter().flatten();
+        let others = others.filter(|part| !common.contains(part));
+        let line: Vec<String> = std::iter::once(cell.store.to_string())
+            .chain(others)
+            .collect();
         let name = format!("  {:<1$}", name_with_role(cell), column - 2);
         text += &paragraph(&name, &line.join("; "), column, width);
     }

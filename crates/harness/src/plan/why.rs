@@ -48,7 +48,7 @@ pub(super) fn explained(
             .filter(|key| whole || **key == comparison.baseline || named(key))
             .cloned()
             .collect();
-        let mut apart = Apart {
+        let mut decomposition = Decomposition {
             drivers,
             budget: study.memory_budget,
             keeps_open: !too_many,
@@ -58,12 +58,16 @@ pub(super) fn explained(
         let ladders: Vec<LadderSpec> = keys
             .iter()
             .filter(|key| !is_explained(&study.ladders, &id, key))
-            .filter_map(|key| apart.ladder(key))
+            .filter_map(|key| decomposition.ladder(key))
             .collect();
         let claimed = study.hypotheses.iter().any(|claim| claim.comparison == id);
-        let claim = if claimed { None } else { apart.claim(&ladders) };
+        let claim = if claimed {
+            None
+        } else {
+            decomposition.claim(&ladders)
+        };
         if !whole {
-            chosen.extend(apart.used.iter().map(|key| format!("{id}/{key}")));
+            chosen.extend(decomposition.used.iter().map(|key| format!("{id}/{key}")));
         }
         add(&mut study, ladders, claim);
     }
@@ -76,8 +80,8 @@ const SPARE: u64 = 256;
 
 /// The cells of which something is said: the baseline first.
 fn in_order(comparison: &ComparisonSpec) -> impl Iterator<Item = &String> {
-    let said = |(_, cell): &(&String, &CellSpec)| !cell.floor && !cell.part;
-    let others = comparison.cells.iter().filter(said).map(|(key, _)| key);
+    let compared = |(_, cell): &(&String, &CellSpec)| !cell.floor && !cell.part;
+    let others = comparison.cells.iter().filter(compared).map(|(key, _)| key);
     let baseline = std::iter::once(&comparison.baseline);
     baseline.chain(others.filter(|key| **key != comparison.baseline))
 }
@@ -115,7 +119,7 @@ fn free_name(name: &str, taken: &BTreeSet<&str>) -> String {
 }
 
 /// A comparison that is being taken apart.
-struct Apart<'a> {
+struct Decomposition<'a> {
     drivers: &'a Drivers,
     /// As [`Study::memory_budget`].
     budget: u64,
@@ -126,7 +130,7 @@ struct Apart<'a> {
     used: BTreeSet<String>,
 }
 
-impl Apart<'_> {
+impl Decomposition<'_> {
     /// The ladder of a cell, whose rungs are cells of the comparison now; nothing where its store
     /// tells none for this workload, or no step of it can be measured here.
     fn ladder(&mut self, key: &str) -> Option<LadderSpec> {
@@ -194,8 +198,8 @@ impl Apart<'_> {
         self.drivers.resolve(store, self.budget)
     }
 
-    fn workload(&self, own: &WorkloadSpec) -> Workload {
-        own.over(&self.comparison.workload).complete()
+    fn workload(&self, spec: &WorkloadSpec) -> Workload {
+        spec.over(&self.comparison.workload).complete()
     }
 
     /// Whether the cell of a step can run.
@@ -285,7 +289,7 @@ impl Apart<'_> {
             } else {
                 ""
             };
-            format!("{}{tx}", told(&resolved, &store))
+            format!("{}{tx}", label_of(&resolved, &store))
         });
         let spec = CellSpec {
             driver: None,
@@ -407,7 +411,7 @@ impl Step {
 }
 
 /// A store spec, with sizes in the largest unit in which they are whole.
-fn told(resolved: &Resolved, spec: &StoreSpec) -> String {
+fn label_of(resolved: &Resolved, spec: &StoreSpec) -> String {
     const UNITS: [(u64, &str); 5] = [
         (1 << 30, "GiB"),
         (1 << 20, "MiB"),

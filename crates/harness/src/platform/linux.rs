@@ -1,23 +1,12 @@
 //! Linux.
 
 use super::Extent;
-use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
 /// `cachestat` has this number on every architecture but Alpha.
 const SYS_CACHESTAT: libc::c_long = 451;
-
-#[inline]
-pub(crate) fn monotonic_ns() -> u64 {
-    nanoseconds(clock_gettime(ClockId::Monotonic))
-}
-
-#[expect(clippy::cast_sign_loss, reason = "these clocks start at 0")]
-fn nanoseconds(time: Timespec) -> u64 {
-    (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
-}
 
 /// Nanoseconds that this thread was ready but waited for a CPU: the second field of `schedstat`. The
 /// third counts the times the thread ran; 0 comes from a kernel without these statistics.

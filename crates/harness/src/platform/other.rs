@@ -1,14 +1,5 @@
 //! Systems whose counters nobody has wired up yet: time only.
 
-use std::sync::OnceLock;
-use std::time::Instant;
-
-pub(crate) fn monotonic_ns() -> u64 {
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    let age = ORIGIN.get_or_init(Instant::now).elapsed();
-    u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
-}
-
 pub(crate) fn run_delay_ns() -> Option<u64> {
     None
 }

@@ -1,10 +1,10 @@
 //! One worker process per task: jobs composed, answers taken.
 
-use crate::block_size::{BlockSize, LEAD_IN};
+use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
-use crate::job::{self, Answer, BlockTask, Job, Task};
+use crate::job::{self, Answer, BlockTask, Job, Reported, Task};
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use stowplan_model::{
 
 /// Where a cell's data lies.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct CellPaths {
     pub(crate) instance: PathBuf,
     /// None for data that someone brought along.
     pub(crate) dataset: Option<PathBuf>,
@@ -23,136 +23,103 @@ pub(crate) struct Place {
     pub(crate) versions: Option<PathBuf>,
 }
 
-/// Which part of which sequence a block visits, and when.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) sequence: &'a Path,
-    pub(crate) first: u64,
-    pub(crate) version: u32,
-    pub(crate) payloads: PayloadSource,
-    pub(crate) round: u32,
-    pub(crate) position: u32,
-}
+/// Puts another program around a worker.
+type Wrapper<'a> = &'a dyn Fn(&WorkerCommand) -> WorkerCommand;
 
-/// Starts workers.
+/// Starts workers, each by the driver of its cell.
+#[derive(Clone, Copy)]
 pub(crate) struct Blocks<'a> {
-    command: Commands<'a>,
+    drivers: &'a Drivers,
+    wrapper: Option<Wrapper<'a>>,
     interrupt: &'a Interrupt,
     work: &'a Path,
 }
 
-/// How workers are started.
-#[derive(Clone, Copy)]
-enum Commands<'a> {
-    /// All by this one.
-    One(&'a WorkerCommand),
-    /// As the driver of their cell asks for.
-    OfDrivers(&'a Drivers),
-}
-
 impl<'a> Blocks<'a> {
-    /// All workers are started by one command, which hosts the stores that are built in.
-    pub(crate) fn new(
-        command: &'a WorkerCommand,
-        interrupt: &'a Interrupt,
-        work: &'a Path,
-    ) -> Self {
+    pub(crate) fn new(drivers: &'a Drivers, interrupt: &'a Interrupt, work: &'a Path) -> Self {
         Self {
-            command: Commands::One(command),
+            drivers,
+            wrapper: None,
             interrupt,
             work,
         }
     }
 
-    /// Workers are started by the drivers of their cells.
-    pub(crate) fn of(drivers: &'a Drivers, interrupt: &'a Interrupt, work: &'a Path) -> Self {
-        Self {
-            command: Commands::OfDrivers(drivers),
-            interrupt,
-            work,
+    /// The same workers, with another program around each.
+    pub(crate) fn wrapped<'b>(self, wrapper: Wrapper<'b>) -> Blocks<'b>
+    where
+        'a: 'b,
+    {
+        Blocks {
+            wrapper: Some(wrapper),
+            ..self
         }
     }
 
     /// The settings of a cell's store that shape its layout, and defaults for the others.
     pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings, HarnessError> {
-        match self.command {
-            Commands::One(_) => Ok(cell.settings.clone()),
-            Commands::OfDrivers(drivers) => {
-                let kind = drivers.kind(&cell.store)?;
-                let layout = cell.settings.layout(&kind.settings);
-                let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
-                Settings::resolve(&kind.settings, &given)
-                    .map_err(|error| HarnessError::invalid(error.to_string()))
-            }
-        }
+        let kind = self.drivers.kind(&cell.store)?;
+        let layout = cell.settings.layout(&kind.settings);
+        let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
+        Settings::resolve(&kind.settings, &given)
+            .map_err(|error| HarnessError::invalid(error.to_string()))
     }
 
-    fn command_for(&self, store: &StoreSpec) -> Result<&'a WorkerCommand, HarnessError> {
-        match self.command {
-            Commands::One(command) => Ok(command),
-            Commands::OfDrivers(drivers) => drivers.command(store.driver()),
-        }
+    fn command(&self, driver: &str) -> Result<WorkerCommand, HarnessError> {
+        let command = self.drivers.command(driver)?;
+        Ok(match self.wrapper {
+            Some(wrapper) => wrapper(command),
+            None => command.clone(),
+        })
     }
 
-    /// Times one block; also returns the settings that the engine reports.
+    /// Times one block.
     pub(crate) fn measure(
         &self,
         cell: &Cell,
-        place: &Place,
-        size: BlockSize,
-        block: BlockKind,
-        spot: &Spot<'_>,
-    ) -> Result<(Measurement, Settings), HarnessError> {
-        let task = Task::Measure(BlockTask {
-            block,
-            sequence: spot.sequence.to_owned(),
-            first: spot.first,
-            lead_in: size.lead_in,
-            operations: size.operations,
-            version: spot.version,
-            payloads: spot.payloads,
-            round: spot.round,
-            position: spot.position,
-        });
-        match self.perform(&self.job(cell, place, task)?, cell, &mut |_, _| ())? {
-            Answer::Measured(measurement, effective) => Ok((*measurement, effective)),
+        paths: &CellPaths,
+        task: BlockTask,
+    ) -> Result<(Measurement, Reported), HarnessError> {
+        let job = self.job(cell, paths, Task::Measure(task))?;
+        match self.perform(&job, cell, &mut |_, _| ())? {
+            Answer::Measured(measurement, reported) => Ok((*measurement, reported)),
             other => Err(out_of_turn(&other)),
         }
     }
 
-    /// Counts what one block does; its times mean nothing.
-    pub(crate) fn count(
+    /// Has `strace` count the system calls of one block, whose times mean nothing; where they are not
+    /// there, why.
+    pub(crate) fn traced(
         &self,
+        strace: &Path,
         cell: &Cell,
-        place: &Place,
-        size: BlockSize,
-        strace: Option<&Path>,
-        spot: &Spot<'_>,
-    ) -> Result<Measurement, HarnessError> {
-        let Some(strace) = strace else {
-            let (counted, _) = self.measure(cell, place, size, BlockKind::Counting, spot)?;
-            return Ok(counted);
-        };
+        paths: &CellPaths,
+        task: BlockTask,
+    ) -> Result<(Measurement, Option<String>), HarnessError> {
         let written = self.work.join("strace.txt");
-        let command = under_strace(strace, &written, self.command_for(&cell.store)?);
-        let looked_on = Blocks::new(&command, self.interrupt, self.work);
-        let (counted, _) = looked_on.measure(cell, place, size, BlockKind::Counting, spot)?;
+        let wrapper = |command: &WorkerCommand| under_strace(strace, &written, command);
+        let (counted, _) = self.wrapped(&wrapper).measure(cell, paths, task)?;
         let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
         std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
-        Ok(Measurement {
-            system_calls: calls_in(&String::from_utf8_lossy(&text)),
+        let (system_calls, lost) = match calls_in(&String::from_utf8_lossy(&text)) {
+            Ok(calls) => (Some(calls), None),
+            Err(why) => (None, Some(why.to_owned())),
+        };
+        let counted = Measurement {
+            system_calls,
             ..counted
-        })
+        };
+        Ok((counted, lost))
     }
 
     /// Checks every value of a cell's store.
     pub(crate) fn verify(
         &self,
         cell: &Cell,
-        place: &Place,
+        paths: &CellPaths,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Verification, HarnessError> {
-        match self.perform(&self.job(cell, place, Task::Verify)?, cell, progress)? {
+        match self.perform(&self.job(cell, paths, Task::Verify)?, cell, progress)? {
             Answer::Verified(verification) => Ok(verification),
             other => Err(out_of_turn(&other)),
         }
@@ -163,12 +130,12 @@ impl<'a> Blocks<'a> {
         &self,
         cell: &Cell,
         settings: &Settings,
-        place: &Place,
+        paths: &CellPaths,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(u64, u64), HarnessError> {
         let job = Job {
             store: StoreSpec::spelled_out(cell.store.name(), settings),
-            ..self.job(cell, place, Task::Build)?
+            ..self.job(cell, paths, Task::Build)?
         };
         match self.perform(&job, cell, progress)? {
             Answer::Built { values, bytes } => Ok((values, bytes)),
@@ -180,16 +147,16 @@ impl<'a> Blocks<'a> {
     pub(crate) fn inspect(
         &self,
         cell: &Cell,
-        place: &Place,
+        paths: &CellPaths,
         keys: &[u64],
         want: Want,
     ) -> Result<Inspected, HarnessError> {
-        let command = self.command_for(&cell.store)?;
+        let command = self.command(cell.store.driver())?;
         let at = At {
             store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
-            place: place.instance.clone(),
+            place: paths.instance.clone(),
         };
-        job::inspect(at, keys, want, command, self.interrupt, self.work)
+        job::inspect(at, keys, want, &command, self.interrupt, self.work)
     }
 
     /// The cost of the harness per operation: the whole worker path with a store of a driver that does
@@ -241,7 +208,7 @@ impl<'a> Blocks<'a> {
         };
         let job = Job {
             cell: CellId("harness/null".to_owned()),
-            store: null.clone(),
+            store: null,
             workload: Workload::default(),
             instance: self.work.to_owned(),
             dataset: None,
@@ -261,8 +228,8 @@ impl<'a> Blocks<'a> {
                 position: 0,
             }),
         };
-        let command = self.command_for(&null.of_driver(driver))?;
-        match job::perform(&job, command, self.interrupt, self.work, &mut |_, _| ())? {
+        let command = self.command(driver)?;
+        match job::perform(&job, &command, self.interrupt, self.work, &mut |_, _| ())? {
             Answer::Measured(m, _) => {
                 let time = m.corrected_ns().unwrap_or(m.wall_ns);
                 Ok(time as f64 / m.operations.max(1) as f64)
@@ -271,24 +238,18 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn job(&self, cell: &Cell, place: &Place, task: Task) -> Result<Job, HarnessError> {
-        let (keeps_nothing, parts) = match self.command {
-            Commands::One(_) => (false, cell.store.driver().is_empty()),
-            Commands::OfDrivers(drivers) => {
-                let kind = drivers.kind(&cell.store)?;
-                (kind.keeps_nothing, kind.parts)
-            }
-        };
+    fn job(&self, cell: &Cell, paths: &CellPaths, task: Task) -> Result<Job, HarnessError> {
+        let kind = self.drivers.kind(&cell.store)?;
         Ok(Job {
             cell: cell.id.clone(),
             store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
             workload: cell.workload.clone(),
-            instance: place.instance.clone(),
-            dataset: place.dataset.clone(),
-            versions: place.versions.clone(),
+            instance: paths.instance.clone(),
+            dataset: paths.dataset.clone(),
+            versions: paths.versions.clone(),
             persistent: cell.capabilities.persistent,
-            keeps_nothing,
-            parts,
+            keeps_nothing: kind.keeps_nothing,
+            parts: kind.parts,
             task,
         })
     }
@@ -299,8 +260,8 @@ impl<'a> Blocks<'a> {
         cell: &Cell,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Answer, HarnessError> {
-        let command = self.command_for(&cell.store)?;
-        job::perform(job, command, self.interrupt, self.work, progress)
+        let command = self.command(cell.store.driver())?;
+        job::perform(job, &command, self.interrupt, self.work, progress)
     }
 }
 
@@ -334,8 +295,9 @@ mod tests {
     fn a_worker_that_cannot_be_started_is_an_error_that_names_it() {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
+        let drivers = Drivers::new(command, interrupt.clone());
         let work = tempfile::tempdir().unwrap();
-        let blocks = Blocks::new(&command, &interrupt, work.path());
+        let blocks = Blocks::new(&drivers, &interrupt, work.path());
         let error = blocks.harness_cost("", 1).unwrap_err().to_string();
         assert!(
             error.starts_with("cannot start worker /nowhere/worker"),

@@ -1,7 +1,7 @@
 //! Datasets and built stores below the work directory: made once, shared by the cells that can
 //! share them.
 
-use super::blocks::{Blocks, Place};
+use super::blocks::{Blocks, CellPaths};
 use crate::dataset::{self, Dataset};
 use crate::{HarnessError, disk, page_cache, placement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,19 +33,15 @@ pub(super) struct Built {
 }
 
 impl Instances {
-    pub(super) fn new(work: &Path) -> Self {
+    /// None yet; of `weighed` the footprint after building is known.
+    pub(super) fn new(work: &Path, weighed: BTreeSet<String>) -> Self {
         Self {
             work: work.to_owned(),
             datasets: BTreeMap::new(),
             built: BTreeSet::new(),
-            weighed: BTreeSet::new(),
+            weighed,
             versions: BTreeMap::new(),
         }
-    }
-
-    /// The same, where the footprint of these stores after building is known.
-    pub(super) fn with_footprints_of(self, weighed: BTreeSet<String>) -> Self {
-        Self { weighed, ..self }
     }
 
     /// Writes a dataset unless it is there; returns how long it took.
@@ -89,15 +85,17 @@ impl Instances {
             return Ok(None);
         }
         let began = Instant::now();
-        let place = self.place(cell);
-        fs::create_dir(&place.instance)
-            .map_err(HarnessError::io("create directory", &place.instance))?;
+        let paths = self.paths(cell);
+        fs::create_dir(&paths.instance)
+            .map_err(HarnessError::io("create directory", &paths.instance))?;
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
-        let (values, bytes) = match blocks.build(cell, &built_as(cell, blocks)?, &place, progress) {
+        let built = built_as(cell, blocks)
+            .and_then(|settings| blocks.build(cell, &settings, &paths, progress));
+        let (values, bytes) = match built {
             Ok(built) => built,
             Err(error) => {
                 // Others share the place; what is half built there would be their fault, too.
@@ -124,10 +122,10 @@ impl Instances {
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
     pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
-        let place = self.place(cell);
-        if place.instance.exists() {
-            fs::remove_dir_all(&place.instance)
-                .map_err(HarnessError::io("remove", &place.instance))?;
+        let paths = self.paths(cell);
+        if paths.instance.exists() {
+            fs::remove_dir_all(&paths.instance)
+                .map_err(HarnessError::io("remove", &paths.instance))?;
         }
         Ok(self.built.remove(&cell.instance))
     }
@@ -137,7 +135,7 @@ impl Instances {
     pub(super) fn release(&mut self, cell: &Cell) -> Result<(), HarnessError> {
         self.forget(cell)?;
         self.versions.remove(&cell.instance);
-        match self.place(cell).versions {
+        match self.paths(cell).versions {
             Some(versions) if versions.exists() => {
                 fs::remove_file(&versions).map_err(HarnessError::io("remove", &versions))
             }
@@ -156,8 +154,8 @@ impl Instances {
     }
 
     /// Where a cell's data lies.
-    pub(super) fn place(&self, cell: &Cell) -> Place {
-        Place {
+    pub(super) fn paths(&self, cell: &Cell) -> CellPaths {
+        CellPaths {
             instance: self.work.join(format!("store-{}", cell.instance)),
             dataset: Some(self.dataset_directory(&cell.dataset)),
             versions: Some(self.work.join(format!("versions-{}", cell.instance))),
@@ -182,13 +180,11 @@ impl Instances {
         if !cell.capabilities.persistent {
             return Ok(None);
         }
-        let place = self.place(cell);
-        let told = blocks
-            .inspect(cell, &place, &[], Want::Footprint)?
-            .footprint;
-        let footprint = match told {
+        let paths = self.paths(cell);
+        let found = blocks.inspect(cell, &paths, &[], Want::Footprint)?;
+        let footprint = match found.footprint {
             Some(footprint) => footprint,
-            None => disk::below(&place.instance)?.0,
+            None => disk::below(&paths.instance)?.0,
         };
         Ok(Some(FootprintRecord {
             instance: cell.instance.clone(),
@@ -208,7 +204,7 @@ impl Instances {
             return Ok(None);
         }
         let keys = placement::sample(self.opened(&cell.dataset)?.count());
-        let found = blocks.inspect(cell, &self.place(cell), &keys, Want::Pieces)?;
+        let found = blocks.inspect(cell, &self.paths(cell), &keys, Want::Pieces)?;
         match found.pieces {
             Some(pieces) => placement::of(&pieces, &cell.instance),
             None => Ok(None),
@@ -227,7 +223,7 @@ impl Instances {
 
     /// Reads a cell's store into the page cache.
     pub(super) fn warm_one(&self, cell: &Cell) -> Result<(), HarnessError> {
-        page_cache::warm(&[self.place(cell).instance]).map(|_| ())
+        page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
     }
 
     fn dataset_directory(&self, name: &str) -> PathBuf {
@@ -275,6 +271,7 @@ fn built_as(cell: &Cell, blocks: &Blocks<'_>) -> Result<Settings, HarnessError> 
 mod tests {
     use super::*;
     use crate::block_size::tests::{cell, writing};
+    use crate::drivers::Drivers;
     use crate::interrupt::Interrupt;
     use crate::worker_process::WorkerCommand;
     use stowplan_model::{Content, PerTransaction, SizeDistribution};
@@ -292,15 +289,16 @@ mod tests {
     fn build(instances: &mut Instances, cell: &Cell) -> Result<Option<Built>, HarnessError> {
         let command = WorkerCommand::new("/nowhere/worker", &[]);
         let interrupt = Interrupt::never();
+        let drivers = Drivers::new(command, interrupt.clone());
         let work = instances.work.clone();
-        let blocks = Blocks::new(&command, &interrupt, &work);
+        let blocks = Blocks::new(&drivers, &interrupt, &work);
         instances.build(cell, &blocks, &mut |_, _| ())
     }
 
     #[test]
     fn a_dataset_is_written_once() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
         let message = instances.opened("blobs").unwrap_err().to_string();
         assert_eq!(message, "dataset 'blobs' was not prepared");
         let mut last = (0, 0);
@@ -313,15 +311,15 @@ mod tests {
         assert_eq!((record.values, record.bytes), (20, 20_000));
         assert!(last.0 <= last.1 && last.1 == 20_000, "{last:?}");
         let directory = instances.opened("blobs").unwrap().directory().to_owned();
-        assert_eq!(Some(directory), instances.place(&cell("files")).dataset);
+        assert_eq!(Some(directory), instances.paths(&cell("files")).dataset);
         let again = instances.dataset("blobs", &spec(), &mut |_, _| ());
         assert_eq!(again.unwrap(), None);
     }
 
     #[test]
     fn cells_of_one_instance_have_one_place_and_others_another() {
-        let instances = Instances::new(Path::new("/work"));
-        let at = |spec| instances.place(&cell(spec));
+        let instances = Instances::new(Path::new("/work"), BTreeSet::new());
+        let at = |spec| instances.paths(&cell(spec));
         let (dir, stdio, tree) = (at("files"), at("files:read=stdio"), at("files:layout=tree"));
         assert_eq!(
             (&dir.instance, &dir.versions),
@@ -342,7 +340,7 @@ mod tests {
 
     #[test]
     fn each_writing_block_of_an_instance_gives_a_version_of_its_own() {
-        let mut instances = Instances::new(Path::new("/work"));
+        let mut instances = Instances::new(Path::new("/work"), BTreeSet::new());
         let write = |spec| writing(spec, PerTransaction::All);
         let read = cell("files");
         assert_eq!(instances.next_version(&read), 0);
@@ -360,25 +358,25 @@ mod tests {
     #[test]
     fn a_store_in_memory_needs_no_worker_to_be_built_and_has_no_footprint() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
         let cell = cell("sqlite:location=memory,journal=memory");
         assert!(build(&mut instances, &cell).unwrap().is_none());
-        assert!(instances.place(&cell).instance.is_dir());
+        assert!(instances.paths(&cell).instance.is_dir());
         assert!(build(&mut instances, &cell).unwrap().is_none());
         assert!(instances.forget(&cell).unwrap());
-        assert!(!instances.place(&cell).instance.exists());
+        assert!(!instances.paths(&cell).instance.exists());
         assert!(!instances.forget(&cell).unwrap(), "it was forgotten before");
     }
 
     #[test]
     fn a_store_whose_building_failed_is_gone_and_can_be_tried_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
         let cell = cell("files");
         for _ in 0..2 {
             let message = build(&mut instances, &cell).unwrap_err().to_string();
             assert!(message.contains("/nowhere/worker"), "{message}");
-            assert!(!instances.place(&cell).instance.exists());
+            assert!(!instances.paths(&cell).instance.exists());
             assert!(!instances.forget(&cell).unwrap());
         }
     }
@@ -386,12 +384,12 @@ mod tests {
     #[test]
     fn what_nothing_uses_any_more_is_removed_and_can_be_made_again() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
         let cell = writing("files", PerTransaction::All);
         instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
-        let place = instances.place(&cell);
-        fs::create_dir(&place.instance).unwrap();
-        fs::write(place.versions.as_ref().unwrap(), "").unwrap();
+        let paths = instances.paths(&cell);
+        fs::create_dir(&paths.instance).unwrap();
+        fs::write(paths.versions.as_ref().unwrap(), "").unwrap();
         instances.built.insert(cell.instance.clone());
         assert_eq!(instances.next_version(&cell), 1);
 
@@ -411,7 +409,7 @@ mod tests {
     #[test]
     fn only_stores_that_were_built_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
-        let mut instances = Instances::new(work.path());
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
         let (built, missing) = (cell("files"), cell("flat"));
         assert!(
             instances.warm_one(&missing).is_err(),
@@ -433,7 +431,7 @@ mod tests {
             instances.warm(&comparison).is_err(),
             "it counts as built and is not there"
         );
-        fs::create_dir(instances.place(&built).instance).unwrap();
+        fs::create_dir(instances.paths(&built).instance).unwrap();
         instances.warm(&comparison).unwrap();
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::drivers::Drivers;
 use crate::environment;
-use crate::environment::checks::{self, Asked};
+use crate::environment::checks;
+use crate::plan::demand;
 use std::path::Path;
 use std::time::Duration;
 use stowplan_model::{Environment, Plan, Warning};
@@ -36,5 +37,5 @@ pub(super) fn warnings(plan: &Plan, environment: &Environment) -> Vec<Warning> {
     let device = environment.device.as_ref();
     let foreign_write_rate =
         device.and_then(|device| environment::foreign_write_rate(device, FOREIGN_WRITES_FOR));
-    checks::warnings(environment, &Asked::of(plan, plan), foreign_write_rate)
+    checks::warnings(environment, &demand(plan, plan), foreign_write_rate)
 }

@@ -1,14 +1,15 @@
 //! Flame graphs: blocks of each cell under `perf`, never timed.
 
-use super::blocks::{Blocks, Spot};
-use super::{Event, Runner, Sequences};
+use super::pass::Pass;
+use super::{Runner, Sequences};
 use crate::block_size::BlockSize;
+use crate::job::BlockTask;
 use crate::profile::{Profiler, Stacks, draw, write};
+use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, sequence};
 use std::collections::BTreeMap;
-use stowplan_model::{
-    BlockKind, Cell, CellId, Comparison, PayloadSource, Role, Warning, WarningKind,
-};
+use std::path::Path;
+use stowplan_model::{BlockKind, Cell, CellId, Comparison, Record, Role};
 
 /// A round that is none: its keys are no other round's.
 const ROUND: u32 = u32::MAX - 2;
@@ -16,6 +17,50 @@ const ROUND: u32 = u32::MAX - 2;
 const ENOUGH_NS: u64 = 1_000_000_000;
 /// The most blocks for that; each takes a worker of its own.
 const BLOCKS: u32 = 10;
+
+/// A flame graph of each cell.
+struct FlameGraphs<'a> {
+    profiler: Profiler,
+    directory: &'a Path,
+    comparison: &'a Comparison,
+    sequences: Sequences,
+}
+
+impl Pass for FlameGraphs<'_> {
+    const DOES: &'static str = "flame graph";
+
+    fn wants(&mut self, _: &Runner<'_>, cell: &Cell) -> bool {
+        !matches!(cell.role, Role::Control | Role::Part)
+    }
+
+    fn examine(
+        &mut self,
+        runner: &mut Runner<'_>,
+        cell: &Cell,
+        size: BlockSize,
+    ) -> Result<Option<Record>, HarnessError> {
+        let stacks = runner.stacks_of(cell, size, &self.profiler, &self.sequences)?;
+        let samples: u64 = stacks.values().sum();
+        let kernel = match self.profiler.sees_kernel() {
+            true => "",
+            false => ", without the kernel's time",
+        };
+        let subtitle = format!("{samples} samples of its operations{kernel}");
+        let title = format!("{}: {}", self.comparison.title, cell.label);
+        let file = |ending: &str| {
+            let name = format!("profile-{}-{}.{ending}", self.comparison.id, cell.key);
+            self.directory.join(name)
+        };
+        let folded = file("folded");
+        write(&stacks, &folded)?;
+        draw(&folded, &title, &subtitle, &file("svg"))?;
+        Ok(None)
+    }
+
+    fn lacking(cell: &Cell) -> String {
+        format!("There is no flame graph of {}", cell.id)
+    }
+}
 
 impl Runner<'_> {
     /// Looks for `perf` where flame graphs are wanted, and says what is missing.
@@ -26,77 +71,34 @@ impl Runner<'_> {
         match Profiler::find(&self.options.work) {
             Ok(profiler) => {
                 if !profiler.sees_kernel() {
-                    self.warn(Warning {
-                        kind: WarningKind::Other,
-                        message: "Flame graphs show nothing of the kernel: this process may not look into it.".to_owned(),
-                        advice: "Run it as root, or allow it: sudo sysctl kernel.perf_event_paranoid=1".to_owned(),
-                    })?;
+                    self.remark("Flame graphs show nothing of the kernel: this process may not look into it.".to_owned(), "Run it as root, or allow it: sudo sysctl kernel.perf_event_paranoid=1")?;
                 }
                 Ok(Some(profiler))
             }
             Err(why) => {
-                self.warn(Warning {
-                    kind: WarningKind::Other,
-                    message: format!("No flame graphs are drawn ({why})."),
-                    advice: "Install perf (package linux-perf or linux-tools), and allow it: sudo sysctl kernel.perf_event_paranoid=1; times and ladders do not need it.".to_owned(),
-                })?;
+                self.remark(format!("No flame graphs are drawn ({why})."), "Install perf (package linux-perf or linux-tools), and allow it: sudo sysctl kernel.perf_event_paranoid=1; times and ladders do not need it.")?;
                 Ok(None)
             }
         }
     }
 
-    /// Draws a flame graph of each cell of which something is said.
+    /// Draws a flame graph of each cell of which the report says something.
     pub(super) fn profile(
         &mut self,
         comparison: &Comparison,
         sizes: &BTreeMap<CellId, BlockSize>,
     ) -> Result<(), HarnessError> {
-        let Some(profiler) = self.profiler.clone() else {
+        let Some((profiler, directory)) = self.profiler.clone().zip(self.options.profile.as_ref())
+        else {
             return Ok(());
         };
-        let Some(directory) = self.options.profile.clone() else {
-            return Ok(());
+        let flame_graphs = FlameGraphs {
+            sequences: self.write_sequences(comparison, ROUND, sizes)?,
+            profiler,
+            directory,
+            comparison,
         };
-        let sequences = self.write_sequences(comparison, ROUND, sizes)?;
-        let said = |cell: &&Cell| !matches!(cell.role, Role::Control | Role::Part);
-        let cells: Vec<&Cell> = comparison.cells.iter().filter(said).collect();
-        for (done, cell) in cells.iter().enumerate() {
-            let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
-                continue;
-            };
-            self.observer.event(Event::Preparing {
-                what: &format!("flame graph: {}", cell.label),
-                done: done as u64,
-                total: cells.len() as u64,
-            });
-            let name = format!("profile-{}-{}", comparison.id, cell.key);
-            let folded = directory.join(format!("{name}.folded"));
-            let svg = directory.join(format!("{name}.svg"));
-            let drawn = self
-                .stacks_of(cell, *size, &profiler, &sequences)
-                .and_then(|stacks| {
-                    let samples: u64 = stacks.values().sum();
-                    let kernel = match profiler.sees_kernel() {
-                        true => "",
-                        false => ", without the kernel's time",
-                    };
-                    let subtitle = format!("{samples} samples of its operations{kernel}");
-                    let title = format!("{}: {}", comparison.title, cell.label);
-                    write(&stacks, &folded)?;
-                    draw(&folded, &title, &subtitle, &svg)
-                });
-            match drawn {
-                Ok(()) => {}
-                Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
-                // What was measured of the cell stands.
-                Err(error) => self.warn(Warning {
-                    kind: WarningKind::Other,
-                    message: format!("There is no flame graph of {}: {error}", cell.id),
-                    advice: "Its times stand.".to_owned(),
-                })?,
-            }
-        }
-        Ok(())
+        self.pass(comparison, sizes, flame_graphs)
     }
 
     /// Samples of a cell's operations, of as many blocks as give enough of them.
@@ -108,30 +110,20 @@ impl Runner<'_> {
         sequences: &Sequences,
     ) -> Result<Stacks, HarnessError> {
         let options = self.options;
-        let command = options.drivers.command(cell.store.driver())?;
-        let command = profiler.around(command, &options.work);
-        let blocks = Blocks::new(&command, &options.interrupt, &options.work);
+        let wrapper = |command: &WorkerCommand| profiler.around(command, &options.work);
+        let blocks = self.blocks.wrapped(&wrapper);
         let size = self.longest(cell, size);
         let seed = sequence::seed(options.seed, &format!("{}/profile", cell.id), 0);
         let mut first = seed % self.count(&cell.dataset).max(1);
         let mut stacks = Stacks::new();
         let mut lasted = 0;
         for position in 0..BLOCKS {
-            let spot = Spot {
-                sequence: sequences.of(cell),
-                first: if cell.workload.changes_keys() {
-                    0
-                } else {
-                    first
-                },
-                version: self.instances.next_version(cell),
-                payloads: PayloadSource::Prepared,
-                round: 0,
+            let task = BlockTask {
                 position,
+                ..self.task(cell, sequences, BlockKind::Pilot, size, first)
             };
             first += size.steps();
-            let place = self.instances.place(cell);
-            let (block, _) = blocks.measure(cell, &place, size, BlockKind::Pilot, &spot)?;
+            let (block, _) = blocks.measure(cell, &self.instances.paths(cell), task)?;
             for (stack, samples) in profiler.stacks(&options.work)? {
                 *stacks.entry(stack).or_default() += samples;
             }

@@ -2,10 +2,12 @@
 //! built, read back, compared or recorded.
 
 use super::LATENCY_ROUNDS;
-use super::blocks::{Blocks, Place, Spot};
+use super::blocks::{Blocks, CellPaths};
 use super::spoiled::{ATTEMPTS, attempt};
 use crate::block_size::BlockSize;
+use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
+use crate::job::BlockTask;
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, page_cache};
 use std::path::Path;
@@ -65,10 +67,13 @@ pub fn repeat(
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u32, u32),
 ) -> Result<Repeated, HarnessError> {
+    let drivers = Drivers::new(workers.clone(), interrupt.clone());
+    drivers.kind(&what.cell.store)?;
+    drivers.hang_up();
     let mut rounds = Rounds {
         what,
         write_sequence,
-        blocks: Blocks::new(workers, interrupt, what.work),
+        blocks: Blocks::new(&drivers, interrupt, what.work),
         begun: 0,
         found: Repeated::default(),
     };
@@ -114,7 +119,7 @@ impl Rounds<'_> {
 
     fn block(&mut self, kind: BlockKind, size: BlockSize, round: u32) -> Result<(), HarnessError> {
         let what = self.what;
-        let place = Place {
+        let paths = CellPaths {
             instance: what.instance.to_owned(),
             dataset: None,
             versions: None,
@@ -127,15 +132,18 @@ impl Rounds<'_> {
                 let _ = std::fs::remove_file(&sequence);
                 (self.write_sequence)(&sequence, size.lead_in, size.operations)?;
                 self.begun += 1;
-                let spot = Spot {
-                    sequence: &sequence,
+                let task = BlockTask {
+                    block: kind,
+                    sequence: sequence.clone(),
                     first: 0,
+                    lead_in: size.lead_in,
+                    operations: size.operations,
                     version: version(self.begun),
                     payloads: what.payloads,
                     round,
                     position: 0,
                 };
-                self.blocks.measure(what.cell, &place, size, kind, &spot)
+                self.blocks.measure(what.cell, &paths, task)
             },
             || warm(what.instance),
         )?;

@@ -1,6 +1,7 @@
 //! Blocks that did not measure what they should (R9).
 
 use crate::HarnessError;
+use crate::job::Reported;
 use stowplan_model::{CacheState, Cell, Measurement, Settings};
 
 /// How often a block is measured that did not measure what it should, before no other try is made.
@@ -48,12 +49,12 @@ pub(super) struct Attempted {
 /// `measure` is told how many attempts there were before; `warm` fills the page cache again.
 pub(super) fn attempt(
     cell: &Cell,
-    mut measure: impl FnMut(u32) -> Result<(Measurement, Settings), HarnessError>,
+    mut measure: impl FnMut(u32) -> Result<(Measurement, Reported), HarnessError>,
     warm: impl Fn() -> Result<(), HarnessError>,
 ) -> Result<Attempted, HarnessError> {
     let mut repeats = 0;
     loop {
-        let (mut measurement, effective) = measure(repeats)?;
+        let (mut measurement, reported) = measure(repeats)?;
         measurement.repeats = repeats;
         repeats += 1;
         let last = repeats == ATTEMPTS;
@@ -69,7 +70,7 @@ pub(super) fn attempt(
         if last || !read_from_storage {
             return Ok(Attempted {
                 measurement,
-                effective,
+                effective: reported.effective,
                 read_from_storage,
             });
         }
@@ -175,7 +176,7 @@ mod tests {
                         in_blocks,
                         ..block()
                     };
-                    Ok((measurement, Settings::default()))
+                    Ok((measurement, Reported::default()))
                 },
                 || {
                     warmed.set(warmed.get() + 1);

@@ -50,7 +50,7 @@ pub struct Database {
 ///
 /// Fields are dropped in this order: the connections, then what must outlive their locks.
 #[derive(Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     readers: Vec<Database>,
     _tidy: Tidy,
     unlocked: Unlocked,
@@ -261,7 +261,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Self::page_size`].
-    pub fn last_of_next(&self, from: i64, rows: u32) -> Result<Option<i64>> {
+    pub(crate) fn last_of_next(&self, from: i64, rows: u32) -> Result<Option<i64>> {
         let sql = "SELECT max(k) FROM (SELECT k FROM kv WHERE k>=?1 ORDER BY k LIMIT ?2)";
         self.connection
             .query_row(sql, (from, rows), |row| row.get(0))
@@ -382,7 +382,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// As [`Database::open`]; or others write so often that no two connections see the same.
-    pub fn take(path: &Path, readers: NonZeroUsize) -> Result<Self> {
+    pub(crate) fn take(path: &Path, readers: NonZeroUsize) -> Result<Self> {
         let file = std::fs::canonicalize(path).map_err(StoreError::io("open", path))?;
         // Where no log can be made there is none to share, and nothing else can be read.
         let writable = accessat(CWD, directory_of(&file), Access::WRITE_OK, AtFlags::EACCESS);
@@ -460,13 +460,12 @@ impl Snapshot {
     ///
     /// # Panics
     /// Never: there is one at least.
-    #[must_use]
-    pub fn database(&self) -> &Database {
+    pub(crate) fn database(&self) -> &Database {
         &self.readers[0]
     }
 
     /// All of them, each for one thread.
-    pub fn readers(&mut self) -> impl Iterator<Item = &mut Database> {
+    pub(crate) fn readers(&mut self) -> impl Iterator<Item = &mut Database> {
         self.readers.iter_mut()
     }
 
@@ -475,7 +474,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// It was changed, or cannot be looked at.
-    pub fn check_unchanged(&self) -> Result<()> {
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
         match self.unlocked.was {
             Some(was) if was != self.unlocked.mark()? => Err(StoreError::Engine {
                 store: STORE,
@@ -549,8 +548,7 @@ pub(super) fn files(path: &Path) -> [PathBuf; 4] {
 
 /// What SQLite may put beside a database: its write-ahead log, its journal, and the index of the
 /// log. SQLite applies the first two to whatever database lies beside them.
-#[must_use]
-pub fn companions(file: &Path) -> [PathBuf; 3] {
+pub(crate) fn companions(file: &Path) -> [PathBuf; 3] {
     ["-wal", "-journal", "-shm"].map(|suffix| beside(file, suffix))
 }
 
@@ -611,7 +609,7 @@ fn uri(path: &Path, parameters: &str) -> PathBuf {
 ///
 /// # Errors
 /// It cannot be read, or has no header.
-pub fn is_write_ahead(path: &Path) -> Result<bool> {
+pub(crate) fn is_write_ahead(path: &Path) -> Result<bool> {
     File::open(path)
         .and_then(|file| read_write_ahead(&file))
         .map_err(StoreError::io("read", path))
@@ -690,7 +688,7 @@ fn check_value(key: i64, kind: &str, utf8: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspect::{self, Held};
+    use crate::inspect::{self, Container};
 
     #[test]
     fn keys_that_do_not_rise_are_told() {
@@ -739,7 +737,7 @@ mod tests {
 
         fn values(&self) -> Result<Vec<(u64, u64)>> {
             let mut found = Vec::new();
-            inspect::values(&self.path(), Held::Database, &mut |key, bytes| {
+            inspect::values(&self.path(), Container::Database, &mut |key, bytes| {
                 found.push((key, bytes));
                 Ok(())
             })?;
@@ -857,15 +855,15 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let link = elsewhere.path().join("link.db");
         std::os::unix::fs::symlink(place.path(), &link).unwrap();
-        assert_eq!(inspect::recognise(&link).unwrap(), Held::Database);
+        assert_eq!(inspect::recognise(&link).unwrap(), Container::Database);
         let mut keys = Vec::new();
-        inspect::values(&link, Held::Database, &mut |key, _| {
+        inspect::values(&link, Container::Database, &mut |key, _| {
             keys.push(key);
             Ok(())
         })
         .unwrap();
         assert_eq!(keys, [1]);
-        let footprint = |path: &Path| inspect::footprint(path, Held::Database).unwrap();
+        let footprint = |path: &Path| inspect::footprint(path, Container::Database).unwrap();
         assert_eq!(footprint(&link), footprint(&place.path()));
         assert_eq!(footprint(&link).files, 3, "with the log and its index");
     }

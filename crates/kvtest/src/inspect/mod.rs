@@ -6,7 +6,8 @@
 
 mod database;
 
-pub use database::{Database, PageUse, Pages, Snapshot, companions, is_write_ahead};
+pub use database::{Database, PageUse, Pages};
+pub(crate) use database::{Snapshot, companions, is_write_ahead};
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,7 +21,7 @@ const HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// What lies at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum Container {
     /// A database with the table `kv(k INTEGER PRIMARY KEY, v BLOB)`.
     Database,
     /// A directory of files named like `000001`.
@@ -29,7 +30,7 @@ pub enum Held {
     Tree,
 }
 
-impl Held {
+impl Container {
     /// In messages and documents.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -47,12 +48,12 @@ impl Held {
 /// Nothing is there, or nothing of ours: neither file nor directory, a file that is no SQLite
 /// database, a database without the table, a directory without any file of ours or with files of
 /// both layouts.
-pub fn recognise(path: &Path) -> Result<Held> {
+pub fn recognise(path: &Path) -> Result<Container> {
     let metadata = std::fs::metadata(path).map_err(StoreError::io("open", path))?;
     if metadata.is_dir() {
         return Ok(match directory::layout(path)? {
-            Layout::Dir => Held::Dir,
-            Layout::Tree => Held::Tree,
+            Layout::Dir => Container::Dir,
+            Layout::Tree => Container::Tree,
         });
     }
     if !metadata.is_file() {
@@ -60,7 +61,7 @@ pub fn recognise(path: &Path) -> Result<Held> {
     }
     check_header(path)?;
     database::check_table(path)?;
-    Ok(Held::Database)
+    Ok(Container::Database)
 }
 
 /// Calls `visit(key, bytes)` for every value, by rising key. Reads no value.
@@ -70,13 +71,13 @@ pub fn recognise(path: &Path) -> Result<Held> {
 /// engine or the file system refuses; and whatever `visit` returns.
 pub fn values(
     path: &Path,
-    held: Held,
+    container: Container,
     visit: &mut dyn FnMut(u64, u64) -> Result<()>,
 ) -> Result<()> {
-    match held {
-        Held::Database => Database::open(path)?.values(visit),
-        Held::Dir => directory::values(path, Layout::Dir, visit),
-        Held::Tree => directory::values(path, Layout::Tree, visit),
+    match container {
+        Container::Database => Database::open(path)?.values(visit),
+        Container::Dir => directory::values(path, Layout::Dir, visit),
+        Container::Tree => directory::values(path, Layout::Tree, visit),
     }
 }
 
@@ -85,13 +86,13 @@ pub fn values(
 ///
 /// # Errors
 /// The file system refuses.
-pub fn footprint(path: &Path, held: Held) -> Result<Footprint> {
-    match held {
-        Held::Database => {
+pub fn footprint(path: &Path, container: Container) -> Result<Footprint> {
+    match container {
+        Container::Database => {
             let files = database::files(path);
             footprint_of_paths(files.iter().map(AsRef::as_ref))
         }
-        Held::Dir | Held::Tree => footprint_of_tree(path),
+        Container::Dir | Container::Tree => footprint_of_tree(path),
     }
 }
 

@@ -248,15 +248,7 @@ impl StoreKind for Files {
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
         Ok(Capabilities {
-            operations: vec![
-                Operation::Read,
-                Operation::Overwrite,
-                Operation::Insert,
-                Operation::Delete,
-                Operation::Scan,
-                Operation::CreateTable,
-                Operation::DropTable,
-            ],
+            operations: Operation::SINGLE.to_vec(),
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,

@@ -1,6 +1,6 @@
 //! The background thread: carries one layer after the other to the disk.
 
-use super::hub::Hub;
+use super::coordinator::Coordinator;
 use super::layer::{Change, Layer};
 use super::{STORE, ours};
 use crate::sqlite::base::Link;
@@ -22,13 +22,13 @@ const PIECE: usize = 256;
 
 /// The running thread. Dropping it makes a last attempt and ends it.
 pub(super) struct Carrier {
-    hub: Arc<Hub>,
+    coordinator: Arc<Coordinator>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Carrier {
-    pub(super) fn start(hub: &Arc<Hub>) -> Result<Self> {
-        let shared = Arc::clone(hub);
+    pub(super) fn start(coordinator: &Arc<Coordinator>) -> Result<Self> {
+        let shared = Arc::clone(coordinator);
         let thread = thread::Builder::new()
             .name("carrier".to_owned())
             .spawn(move || run(&shared))
@@ -38,7 +38,7 @@ impl Carrier {
                 detail: error.to_string(),
             })?;
         Ok(Self {
-            hub: Arc::clone(hub),
+            coordinator: Arc::clone(coordinator),
             thread: Some(thread),
         })
     }
@@ -46,7 +46,7 @@ impl Carrier {
 
 impl Drop for Carrier {
     fn drop(&mut self) {
-        self.hub.stop();
+        self.coordinator.stop();
         if let Some(thread) = self.thread.take() {
             // It returns nothing, and a panic of its has been printed.
             let _ = thread.join();
@@ -54,21 +54,21 @@ impl Drop for Carrier {
     }
 }
 
-fn run(hub: &Hub) {
+fn run(coordinator: &Coordinator) {
     let mut link = None;
     let mut delay = RETRY;
     let mut retry = None;
-    while hub.next_attempt(retry) {
-        let last = hub.is_stopping();
-        match carry_over(hub, &mut link) {
+    while coordinator.next_attempt(retry) {
+        let last = coordinator.is_stopping();
+        match carry_over(coordinator, &mut link) {
             Ok(empty) => {
-                hub.carried_over(empty);
+                coordinator.carried_over(empty);
                 (delay, retry) = (RETRY, None);
             }
             Err(error) => {
                 // Closing undoes the transaction, and the next attempt finds the file anew.
                 link = None;
-                hub.not_carried_over(&error);
+                coordinator.not_carried_over(&error);
                 if last {
                     return;
                 }
@@ -80,29 +80,29 @@ fn run(hub: &Hub) {
 }
 
 /// Carries the layer over in one transaction, and returns an empty one to take its place.
-fn carry_over<'h>(hub: &'h Hub, link: &mut Option<Link<'h>>) -> Result<Layer> {
-    let empty = Layer::new(hub.statements)?;
-    let _alone = hub.writing_disk();
+fn carry_over<'h>(coordinator: &'h Coordinator, link: &mut Option<Link<'h>>) -> Result<Layer> {
+    let empty = Layer::new(coordinator.statements)?;
+    let _alone = coordinator.writing_disk();
     let link = match link {
         Some(link) => link,
-        None => link.insert(hub.base.connect().map_err(ours)?),
+        None => link.insert(coordinator.base.connect().map_err(ours)?),
     };
     let (connection, _) = link.begin_session().map_err(ours)?;
     let mut transaction = Transaction::new(connection).map_err(ours)?;
     transaction.begin(Access::Write).map_err(ours)?;
-    apply(hub, connection)?;
+    apply(coordinator, connection)?;
     transaction.commit().map_err(ours)?;
     Ok(empty)
 }
 
 /// Makes every change of the layer on disk, by rising key: neighbours share pages.
-fn apply(hub: &Hub, connection: &Connection) -> Result<()> {
+fn apply(coordinator: &Coordinator, connection: &Connection) -> Result<()> {
     let prepared = |text| Sql::of(connection, text, Statements::Once).map_err(ours);
     let mut set = prepared("REPLACE INTO kv(k,v) VALUES(?1,?2)")?;
     let mut delete = prepared("DELETE FROM kv WHERE k=?1")?;
     let mut from = 0;
     loop {
-        let piece = hub.piece_to_carry(from, PIECE)?;
+        let piece = coordinator.piece_to_carry(from, PIECE)?;
         for change in &piece.changes {
             apply_one(&mut set, &mut delete, change)?;
         }

@@ -14,12 +14,12 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// What was changed: how often, and the bytes of the values that were written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct Volume {
     pub(super) changes: u64,
     pub(super) bytes: u64,
 }
 
-impl AddAssign for Tally {
+impl AddAssign for Volume {
     fn add_assign(&mut self, more: Self) {
         self.changes += more.changes;
         self.bytes += more.bytes;
@@ -28,7 +28,7 @@ impl AddAssign for Tally {
 
 /// What a layer has of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum Entry {
     /// A value of this many bytes.
     Value(usize),
     /// That it was deleted, whatever lies below.
@@ -52,7 +52,7 @@ pub(super) struct Layer {
     connection: Connection,
     statements: Statements,
     /// What was committed into it.
-    pub(super) tally: Tally,
+    pub(super) volume: Volume,
     /// When the first of that was committed.
     pub(super) since: Option<Instant>,
 }
@@ -66,7 +66,7 @@ impl Layer {
         Ok(Self {
             connection: made.map_err(|e| layer_failed("make", &e))?,
             statements,
-            tally: Tally::default(),
+            volume: Volume::default(),
             since: None,
         })
     }
@@ -118,7 +118,7 @@ impl Layer {
 
     /// Whether nothing was ever committed into it.
     pub(super) fn is_empty(&self) -> bool {
-        self.tally.changes == 0
+        self.volume.changes == 0
     }
 
     /// Shows the value of a key, if it has one, where it lies.
@@ -126,37 +126,37 @@ impl Layer {
         &self,
         key: i64,
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Held> {
+    ) -> Result<Entry> {
         let mut visited = Ok(());
-        let held = self.run("SELECT v FROM kv WHERE k=?1", |statement| {
+        let entry = self.run("SELECT v FROM kv WHERE k=?1", |statement| {
             statement.raw_bind_parameter(1, key)?;
             let mut rows = statement.raw_query();
             let Some(row) = rows.next()? else {
-                return Ok(Held::Nothing);
+                return Ok(Entry::Nothing);
             };
             Ok(match row.get_ref(0)? {
-                ValueRef::Null => Held::Deleted,
+                ValueRef::Null => Entry::Deleted,
                 value => {
                     let value = value.as_blob()?;
                     visited = visit(value);
-                    Held::Value(value.len())
+                    Entry::Value(value.len())
                 }
             })
         })?;
-        visited.map(|()| held)
+        visited.map(|()| entry)
     }
 
     /// The size of the value of a key.
-    pub(super) fn size(&self, key: i64) -> Result<Held> {
+    pub(super) fn size(&self, key: i64) -> Result<Entry> {
         self.run("SELECT octet_length(v) FROM kv WHERE k=?1", |statement| {
             statement.raw_bind_parameter(1, key)?;
             let mut rows = statement.raw_query();
             let size = rows.next()?.map(|row| row.get::<_, Option<i64>>(0));
             Ok(match size.transpose()? {
                 // Never negative.
-                Some(Some(bytes)) => Held::Value(usize::try_from(bytes).unwrap_or(0)),
-                Some(None) => Held::Deleted,
-                None => Held::Nothing,
+                Some(Some(bytes)) => Entry::Value(usize::try_from(bytes).unwrap_or(0)),
+                Some(None) => Entry::Deleted,
+                None => Entry::Nothing,
             })
         })
     }

@@ -56,7 +56,7 @@
 //! by default.
 
 mod carrier;
-mod hub;
+mod coordinator;
 mod layer;
 mod reader;
 mod session;

@@ -1,7 +1,7 @@
 //! Operations: the layers first, then the disk.
 
-use super::hub::{Hub, Turn};
-use super::layer::Held;
+use super::coordinator::{Coordinator, Turn};
+use super::layer::Entry;
 use super::reader::DiskReader;
 use super::{STORE, ours};
 use crate::sqlite::counters;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 const PIECE: usize = 256;
 
 pub(super) struct BufferedSession<'c> {
-    hub: &'c Hub,
+    coordinator: &'c Coordinator,
     /// The number of its connection.
     number: u64,
     connection: &'c Connection,
@@ -36,12 +36,16 @@ struct Overlay {
 }
 
 impl<'c> BufferedSession<'c> {
-    pub(super) fn new(hub: &'c Hub, number: u64, connection: &'c Connection) -> Result<Self> {
+    pub(super) fn new(
+        coordinator: &'c Coordinator,
+        number: u64,
+        connection: &'c Connection,
+    ) -> Result<Self> {
         Ok(Self {
-            hub,
+            coordinator,
             number,
             connection,
-            disk: DiskReader::new(connection, hub.statements)?,
+            disk: DiskReader::new(connection, coordinator.statements)?,
             open: None,
         })
     }
@@ -49,7 +53,7 @@ impl<'c> BufferedSession<'c> {
     /// Whether the layers have to be asked. A connection that writes may have changes in them
     /// that do not count yet.
     fn is_layered(&self) -> bool {
-        self.hub.buffered() > 0 || matches!(self.open, Some(Open::Writing(_)))
+        self.coordinator.buffered() > 0 || matches!(self.open, Some(Open::Writing(_)))
     }
 
     fn visit(&mut self, key: Key, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<Found> {
@@ -57,28 +61,28 @@ impl<'c> BufferedSession<'c> {
             return Ok(Found::Missing);
         };
         if self.is_layered() {
-            match self.hub.visit(self.number, k, visit)? {
-                Held::Value(bytes) => return Ok(Found::Bytes(bytes)),
-                Held::Deleted => return Ok(Found::Missing),
-                Held::Nothing => {}
+            match self.coordinator.visit(self.number, k, visit)? {
+                Entry::Value(bytes) => return Ok(Found::Bytes(bytes)),
+                Entry::Deleted => return Ok(Found::Missing),
+                Entry::Nothing => {}
             }
         }
-        let _undisturbed = self.hub.reading_disk();
-        self.disk.renew(self.hub.generation())?;
+        let _undisturbed = self.coordinator.reading_disk();
+        self.disk.renew(self.coordinator.generation())?;
         self.disk.visit(key, k, visit)
     }
 
     /// Whether a key is there, and how large its value is.
     fn size(&mut self, key: Key, k: i64) -> Result<Found> {
         if self.is_layered() {
-            match self.hub.size(self.number, k)? {
-                Held::Value(bytes) => return Ok(Found::Bytes(bytes)),
-                Held::Deleted => return Ok(Found::Missing),
-                Held::Nothing => {}
+            match self.coordinator.size(self.number, k)? {
+                Entry::Value(bytes) => return Ok(Found::Bytes(bytes)),
+                Entry::Deleted => return Ok(Found::Missing),
+                Entry::Nothing => {}
             }
         }
-        let _undisturbed = self.hub.reading_disk();
-        self.disk.renew(self.hub.generation())?;
+        let _undisturbed = self.coordinator.reading_disk();
+        self.disk.renew(self.coordinator.generation())?;
         self.disk.size(key, k)
     }
 
@@ -94,7 +98,7 @@ impl<'c> BufferedSession<'c> {
         let turn = match self.open {
             Some(Open::Writing(_)) => None,
             Some(Open::Reading) => return Err(misused("write in a transaction that only reads")),
-            None => Some(self.hub.take_turn(self.number, false)?),
+            None => Some(self.coordinator.take_turn(self.number, false)?),
         };
         let found = self.size(key, k)?;
         if !wanted(found) {
@@ -128,7 +132,9 @@ impl<'c> BufferedSession<'c> {
         if !self.is_layered() {
             return Ok(overlay);
         }
-        let [active, other] = self.hub.pieces(self.number, from, limit.clamp(1, PIECE))?;
+        let [active, other] = self
+            .coordinator
+            .pieces(self.number, from, limit.clamp(1, PIECE))?;
         // What was changed later comes later, and replaces.
         for piece in [other, active] {
             if let Some((last, _)) = piece.changes.last().filter(|_| piece.more) {
@@ -195,12 +201,12 @@ impl Session for BufferedSession<'_> {
         }
         let open = match access {
             Access::Read => Open::Reading,
-            Access::Write => Open::Writing(self.hub.take_turn(self.number, true)?),
+            Access::Write => Open::Writing(self.coordinator.take_turn(self.number, true)?),
         };
         // With other journals it would keep the carrier waiting, and with it whoever waits for
         // room: perhaps the transaction that this one waits for.
-        if self.hub.readers_apart {
-            self.disk.begin(self.hub.generation())?;
+        if self.coordinator.readers_apart {
+            self.disk.begin(self.coordinator.generation())?;
         }
         self.open = Some(open);
         Ok(())
@@ -292,8 +298,8 @@ impl Session for BufferedSession<'_> {
         while let Some(from) = next.filter(|_| rows.left > 0) {
             let overlay = self.overlay(from, rows.left)?;
             next = overlay.upto.checked_add(1);
-            let _undisturbed = self.hub.reading_disk();
-            self.disk.renew(self.hub.generation())?;
+            let _undisturbed = self.coordinator.reading_disk();
+            self.disk.renew(self.coordinator.generation())?;
             overlay.merge(&mut self.disk, from, &mut rows)?;
         }
         Ok(limit - rows.left)
@@ -301,8 +307,11 @@ impl Session for BufferedSession<'_> {
 
     fn counters(&mut self) -> Result<Counters> {
         let mut counters = counters::of(self.connection).map_err(ours)?;
-        counters.insert("Carry-overs".to_owned(), self.hub.generation());
-        counters.insert("Changes in memory only".to_owned(), self.hub.buffered());
+        counters.insert("Carry-overs".to_owned(), self.coordinator.generation());
+        counters.insert(
+            "Changes in memory only".to_owned(),
+            self.coordinator.buffered(),
+        );
         Ok(counters)
     }
 }

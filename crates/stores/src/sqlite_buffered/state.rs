@@ -1,7 +1,7 @@
 //! The two layers, whose turn it is to write, and how far the disk has got: what the lock of a
-//! [`Hub`](super::hub::Hub) protects.
+//! [`Coordinator`](super::coordinator::Coordinator) protects.
 
-use super::layer::{Held, Layer, Tally};
+use super::layer::{Entry, Layer, Volume};
 use super::{STORE, Window};
 use crate::sqlite::options::Statements;
 use crate::{Result, StoreError};
@@ -44,7 +44,7 @@ pub(super) struct Holder {
     /// Whether it is between `begin` and `commit`.
     pub(super) explicit: bool,
     /// What it has changed so far, not yet committed.
-    pub(super) tally: Tally,
+    pub(super) volume: Volume,
 }
 
 /// Why an attempt to carry a layer over failed.
@@ -62,7 +62,7 @@ pub(super) enum Step {
 
 impl Layer {
     pub(super) fn is_full(&self, window: &Window) -> bool {
-        self.tally.changes >= window.changes || self.tally.bytes >= window.bytes
+        self.volume.changes >= window.changes || self.volume.bytes >= window.bytes
     }
 }
 
@@ -115,14 +115,14 @@ impl State {
     pub(super) fn hides_changes_from(&self, connection: u64) -> bool {
         self.turn
             .as_ref()
-            .is_some_and(|holder| holder.connection != connection && holder.tally.changes > 0)
+            .is_some_and(|holder| holder.connection != connection && holder.volume.changes > 0)
     }
 
     /// Asks the layers from the top down, until one knows.
-    pub(super) fn look_up(&self, mut ask: impl FnMut(&Layer) -> Result<Held>) -> Result<Held> {
+    pub(super) fn look_up(&self, mut ask: impl FnMut(&Layer) -> Result<Entry>) -> Result<Entry> {
         match ask(&self.active)? {
-            Held::Nothing if self.carrying => ask(&self.other),
-            held => Ok(held),
+            Entry::Nothing if self.carrying => ask(&self.other),
+            entry => Ok(entry),
         }
     }
 
@@ -169,22 +169,22 @@ impl State {
 
     /// Counts what the turn has changed as committed.
     pub(super) fn accept(&mut self) {
-        let Some(tally) = self.turn.as_ref().map(|holder| holder.tally) else {
+        let Some(volume) = self.turn.as_ref().map(|holder| holder.volume) else {
             return;
         };
-        if tally.changes == 0 {
+        if volume.changes == 0 {
             return;
         }
-        self.active.tally += tally;
+        self.active.volume += volume;
         self.active.since.get_or_insert_with(Instant::now);
-        self.accepted += tally.changes;
+        self.accepted += volume.changes;
     }
 
     /// Changes a row for the connection whose turn it is.
     pub(super) fn put(&mut self, key: i64, value: Option<&[u8]>) -> Result<()> {
         self.active.put(key, value)?;
         if let Some(holder) = &mut self.turn {
-            holder.tally += Tally {
+            holder.volume += Volume {
                 changes: 1,
                 bytes: value.map_or(0, |value| value.len() as u64),
             };

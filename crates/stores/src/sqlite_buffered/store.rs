@@ -1,7 +1,7 @@
 //! The three databases and the carrier as one store.
 
 use super::carrier::Carrier;
-use super::hub::Hub;
+use super::coordinator::Coordinator;
 use super::session::BufferedSession;
 use super::{DATABASE_FILE, Options, ours};
 use crate::sqlite::base::{Base, Link};
@@ -13,7 +13,7 @@ use stowplan_model::{Footprint, Settings};
 pub(super) struct BufferedStore {
     directory: PathBuf,
     settings: Settings,
-    hub: Arc<Hub>,
+    coordinator: Arc<Coordinator>,
     /// Carries over what is left, when the store goes.
     _carrier: Carrier,
 }
@@ -34,12 +34,12 @@ impl BufferedStore {
     }
 
     fn start(directory: &Path, settings: &Settings, base: Base, options: &Options) -> Result<Self> {
-        let hub = Arc::new(Hub::new(base, options)?);
+        let coordinator = Arc::new(Coordinator::new(base, options)?);
         Ok(Self {
             directory: directory.to_owned(),
             settings: settings.clone(),
-            _carrier: Carrier::start(&hub)?,
-            hub,
+            _carrier: Carrier::start(&coordinator)?,
+            coordinator,
         })
     }
 }
@@ -50,30 +50,30 @@ fn base(directory: &Path, options: &Options) -> Base {
 
 impl Store for BufferedStore {
     fn connect(&self) -> Result<Box<dyn Connection + '_>> {
-        let _undisturbed = self.hub.reading_disk();
+        let _undisturbed = self.coordinator.reading_disk();
         Ok(Box::new(BufferedConnection {
             store: self,
-            number: self.hub.number_connection(),
-            link: self.hub.base.connect().map_err(ours)?,
+            number: self.coordinator.number_connection(),
+            link: self.coordinator.base.connect().map_err(ours)?,
         }))
     }
 
     /// What is on disk by now: changes in memory take no space there.
     fn footprint(&self) -> Result<Footprint> {
         // A carry-over may make and remove a journal.
-        self.hub
+        self.coordinator
             .beside_carrier(|| disk::footprint_of_tree(&self.directory))
     }
 
     fn data_files(&self, _: &mut dyn Iterator<Item = Key>) -> Vec<PathBuf> {
-        self.hub.base.data_files().collect()
+        self.coordinator.base.data_files().collect()
     }
 
     /// Carries everything over first.
     fn checkpoint(&self) -> Result<()> {
-        self.hub.drain("checkpoint")?;
-        self.hub
-            .beside_carrier(|| self.hub.base.checkpoint().map_err(ours))
+        self.coordinator.drain("checkpoint")?;
+        self.coordinator
+            .beside_carrier(|| self.coordinator.base.checkpoint().map_err(ours))
     }
 }
 
@@ -85,16 +85,16 @@ struct BufferedConnection<'s> {
 
 impl Connection for BufferedConnection<'_> {
     fn session(&mut self) -> Result<Box<dyn Session + '_>> {
-        let _undisturbed = self.store.hub.reading_disk();
+        let _undisturbed = self.store.coordinator.reading_disk();
         let (connection, _) = self.link.begin_session().map_err(ours)?;
-        let session = BufferedSession::new(&self.store.hub, self.number, connection)?;
+        let session = BufferedSession::new(&self.store.coordinator, self.number, connection)?;
         Ok(Box::new(session))
     }
 
     /// What SQLite reports of the database on disk; the window is this program's own doing, so
     /// it is as asked.
     fn effective_settings(&self) -> Result<Settings> {
-        let _undisturbed = self.store.hub.reading_disk();
+        let _undisturbed = self.store.coordinator.reading_disk();
         self.link
             .effective_settings_of(&self.store.settings)
             .map_err(ours)
@@ -102,8 +102,8 @@ impl Connection for BufferedConnection<'_> {
 
     /// Carries everything over, also what other connections have committed.
     fn close(self: Box<Self>) -> Result<()> {
-        let drained = self.store.hub.drain("close");
-        let _undisturbed = self.store.hub.reading_disk();
+        let drained = self.store.coordinator.drain("close");
+        let _undisturbed = self.store.coordinator.reading_disk();
         drained.and(self.link.close().map_err(ours))
     }
 }

@@ -14,7 +14,7 @@ use stowplan_harness::environment::{self, checks};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_kvtest::KvtestError;
-use stowplan_kvtest::inspect::{self, Database, Held};
+use stowplan_kvtest::inspect::{self, Container, Database};
 use stowplan_kvtest::{Keys, Outcome, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
@@ -111,7 +111,7 @@ fn recover_before(place: &Path, options: &RunOptions) -> Result<(), CliError> {
 /// What is run.
 struct Subject {
     place: PathBuf,
-    held: Held,
+    container: Container,
     /// Of a database.
     database: Option<DatabaseFacts>,
 }
@@ -123,14 +123,14 @@ struct DatabaseFacts {
 
 impl Subject {
     fn examine(place: PathBuf) -> Result<Self, CliError> {
-        let held = inspect::recognise(&place).map_err(KvtestError::from)?;
-        let database = match held {
-            Held::Database => Some(DatabaseFacts::of(&place)?),
-            Held::Dir | Held::Tree => None,
+        let container = inspect::recognise(&place).map_err(KvtestError::from)?;
+        let database = match container {
+            Container::Database => Some(DatabaseFacts::of(&place)?),
+            Container::Dir | Container::Tree => None,
         };
         Ok(Self {
             place,
-            held,
+            container,
             database,
         })
     }
@@ -201,7 +201,7 @@ fn work_directory() -> Result<TempDir, CliError> {
 
 fn survey(subject: &Subject, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {
     let file = work.join("keys.bin");
-    let up_to = |max_id| Keys::survey(&subject.place, subject.held, max_id, &file);
+    let up_to = |max_id| Keys::survey(&subject.place, subject.container, max_id, &file);
     let mut keys = up_to(options.max_id)?;
     let like_kvtest = options.as_kvtest && subject.database.is_none() && options.max_id.is_none();
     if like_kvtest && keys.max_id > KVTEST_KEYS_OF_A_DIRECTORY {
@@ -308,12 +308,12 @@ fn warn_of(machine: &Environment, task: &Task, keys: &Keys, options: &RunOptions
     }
     let warm = task.workload.cache == CacheState::Warm;
     // A user's own data is as large as it is: no working set is too small.
-    let asked = checks::Asked {
+    let demand = checks::Demand {
         what: "this run".to_owned(),
         cached_bytes: if warm { keys.bytes } else { 0 },
-        ..checks::Asked::default()
+        ..checks::Demand::default()
     };
-    for warning in checks::warnings(machine, &asked, None) {
+    for warning in checks::warnings(machine, &demand, None) {
         screen::warn(&format!("{} {}", warning.message, warning.advice));
     }
 }
@@ -336,7 +336,7 @@ fn warn_of_no_way_back(subject: &Subject, options: &RunOptions) {
 fn store(subject: &Subject, options: &RunOptions) -> StoreSpec {
     let (kind, settings) = match &subject.database {
         Some(database) => ("sqlite", database_settings(database, options)),
-        None => ("files", file_settings(subject.held, options)),
+        None => ("files", file_settings(subject.container, options)),
     };
     StoreSpec {
         kind: kind.to_owned(),
@@ -391,14 +391,19 @@ fn journal(database: &DatabaseFacts, options: &RunOptions) -> String {
 
 /// kvtest looks a file up twice by its path, reads it by stdio into new memory, and truncates what
 /// it overwrites, although it means to write in place; both only with --as-kvtest.
-fn file_settings(held: Held, options: &RunOptions) -> Vec<(&'static str, String)> {
+fn file_settings(container: Container, options: &RunOptions) -> Vec<(&'static str, String)> {
     let either = |like_kvtest: &str, ours: &str| {
         if options.as_kvtest { like_kvtest } else { ours }.to_owned()
     };
     vec![
         (
             "layout",
-            if held == Held::Tree { "tree" } else { "dir" }.to_owned(),
+            if container == Container::Tree {
+                "tree"
+            } else {
+                "dir"
+            }
+            .to_owned(),
         ),
         ("open", either("path", "directory")),
         ("stat", either("stat", "fstat")),
@@ -455,7 +460,7 @@ fn report(
     Ok(Run {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: options.place.display().to_string(),
-        held: subject.held.name(),
+        held: subject.container.name(),
         sqlite_version: subject.sqlite_version(),
         options: kvtest_lines(subject, options, keys, &outcome),
         page_size: subject.database.as_ref().map(|facts| facts.page_size),
@@ -705,7 +710,7 @@ mod tests {
         let told_with = |line: &[&str], journal: &str, message: &str| {
             let subject = Subject {
                 place: "x.db".into(),
-                held: Held::Database,
+                container: Container::Database,
                 database: Some(DatabaseFacts {
                     page_size: 4096,
                     journal: journal.to_owned(),

@@ -6,7 +6,7 @@ use crate::form::{Form, Format};
 use crate::screen;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
-use stowplan_kvtest::inspect::{self, Database, Held, PageUse};
+use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
 use stowplan_report::document::Detail;
 use stowplan_report::stat::{self, PageSort, Pages, Stat, Values};
 
@@ -16,11 +16,11 @@ const FAULTS_SHOWN: u32 = 10;
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.json))?;
-    let held = inspect::recognise(&options.place).map_err(KvtestError::from)?;
+    let container = inspect::recognise(&options.place).map_err(KvtestError::from)?;
     if options.vacuum {
-        vacuum(options, held, &form)?;
+        vacuum(options, container, &form)?;
     }
-    let stat = examine(options, held)?;
+    let stat = examine(options, container)?;
     let document = under_kvtests_lines(stat::document(&stat), &form);
     form.write(&document, Detail::Normal, |_| stat::json(&stat))?;
     let sound = stat
@@ -34,8 +34,8 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
 }
 
 /// As kvtest says it; every other form stands alone.
-fn vacuum(options: &StatOptions, held: Held, form: &Form<'_>) -> Result<(), CliError> {
-    if held != Held::Database {
+fn vacuum(options: &StatOptions, container: Container, form: &Form<'_>) -> Result<(), CliError> {
+    if container != Container::Database {
         return Err(CliError::Usage(format!(
             "{} is a directory; only a database can be vacuumed, so leave --vacuum out",
             options.place.display()
@@ -51,21 +51,21 @@ fn vacuum(options: &StatOptions, held: Held, form: &Form<'_>) -> Result<(), CliE
 }
 
 /// What cannot be listed is a fault among the facts; so is nothing else.
-fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
+fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError> {
     let place = &options.place;
-    let pages = match held {
-        Held::Database => Some(pages(options).map_err(KvtestError::from)?),
-        Held::Dir | Held::Tree => None,
+    let pages = match container {
+        Container::Database => Some(pages(options).map_err(KvtestError::from)?),
+        Container::Dir | Container::Tree => None,
     };
     let mut values = Values::default();
-    let listed = inspect::values(place, held, &mut |key, bytes| {
+    let listed = inspect::values(place, container, &mut |key, bytes| {
         values.add(key, bytes);
         Ok(())
     });
     let mut histogram = Vec::new();
     if listed.is_ok() && values.count > 0 {
         histogram = stat::bins(values.smallest, values.largest);
-        inspect::values(place, held, &mut |_, bytes| {
+        inspect::values(place, container, &mut |_, bytes| {
             stat::count_in(&mut histogram, bytes);
             Ok(())
         })
@@ -74,10 +74,10 @@ fn examine(options: &StatOptions, held: Held) -> Result<Stat, CliError> {
     Ok(Stat {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         place: place.display().to_string(),
-        held: held.name(),
+        held: container.name(),
         values: listed.is_ok().then_some(values),
         pages,
-        footprint: inspect::footprint(place, held).map_err(KvtestError::from)?,
+        footprint: inspect::footprint(place, container).map_err(KvtestError::from)?,
         histogram,
         fault: listed.err().map(|error| error.to_string()),
     })

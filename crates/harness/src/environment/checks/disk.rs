@@ -2,7 +2,7 @@
 
 use super::super::device;
 use super::super::mounts::Mount;
-use super::{CheckGroup, Finding, Known, Root, Row, others, probe};
+use super::{Context, Finding, Root, Row, others, probe, row};
 use crate::HarnessError;
 use stowplan_model::{Device, WarningKind, format_bytes};
 
@@ -14,15 +14,6 @@ const IMPLAUSIBLE_SYNC_NS: u64 = 5_000;
 const SLOW_SYNC_NS: u64 = 1_000_000;
 /// Syncs whose slow tenth takes so many times their fast tenth.
 const UNSTEADY: u64 = 8;
-
-const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
-    Row {
-        group: CheckGroup::Disk,
-        name,
-        why,
-        judge,
-    }
-}
 
 /// What is looked at here.
 pub(super) const ROWS: &[Row] = &[
@@ -116,18 +107,18 @@ fn sort_of(kind: &str) -> Sort {
 }
 
 /// Nothing is written there but to memory.
-pub(super) fn in_memory(known: &Known<'_>) -> bool {
-    sort_of(&known.environment.file_system.kind) == Sort::Memory
+pub(super) fn in_memory(context: &Context<'_>) -> bool {
+    sort_of(&context.environment.file_system.kind) == Sort::Memory
 }
 
-fn file_system(known: &Known<'_>) -> Finding {
+fn file_system(context: &Context<'_>) -> Finding {
     const ELSEWHERE: &str =
         "Give a directory on the disk that your application will use, here and with --work.";
-    let system = &known.environment.file_system;
+    let system = &context.environment.file_system;
     if system.kind.is_empty() {
         return Finding::untold();
     }
-    let source = known.facts.disk.source.as_deref();
+    let source = context.facts.disk.source.as_deref();
     let source = source.filter(|source| *source != system.kind);
     let from = source.map(|source| format!(", from {source}"));
     let found = format!(
@@ -185,8 +176,8 @@ fn remarkable(option: &str) -> Option<(bool, &'static str)> {
     }
 }
 
-fn mount_options(known: &Known<'_>) -> Finding {
-    let options = &known.environment.file_system.options;
+fn mount_options(context: &Context<'_>) -> Finding {
+    let options = &context.environment.file_system.options;
     if options.is_empty() {
         return Finding::untold();
     }
@@ -208,11 +199,11 @@ fn mount_options(known: &Known<'_>) -> Finding {
     }
 }
 
-fn device_kind(known: &Known<'_>) -> Finding {
-    let Some(device) = &known.environment.device else {
+fn device_kind(context: &Context<'_>) -> Finding {
+    let Some(device) = &context.environment.device else {
         return Finding::unavailable("none that the system knows");
     };
-    let found = describe(device, known.facts.disk.encrypted);
+    let found = describe(device, context.facts.disk.encrypted);
     if device.name.starts_with("zram") || device.name.starts_with("ram") {
         return Finding::problem(
             format!("{found}: memory"),
@@ -221,7 +212,7 @@ fn device_kind(known: &Known<'_>) -> Finding {
     }
     Finding::judged(
         found,
-        known.facts.disk.cached_twice,
+        context.facts.disk.cached_twice,
         "It keeps its file in the page cache, too, so nothing is ever cold: losetup --direct-io=on.",
     )
 }
@@ -258,8 +249,8 @@ fn describe(device: &Device, encrypted: bool) -> String {
     parts.join(", ")
 }
 
-fn read_ahead(known: &Known<'_>) -> Finding {
-    let device = known.environment.device.as_ref();
+fn read_ahead(context: &Context<'_>) -> Finding {
+    let device = context.environment.device.as_ref();
     let Some((device, kib)) = device.and_then(|device| Some((device, device.read_ahead_kib?)))
     else {
         return Finding::untold();
@@ -272,31 +263,31 @@ fn read_ahead(known: &Known<'_>) -> Finding {
     Finding::judged(format!("{kib} KiB"), kib > LARGE_READ_AHEAD_KIB, &mend)
 }
 
-fn free_space(known: &Known<'_>) -> Finding {
-    let free = known.environment.file_system.free_bytes;
-    let asked = known.asked;
-    if known.environment.file_system.block_bytes == 0 {
+fn free_space(context: &Context<'_>) -> Finding {
+    let free = context.environment.file_system.free_bytes;
+    let demand = context.demand;
+    if context.environment.file_system.block_bytes == 0 {
         return Finding::untold();
     }
     let found = format!(
         "{}; {} needs {}, its smallest scale {}",
         format_bytes(free),
-        asked.what,
-        format_bytes(asked.disk_bytes),
-        format_bytes(asked.least_disk_bytes)
+        demand.what,
+        format_bytes(demand.disk_bytes),
+        format_bytes(demand.least_disk_bytes)
     );
-    if free < asked.least_disk_bytes {
+    if free < demand.least_disk_bytes {
         return Finding::problem(found, "Free some, or give another directory.");
     }
     Finding::judged(
         found,
-        free < asked.disk_bytes,
+        free < demand.disk_bytes,
         "Free some, choose a smaller scale, or give another directory.",
     )
 }
 
-fn writing(known: &Known<'_>) -> Finding {
-    match &known.facts.disk.probe {
+fn writing(context: &Context<'_>) -> Finding {
+    match &context.facts.disk.probe {
         Some(Ok(_)) => Finding::ok("yes"),
         Some(Err(error)) => Finding::problem(
             format!("nothing can be written here: {error}"),
@@ -306,15 +297,15 @@ fn writing(known: &Known<'_>) -> Finding {
     }
 }
 
-fn sync(known: &Known<'_>) -> Finding {
-    let probe = match &known.facts.disk.probe {
+fn sync(context: &Context<'_>) -> Finding {
+    let probe = match &context.facts.disk.probe {
         Some(Ok(probe)) => probe,
         _ => return Finding::unavailable("not tried"),
     };
     let Some([fast, middle, slow]) = probe.syncs() else {
         return Finding::unavailable("not tried");
     };
-    if in_memory(known) {
+    if in_memory(context) {
         return Finding::unavailable("memory has nothing to sync");
     }
     let [fast_text, middle_text, slow_text] = [fast, middle, slow].map(milliseconds);
@@ -327,7 +318,7 @@ fn sync(known: &Known<'_>) -> Finding {
     }
     let waits = slow / fast.max(1) >= UNSTEADY;
     // All are slow where others write all the time; a device that is always so slow is what it is.
-    let slowed = middle > SLOW_SYNC_NS && !spins(known) && others::found(known);
+    let slowed = middle > SLOW_SYNC_NS && !spins(context) && others::found(context);
     Finding::judged(
         found,
         waits || slowed,
@@ -336,8 +327,8 @@ fn sync(known: &Known<'_>) -> Finding {
 }
 
 /// A spinning disk takes milliseconds. A virtual one often says that it spins.
-fn spins(known: &Known<'_>) -> bool {
-    let device = known.environment.device.as_ref();
+fn spins(context: &Context<'_>) -> bool {
+    let device = context.environment.device.as_ref();
     device.is_some_and(|device| device.rotational == Some(true) && !is_virtual(device))
 }
 

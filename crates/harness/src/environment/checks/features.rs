@@ -1,21 +1,12 @@
 //! What can be used here, by this user.
 
-use super::{CheckGroup, Finding, Known, Root, Row, disk};
+use super::{Context, Finding, Root, Row, disk, row};
 use crate::{counting, platform};
 use rustix::fs::Access;
 use stowplan_model::WarningKind;
 
 /// Engines keep dozens of files open, and each worker some more.
 const FEW_FILES: u64 = 256;
-
-const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
-    Row {
-        group: CheckGroup::Features,
-        name,
-        why,
-        judge,
-    }
-}
 
 /// What is looked at here.
 pub(super) const ROWS: &[Row] = &[
@@ -92,13 +83,13 @@ impl Facts {
     }
 }
 
-fn eviction(known: &Known<'_>) -> Finding {
-    let probe = known.facts.disk.probe.as_ref();
+fn eviction(context: &Context<'_>) -> Finding {
+    let probe = context.facts.disk.probe.as_ref();
     let probe = probe.and_then(|probe| probe.as_ref().ok());
     let Some(left) = probe.and_then(|probe| probe.evicted) else {
         return Finding::unavailable("not tried, or not to be seen");
     };
-    if disk::in_memory(known) {
+    if disk::in_memory(context) {
         return Finding::unavailable("memory is all there is here");
     }
     Finding::judged(
@@ -111,8 +102,8 @@ fn eviction(known: &Known<'_>) -> Finding {
     )
 }
 
-fn residency(known: &Known<'_>) -> Finding {
-    match known.environment.residency_check.as_deref() {
+fn residency(context: &Context<'_>) -> Finding {
+    match context.environment.residency_check.as_deref() {
         Some("mincore") => Finding::ok("by mincore; cachestat, which is faster, needs Linux 6.5"),
         Some(how) => Finding::ok(format!("by {how}")),
         None => Finding::warning(
@@ -123,16 +114,16 @@ fn residency(known: &Known<'_>) -> Finding {
     }
 }
 
-fn drop_caches(known: &Known<'_>) -> Finding {
+fn drop_caches(context: &Context<'_>) -> Finding {
     device_file(
-        known.facts.features.drop_caches,
+        context.facts.features.drop_caches,
         "Only root may, and not in every container; only 'metadata-cold' needs it.",
     )
 }
 
-fn fuse(known: &Known<'_>) -> Finding {
+fn fuse(context: &Context<'_>) -> Finding {
     device_file(
-        known.facts.features.fuse,
+        context.facts.features.fuse,
         "Allow /dev/fuse to this user (docker run --device /dev/fuse --cap-add SYS_ADMIN).",
     )
 }
@@ -146,8 +137,8 @@ fn device_file(writable: Option<bool>, mend: &str) -> Finding {
     }
 }
 
-fn open_files(known: &Known<'_>) -> Finding {
-    let Some(files) = known.facts.features.open_files else {
+fn open_files(context: &Context<'_>) -> Finding {
+    let Some(files) = context.facts.features.open_files else {
         return Finding::ok("no limit");
     };
     Finding::judged(
@@ -157,8 +148,8 @@ fn open_files(known: &Known<'_>) -> Finding {
     )
 }
 
-fn perf(known: &Known<'_>) -> Finding {
-    let facts = &known.facts.features;
+fn perf(context: &Context<'_>) -> Finding {
+    let facts = &context.facts.features;
     let paranoid = facts.perf_paranoid.as_ref();
     let paranoid = paranoid.map(|level| format!("perf_event_paranoid {level}"));
     match facts.perf {
@@ -175,8 +166,8 @@ fn perf(known: &Known<'_>) -> Finding {
     }
 }
 
-fn strace(known: &Known<'_>) -> Finding {
-    match &known.facts.features.strace {
+fn strace(context: &Context<'_>) -> Finding {
+    match &context.facts.features.strace {
         Some(path) => Finding::ok(path),
         None => Finding::feature(
             false,

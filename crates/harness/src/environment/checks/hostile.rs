@@ -1,6 +1,6 @@
 //! A machine each of whose files of `/proc`, `/sys` and `/etc` says the same, and that is anything.
 
-use super::{Asked, Counters, Facts, Known, Root, checks, disk, examine_below, mounts, others};
+use super::{Context, Counters, Demand, Facts, Root, checks, disk, examine_below, mounts, others};
 use std::cell::RefCell;
 use std::path::Path;
 use stowplan_model::Check;
@@ -97,16 +97,16 @@ fn found_on(root: &Root) -> Vec<Check> {
         }),
         ..Facts::read(root)
     };
-    let asked = Asked {
+    let demand = Demand {
         what: String::new(),
         disk_bytes: 1 << 20,
         least_disk_bytes: 1 << 16,
         cached_bytes: 4 << 30,
         working_set_bytes: Some(1 << 30),
     };
-    checks(&Known {
+    checks(&Context {
         environment: &environment,
-        asked: &asked,
+        demand: &demand,
         facts: &facts,
     })
 }

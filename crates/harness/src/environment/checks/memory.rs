@@ -1,20 +1,11 @@
 //! Memory and what keeps the page cache from staying as it is.
 
 use super::super::{control_group, machine};
-use super::{CheckGroup, Finding, Known, Root, Row, grown};
+use super::{Context, Finding, Root, Row, grown, row};
 use stowplan_model::{WarningKind, format_bytes};
 
 /// R5: below this multiple of the last-level cache, the processor's cache is measured too.
 const CACHE_MULTIPLE: u64 = 4;
-
-const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
-    Row {
-        group: CheckGroup::Memory,
-        name,
-        why,
-        judge,
-    }
-}
 
 /// What is looked at here.
 pub(super) const ROWS: &[Row] = &[
@@ -83,8 +74,8 @@ pub(super) fn pages_swapped(root: &Root) -> Option<u64> {
     field("pswpin")?.checked_add(field("pswpout")?)
 }
 
-fn memory(known: &Known<'_>) -> Finding {
-    let environment = known.environment;
+fn memory(context: &Context<'_>) -> Finding {
+    let environment = context.environment;
     let available = environment.memory_available_bytes;
     if available == 0 {
         return Finding::untold();
@@ -94,29 +85,29 @@ fn memory(known: &Known<'_>) -> Finding {
             "{} of {} available; {} keeps {} cached",
             format_bytes(available),
             format_bytes(environment.memory_bytes),
-            known.asked.what,
-            format_bytes(known.asked.cached_bytes)
+            context.demand.what,
+            format_bytes(context.demand.cached_bytes)
         ),
-        known.asked.cached_bytes > available,
+        context.demand.cached_bytes > available,
         "Choose a smaller scale, measure fewer cells at a time with --only, or free memory.",
     )
     .of(WarningKind::Memory)
 }
 
-fn working_set(known: &Known<'_>) -> Finding {
-    let Some(cache) = known.environment.last_level_cache_bytes else {
+fn working_set(context: &Context<'_>) -> Finding {
+    let Some(cache) = context.environment.last_level_cache_bytes else {
         return Finding::unavailable("the size of the processor's cache is not told here");
     };
-    let Some(visited) = known.asked.working_set_bytes else {
+    let Some(visited) = context.demand.working_set_bytes else {
         return Finding::ok(format!(
             "{} visits nothing again and again",
-            known.asked.what
+            context.demand.what
         ));
     };
     Finding::judged(
         format!(
             "{} visits {}; the processor caches {}",
-            known.asked.what,
+            context.demand.what,
             format_bytes(visited),
             format_bytes(cache)
         ),
@@ -126,21 +117,21 @@ fn working_set(known: &Known<'_>) -> Finding {
     .of(WarningKind::WorkingSet)
 }
 
-fn limit(known: &Known<'_>) -> Finding {
-    let Some(limit) = known.facts.memory.limit else {
+fn limit(context: &Context<'_>) -> Finding {
+    let Some(limit) = context.facts.memory.limit else {
         return Finding::ok("none");
     };
     Finding::judged(
         format!("{} for the control group", format_bytes(limit)),
-        limit < known.asked.cached_bytes,
+        limit < context.demand.cached_bytes,
         "Raise it for the run (docker run --memory), or choose a smaller scale.",
     )
     .of(WarningKind::Memory)
 }
 
-fn swap(known: &Known<'_>) -> Finding {
-    let moved = known.facts.memory.swapped;
-    match known.facts.memory.swap {
+fn swap(context: &Context<'_>) -> Finding {
+    let moved = context.facts.memory.swapped;
+    match context.facts.memory.swap {
         None => Finding::untold(),
         Some((0, _)) => Finding::ok("none"),
         Some((bytes, used)) => Finding::judged(

@@ -17,14 +17,10 @@ mod processor;
 use super::root::Root;
 use super::{device, examine_below, mounts};
 use crate::HarnessError;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
-use stowplan_model::{
-    CacheState, Cell, Check, CheckGroup, CheckState, Checkup, Environment, Plan, Warning,
-    WarningKind,
-};
+use stowplan_model::{Check, CheckGroup, CheckState, Checkup, Environment, Warning, WarningKind};
 
 /// How long others are watched while this program does nothing.
 const WATCHED_FOR: Duration = Duration::from_millis(300);
@@ -33,7 +29,7 @@ const SPUN_FOR: Duration = Duration::from_millis(200);
 
 /// What is to be measured, as far as memory and disk depend on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct Demand {
     /// What it is called: `study fasterthanfs`.
     pub what: String,
     /// Bytes of disk that it needs.
@@ -47,46 +43,25 @@ pub struct Asked {
     pub working_set_bytes: Option<u64>,
 }
 
-impl Asked {
-    /// What a plan asks for, and the same study at its smallest scale.
-    #[must_use]
-    pub fn of(plan: &Plan, smallest: &Plan) -> Self {
-        let disk = |plan: &Plan| crate::plan::needs(plan, false).disk_bytes;
-        let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
-        let instances: BTreeMap<&str, u64> = plan
-            .cells()
-            .filter(warm)
-            .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
-            .collect();
-        Self {
-            what: format!("study {}", plan.study.name),
-            disk_bytes: disk(plan),
-            least_disk_bytes: disk(smallest),
-            cached_bytes: instances.values().sum(),
-            working_set_bytes: instances.values().copied().min(),
-        }
-    }
-}
-
 /// What a run begins with that should be known before trusting it: what of the table it can see
 /// without doing anything, problems first. `foreign_write_rate` is in bytes per second.
 #[must_use]
 pub fn warnings(
     environment: &Environment,
-    asked: &Asked,
+    demand: &Demand,
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
     let mut facts = Facts::read(&Root::system());
     facts.others.foreign_write_rate = foreign_write_rate;
-    warnings_by(&Known {
+    warnings_by(&Context {
         environment,
-        asked,
+        demand,
         facts: &facts,
     })
 }
 
-fn warnings_by(known: &Known<'_>) -> Vec<Warning> {
-    let found = table().map(|row| (row, (row.judge)(known)));
+fn warnings_by(context: &Context<'_>) -> Vec<Warning> {
+    let found = table().map(|(_, row)| (row, (row.judge)(context)));
     let mut found: Vec<(&Row, Finding)> = found.filter(|(_, finding)| finding.spoils()).collect();
     found.sort_by_key(|(_, finding)| finding.state != CheckState::Problem);
     let warnings = found.into_iter().filter_map(|(row, finding)| {
@@ -103,7 +78,7 @@ fn warnings_by(known: &Known<'_>) -> Vec<Warning> {
 ///
 /// # Errors
 /// The directory does not exist, or is none. Whatever else cannot be found out is a finding.
-pub fn check_up(directory: &Path, asked: &Asked) -> Result<Checkup, HarnessError> {
+pub fn check_up(directory: &Path, demand: &Demand) -> Result<Checkup, HarnessError> {
     if !directory.is_dir() {
         return Err(HarnessError::invalid(format!(
             "{}: there is no such directory; give the one in which you would measure",
@@ -118,18 +93,29 @@ pub fn check_up(directory: &Path, asked: &Asked) -> Result<Checkup, HarnessError
     Ok(Checkup {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         directory: shown.display().to_string(),
-        asked: asked.what.clone(),
-        checks: checks(&Known {
+        asked: demand.what.clone(),
+        checks: checks(&Context {
             environment: &environment,
-            asked,
+            demand,
             facts: &facts,
         }),
         environment,
     })
 }
 
-fn checks(known: &Known<'_>) -> Vec<Check> {
-    table().map(|row| row.check(known)).collect()
+fn checks(context: &Context<'_>) -> Vec<Check> {
+    let check = |(group, row): (CheckGroup, &Row)| {
+        let finding = (row.judge)(context);
+        Check {
+            name: row.name.to_owned(),
+            group,
+            state: finding.state,
+            found: finding.found,
+            mend: finding.mend,
+            why: row.why.to_owned(),
+        }
+    };
+    table().map(check).collect()
 }
 
 /// What is known beyond the [`Environment`].
@@ -216,44 +202,37 @@ fn grown(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 }
 
 /// What everything is judged by.
-struct Known<'a> {
+struct Context<'a> {
     environment: &'a Environment,
-    asked: &'a Asked,
+    demand: &'a Demand,
     facts: &'a Facts,
 }
 
 /// The table: what is looked at, group by group.
-fn table() -> impl Iterator<Item = &'static Row> {
+fn table() -> impl Iterator<Item = (CheckGroup, &'static Row)> {
     let groups = [
-        processor::ROWS,
-        others::ROWS,
-        memory::ROWS,
-        disk::ROWS,
-        features::ROWS,
+        (CheckGroup::Processor, processor::ROWS),
+        (CheckGroup::OtherWork, others::ROWS),
+        (CheckGroup::Memory, memory::ROWS),
+        (CheckGroup::Disk, disk::ROWS),
+        (CheckGroup::Features, features::ROWS),
     ];
-    groups.into_iter().flatten()
+    let of_group =
+        |(group, rows): (CheckGroup, &'static [Row])| rows.iter().map(move |row| (group, row));
+    groups.into_iter().flat_map(of_group)
 }
 
 /// A thing to look at: how it is called, why it matters, and what it means for a measurement here.
 struct Row {
-    group: CheckGroup,
     name: &'static str,
     why: &'static str,
-    judge: fn(&Known<'_>) -> Finding,
+    judge: Judge,
 }
 
-impl Row {
-    fn check(&self, known: &Known<'_>) -> Check {
-        let finding = (self.judge)(known);
-        Check {
-            name: self.name.to_owned(),
-            group: self.group,
-            state: finding.state,
-            found: finding.found,
-            mend: finding.mend,
-            why: self.why.to_owned(),
-        }
-    }
+type Judge = fn(&Context<'_>) -> Finding;
+
+const fn row(name: &'static str, why: &'static str, judge: Judge) -> Row {
+    Row { name, why, judge }
 }
 
 /// What was found of one thing.

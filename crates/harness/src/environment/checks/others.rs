@@ -1,6 +1,6 @@
 //! What else runs, and what it takes.
 
-use super::{CheckGroup, Finding, Known, Root, Row, percent};
+use super::{Context, Finding, Root, Row, percent, row};
 use std::collections::BTreeMap;
 use stowplan_model::{WarningKind, format_bytes};
 
@@ -22,15 +22,6 @@ const DISK_PRESSURE: f64 = 10.0;
 const MEMORY_PRESSURE: f64 = 1.0;
 
 const WAITING_FOR_CPU: &str = "waiting for CPU";
-
-const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
-    Row {
-        group: CheckGroup::OtherWork,
-        name,
-        why,
-        judge,
-    }
-}
 
 /// What is looked at here.
 pub(super) const ROWS: &[Row] = &[
@@ -217,18 +208,18 @@ fn parse_pressure(text: &str) -> Option<f64> {
 }
 
 /// Whether something else runs; that a system does not tell is nothing of the sort.
-pub(super) fn found(known: &Known<'_>) -> bool {
-    let untold = waiting(known).kind == Some(WarningKind::NoRunQueueDelay);
+pub(super) fn found(context: &Context<'_>) -> bool {
+    let untold = waiting(context).kind == Some(WarningKind::NoRunQueueDelay);
     ROWS.iter()
         .filter(|row| !(untold && row.name == WAITING_FOR_CPU))
-        .any(|row| (row.judge)(known).spoils())
+        .any(|row| (row.judge)(context).spoils())
 }
 
-fn load(known: &Known<'_>) -> Finding {
-    let Some(load) = known.environment.load_average else {
+fn load(context: &Context<'_>) -> Finding {
+    let Some(load) = context.environment.load_average else {
         return Finding::untold();
     };
-    let count = known.environment.cpus.max(1);
+    let count = context.environment.cpus.max(1);
     let cpus = match count {
         1 => "1 CPU".to_owned(),
         cpus => format!("{cpus} CPUs"),
@@ -242,8 +233,8 @@ fn load(known: &Known<'_>) -> Finding {
     .of(WarningKind::Load)
 }
 
-fn busy_processes(known: &Known<'_>) -> Finding {
-    let Some(busy) = &known.facts.others.busy else {
+fn busy_processes(context: &Context<'_>) -> Finding {
+    let Some(busy) = &context.facts.others.busy else {
         return Finding::unavailable("processes of others are not seen here");
     };
     if busy.is_empty() {
@@ -264,15 +255,15 @@ fn busy_processes(known: &Known<'_>) -> Finding {
     )
 }
 
-fn waiting(known: &Known<'_>) -> Finding {
-    if !known.environment.run_queue_delay {
+fn waiting(context: &Context<'_>) -> Finding {
+    if !context.environment.run_queue_delay {
         return Finding::warning(
             "the system does not tell, so it cannot be subtracted",
             "Run on an otherwise idle machine, or on Linux with /proc/thread-self/schedstat.",
         )
         .of(WarningKind::NoRunQueueDelay);
     }
-    let Some(share) = known.facts.others.waiting else {
+    let Some(share) = context.facts.others.waiting else {
         return Finding::untold();
     };
     Finding::judged(
@@ -282,8 +273,8 @@ fn waiting(known: &Known<'_>) -> Finding {
     )
 }
 
-fn stolen_time(known: &Known<'_>) -> Finding {
-    let Some(stolen) = known.facts.others.stolen else {
+fn stolen_time(context: &Context<'_>) -> Finding {
+    let Some(stolen) = context.facts.others.stolen else {
         return Finding::untold();
     };
     Finding::judged(
@@ -297,9 +288,9 @@ fn stolen_time(known: &Known<'_>) -> Finding {
     )
 }
 
-fn writes(known: &Known<'_>) -> Finding {
-    let device = known.environment.device.as_ref();
-    let (Some(rate), Some(device)) = (known.facts.others.foreign_write_rate, device) else {
+fn writes(context: &Context<'_>) -> Finding {
+    let device = context.environment.device.as_ref();
+    let (Some(rate), Some(device)) = (context.facts.others.foreign_write_rate, device) else {
         return Finding::untold();
     };
     Finding::judged(
@@ -310,8 +301,8 @@ fn writes(known: &Known<'_>) -> Finding {
     .of(WarningKind::ForeignWrites)
 }
 
-fn pressed(known: &Known<'_>) -> Finding {
-    let Some(pressure) = known.facts.others.pressure else {
+fn pressed(context: &Context<'_>) -> Finding {
+    let Some(pressure) = context.facts.others.pressure else {
         return Finding::unavailable("not told here; the kernel can (psi=1)");
     };
     Finding::judged(

@@ -1,7 +1,6 @@
 //! What is found out by doing it: all of it together takes about half a second, or a little longer
 //! where syncs are slow.
 
-use crate::clock::monotonic_ns;
 use crate::{HarnessError, page_cache, platform};
 use std::hint::{black_box, spin_loop};
 use std::io::Write;
@@ -46,11 +45,11 @@ pub(super) struct Clock {
 
 pub(super) fn clock() -> Clock {
     let batch = || {
-        let start = monotonic_ns();
+        let start = Instant::now();
         for _ in 0..READINGS {
-            black_box(monotonic_ns());
+            black_box(Instant::now());
         }
-        monotonic_ns().saturating_sub(start)
+        nanoseconds(start.elapsed())
     };
     // The shortest: whatever else runs only adds to it.
     let shortest = (0..BATCHES).map(|_| batch()).min().unwrap_or(0);
@@ -64,10 +63,10 @@ pub(super) fn clock() -> Clock {
 
 fn smallest_step() -> Option<u64> {
     let mut smallest: Option<u64> = None;
-    let mut last = monotonic_ns();
+    let mut last = Instant::now();
     for reading in 0..MOST_READINGS {
-        let now = monotonic_ns();
-        let step = now.saturating_sub(last);
+        let now = Instant::now();
+        let step = nanoseconds(now - last);
         if step > 0 {
             smallest = Some(smallest.map_or(step, |known| known.min(step)));
         }
@@ -77,6 +76,10 @@ fn smallest_step() -> Option<u64> {
         }
     }
     smallest
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What a directory's file system does.
@@ -119,12 +122,12 @@ pub(super) fn disk(directory: &Path) -> Result<Disk, HarnessError> {
     let mut syncs_ns = Vec::with_capacity(SYNCS);
     let begin = Instant::now();
     while syncs_ns.len() < SYNCS && begin.elapsed() < SYNCING_FOR {
-        let start = monotonic_ns();
+        let start = Instant::now();
         let written = file.write_all(&[1; SYNCED_BYTES]);
         written
             .and_then(|()| file.as_file().sync_data())
             .map_err(HarnessError::io("write to", directory))?;
-        syncs_ns.push(monotonic_ns().saturating_sub(start));
+        syncs_ns.push(nanoseconds(start.elapsed()));
     }
     syncs_ns.sort_unstable();
     let filled = file.write_all(&vec![1; EVICTED_BYTES]);

@@ -1,7 +1,7 @@
 //! CPUs, clocks, power.
 
 use super::super::control_group;
-use super::{CheckGroup, CheckState, Finding, Known, Root, Row, grown, probe};
+use super::{CheckState, Context, Finding, Root, Row, grown, probe, row};
 use stowplan_model::WarningKind;
 
 /// Clock sources that are read without entering the kernel, or nearly so.
@@ -22,15 +22,6 @@ const HOT: u64 = 90_000;
 const SLOW_CLOCK_NS: f64 = 200.0;
 /// A clock with larger steps cannot time one operation, in nanoseconds.
 const COARSE_CLOCK_NS: u64 = 1_000;
-
-const fn row(name: &'static str, why: &'static str, judge: fn(&Known<'_>) -> Finding) -> Row {
-    Row {
-        group: CheckGroup::Processor,
-        name,
-        why,
-        judge,
-    }
-}
 
 /// What is looked at here.
 pub(super) const ROWS: &[Row] = &[
@@ -162,8 +153,8 @@ fn hottest(root: &Root) -> Option<u64> {
         .max()
 }
 
-fn build(known: &Known<'_>) -> Finding {
-    if known.environment.optimised {
+fn build(context: &Context<'_>) -> Finding {
+    if context.environment.optimised {
         return Finding::ok(format!("optimised, version {}", env!("CARGO_PKG_VERSION")));
     }
     Finding::problem(
@@ -173,8 +164,8 @@ fn build(known: &Known<'_>) -> Finding {
     .of(WarningKind::DebugBuild)
 }
 
-fn cpus(known: &Known<'_>) -> Finding {
-    let (facts, ours) = (&known.facts.processor, known.environment.cpus);
+fn cpus(context: &Context<'_>) -> Finding {
+    let (facts, ours) = (&context.facts.processor, context.environment.cpus);
     let mut found = match facts.online {
         Some(all) if all > ours => format!("{ours} of {all} for this process"),
         _ => ours.to_string(),
@@ -182,7 +173,7 @@ fn cpus(known: &Known<'_>) -> Finding {
     if let Some(threads) = facts.threads_per_core.filter(|threads| *threads > 1) {
         found.push_str(&format!(", {threads} to a core"));
     }
-    if let Some(model) = &known.environment.cpu {
+    if let Some(model) = &context.environment.cpu {
         found.push_str(&format!(", {model}"));
     }
     Finding::judged(
@@ -193,8 +184,8 @@ fn cpus(known: &Known<'_>) -> Finding {
     )
 }
 
-fn cpu_limit(known: &Known<'_>) -> Finding {
-    let facts = &known.facts.processor;
+fn cpu_limit(context: &Context<'_>) -> Finding {
+    let facts = &context.facts.processor;
     let Some(limit) = facts.limit else {
         return Finding::ok("none");
     };
@@ -209,8 +200,8 @@ fn cpu_limit(known: &Known<'_>) -> Finding {
     .of(WarningKind::Other)
 }
 
-fn governor(known: &Known<'_>) -> Finding {
-    let Some(governor) = &known.environment.governor else {
+fn governor(context: &Context<'_>) -> Finding {
+    let Some(governor) = &context.environment.governor else {
         return Finding::unavailable("not told here, as in most virtual machines");
     };
     Finding::judged(
@@ -221,8 +212,8 @@ fn governor(known: &Known<'_>) -> Finding {
     .of(WarningKind::Governor)
 }
 
-fn turbo_state(known: &Known<'_>) -> Finding {
-    match known.facts.processor.turbo {
+fn turbo_state(context: &Context<'_>) -> Finding {
+    match context.facts.processor.turbo {
         None => Finding::untold(),
         Some(false) => Finding::ok("off"),
         Some(true) => Finding::new(
@@ -236,8 +227,8 @@ fn turbo_state(known: &Known<'_>) -> Finding {
     }
 }
 
-fn throttling(known: &Known<'_>) -> Finding {
-    throttled(&known.facts.processor)
+fn throttling(context: &Context<'_>) -> Finding {
+    throttled(&context.facts.processor)
 }
 
 fn throttled(facts: &Facts) -> Finding {
@@ -260,16 +251,16 @@ fn throttled(facts: &Facts) -> Finding {
     }
 }
 
-fn power(known: &Known<'_>) -> Finding {
-    let Some(on_battery) = known.environment.on_battery else {
+fn power(context: &Context<'_>) -> Finding {
+    let Some(on_battery) = context.environment.on_battery else {
         return Finding::untold();
     };
     let found = if on_battery { "battery" } else { "mains" };
     Finding::judged(found, on_battery, "Connect it to mains power.").of(WarningKind::Battery)
 }
 
-fn virtual_machine(known: &Known<'_>) -> Finding {
-    let Some(found) = &known.environment.virtualisation else {
+fn virtual_machine(context: &Context<'_>) -> Finding {
+    let Some(found) = &context.environment.virtualisation else {
         return Finding::ok("none recognised");
     };
     // A container alone shares the system's page cache, clock and disk.
@@ -283,11 +274,11 @@ fn virtual_machine(known: &Known<'_>) -> Finding {
     )
 }
 
-fn clock(known: &Known<'_>) -> Finding {
-    let source = known.environment.clock_source.as_deref();
+fn clock(context: &Context<'_>) -> Finding {
+    let source = context.environment.clock_source.as_deref();
     let mut found = source.unwrap_or("source not told here").to_owned();
     let mut slow = source.is_some_and(|source| !FAST_CLOCKS.contains(&source));
-    if let Some(clock) = known.facts.processor.clock {
+    if let Some(clock) = context.facts.processor.clock {
         found.push_str(&format!(", {:.0} ns to read", clock.cost_ns));
         match clock.step_ns {
             Some(step) if step < COARSE_CLOCK_NS => {}

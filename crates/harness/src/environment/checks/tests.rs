@@ -74,8 +74,8 @@ fn laptop() -> MadeUp {
     ])
 }
 
-fn asked() -> Asked {
-    Asked {
+fn demand() -> Demand {
+    Demand {
         what: "study fasterthanfs".to_owned(),
         disk_bytes: 1 << 20,
         least_disk_bytes: 1 << 16,
@@ -104,9 +104,9 @@ fn found_on(machine: &MadeUp) -> Vec<Check> {
         },
         ..facts
     };
-    checks(&Known {
+    checks(&Context {
         environment: &environment,
-        asked: &asked(),
+        demand: &demand(),
         facts: &facts,
     })
 }
@@ -291,9 +291,9 @@ fn sync_check_beside(load: f64, device: Option<Device>, kind: &str, syncs_ns: &[
         probe: Some(Ok(probe::Disk::made_up(syncs_ns.to_vec(), None))),
         ..disk::Facts::default()
     };
-    let checks = checks(&Known {
+    let checks = checks(&Context {
         environment: &environment,
-        asked: &asked(),
+        demand: &demand(),
         facts: &Facts {
             disk,
             ..Facts::default()
@@ -339,30 +339,30 @@ fn slow_syncs_are_a_warning_where_others_work_and_the_device_does_not_spin() {
 #[test]
 fn this_machine_is_looked_at_and_nothing_stays_behind() {
     let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let checkup = check_up(directory.path(), &asked()).unwrap();
+    let checkup = check_up(directory.path(), &demand()).unwrap();
     assert!(checkup.checks.len() > 25);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    let error = check_up(&directory.path().join("no"), &asked()).unwrap_err();
+    let error = check_up(&directory.path().join("no"), &demand()).unwrap_err();
     assert!(error.to_string().contains("no such directory"), "{error}");
 }
 
 /// What a run would be warned of, on a machine about which nothing else is known.
 fn warned(
     environment: &Environment,
-    asked: &Asked,
+    demand: &Demand,
     foreign_write_rate: Option<u64>,
 ) -> Vec<Warning> {
     let mut facts = Facts::default();
     facts.others.foreign_write_rate = foreign_write_rate;
-    warnings_by(&Known {
+    warnings_by(&Context {
         environment,
-        asked,
+        demand,
         facts: &facts,
     })
 }
 
 /// A machine and a request without any trouble.
-fn quiet() -> (Environment, Asked) {
+fn quiet() -> (Environment, Demand) {
     let environment = Environment {
         cpus: 2,
         last_level_cache_bytes: Some(32 << 20),
@@ -386,19 +386,19 @@ fn quiet() -> (Environment, Asked) {
         optimised: true,
         ..Environment::default()
     };
-    let asked = Asked {
+    let demand = Demand {
         what: "study s".to_owned(),
         cached_bytes: 3 << 30,
         working_set_bytes: Some(1 << 30),
-        ..Asked::default()
+        ..Demand::default()
     };
-    (environment, asked)
+    (environment, demand)
 }
 
 #[test]
 fn a_run_is_warned_of_nothing_on_a_quiet_machine() {
-    let (environment, asked) = quiet();
-    assert_eq!(warned(&environment, &asked, Some(10_000)), []);
+    let (environment, demand) = quiet();
+    assert_eq!(warned(&environment, &demand, Some(10_000)), []);
 }
 
 #[test]
@@ -407,7 +407,7 @@ fn unknown_facts_are_no_reason_to_warn_but_missing_means_are() {
         optimised: true,
         ..Environment::default()
     };
-    let found = warned(&environment, &Asked::default(), None);
+    let found = warned(&environment, &Demand::default(), None);
     let kinds: Vec<_> = found.iter().map(|warning| warning.kind).collect();
     assert_eq!(
         kinds,
@@ -417,7 +417,7 @@ fn unknown_facts_are_no_reason_to_warn_but_missing_means_are() {
 
 #[test]
 fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() {
-    type Spoil = fn(&mut Environment, &mut Asked);
+    type Spoil = fn(&mut Environment, &mut Demand);
     let troubles: [(WarningKind, &str, Spoil); 12] = [
         (WarningKind::DebugBuild, "build", |e, _| e.optimised = false),
         (WarningKind::MemoryFileSystem, "file system", |e, _| {
@@ -453,15 +453,15 @@ fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() 
         }),
     ];
     for (kind, name, spoil) in troubles {
-        let (mut environment, mut asked) = quiet();
-        spoil(&mut environment, &mut asked);
-        let found = warned(&environment, &asked, None);
+        let (mut environment, mut demand) = quiet();
+        spoil(&mut environment, &mut demand);
+        let found = warned(&environment, &demand, None);
         let kinds: Vec<_> = found.iter().map(|warning| warning.kind).collect();
         assert_eq!(kinds, [kind], "{name}");
         let facts = Facts::default();
-        let checks = checks(&Known {
+        let checks = checks(&Context {
             environment: &environment,
-            asked: &asked,
+            demand: &demand,
             facts: &facts,
         });
         let check = checks.iter().find(|check| check.name == name).unwrap();
@@ -479,9 +479,9 @@ fn a_run_is_warned_of_each_trouble_and_of_no_other_in_the_words_of_the_doctor() 
 
 #[test]
 fn a_run_is_warned_of_the_writes_of_others_and_of_problems_first() {
-    let (mut environment, asked) = quiet();
+    let (mut environment, demand) = quiet();
     let kinds = |environment: &Environment| {
-        let found = warned(environment, &asked, Some(5_000_000));
+        let found = warned(environment, &demand, Some(5_000_000));
         found.iter().map(|w| w.kind).collect::<Vec<_>>()
     };
     assert_eq!(kinds(&environment), [WarningKind::ForeignWrites]);

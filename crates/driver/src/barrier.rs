@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A barrier that can be given up: nobody waits for a thread that has failed.
-pub(crate) struct Rendezvous {
+pub(crate) struct Barrier {
     size: usize,
     state: Mutex<State>,
     changed: Condvar,
@@ -20,7 +20,7 @@ struct State {
     failure: Option<DriverError>,
 }
 
-impl Rendezvous {
+impl Barrier {
     /// For so many threads.
     pub(crate) fn of(size: usize) -> Self {
         Self {
@@ -88,26 +88,26 @@ mod tests {
 
     #[test]
     fn all_meet_again_and_again() {
-        let meeting = Rendezvous::of(4);
+        let barrier = Barrier::of(4);
         thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..200).for_each(|_| meeting.wait().unwrap()));
+                scope.spawn(|| (0..200).for_each(|_| barrier.wait().unwrap()));
             }
         });
-        assert!(meeting.into_failure().is_none());
+        assert!(barrier.into_failure().is_none());
     }
 
     #[test]
     fn nobody_waits_for_one_that_failed() {
-        let meeting = Rendezvous::of(3);
+        let barrier = Barrier::of(3);
         thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| assert!(meeting.wait().is_err()));
+                scope.spawn(|| assert!(barrier.wait().is_err()));
             }
-            meeting.fail(DriverError::invalid("first"));
-            meeting.fail(DriverError::invalid("second"));
+            barrier.fail(DriverError::invalid("first"));
+            barrier.fail(DriverError::invalid("second"));
         });
-        assert!(meeting.given_up().load(Ordering::Relaxed));
-        assert_eq!(meeting.into_failure().unwrap().to_string(), "first");
+        assert!(barrier.given_up().load(Ordering::Relaxed));
+        assert_eq!(barrier.into_failure().unwrap().to_string(), "first");
     }
 }

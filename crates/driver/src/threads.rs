@@ -1,18 +1,18 @@
 //! Timing the operations of several threads, each with its own connection.
 
 use crate::DriverError;
-use crate::accounting::{Accounting, Usage};
+use crate::accounting::{Accounting, Cost};
+use crate::barrier::Barrier;
 use crate::block::{Block, Done, Timing, Window};
 use crate::platform::{self, CpuClock, monotonic_ns};
-use crate::rendezvous::Rendezvous;
 use crate::timing::{Operator, Steps, check_commits, growth_of, measured, nanoseconds};
 use std::thread;
 use std::time::Instant;
-use stowplan_model::{IoCounters, Measured, SyncCalls, Workload};
+use stowplan_model::{IoCounters, Measured, SyncCalls, Usage, Workload};
 use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Store};
 
 /// The threads of a block.
-pub(crate) struct Crew<'a> {
+pub(crate) struct Threads<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) workload: &'a Workload,
     /// The timed steps of each.
@@ -22,7 +22,7 @@ pub(crate) struct Crew<'a> {
 }
 
 /// What one thread measured.
-struct Member {
+struct ThreadResult {
     done: Done,
     spans: Vec<Span>,
     counters: Counters,
@@ -35,18 +35,18 @@ struct Member {
 struct Span {
     start: u64,
     end: u64,
-    cpu: u64,
+    cpu: Option<u64>,
 }
 
 /// What the thread measured that waits for the others.
-struct Watched {
-    usage: Usage,
+struct ProcessResult {
+    cost: Cost,
     syncs: SyncCalls,
 }
 
 /// Gives up in the name of a thread that panics: nobody may wait for it.
 struct Guard<'a> {
-    meeting: &'a Rendezvous,
+    barrier: &'a Barrier,
     /// Its number, from 1; nothing for the one that watches.
     thread: Option<usize>,
 }
@@ -59,12 +59,12 @@ impl Drop for Guard<'_> {
                 None => "the thread that watches the block".to_owned(),
             };
             let message = format!("{thread} panicked; stderr says why");
-            self.meeting.fail(DriverError::invalid(message));
+            self.barrier.fail(DriverError::invalid(message));
         }
     }
 }
 
-impl Crew<'_> {
+impl Threads<'_> {
     /// Runs the block. `go` is called (with true) once every thread has its session open and has run
     /// its share of the lead-in, and before each further part (with false). The threads close their
     /// connections, which is told as a part of bringing what they wrote to rest.
@@ -73,29 +73,29 @@ impl Crew<'_> {
         steps: &mut [Steps<'_>],
         go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
     ) -> Result<Measured, DriverError> {
-        let meeting = Rendezvous::of(steps.len() + 1);
+        let barrier = Barrier::of(steps.len() + 1);
         let rounds = steps
             .iter()
             .map(|steps| steps.parts.len())
             .max()
             .unwrap_or(0);
         let count = steps.len();
-        let (watched, closing, members) = thread::scope(|scope| {
+        let (process, closing, results) = thread::scope(|scope| {
             let mut threads = Vec::with_capacity(count);
             for (number, steps) in (1..).zip(steps) {
-                let meeting = &meeting;
+                let barrier = &barrier;
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                     let _guard = Guard {
-                        meeting,
+                        barrier,
                         thread: Some(number),
                     };
-                    let member = self.member(steps, rounds, meeting);
-                    member.map_err(|error| meeting.fail(error)).ok()
+                    let result = self.run_one(steps, rounds, barrier);
+                    result.map_err(|error| barrier.fail(error)).ok()
                 });
                 match spawned {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        meeting.fail(DriverError::invalid(format!(
+                        barrier.fail(DriverError::invalid(format!(
                             "cannot start thread {number} of {count}: {error}"
                         )));
                         break;
@@ -103,76 +103,83 @@ impl Crew<'_> {
                 }
             }
             let _guard = Guard {
-                meeting: &meeting,
+                barrier: &barrier,
                 thread: None,
             };
-            let watched = watch(rounds, &meeting, go);
-            let watched = watched.map_err(|error| meeting.fail(error)).ok();
+            let process = watch(rounds, &barrier, go);
+            let process = process.map_err(|error| barrier.fail(error)).ok();
             let closing = Closing::begin();
-            // Closing waits for this. Why it may fail, the meeting knows.
-            let _ = meeting.wait();
-            let members: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
-            let members: Option<Vec<Member>> = members.into_iter().map(Option::flatten).collect();
-            (watched, closing.end(), members)
+            // Closing waits for this. Why it may fail, the barrier knows.
+            let _ = barrier.wait();
+            let results: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
+            let results: Option<Vec<ThreadResult>> =
+                results.into_iter().map(Option::flatten).collect();
+            (process, closing.end(), results)
         });
-        if let Some(error) = meeting.into_failure() {
+        if let Some(error) = barrier.into_failure() {
             return Err(error);
         }
-        let Some((watched, members)) = watched.zip(members) else {
+        let Some((process, results)) = process.zip(results) else {
             return Err(DriverError::invalid("a thread of the block is lost"));
         };
-        let mut together = self.together(watched, &members)?;
+        let mut together = self.together(process, &results)?;
         (together.outside.drain_ns, together.drain_write_bytes) = closing;
         Ok(together)
     }
 
     /// One thread from its connection to its end.
-    fn member(
+    fn run_one(
         &self,
         steps: &mut Steps<'_>,
         rounds: usize,
-        meeting: &Rendezvous,
-    ) -> Result<Member, DriverError> {
+        barrier: &Barrier,
+    ) -> Result<ThreadResult, DriverError> {
         let mut connection = self.store.connect()?;
         let operator = Operator {
             session: connection.session()?,
             workload: self.workload,
             buffer: Buffer::with_capacity(self.capacity)?,
         };
-        let member = operate(operator, steps, rounds, meeting)?;
+        let result = operate(operator, steps, rounds, barrier)?;
         // All have done their operations; then they close.
-        meeting.wait()?;
+        barrier.wait()?;
         connection.close()?;
-        Ok(member)
+        Ok(result)
     }
 
     /// One measurement of those of all threads.
-    fn together(&self, watched: Watched, members: &[Member]) -> Result<Measured, DriverError> {
+    fn together(
+        &self,
+        process: ProcessResult,
+        results: &[ThreadResult],
+    ) -> Result<Measured, DriverError> {
         let mut done = Done::default();
         let mut counters = Counters::new();
         let mut counted = Some(0);
-        for member in members {
-            done.bytes += member.done.bytes;
-            done.commits += member.done.commits;
-            done.conflicts += member.done.conflicts;
-            done.last_commit_ns = done.last_commit_ns.max(member.done.last_commit_ns);
-            counted = counted.zip(member.counted).map(|(a, b)| a + b);
-            for (name, count) in &member.counters {
+        for result in results {
+            done.bytes += result.done.bytes;
+            done.commits += result.done.commits;
+            done.conflicts += result.done.conflicts;
+            done.last_commit_ns = done.last_commit_ns.max(result.done.last_commit_ns);
+            counted = counted.zip(result.counted).map(|(a, b)| a + b);
+            for (name, count) in &result.counters {
                 *counters.entry(name.clone()).or_default() += count;
             }
         }
         check_commits(self.workload, &self.windows, &done, counted)?;
-        let spans = || members.iter().flat_map(|member| &member.spans);
-        let usage = Usage {
-            wall_ns: wall_ns(members),
-            // They wait for each other, and that is part of what they do.
-            run_delay_ns: None,
-            thread_cpu_ns: spans().map(|span| span.cpu).sum(),
-            ..watched.usage
+        let spans = || results.iter().flat_map(|result| &result.spans);
+        let cost = Cost {
+            wall_ns: wall_ns(results),
+            usage: Usage {
+                // They wait for each other, and that is part of what they do.
+                run_delay_ns: None,
+                thread_cpu_ns: spans().map(|span| span.cpu).sum(),
+                ..process.cost.usage
+            },
         };
-        let mut together = measured(&usage, &done);
-        together.outside.lead_in_ns = members.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
-        together.syncs = Some(watched.syncs);
+        let mut together = measured(&cost, &done);
+        together.outside.lead_in_ns = results.iter().map(|m| m.lead_in_ns).max().unwrap_or(0);
+        together.syncs = Some(process.syncs);
         together.counters = counters;
         Ok(together)
     }
@@ -182,8 +189,8 @@ fn operate(
     mut operator: Operator<'_>,
     steps: &mut Steps<'_>,
     rounds: usize,
-    meeting: &Rendezvous,
-) -> Result<Member, DriverError> {
+    barrier: &Barrier,
+) -> Result<ThreadResult, DriverError> {
     let lead_in_ns = operator.lead_in(steps)?;
     let before = operator.session.counters()?;
     let mut latencies = steps.latencies.take();
@@ -194,30 +201,31 @@ fn operate(
         &mut *operator.session,
         operator.workload,
         &mut operator.buffer,
-        Some(meeting.given_up()),
+        Some(barrier.given_up()),
     );
-    meeting.wait()?;
+    barrier.wait()?;
     for part in 0..rounds {
         let window = steps.parts.get(part).copied().unwrap_or([&[], &[]]);
         steps.begin_part(part);
         let mut timing = Timing::of(&mut latencies);
         // All have their values; then what belongs to the process is read, and all go.
-        meeting.wait()?;
-        meeting.wait()?;
+        barrier.wait()?;
+        barrier.wait()?;
         let cpu = platform::cpu_ns(CpuClock::Thread);
         let start = monotonic_ns();
         block.part(&window, &mut steps.payloads, &mut timing, part + 1 >= last)?;
         let end = monotonic_ns();
-        let cpu = platform::cpu_ns(CpuClock::Thread).saturating_sub(cpu);
+        let cpu = cpu.zip(platform::cpu_ns(CpuClock::Thread));
+        let cpu = cpu.map(|(before, after)| after.saturating_sub(before));
         spans.push(Span { start, end, cpu });
         // All have ended; then it is read again, and the values of what follows are written.
-        meeting.wait()?;
-        meeting.wait()?;
+        barrier.wait()?;
+        barrier.wait()?;
     }
     let done = block.done();
     steps.latencies = latencies;
     let counters = operator.session.counters()?;
-    Ok(Member {
+    Ok(ThreadResult {
         done,
         spans,
         counted: growth_of(COMMITS_COUNTED, &before, &counters),
@@ -230,31 +238,28 @@ fn operate(
 /// has begun, and when all have ended and none goes on.
 fn watch(
     rounds: usize,
-    meeting: &Rendezvous,
+    barrier: &Barrier,
     go: &mut dyn FnMut(bool) -> Result<(), DriverError>,
-) -> Result<Watched, DriverError> {
-    meeting.wait()?;
+) -> Result<ProcessResult, DriverError> {
+    barrier.wait()?;
     go(true)?;
     let accounting = Accounting::of_this_thread();
     let syncs = stowplan_stores::sync_calls();
-    let mut usage: Option<Usage> = None;
+    let mut cost: Option<Cost> = None;
     for round in 1..=rounds {
-        meeting.wait()?;
+        barrier.wait()?;
         let begin = accounting.begin();
-        meeting.wait()?;
-        meeting.wait()?;
-        let cost = accounting.end(&begin);
+        barrier.wait()?;
+        barrier.wait()?;
+        let of_round = accounting.end(&begin);
         if round < rounds {
             go(false)?;
         }
-        meeting.wait()?;
-        match &mut usage {
-            Some(usage) => *usage += cost,
-            None => usage = Some(cost),
-        }
+        barrier.wait()?;
+        cost = Some(cost.map_or(of_round, |before| before.and(of_round)));
     }
-    Ok(Watched {
-        usage: usage.unwrap_or_default(),
+    Ok(ProcessResult {
+        cost: cost.unwrap_or_default(),
         syncs: stowplan_stores::sync_calls().since(&syncs),
     })
 }
@@ -290,10 +295,10 @@ fn written() -> Option<u64> {
 }
 
 /// Of each part, the time from the first start to the last end.
-fn wall_ns(members: &[Member]) -> u64 {
-    let rounds = members.iter().map(|m| m.spans.len()).max().unwrap_or(0);
+fn wall_ns(results: &[ThreadResult]) -> u64 {
+    let rounds = results.iter().map(|m| m.spans.len()).max().unwrap_or(0);
     let of = |round: usize| {
-        let spans = || members.iter().filter_map(move |m| m.spans.get(round));
+        let spans = || results.iter().filter_map(move |m| m.spans.get(round));
         let start = spans().map(|span| span.start).min().unwrap_or(0);
         let end = spans().map(|span| span.end).max().unwrap_or(0);
         end.saturating_sub(start)
@@ -338,18 +343,19 @@ mod tests {
             let one = |_| Steps::of(&run, &share, &sequence).unwrap();
             (0..3).map(one).collect()
         };
-        let crew = Crew {
+        let threads = Threads {
             store: &*store,
             workload: &workload,
             windows: Vec::new(),
             capacity: 1,
         };
         let panics = AssertUnwindSafe(|| {
-            crew.run(&mut steps(), &mut |_| panic!("by design"))
+            threads
+                .run(&mut steps(), &mut |_| panic!("by design"))
                 .map(|_| ())
         });
         // That it ends at all is what matters.
         assert!(catch_unwind(panics).is_err());
-        crew.run(&mut steps(), &mut |_| Ok(())).unwrap();
+        threads.run(&mut steps(), &mut |_| Ok(())).unwrap();
     }
 }

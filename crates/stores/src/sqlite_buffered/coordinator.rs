@@ -1,6 +1,6 @@
 //! What the connections of a store and its carrier share, and how they wait for each other.
 
-use super::layer::{Held, Layer, Piece, Tally};
+use super::layer::{Entry, Layer, Piece, Volume};
 use super::state::{Fault, Holder, State, Step};
 use super::{Options, STORE, Window};
 use crate::sqlite::base::Base;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const TURN_WAIT: Duration = Duration::from_secs(10);
 
 /// What a store's connections and its carrier share.
-pub(super) struct Hub {
+pub(super) struct Coordinator {
     pub(super) base: Base,
     pub(super) statements: Statements,
     pub(super) readers_apart: bool,
@@ -41,7 +41,7 @@ pub(super) struct Hub {
     disk: RwLock<()>,
 }
 
-impl Hub {
+impl Coordinator {
     pub(super) fn new(base: Base, options: &Options) -> Result<Self> {
         let statements = options.database.pragmas.statement;
         Ok(Self {
@@ -145,9 +145,9 @@ impl Hub {
             connection,
             since: Instant::now(),
             explicit,
-            tally: Tally::default(),
+            volume: Volume::default(),
         });
-        Ok(Turn { hub: self })
+        Ok(Turn { coordinator: self })
     }
 
     /// Shows what the layers have of a key to a connection, which waits while another's
@@ -157,13 +157,13 @@ impl Hub {
         connection: u64,
         key: i64,
         visit: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Held> {
+    ) -> Result<Entry> {
         let state = self.readable(connection)?;
         state.look_up(|layer| layer.visit(key, visit))
     }
 
     /// The size of what the layers have of a key.
-    pub(super) fn size(&self, connection: u64, key: i64) -> Result<Held> {
+    pub(super) fn size(&self, connection: u64, key: i64) -> Result<Entry> {
         let state = self.readable(connection)?;
         state.look_up(|layer| layer.size(key))
     }
@@ -191,7 +191,8 @@ impl Hub {
         let Some(holder) = state.turn.take() else {
             return;
         };
-        let first = !state.active.is_empty() && holder.tally.changes == state.active.tally.changes;
+        let first =
+            !state.active.is_empty() && holder.volume.changes == state.active.volume.changes;
         let due = state.held_up || state.active.is_full(&self.window);
         let swapped = due && state.swap();
         // A wake-up is a system call: it is made where the carrier has to set its alarm or work.
@@ -281,7 +282,7 @@ impl Hub {
     pub(super) fn carried_over(&self, empty: Layer) {
         let mut state = self.lock();
         let full = mem::replace(&mut state.other, empty);
-        state.carried += full.tally.changes;
+        state.carried += full.volume.changes;
         self.generation.fetch_add(1, SeqCst);
         self.buffered.store(state.in_memory(), SeqCst);
         state.carrying = false;
@@ -312,18 +313,18 @@ impl Hub {
 /// The turn to write. It ends when this is dropped; a transaction that was not committed by then
 /// is undone.
 pub(super) struct Turn<'h> {
-    hub: &'h Hub,
+    coordinator: &'h Coordinator,
 }
 
 impl Turn<'_> {
     /// Changes a row within a transaction.
     pub(super) fn put(&self, key: i64, value: Option<&[u8]>) -> Result<()> {
-        self.hub.lock().put(key, value)
+        self.coordinator.lock().put(key, value)
     }
 
     /// Changes a row as a transaction of its own.
     pub(super) fn put_alone(self, key: i64, value: Option<&[u8]>) -> Result<()> {
-        let mut state = self.hub.lock();
+        let mut state = self.coordinator.lock();
         state.refuse_after_fault()?;
         state.put(key, value)?;
         self.acknowledge(state);
@@ -332,7 +333,7 @@ impl Turn<'_> {
 
     /// Commits the transaction. After an error it is undone.
     pub(super) fn commit(self) -> Result<()> {
-        let state = self.hub.lock();
+        let state = self.coordinator.lock();
         state.refuse_after_fault()?;
         state.active.commit()?;
         self.acknowledge(state);
@@ -340,13 +341,13 @@ impl Turn<'_> {
     }
 
     pub(super) fn roll_back(self) -> Result<()> {
-        self.hub.lock().active.roll_back()
+        self.coordinator.lock().active.roll_back()
     }
 
     fn acknowledge(self, mut state: MutexGuard<'_, State>) {
         state.accept();
-        self.hub.buffered.store(state.in_memory(), SeqCst);
-        self.hub.end_turn(state);
+        self.coordinator.buffered.store(state.in_memory(), SeqCst);
+        self.coordinator.end_turn(state);
         // It has ended already.
         mem::forget(self);
     }
@@ -354,14 +355,14 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let mut state = self.hub.lock();
+        let mut state = self.coordinator.lock();
         if state.turn.as_ref().is_some_and(|holder| holder.explicit) {
             // Nothing can be told here. Where this fails, the next BEGIN fails too, and tells.
             let _ = state.active.roll_back();
         }
         if let Some(holder) = &mut state.turn {
-            holder.tally = Tally::default();
+            holder.volume = Volume::default();
         }
-        self.hub.end_turn(state);
+        self.coordinator.end_turn(state);
     }
 }
