@@ -352,7 +352,11 @@ impl<'a> Runner<'a> {
     /// interpreter's work is no store's.
     fn measure_driver_costs(&mut self) -> Result<(), HarnessError> {
         let drivers = &self.options.drivers;
-        let used: BTreeSet<&str> = self.plan.cells().map(|cell| cell.store.driver()).collect();
+        let used: BTreeSet<&str> = self
+            .plan
+            .cells()
+            .map(|cell| drivers.host(&cell.store))
+            .collect();
         let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
         let used: Vec<String> = used
             .into_iter()

@@ -44,10 +44,10 @@ pub(crate) struct Blocks<'a> {
 /// How workers are started.
 #[derive(Clone, Copy)]
 enum Commands<'a> {
-    /// All by this one.
+    /// All by this one, which hosts the stores that are built in.
     One(&'a WorkerCommand),
-    /// As the driver of their cell asks for.
-    OfDrivers(&'a Drivers),
+    /// As the driver of their cell asks for, or by another command that has the driver's in it.
+    OfDrivers(&'a Drivers, Option<&'a WorkerCommand>),
 }
 
 impl<'a> Blocks<'a> {
@@ -67,9 +67,24 @@ impl<'a> Blocks<'a> {
     /// Workers are started by the drivers of their cells.
     pub(crate) fn of(drivers: &'a Drivers, interrupt: &'a Interrupt, work: &'a Path) -> Self {
         Self {
-            command: Commands::OfDrivers(drivers),
+            command: Commands::OfDrivers(drivers, None),
             interrupt,
             work,
+        }
+    }
+
+    /// The same, but started by a command that has the one of a driver in it.
+    pub(crate) fn by<'b>(&self, command: &'b WorkerCommand) -> Blocks<'b>
+    where
+        'a: 'b,
+    {
+        Blocks {
+            command: match self.command {
+                Commands::One(_) => Commands::One(command),
+                Commands::OfDrivers(drivers, _) => Commands::OfDrivers(drivers, Some(command)),
+            },
+            interrupt: self.interrupt,
+            work: self.work,
         }
     }
 
@@ -77,7 +92,7 @@ impl<'a> Blocks<'a> {
     pub(crate) fn layout_only(&self, cell: &Cell) -> Result<Settings, HarnessError> {
         match self.command {
             Commands::One(_) => Ok(cell.settings.clone()),
-            Commands::OfDrivers(drivers) => {
+            Commands::OfDrivers(drivers, _) => {
                 let kind = drivers.kind(&cell.store)?;
                 let layout = cell.settings.layout(&kind.settings);
                 let given = StoreSpec::spelled_out(cell.store.name(), &layout).settings;
@@ -89,8 +104,8 @@ impl<'a> Blocks<'a> {
 
     fn command_for(&self, store: &StoreSpec) -> Result<&'a WorkerCommand, HarnessError> {
         match self.command {
-            Commands::One(command) => Ok(command),
-            Commands::OfDrivers(drivers) => drivers.command(store.driver()),
+            Commands::One(command) | Commands::OfDrivers(_, Some(command)) => Ok(command),
+            Commands::OfDrivers(drivers, None) => drivers.command(store),
         }
     }
 
@@ -135,8 +150,8 @@ impl<'a> Blocks<'a> {
         };
         let written = self.work.join("strace.txt");
         let command = under_strace(strace, &written, self.command_for(&cell.store)?);
-        let looked_on = Blocks::new(&command, self.interrupt, self.work);
-        let (counted, _) = looked_on.measure(cell, place, size, BlockKind::Counting, spot)?;
+        let counting = self.by(&command);
+        let (counted, _) = counting.measure(cell, place, size, BlockKind::Counting, spot)?;
         let text = std::fs::read(&written).map_err(HarnessError::io("read", &written))?;
         std::fs::remove_file(&written).map_err(HarnessError::io("remove", &written))?;
         Ok(Measurement {
@@ -273,8 +288,8 @@ impl<'a> Blocks<'a> {
 
     fn job(&self, cell: &Cell, place: &Place, task: Task) -> Result<Job, HarnessError> {
         let (keeps_nothing, parts) = match self.command {
-            Commands::One(_) => (false, cell.store.driver().is_empty()),
-            Commands::OfDrivers(drivers) => {
+            Commands::One(_) => (false, true),
+            Commands::OfDrivers(drivers, _) => {
                 let kind = drivers.kind(&cell.store)?;
                 (kind.keeps_nothing, kind.parts)
             }

@@ -1,6 +1,6 @@
 //! Flame graphs: blocks of each cell under `perf`, never timed.
 
-use super::blocks::{Blocks, Spot};
+use super::blocks::Spot;
 use super::{Event, Runner, Sequences};
 use crate::block_size::BlockSize;
 use crate::profile::{Profiler, Stacks, draw, write};
@@ -108,9 +108,9 @@ impl Runner<'_> {
         sequences: &Sequences,
     ) -> Result<Stacks, HarnessError> {
         let options = self.options;
-        let command = options.drivers.command(cell.store.driver())?;
+        let command = options.drivers.command(&cell.store)?;
         let command = profiler.around(command, &options.work);
-        let blocks = Blocks::new(&command, &options.interrupt, &options.work);
+        let blocks = self.blocks.by(&command);
         let size = self.longest(cell, size);
         let seed = sequence::seed(options.seed, &format!("{}/profile", cell.id), 0);
         let mut first = seed % self.count(&cell.dataset).max(1);
