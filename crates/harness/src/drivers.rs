@@ -419,7 +419,7 @@ impl Drivers {
 fn missing(driver: &KnownDriver) -> HarnessError {
     let (name, how_to_get) = (driver.name, driver.how_to_get());
     HarnessError::invalid(format!(
-        "driver '{name}' was not found; where the sources of stowplan are: {how_to_get}"
+        "driver '{name}' was not found; in a checkout of stowplan: {how_to_get}"
     ))
 }
 

@@ -159,10 +159,11 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
         entry(&mut text, drivers, &driver.name, &line.join(" "));
     }
     text.push_str(
-        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal; if both are\n\
-         called alike and no store that is built in is, once is enough: persy:sync=background.\n\
-         Drivers are programs called stowplan-driver-NAME, beside this one, in the directories of\n\
-         STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver gives.\n",
+        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal. Where\n\
+         both are called alike, and none that is built in is, STORE is enough.\n\
+         Drivers are programs called stowplan-driver-NAME, beside this one, in the\n\
+         directories of STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver\n\
+         gives. 'stowplan stores' says how to get more.\n",
     );
     print(&drawable(&text));
     Ok(Exit::Done)

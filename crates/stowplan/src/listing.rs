@@ -61,7 +61,7 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
     let is_missing = |known: &&KnownDriver| found.iter().all(|driver| driver.name != known.name);
     let mut missing = KNOWN.iter().filter(is_missing).peekable();
     if missing.peek().is_some() {
-        text.push_str("\nMore come with drivers, where the sources of stowplan are:\n");
+        text.push_str("\nMore come with drivers, in a checkout of stowplan:\n");
     }
     for driver in missing {
         entry(&mut text, driver.name, &[driver.how_to_get()]);

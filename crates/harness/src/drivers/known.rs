@@ -39,7 +39,7 @@ impl KnownDriver {
         KNOWN.iter().find(|driver| driver.name == name)
     }
 
-    /// The command that brings it, in the directory of the program's sources, and what that takes.
+    /// The command that brings it, in a checkout of the program, and what that takes.
     #[must_use]
     pub fn how_to_get(&self) -> String {
         let Self { name, takes } = self;

@@ -114,6 +114,24 @@ fn a_driver_s_store_of_its_own_name_needs_no_other_and_keeps_it() {
 }
 
 #[test]
+fn a_run_whose_driver_is_gone_names_it_and_goes_on_once_it_is_back() {
+    let place = Place::with_mini();
+    place.study("mini").exits(0);
+    let result = place.0.path("out/result.jsonl");
+    let text = std::fs::read_to_string(&result).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = lines[..lines.len() - 4].join("\n") + "\n";
+    std::fs::write(&result, cut).unwrap();
+    let driver = place.0.path("drivers/stowplan-driver-mini");
+    let away = place.0.path("away");
+    std::fs::rename(&driver, &away).unwrap();
+    let go_on = ["study", "--resume", "out"];
+    place.run(&go_on).refuses("'mini'");
+    std::fs::rename(&away, &driver).unwrap();
+    place.run(&go_on).exits(0);
+}
+
+#[test]
 fn a_store_that_is_built_in_is_no_driver_s_and_one_that_a_driver_lacks_names_those_it_has() {
     let place = Place::with_mini();
     let mini = place.0.path("drivers/stowplan-driver-mini");
