@@ -1,25 +1,21 @@
 //! What there is, and what a store can do.
 
-use crate::Resolve;
 use stowplan_model::{Describe, Described, Kind, Rung, SettingDescription, StoreSpec, Workload};
 use stowplan_stores::StoreKind;
-use stowplan_stores::registry::{self, ResolveError};
+use stowplan_stores::registry::{BUILT_IN, Kinds, ResolveError};
 
-/// Answers the question for the stores of the registry.
+/// Answers the question for the stores that are built in.
 #[must_use]
 pub fn describe(asked: &Describe) -> Described {
-    describe_with(asked, &|spec| registry::resolve(spec, 0))
+    describe_with(asked, BUILT_IN)
 }
 
 /// Answers the question.
-pub(crate) fn describe_with(asked: &Describe, resolve: Resolve<'_>) -> Described {
+pub(crate) fn describe_with(asked: &Describe, kinds: Kinds<'_>) -> Described {
     match &asked.store {
-        Some(store) => one(store, asked.workload.as_ref(), resolve),
+        Some(store) => one(store, asked.workload.as_ref(), kinds),
         None => Described {
-            kinds: registry::all()
-                .chain(registry::hidden())
-                .map(kind)
-                .collect(),
+            kinds: kinds.every().map(kind).collect(),
             ..Described::default()
         },
     }
@@ -43,8 +39,9 @@ fn kind(kind: &'static dyn StoreKind) -> Kind {
     }
 }
 
-fn one(store: &StoreSpec, workload: Option<&Workload>, resolve: Resolve<'_>) -> Described {
-    match resolve(store) {
+fn one(store: &StoreSpec, workload: Option<&Workload>, kinds: Kinds<'_>) -> Described {
+    // The budget only fills a `cache` setting that a spec leaves open, and a parent spells out all.
+    match kinds.resolve(store, 0) {
         Ok(resolved) => Described {
             capabilities: Some(resolved.capabilities),
             ladder: workload.map_or_else(Vec::new, |workload| {

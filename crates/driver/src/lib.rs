@@ -16,6 +16,7 @@ mod describe;
 mod error;
 mod load;
 mod platform;
+mod program;
 mod run;
 mod session;
 mod threads;
@@ -26,42 +27,30 @@ pub use accounting::Accounting;
 pub use describe::describe;
 use describe::describe_with;
 pub use error::DriverError;
+pub use program::{built_in, program, survive_large_files};
 
 use session::Session;
 use std::io::{BufRead, Write};
-use stowplan_model::{FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, StoreSpec, ToDriver};
-use stowplan_stores::registry::{self, ResolveError, Resolved};
+use stowplan_model::{FromDriver, PROTOCOL_NAME, PROTOCOL_VERSION, ToDriver};
+use stowplan_stores::registry::Kinds;
 use wire::Wire;
 
-/// Which stores a driver hosts: from a spec with every setting to a store.
-pub type Resolve<'a> = &'a dyn Fn(&StoreSpec) -> Result<Resolved, ResolveError>;
-
-/// Serves a parent with the stores of the registry until it is gone, or says `bye`. A task that fails
-/// is answered, and ends it.
+/// Serves a parent with these stores until it is gone, or says `bye`. A task that fails is answered, and
+/// ends it. `tool` is what the greeting says of the program: its name and version.
 ///
 /// # Errors
 /// The parent does not listen, or says what is no message.
-pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> Result<(), DriverError> {
-    platform::die_with_parent();
-    platform::name_process(c"stowplan");
-    // The budget only fills a `cache` setting that a spec leaves open, and a task spells out all.
-    serve_with(input, output, &|spec| registry::resolve(spec, 0))
-}
-
-/// As [`serve`], with stores of its own.
-///
-/// # Errors
-/// As [`serve`].
-pub fn serve_with(
+pub fn serve(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
-    resolve: Resolve<'_>,
+    tool: &str,
+    kinds: Kinds<'_>,
 ) -> Result<(), DriverError> {
     let mut wire = Wire { input, output };
     wire.say(&FromDriver::Hello {
         protocol: PROTOCOL_NAME.to_owned(),
         version: PROTOCOL_VERSION,
-        tool: concat!("stowplan ", env!("CARGO_PKG_VERSION")).to_owned(),
+        tool: tool.to_owned(),
     })?;
     loop {
         let done = match wire.hear()? {
@@ -70,11 +59,11 @@ pub fn serve_with(
             // Nothing is open.
             Some(ToDriver::Rest(_)) => wire.say(&FromDriver::Done).map(|()| true),
             Some(ToDriver::Describe(asked)) => {
-                let described = describe_with(&asked, resolve);
+                let described = describe_with(&asked, kinds);
                 wire.say(&FromDriver::Described(described)).map(|()| true)
             }
             Some(task) => {
-                let session = Session::of(&task, resolve);
+                let session = Session::of(&task, kinds);
                 session.and_then(|session| session.serve(task, &mut wire))
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::load::{PROGRESS_EVERY, load, load_in_parallel, threads};
 use crate::wire::Wire;
-use crate::{DriverError, Resolve, run};
+use crate::{DriverError, run};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use stowplan_dataset::Dataset;
 use stowplan_model::{
     At, Delivery, Dump, FromDriver, Inspect, Inspected, Load, Rest, ToDriver, Want,
 };
-use stowplan_stores::registry::Resolved;
+use stowplan_stores::registry::{Kinds, Resolved};
 use stowplan_stores::{Access, Buffer, Connection, Found, Key, Store, StoreError};
 
 /// The store that a task names.
@@ -28,7 +28,7 @@ enum Ended {
 }
 
 impl Session {
-    pub(crate) fn of(task: &ToDriver, resolve: Resolve<'_>) -> Result<Self, DriverError> {
+    pub(crate) fn of(task: &ToDriver, kinds: Kinds<'_>) -> Result<Self, DriverError> {
         let at = match task {
             ToDriver::Create(at) => at,
             ToDriver::Load(load) => &load.at,
@@ -41,7 +41,8 @@ impl Session {
         };
         Ok(Self {
             at: at.clone(),
-            resolved: resolve(&at.store)?,
+            // The budget only fills a `cache` that a spec leaves open, and a task spells out all.
+            resolved: kinds.resolve(&at.store, 0)?,
         })
     }
 

@@ -4,11 +4,12 @@ use stowplan_model::{
     At, Describe, Inspect, Operation, PayloadSource, Rest, Run, Share, Want, Workload, decode,
     encode,
 };
+use stowplan_stores::registry::BUILT_IN;
 
 /// What the driver says when it hears these lines and then nothing more.
 fn talk(lines: &str) -> (Result<(), DriverError>, Vec<FromDriver>) {
     let mut output = Vec::new();
-    let ended = serve(&mut lines.as_bytes(), &mut output);
+    let ended = serve(&mut lines.as_bytes(), &mut output, "test", BUILT_IN);
     let text = String::from_utf8(output).unwrap();
     (
         ended,
@@ -72,7 +73,7 @@ fn a_driver_whose_parent_does_not_listen_is_an_error() {
             Ok(())
         }
     }
-    let message = serve(&mut "\"bye\"\n".as_bytes(), &mut Deaf).unwrap_err();
+    let message = serve(&mut "\"bye\"\n".as_bytes(), &mut Deaf, "test", BUILT_IN).unwrap_err();
     assert!(message.to_string().contains("parent"), "{message}");
 }
 

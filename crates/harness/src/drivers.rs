@@ -2,9 +2,11 @@
 
 mod check;
 mod found;
+mod known;
 
-pub use check::{Outcome, check};
+pub use check::{Outcome, Verdict, check};
 pub use found::{Found, Search, find};
+pub use known::{KNOWN, KnownDriver};
 
 use crate::HarnessError;
 use crate::interrupt::Interrupt;
@@ -115,11 +117,16 @@ impl Drivers {
         self.named.insert(name.to_owned(), command);
     }
 
-    /// How workers of a driver are started; the name is empty for the program itself.
+    /// How the workers of a store are started.
     ///
     /// # Errors
     /// There is no such driver.
-    pub fn command(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
+    pub(crate) fn command(&self, spec: &StoreSpec) -> Result<&WorkerCommand, HarnessError> {
+        self.command_of(self.host(spec))
+    }
+
+    /// How workers of a driver are started; the name is empty for the program itself.
+    pub(crate) fn command_of(&self, driver: &str) -> Result<&WorkerCommand, HarnessError> {
         match (&self.built_in, driver) {
             (BuiltIn::Worker(command), "") => Ok(command),
             (BuiltIn::Function(_), "") => Err(HarnessError::invalid(
@@ -129,7 +136,42 @@ impl Drivers {
         }
     }
 
+    /// The driver that hosts a store; empty: the program itself. Where a spec names none, and no such
+    /// kind is built in, it is the driver of the kind's own name: `mine` is short for `mine/mine`.
+    pub fn host<'s>(&self, spec: &'s StoreSpec) -> &'s str {
+        let (driver, name) = (spec.driver(), spec.name());
+        let is_short = driver.is_empty() && self.named.contains_key(name);
+        // Of a program that does not tell what is built in, everything may be.
+        match is_short && self.kinds("").is_ok_and(|kinds| !kinds.contains_key(name)) {
+            true => name,
+            false => driver,
+        }
+    }
+
+    /// The same store with the name of its driver, where one hosts it, spelled out.
+    #[must_use]
+    pub fn spelled_out(&self, spec: &StoreSpec) -> StoreSpec {
+        let name = name_only(spec.name());
+        StoreSpec {
+            settings: spec.settings.clone(),
+            ..name.of_driver(self.host(spec))
+        }
+    }
+
+    /// How specs name a kind of a driver, as shortly as they may.
+    #[must_use]
+    pub fn shortest(&self, driver: &str, kind: &str) -> String {
+        let short = name_only(kind);
+        match self.host(&short) == driver {
+            true => short.kind,
+            false => short.of_driver(driver).kind,
+        }
+    }
+
     fn unknown(&self, driver: &str) -> HarnessError {
+        if let Some(known) = KnownDriver::find(driver) {
+            return missing(known);
+        }
         let known = || self.named.keys().map(String::as_str);
         HarnessError::invalid(format!(
             "there is no driver '{driver}'; give its command in the study ([drivers.{driver}] command = […]) \
@@ -144,32 +186,43 @@ impl Drivers {
     /// # Errors
     /// There is no such driver or kind, or the driver fails.
     pub fn kind(&self, spec: &StoreSpec) -> Result<Rc<Kind>, HarnessError> {
-        let (driver, name) = (spec.driver(), spec.name());
-        if let Some(kind) = self.kinds(driver)?.get(name) {
-            return Ok(Rc::clone(kind));
+        let (driver, name) = (self.host(spec), spec.name());
+        let kinds = self.kinds(driver)?;
+        match (kinds.get(name), driver) {
+            (Some(kind), _) => Ok(Rc::clone(kind)),
+            (None, "") => Err(self.not_built_in(name)),
+            (None, _) => {
+                let known = || kinds.keys().map(String::as_str);
+                let hint = suggestion(name, known());
+                let known: Vec<String> = known().map(|kind| format!("{driver}/{kind}")).collect();
+                Err(HarnessError::invalid(format!(
+                    "driver '{driver}' has no store '{name}'; known: {}{hint}",
+                    known.join(", ")
+                )))
+            }
         }
-        // It knows best which one was meant.
+    }
+
+    /// Why there is no store of this name, which names no driver.
+    fn not_built_in(&self, name: &str) -> HarnessError {
+        if let Some(known) = KnownDriver::find(name) {
+            return missing(known);
+        }
+        // The program knows best which of its own was meant.
         let asked = Describe {
             store: Some(name_only(name)),
             workload: None,
         };
-        let refused = match driver {
-            "" => self.ask(driver, &asked)?.refused,
-            _ => None,
+        let refused = match self.ask("", &asked) {
+            Ok(described) => described.refused.unwrap_or_default(),
+            Err(error) => return error,
         };
-        Err(HarnessError::invalid(refused.unwrap_or_else(|| {
-            let kinds = self.kinds(driver).unwrap_or_default();
-            let known: Vec<&str> = kinds.keys().map(String::as_str).collect();
-            let driver = match driver {
-                "" => "this program".to_owned(),
-                driver => format!("driver '{driver}'"),
-            };
-            let hint = suggestion(name, known.iter().copied());
-            format!(
-                "{driver} has no store '{name}'; known: {}{hint}",
-                known.join(", ")
-            )
-        })))
+        let known = KNOWN.iter().map(|driver| driver.name);
+        let hint = match refused.ends_with('?') {
+            true => String::new(),
+            false => suggestion(name, self.named.keys().map(String::as_str).chain(known)),
+        };
+        HarnessError::invalid(format!("{refused}{hint}"))
     }
 
     /// The kinds of stores that a driver hosts, by name.
@@ -214,9 +267,27 @@ impl Drivers {
         if let Some(budget) = budget_for(&kind.settings, memory_budget) {
             given.entry(MEMORY_SETTING.to_owned()).or_insert(budget);
         }
+        self.resolve_given(spec, kind, &given)
+    }
+
+    /// As [`Self::resolve`] without a memory budget: what the spec leaves open gets its default, a `cache`
+    /// too.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn resolve_alone(&self, spec: &StoreSpec) -> Result<Resolved, HarnessError> {
+        self.resolve_given(spec, self.kind(spec)?, &spec.settings)
+    }
+
+    fn resolve_given(
+        &self,
+        spec: &StoreSpec,
+        kind: Rc<Kind>,
+        given: &BTreeMap<String, String>,
+    ) -> Result<Resolved, HarnessError> {
         let wrong = |why: String| HarnessError::invalid(format!("store spec '{spec}': {why}"));
         let settings =
-            Settings::resolve(&kind.settings, &given).map_err(|error| wrong(error.to_string()))?;
+            Settings::resolve(&kind.settings, given).map_err(|error| wrong(error.to_string()))?;
         let described = self.describe(spec, &settings, None)?;
         match (described.refused, described.capabilities) {
             (Some(why), _) => Err(wrong(why)),
@@ -239,7 +310,7 @@ impl Drivers {
         memory_budget: u64,
     ) -> Result<Resolved, HarnessError> {
         match self.resolve(spec, memory_budget) {
-            Err(error @ HarnessError::Worker { .. }) if !spec.driver().is_empty() => {
+            Err(error @ HarnessError::Worker { .. }) if !self.host(spec).is_empty() => {
                 self.failures
                     .borrow_mut()
                     .insert(spec.to_string(), error.split());
@@ -269,7 +340,7 @@ impl Drivers {
             .map(|described| described.ladder)
             .unwrap_or_default();
         let hosted = |rung: Rung| Rung {
-            store: rung.store.of_driver(spec.driver()),
+            store: rung.store.of_driver(self.host(spec)),
             ..rung
         };
         rungs.into_iter().map(hosted).collect()
@@ -282,9 +353,9 @@ impl Drivers {
         workload: Option<&Workload>,
     ) -> Result<Described, HarnessError> {
         let store = StoreSpec::spelled_out(spec.name(), settings);
-        let text = store.to_string();
+        let (text, driver) = (store.to_string(), self.host(spec));
         if workload.is_none()
-            && let Some(told) = self.hosts.borrow().get(spec.driver())
+            && let Some(told) = self.hosts.borrow().get(driver)
             && let Some(told) = told.told.get(&text)
         {
             return Ok(told.clone());
@@ -293,10 +364,10 @@ impl Drivers {
             store: Some(store),
             workload: workload.cloned(),
         };
-        let told = self.ask(spec.driver(), &asked)?;
+        let told = self.ask(driver, &asked)?;
         if workload.is_none() {
             let mut hosts = self.hosts.borrow_mut();
-            let host = hosts.entry(spec.driver().to_owned()).or_default();
+            let host = hosts.entry(driver.to_owned()).or_default();
             host.told.insert(text, told.clone());
         }
         Ok(told)
@@ -307,7 +378,7 @@ impl Drivers {
         if let (BuiltIn::Function(describe), "") = (&self.built_in, driver) {
             return Ok(describe(asked));
         }
-        let command = self.command(driver)?;
+        let command = self.command_of(driver)?;
         let mut hosts = self.hosts.borrow_mut();
         let host = hosts.entry(driver.to_owned()).or_default();
         let mut process = match host.process.take() {
@@ -352,6 +423,14 @@ impl Drivers {
     pub(crate) fn built_in() -> Self {
         Self::described_by(stowplan_driver::describe)
     }
+}
+
+/// The driver that hosts what was asked for was not found.
+fn missing(driver: &KnownDriver) -> HarnessError {
+    let (name, how_to_get) = (driver.name, driver.how_to_get());
+    HarnessError::invalid(format!(
+        "driver '{name}' was not found; in a checkout of stowplan: {how_to_get}"
+    ))
 }
 
 fn name_only(kind: &str) -> StoreSpec {

@@ -60,18 +60,6 @@ impl Interrupt {
     }
 }
 
-/// Has a write beyond the limit on the size of files (`ulimit -f`) fail as any other that is
-/// refused: the signal that comes with it would end the program without a word, and leave what it
-/// has not cleared up.
-///
-/// # Errors
-/// The system refuses to install the handler.
-pub fn survive_large_files() -> std::io::Result<()> {
-    #[cfg(unix)]
-    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    Ok(())
-}
-
 /// Whether a signal that comes now is another than the first.
 fn is_another(first: &mut Option<Instant>, now: Instant) -> bool {
     now.duration_since(*first.get_or_insert(now)) >= ONE_SIGNAL

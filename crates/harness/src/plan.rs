@@ -454,7 +454,8 @@ fn build_cell(
         ))
     };
     let mut workload = spec.workload.over(&comparison.workload).complete();
-    let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
+    let store = drivers.spelled_out(&spec.store);
+    let resolved = resolve(drivers, &store, study.memory_budget, workload.threads);
     let resolved = resolved.map_err(|error| match error {
         error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
         error => place(error.to_string()),
@@ -484,13 +485,13 @@ fn build_cell(
         key: key.to_owned(),
         label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
         role,
-        store: spec.store.clone(),
         instance: instance_name(
             &comparison.dataset,
-            &spec.store.kind,
+            &store.kind,
             &layout.to_string(),
             distinction(&workload, &resolved.settings),
         ),
+        store,
         settings: resolved.settings,
         capabilities: resolved.capabilities,
         workload,

@@ -12,7 +12,8 @@ use thiserror::Error;
 #[serde(try_from = "String", into = "String")]
 pub struct StoreSpec {
     /// The kind of store: `sqlite`, `files`, `flat`, … Behind the name of a driver and a slash
-    /// (`mine/sqlite`) it is that driver's, else one that is built in.
+    /// (`mine/sqlite`) it is that driver's, else one that is built in or, where none is, that of the
+    /// driver of its own name.
     pub kind: String,
     /// Settings as written, by name.
     pub settings: BTreeMap<String, String>,

@@ -122,6 +122,32 @@ impl StoreError {
         self
     }
 
+    /// An engine refused.
+    pub fn engine(
+        store: &'static str,
+        action: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::Engine {
+            store,
+            action: action.into(),
+            detail: detail.into(),
+        }
+    }
+
+    /// Another connection was in the way.
+    pub fn conflict(
+        store: &'static str,
+        action: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self::Conflict {
+            store,
+            action: action.into(),
+            detail: detail.into(),
+        }
+    }
+
     /// It cannot do that, with the settings it has.
     pub fn unsupported(
         store: &'static str,

@@ -296,6 +296,13 @@ pub fn shown(value: Option<&[u8]>, show: impl FnOnce(&[u8]) -> Result<()>) -> Re
     Ok(Found::Bytes(value.len()))
 }
 
+/// What was attempted on a key, for the error of an engine: `read key 7`.
+#[cold]
+#[must_use]
+pub fn on_key(action: &str, key: Key) -> String {
+    format!("{action} key {key}")
+}
+
 /// What every engine of this kind can do; the rest is said of it.
 #[must_use]
 pub fn capabilities<E: Engine>(durability: DurabilityClaim, syncs_per_commit: u32) -> Capabilities {

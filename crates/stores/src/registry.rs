@@ -2,62 +2,37 @@
 
 use crate::{StoreError, StoreKind};
 use std::fmt;
-use std::sync::OnceLock;
 use stowplan_model::{
     Capabilities, Setting, SettingError, SettingKind, Settings, StoreSpec, suggestion,
 };
 use thiserror::Error;
 
-/// The stores that are listed. A new store gets its line here.
-static VISIBLE: &[&dyn StoreKind] = &[
-    &crate::files::Files,
-    &crate::files_indexed::FilesIndexed,
-    &crate::sqlite::Sqlite,
-    &crate::sqlite_buffered::SqliteBuffered,
-    crate::lmdb::KIND,
-    crate::redb::KIND,
-    crate::fjall::KIND,
-    &crate::flat::Flat,
-];
+/// The stores that are built in. A new store gets its line here, among those that are listed.
+pub static BUILT_IN: Kinds<'static> = Kinds {
+    listed: &[
+        &crate::files::Files,
+        &crate::files_indexed::FilesIndexed,
+        &crate::sqlite::Sqlite,
+        &crate::sqlite_buffered::SqliteBuffered,
+        crate::lmdb::KIND,
+        crate::redb::KIND,
+        crate::fjall::KIND,
+        &crate::flat::Flat,
+    ],
+    hidden: &[
+        &crate::null::Null,
+        &crate::primitive::Primitive,
+        &crate::spin::Spin,
+    ],
+};
 
-/// Stores from crates of their own, registered by the program that was built with them.
-static REGISTERED: OnceLock<Registered> = OnceLock::new();
-
-struct Registered {
-    kinds: Vec<&'static dyn StoreKind>,
-    left_out: Vec<LeftOut>,
+/// The kinds of stores that a program hosts.
+#[derive(Clone, Copy)]
+pub struct Kinds<'k> {
+    listed: &'k [&'static dyn StoreKind],
+    /// They exist for the harness itself: found by name, never listed.
+    hidden: &'k [&'static dyn StoreKind],
 }
-
-/// A store that the program could have been built with, and was not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Its name in store specs.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub about: &'static str,
-    /// The engine's name and version.
-    pub engine: &'static str,
-    /// What to build the program with to have it.
-    pub feature: &'static str,
-}
-
-impl LeftOut {
-    /// `not in this build; …`, with the command that changes it.
-    #[must_use]
-    pub fn hint(&self) -> String {
-        format!(
-            "not in this build; cargo build --release --features {}",
-            self.feature
-        )
-    }
-}
-
-/// Stores that exist for the harness itself: found by name, never listed.
-static HIDDEN: &[&dyn StoreKind] = &[
-    &crate::null::Null,
-    &crate::primitive::Primitive,
-    &crate::spin::Spin,
-];
 
 /// The setting that gets the memory budget where a spec does not give it.
 const MEMORY_SETTING: &str = "cache";
@@ -74,14 +49,6 @@ pub enum ResolveError {
         suggestion: String,
         /// The listed names.
         known: String,
-    },
-    /// The program was built without it.
-    #[error("store '{name}' is {hint}")]
-    LeftOut {
-        /// The name.
-        name: &'static str,
-        /// [`LeftOut::hint`].
-        hint: String,
     },
     /// A setting is unknown, or its value is not accepted.
     #[error("store spec '{spec}': {source}")]
@@ -118,70 +85,70 @@ impl fmt::Debug for Resolved {
     }
 }
 
-/// Adds stores from crates of their own, and names those that could have been built in. To be
-/// called once, before anything else here.
-///
-/// # Panics
-/// It was called before: the program would not have the stores it was built with.
-pub fn register(kinds: Vec<&'static dyn StoreKind>, left_out: Vec<LeftOut>) {
-    let first = REGISTERED.set(Registered { kinds, left_out }).is_ok();
-    assert!(first, "stores are registered once");
-}
+impl<'k> Kinds<'k> {
+    /// These, and the store by which it is measured what a driver costs.
+    #[must_use]
+    pub const fn of(listed: &'k [&'static dyn StoreKind]) -> Self {
+        Self {
+            listed,
+            hidden: &[&crate::null::Null],
+        }
+    }
 
-/// The stores that the program could have been built with.
-pub fn left_out() -> impl Iterator<Item = &'static LeftOut> {
-    REGISTERED.get().into_iter().flat_map(|r| &r.left_out)
-}
+    /// All of them, those that are listed first.
+    pub fn every(self) -> impl Iterator<Item = &'static dyn StoreKind> {
+        self.listed.iter().chain(self.hidden).copied()
+    }
 
-/// The stores that are listed, in the order of listing.
-pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
-    let registered = REGISTERED.get().into_iter().flat_map(|r| &r.kinds);
-    VISIBLE.iter().chain(registered).copied()
-}
-
-/// The stores that are found by name and never listed: they exist for the harness itself.
-pub fn hidden() -> impl Iterator<Item = &'static dyn StoreKind> {
-    HIDDEN.iter().copied()
-}
-
-/// The store of this name, hidden ones included.
-///
-/// # Errors
-/// There is none; the message names the nearest one.
-pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
-    all()
-        .chain(hidden())
-        .find(|kind| kind.name() == name)
-        .ok_or_else(|| unknown(name))
-}
-
-fn unknown(name: &str) -> ResolveError {
-    if let Some(store) = left_out().find(|store| store.name == name) {
-        return ResolveError::LeftOut {
-            name: store.name,
-            hint: store.hint(),
+    /// The store of this name, hidden ones included.
+    ///
+    /// # Errors
+    /// There is none; the message names the nearest one.
+    pub fn find(self, name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
+        let known = || self.listed.iter().map(|kind| kind.name());
+        let unknown = || ResolveError::UnknownStore {
+            name: name.to_owned(),
+            suggestion: suggestion(name, known()),
+            known: known().collect::<Vec<_>>().join(", "),
         };
+        let found = self.every().find(|kind| kind.name() == name);
+        found.ok_or_else(unknown)
     }
-    let known = || all().map(StoreKind::name);
-    ResolveError::UnknownStore {
-        name: name.to_owned(),
-        suggestion: suggestion(name, known().chain(left_out().map(|store| store.name))),
-        known: known().collect::<Vec<_>>().join(", "),
+
+    /// Finds the store of a spec, checks its settings, and fills in what the spec leaves open: a
+    /// `cache` gets `memory_budget` (in bytes, as far as the setting allows), everything else its
+    /// default.
+    ///
+    /// # Errors
+    /// An unknown store or setting, a value that is not accepted, or settings that exclude each
+    /// other.
+    pub fn resolve(self, spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, ResolveError> {
+        resolve_kind(self.find(&spec.kind)?, spec, memory_budget)
     }
 }
 
-/// Finds the store of a spec, checks its settings, and fills in what the spec leaves open: a
-/// `cache` gets `memory_budget` (in bytes, as far as the setting allows), everything else its
-/// default.
+/// The stores that are built in and listed, in the order of listing.
+pub fn all() -> impl Iterator<Item = &'static dyn StoreKind> {
+    BUILT_IN.listed.iter().copied()
+}
+
+/// As [`Kinds::find`], among those that are built in.
 ///
 /// # Errors
-/// An unknown store or setting, a value that is not accepted, or settings that exclude each
-/// other.
-pub fn resolve(spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, ResolveError> {
-    resolve_kind(find(&spec.kind)?, spec, memory_budget)
+/// As there.
+pub fn find(name: &str) -> Result<&'static dyn StoreKind, ResolveError> {
+    BUILT_IN.find(name)
 }
 
-/// As [`resolve`], of a kind that may not be registered.
+/// As [`Kinds::resolve`], of a store that is built in.
+///
+/// # Errors
+/// As there.
+pub fn resolve(spec: &StoreSpec, memory_budget: u64) -> Result<Resolved, ResolveError> {
+    BUILT_IN.resolve(spec, memory_budget)
+}
+
+/// As [`Kinds::resolve`], of a kind that was found.
 ///
 /// # Errors
 /// An unknown setting, a value that is not accepted, or settings that exclude each other.
@@ -240,7 +207,7 @@ mod tests {
 
     #[test]
     fn every_store_has_a_name_of_its_own_and_says_what_it_is() {
-        let kinds: Vec<_> = VISIBLE.iter().chain(HIDDEN).collect();
+        let kinds: Vec<_> = BUILT_IN.every().collect();
         let names: BTreeSet<_> = kinds.iter().map(|kind| kind.name()).collect();
         assert_eq!(names.len(), kinds.len());
         assert!(kinds.iter().all(|kind| !kind.about().is_empty()));
@@ -248,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_setting_has_help_a_name_of_its_own_and_a_default_that_parses() {
-        for kind in VISIBLE.iter().chain(HIDDEN) {
+        for kind in BUILT_IN.every() {
             let mut names = BTreeSet::new();
             for setting in kind.settings() {
                 assert!(names.insert(setting.name), "{} twice", setting.name);
@@ -260,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_defaults_of_every_store_go_together() {
-        for kind in VISIBLE.iter().chain(HIDDEN) {
+        for kind in BUILT_IN.every() {
             resolved(kind.name()).unwrap();
         }
     }
@@ -277,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_store_that_is_listed_keeps_its_values() {
-        assert!(VISIBLE.iter().all(|kind| kind.keeps_values()));
+        assert!(all().all(StoreKind::keeps_values));
         assert!(!find("primitive").unwrap().keeps_values());
     }
 

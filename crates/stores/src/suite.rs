@@ -22,7 +22,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
-use stowplan_model::StoreSpec;
+use stowplan_model::{Settings, StoreSpec};
 
 /// For a cache: less than some of the values take.
 const MEMORY_BUDGET: u64 = 4 << 20;
@@ -30,6 +30,20 @@ const MEMORY_BUDGET: u64 = 4 << 20;
 /// What [`fill`] leaves.
 const FIRST: [u8; 5000] = [7; 5000];
 const SECOND: &[u8] = b"second";
+
+/// [`every_setting`] with one list of combinations, and then, in the same test because it syncs too,
+/// [`behaviour`] with the other.
+#[must_use]
+pub fn conforms_and_behaves(
+    kind: &'static dyn StoreKind,
+    combinations: &[&str],
+    behaving: &[&str],
+    directory: &Path,
+) -> Vec<String> {
+    let mut wrong = every_setting(kind, combinations, directory);
+    wrong.extend(behaviour(kind, behaving, directory));
+    wrong
+}
 
 /// The conformance suite with each value of each setting and with some combinations of settings
 /// (`key=text,sync=on`), and whether commits sync as often as declared. Stores are made below
@@ -110,6 +124,15 @@ pub fn read_by_the_engine_itself(
         wrong.extend(complaint.map(|why| format!("{}:{settings}: {why}", kind.name())));
     }
     wrong
+}
+
+/// Every setting of a kind, some of them as given (`key=text,sync=on`).
+///
+/// # Errors
+/// An unknown setting, a value that is not accepted, or settings that exclude each other: which.
+pub fn settings(kind: &'static dyn StoreKind, given: &str) -> Result<Settings, String> {
+    let resolved = resolved(kind, given).map_err(|complaint| complaint.0)?;
+    Ok(resolved.settings)
 }
 
 fn resolved(kind: &'static dyn StoreKind, settings: &str) -> Outcome<Resolved> {

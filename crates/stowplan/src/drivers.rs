@@ -2,17 +2,18 @@
 //! drivers`, which lists and checks them.
 
 use crate::error::{CliError, Exit};
-use crate::screen::{drawable, print, wrap};
+use crate::screen::{self, drawable, print, wrap};
 use clap::{Args, Subcommand};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
-use stowplan_harness::drivers::{Drivers, Found, Search, check, find};
+use stowplan_harness::drivers::{Drivers, Found, Kind, Search, Verdict, check, find};
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_model::{DriverSpec, StoreSpec, Study};
+use stowplan_stores::registry;
 
 /// Options of `drivers`.
 #[derive(Debug, Args)]
@@ -91,9 +92,11 @@ pub(crate) fn of_stores(
     stores: &[&StoreSpec],
     given: &BTreeMap<String, DriverSpec>,
 ) -> Result<Rc<Drivers>, CliError> {
-    let missing =
-        |store: &&&StoreSpec| !store.driver().is_empty() && !given.contains_key(store.driver());
-    let mut search = match stores.iter().any(|store| missing(&store)) {
+    let missing = |store: &&StoreSpec| match store.driver() {
+        "" => registry::find(store.name()).is_err() && !given.contains_key(store.name()),
+        driver => !given.contains_key(driver),
+    };
+    let mut search = match stores.iter().any(missing) {
         true => Search::of_this_process(),
         false => Search::default(),
     };
@@ -106,10 +109,27 @@ pub(crate) fn of_stores(
 
 fn hosting(found: &[Found]) -> Result<Drivers, HarnessError> {
     let mut drivers = Drivers::new(WorkerCommand::this_executable()?, Interrupt::never());
+    add(&mut drivers, found);
+    Ok(drivers)
+}
+
+fn add(drivers: &mut Drivers, found: &[Found]) {
     for driver in found {
         drivers.add(&driver.name, driver.command.clone());
     }
-    Ok(drivers)
+}
+
+/// Whether a kind is a place for data, and does not only measure what its driver costs.
+pub(crate) fn is_for_data(kind: &Kind) -> bool {
+    !kind.keeps_nothing && kind.name != "null"
+}
+
+/// Those that are found, and the stores that are built in, of which this process tells itself.
+pub(crate) fn to_look_at() -> (Drivers, Vec<Found>) {
+    let found = find(&Search::of_this_process());
+    let mut drivers = looked_at();
+    add(&mut drivers, &found);
+    (drivers, found)
 }
 
 /// Lists what is found, or checks one.
@@ -139,9 +159,11 @@ fn list(drivers: &Drivers, found: &[Found]) -> Result<Exit, CliError> {
         entry(&mut text, drivers, &driver.name, &line.join(" "));
     }
     text.push_str(
-        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal.\n\
-         Drivers are programs called stowplan-driver-NAME, beside this one, in the directories of\n\
-         STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver gives.\n",
+        "\nA store of a driver is written DRIVER/STORE, as in mine/sqlite:journal=wal. Where\n\
+         both are called alike, and none that is built in is, STORE is enough.\n\
+         Drivers are programs called stowplan-driver-NAME, beside this one, in the\n\
+         directories of STOWPLAN_DRIVERS or on PATH; or commands that a study or --driver\n\
+         gives. 'stowplan stores' says how to get more.\n",
     );
     print(&drawable(&text));
     Ok(Exit::Done)
@@ -159,16 +181,7 @@ fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
             lines.push(tool);
             lines.push(command.to_owned());
             for kind in kinds.values() {
-                let engine = kind.engine.as_ref().map(|(name, version)| {
-                    let version = version.split_whitespace().next().unwrap_or_default();
-                    format!(" ({name} {version})")
-                });
-                let line = format!(
-                    "{}: {}{}",
-                    kind.name,
-                    kind.about,
-                    engine.unwrap_or_default()
-                );
+                let line = format!("{}: {}", kind.name, about(kind));
                 lines.extend(wrap(&line, 62));
             }
         }
@@ -177,10 +190,16 @@ fn entry(text: &mut String, drivers: &Drivers, name: &str, command: &str) {
             lines.extend(wrap(&format!("cannot be used: {error}"), 62));
         }
     }
-    let names = std::iter::once(shown).chain(std::iter::repeat(""));
-    for (name, line) in names.zip(lines) {
-        text.push_str(&format!("{name:<16}{line}\n"));
-    }
+    screen::entry(text, shown, &lines);
+}
+
+/// What a kind is, with its engine and the engine's version.
+pub(crate) fn about(kind: &Kind) -> String {
+    let engine = kind.engine.as_ref().map(|(name, version)| {
+        let version = version.split_whitespace().next().unwrap_or_default();
+        format!(" ({name} {version})")
+    });
+    format!("{}{}", kind.about, engine.unwrap_or_default())
 }
 
 /// Runs the conformance suite, and prints what failed and how.
@@ -193,9 +212,7 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
             vec![spec.map_err(|error| CliError::Usage(error.to_string()))?]
         }
         None => {
-            let kinds = kinds
-                .values()
-                .filter(|kind| !kind.keeps_nothing && kind.name != "null");
+            let kinds = kinds.values().filter(|kind| is_for_data(kind));
             let spec = |name: &str| StoreSpec {
                 kind: name.to_owned(),
                 settings: BTreeMap::new(),
@@ -209,11 +226,16 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
         let spec = spec.of_driver(driver);
         print(&drawable(&format!("{spec}\n")));
         for outcome in check(drivers, &spec, work.path())? {
-            failed += u32::from(outcome.failure.is_some());
-            let said = match &outcome.failure {
-                None => format!("  ok      {}\n", outcome.check),
-                Some(why) => format!("  FAILED  {}\n          {why}\n", outcome.check),
+            let (word, why) = match &outcome.verdict {
+                Verdict::Passed => ("ok", None),
+                Verdict::LeftOut(why) => ("left out", Some(why)),
+                Verdict::Failed(why) => ("FAILED", Some(why)),
             };
+            failed += u32::from(matches!(outcome.verdict, Verdict::Failed(_)));
+            let mut said = format!("  {word:<10}{}\n", outcome.check);
+            for line in why.iter().flat_map(|why| wrap(why, 68)) {
+                said.push_str(&format!("{:12}{line}\n", ""));
+            }
             print(&drawable(&said));
         }
     }
@@ -226,7 +248,6 @@ fn checked(drivers: &Drivers, name: &str, store: Option<&str>) -> Result<Exit, C
 }
 
 /// The program's own stores, for plans that are never run.
-#[cfg(test)]
 pub(crate) fn looked_at() -> Drivers {
     Drivers::described_by(stowplan_driver::describe)
 }

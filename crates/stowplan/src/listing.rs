@@ -1,11 +1,12 @@
 //! `stowplan studies` and `stowplan stores`: what there is.
 
+use crate::drivers::{self, about, is_for_data};
 use crate::error::{CliError, Exit};
-use crate::screen::{drawable, print, wrap};
+use crate::screen::{drawable, entry, print, wrap};
 use crate::studies;
+use stowplan_harness::drivers::{Drivers, Found, KNOWN, KnownDriver, Resolved};
 use stowplan_model::{Capabilities, Setting, SettingKind, Settings, SpecError, StoreSpec, Value};
-use stowplan_stores::registry::{self, ResolveError};
-use stowplan_stores::{StoreError, StoreKind};
+use stowplan_stores::registry;
 
 pub(crate) fn kvtest() -> Result<Exit, CliError> {
     print(&format!("{}\n", crate::kvtest::MAPPING));
@@ -35,97 +36,89 @@ pub(crate) fn studies() -> Result<Exit, CliError> {
 
 /// All stores, or the one of a spec (`redb`, `redb:durability=none`).
 pub(crate) fn stores(spec: Option<&str>) -> Result<Exit, CliError> {
+    let (drivers, found) = drivers::to_look_at();
     let Some(spec) = spec else {
-        print(&drawable(&list()));
+        print(&drawable(&list(&drivers, &found)?));
         return Ok(Exit::Done);
     };
     let spec: StoreSpec = spec
         .parse()
         .map_err(|error: SpecError| CliError::Usage(error.to_string()))?;
-    print(&drawable(&describe(&spec)?));
+    print(&drawable(&describe(&drivers, &spec)?));
     Ok(Exit::Done)
 }
 
-/// What there is, then what there could be.
-fn list() -> String {
+/// What is built in, what the drivers that were found host, and how to get more.
+fn list(drivers: &Drivers, found: &[Found]) -> Result<String, CliError> {
     let mut text = String::new();
-    for kind in registry::all() {
-        let engine = kind.engine().map(|(name, version)| {
-            format!(
-                " ({name} {})",
-                version.split_whitespace().next().unwrap_or_default()
-            )
-        });
-        let about = format!("{}{}", kind.about(), engine.unwrap_or_default());
-        entry(&mut text, kind.name(), &wrap(&about, 62));
+    let built_in = drivers.kinds("")?;
+    for kind in registry::all().filter_map(|kind| built_in.get(kind.name())) {
+        entry(&mut text, &kind.name, &wrap(&about(kind), 62));
     }
-    for store in registry::left_out() {
-        let about = format!("{} ({})", store.about, store.engine);
-        let mut lines = wrap(&about, 62);
-        lines.push(store.hint());
-        entry(&mut text, store.name, &lines);
+    for driver in found {
+        hosted_by(&mut text, drivers, &driver.name);
+    }
+    let is_missing = |known: &&KnownDriver| found.iter().all(|driver| driver.name != known.name);
+    let mut missing = KNOWN.iter().filter(is_missing).peekable();
+    if missing.peek().is_some() {
+        text.push_str("\nMore come with drivers, in a checkout of stowplan:\n");
+    }
+    for driver in missing {
+        entry(&mut text, driver.name, &[driver.how_to_get()]);
     }
     text.push_str("\n'stowplan stores NAME' lists a store's settings.\n");
-    text
+    Ok(text)
 }
 
-/// The name on the left, and the lines beside it.
-fn entry(text: &mut String, name: &str, lines: &[String]) {
-    let names = std::iter::once(name).chain(std::iter::repeat(""));
-    for (name, line) in names.zip(lines) {
-        text.push_str(&format!("{name:<16}{line}\n"));
+/// The stores of a driver as specs name them, or why it cannot be used.
+fn hosted_by(text: &mut String, drivers: &Drivers, driver: &str) {
+    match drivers.kinds(driver) {
+        Ok(kinds) => {
+            for kind in kinds.values().filter(|kind| is_for_data(kind)) {
+                entry(
+                    text,
+                    &drivers.shortest(driver, &kind.name),
+                    &wrap(&about(kind), 62),
+                );
+            }
+        }
+        Err(error) => {
+            let why = format!("this driver cannot be used: {error}");
+            entry(text, driver, &wrap(&why, 62));
+        }
     }
 }
 
-fn describe(spec: &StoreSpec) -> Result<String, CliError> {
-    let kind = registry::find(&spec.kind)?;
-    let settings = settings_of(kind, spec)?;
-    let can = capabilities_of(kind, spec, &settings)?;
+fn describe(drivers: &Drivers, spec: &StoreSpec) -> Result<String, CliError> {
+    let Resolved {
+        kind,
+        settings,
+        capabilities,
+    } = drivers.resolve_alone(spec)?;
     let mut text = String::new();
-    hanging(&mut text, "", &format!("{}: {}", kind.name(), kind.about()));
+    hanging(&mut text, "", &format!("{}: {}", spec.kind, kind.about));
     text.push('\n');
-    for setting in kind.settings() {
+    for setting in &kind.settings {
         text.push_str(&format!("  {}\n", value_line(setting, &settings)));
         for line in wrap(&help(setting), 72) {
             text.push_str(&format!("      {line}\n"));
         }
     }
-    describe_capabilities(&mut text, &can);
-    if let Some((name, version)) = kind.engine() {
+    describe_capabilities(&mut text, &capabilities);
+    if let Some((name, version)) = &kind.engine {
         text.push_str("\nEngine:\n");
         for line in wrap(&format!("{name} {version}"), 76) {
             text.push_str(&format!("  {line}\n"));
         }
     }
     // Who gave settings knows how a spec is written.
-    if spec.settings.is_empty() {
-        let example = kind.settings().iter().take(2);
+    if spec.settings.is_empty() && !kind.settings.is_empty() {
+        let example = kind.settings.iter().take(2);
         let example: Vec<String> = example.map(|s| pair(s, settings.get(s.name))).collect();
         let example = example.join(",");
-        text.push_str(&format!("\nA store spec: {}:{example}\n", kind.name()));
+        text.push_str(&format!("\nA store spec: {}:{example}\n", spec.kind));
     }
     Ok(text)
-}
-
-/// The settings of a spec, with the store's defaults where it says nothing: the memory budget is
-/// a study's, and there is none here.
-fn settings_of(kind: &dyn StoreKind, spec: &StoreSpec) -> Result<Settings, ResolveError> {
-    Settings::resolve(kind.settings(), &spec.settings).map_err(|source| ResolveError::Setting {
-        spec: spec.to_string(),
-        source,
-    })
-}
-
-fn capabilities_of(
-    kind: &dyn StoreKind,
-    spec: &StoreSpec,
-    settings: &Settings,
-) -> Result<Capabilities, ResolveError> {
-    let excluded = |source: StoreError| ResolveError::Excluded {
-        spec: spec.to_string(),
-        source,
-    };
-    kind.capabilities(settings).map_err(excluded)
 }
 
 fn describe_capabilities(text: &mut String, can: &Capabilities) {

@@ -6,7 +6,6 @@ mod compare;
 mod crossover;
 mod doctor;
 mod drivers;
-mod engines;
 mod error;
 mod examples;
 mod form;
@@ -29,9 +28,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    engines::register();
     // Where it cannot be, such a write ends the program.
-    let _ = stowplan_harness::interrupt::survive_large_files();
+    let _ = stowplan_driver::survive_large_files();
     let typed = kvtest::with_double_dashes(std::env::args_os());
     let exit = match Arguments::try_parse_from(&typed) {
         Ok(arguments) => {

@@ -250,6 +250,22 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Columns of what stands on the left of a list, with the space behind it.
+const NAMES: usize = 16;
+
+/// A name on the left, and lines beside it; below it where it is too long for that.
+pub(crate) fn entry(text: &mut String, name: &str, lines: &[String]) {
+    let mut name = name;
+    if name.chars().count() >= NAMES {
+        text.push_str(&format!("{name}\n"));
+        name = "";
+    }
+    for line in lines {
+        text.push_str(&format!("{name:<NAMES$}{line}\n"));
+        name = "";
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

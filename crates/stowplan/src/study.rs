@@ -9,7 +9,6 @@ use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
 use crate::{drivers, listing, screen, studies};
-use std::io::{BufReader, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -347,9 +346,7 @@ fn quoted(word: &str) -> String {
 
 /// Serves one job for a parent process.
 pub(crate) fn worker() -> Result<Exit, CliError> {
-    let mut input = BufReader::new(stdin());
-    let served = stowplan_driver::serve(&mut input, &mut stdout().lock());
-    served.map_err(|error| CliError::Usage(error.to_string()))?;
+    stowplan_driver::built_in().map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(Exit::Done)
 }
 

@@ -15,50 +15,175 @@ use stowplan_model::{
 /// Values of the dataset.
 const VALUES: u64 = 200;
 
+/// Bytes of a large value.
+const LARGE: u64 = 1 << 20;
+
 /// What one check found.
 #[derive(Debug)]
 pub struct Outcome {
     /// What should be, as a sentence.
     pub check: &'static str,
-    /// What was instead.
-    pub failure: Option<String>,
+    /// Whether it is so.
+    pub verdict: Verdict,
 }
 
-type Check<'b> = (&'static str, fn(&Bench<'b>) -> Result<(), HarnessError>);
+/// Whether what should be is so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Passed,
+    /// The store says that it cannot do so: its words.
+    LeftOut(String),
+    /// It is not: what was instead.
+    Failed(String),
+}
 
-/// What is asked of every store; what it cannot do by its own words is left out.
-fn checks<'b>() -> Vec<Check<'b>> {
+/// What should be, as a sentence; what the store must be able to do for that; and the attempt.
+type Check<'b> = (
+    &'static str,
+    Need,
+    fn(&Bench<'b>) -> Result<(), HarnessError>,
+);
+
+/// What a store must be able to do by its own words, or else the check is left out.
+enum Need {
+    Nothing,
+    /// Its data is there once it is closed.
+    Persistence,
+    /// Values of so many bytes.
+    Bytes(u64),
+    Threads,
+    Workload(fn() -> Workload),
+}
+
+/// What is asked of every store.
+fn of_reads<'b>() -> Vec<Check<'b>> {
     vec![
         (
             "what was loaded is there for another process",
+            Need::Persistence,
             Bench::loaded,
         ),
-        ("values may be empty, or large", Bench::sizes),
-        ("a key that is not there is told", Bench::unknown_key),
-        ("reads are timed, in order and at random", Bench::reads),
+        ("values may be empty", Need::Nothing, Bench::small_values),
+        (
+            "values may be large",
+            Need::Bytes(LARGE),
+            Bench::large_values,
+        ),
+        (
+            "a key that is not there is told",
+            Need::Persistence,
+            Bench::unknown_key,
+        ),
+        (
+            "reads are timed, in order and at random",
+            Need::Nothing,
+            Bench::reads,
+        ),
         (
             "reads of small transactions are timed",
+            Need::Nothing,
             Bench::small_transactions,
         ),
         (
             "latencies are told, one for each operation",
+            Need::Nothing,
             Bench::latencies,
         ),
+    ]
+}
+
+/// What is asked of a store that can do more than read, and what may go wrong.
+fn of_the_rest<'b>() -> Vec<Check<'b>> {
+    vec![
         (
             "what was overwritten is there afterwards, and nothing else changed",
+            Need::Workload(overwrites),
             Bench::overwrites,
         ),
-        ("inserts fill a new store", Bench::inserts),
-        ("what was deleted is gone, and nothing else", Bench::deletes),
-        ("scans visit values by rising key", Bench::scans),
-        ("a mix leaves what its steps say", Bench::mixes),
-        ("several threads do together what one would", Bench::threads),
-        ("what lies where can be asked", Bench::inspected),
+        (
+            "inserts fill a new store",
+            Need::Workload(inserts),
+            |bench| bench.changes(inserts(), VALUES),
+        ),
+        (
+            "what was deleted is gone, and nothing else",
+            Need::Workload(deletes),
+            |bench| bench.changes(deletes(), VALUES),
+        ),
+        (
+            "scans visit values by rising key",
+            Need::Workload(scans),
+            |bench| bench.timed(&scans(), BlockKind::Ratio),
+        ),
+        (
+            "a mix leaves what its steps say",
+            Need::Workload(mix),
+            |bench| bench.changes(mix(), 120),
+        ),
+        (
+            "several threads do together what one would",
+            Need::Threads,
+            Bench::threads,
+        ),
+        (
+            "what lies where can be asked",
+            Need::Persistence,
+            Bench::inspected,
+        ),
         (
             "a place without a store is a failure in words",
+            Need::Persistence,
             Bench::nowhere,
         ),
     ]
+}
+
+fn overwrites() -> Workload {
+    Workload {
+        operation: Operation::Overwrite,
+        ..Workload::default()
+    }
+}
+
+fn inserts() -> Workload {
+    Workload {
+        operation: Operation::Insert,
+        ..Workload::default()
+    }
+}
+
+fn deletes() -> Workload {
+    Workload {
+        operation: Operation::Delete,
+        per_transaction: PerTransaction::Operations(10),
+        ..Workload::default()
+    }
+}
+
+fn scans() -> Workload {
+    Workload {
+        operation: Operation::Scan,
+        order: AccessOrder::Uniform,
+        ..Workload::default()
+    }
+}
+
+fn mix() -> Workload {
+    Workload {
+        operation: Operation::Mix,
+        order: AccessOrder::Uniform,
+        per_transaction: PerTransaction::Operations(5),
+        mix: Some(Mix {
+            read: 3,
+            overwrite: 3,
+            modify: 1,
+            insert: 2,
+            delete: 1,
+            ..Mix::default()
+        }),
+        ..Workload::default()
+    }
 }
 
 /// A store and the files to try it on.
@@ -86,10 +211,8 @@ pub fn check(
         work,
     };
     let bench = &bench;
-    checks()
-        .into_iter()
-        .map(|check| bench.outcome(check))
-        .collect()
+    let checks = of_reads().into_iter().chain(of_the_rest());
+    checks.map(|check| bench.outcome(check)).collect()
 }
 
 /// A store that is built, in a directory of its own.
@@ -105,29 +228,41 @@ impl Built {
 }
 
 impl<'b> Bench<'b> {
-    fn outcome(&self, (check, run): Check<'b>) -> Result<Outcome, HarnessError> {
-        match run(self) {
-            Ok(()) => Ok(Outcome {
-                check,
-                failure: None,
-            }),
-            Err(HarnessError::Interrupted) => Err(HarnessError::Interrupted),
-            Err(error) => {
-                let (message, stderr) = error.split();
-                let failure = match stderr.lines().last() {
-                    Some(said) => format!("{message} ({said})"),
-                    None => message,
-                };
-                Ok(Outcome {
-                    check,
-                    failure: Some(failure),
-                })
-            }
-        }
+    fn outcome(&self, (check, needs, run): Check<'b>) -> Result<Outcome, HarnessError> {
+        let verdict = match self.lacks(&needs) {
+            Some(why) => Verdict::LeftOut(why),
+            None => match run(self) {
+                Ok(()) => Verdict::Passed,
+                Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
+                Err(error) => Verdict::Failed(told(error)),
+            },
+        };
+        Ok(Outcome { check, verdict })
     }
 
-    fn can(&self, operation: Operation) -> bool {
-        self.resolved.capabilities.operations.contains(&operation)
+    /// What the store says of itself that keeps a check from being made.
+    fn lacks(&self, need: &Need) -> Option<String> {
+        let can = &self.resolved.capabilities;
+        match need {
+            Need::Nothing => None,
+            Need::Persistence => {
+                let why = "what it holds is gone once it is closed";
+                (!can.persistent).then(|| why.to_owned())
+            }
+            Need::Bytes(bytes) => {
+                let largest = can.largest_value.filter(|largest| largest < bytes)?;
+                Some(format!("no value is longer than {largest} bytes"))
+            }
+            Need::Threads => (!can.threads).then(|| "one thread at a time uses it".to_owned()),
+            Need::Workload(workload) => {
+                let missing = can.missing(&workload())?;
+                let operations: Vec<&str> = can.operations.iter().map(|o| o.name()).collect();
+                let (missing, operations) = (missing.name(), operations.join(", "));
+                Some(format!(
+                    "'{missing}' is none of its operations: {operations}"
+                ))
+            }
+        }
     }
 
     /// A dataset, and an empty directory for a store.
@@ -172,7 +307,7 @@ impl<'b> Bench<'b> {
     }
 
     fn perform(&self, job: &Job) -> Result<Answer, HarnessError> {
-        let command = self.drivers.command(self.spec.driver())?;
+        let command = self.drivers.command(self.spec)?;
         job::perform(job, command, &Interrupt::never(), self.work, &mut |_, _| ())
     }
 
@@ -229,28 +364,24 @@ impl<'b> Bench<'b> {
         self.verify(&self.built()?)
     }
 
-    fn sizes(&self) -> Result<(), HarnessError> {
-        for (count, size) in [
-            (20, SizeDistribution::Uniform { min: 0, max: 2 }),
-            (3, SizeDistribution::Fixed { bytes: 1 << 20 }),
-        ] {
-            let largest = self.resolved.capabilities.largest_value;
-            if largest.is_some_and(|largest| size.mean() > largest) {
-                continue;
-            }
-            let built = self.prepared(count, size)?;
-            self.build(&built)?;
-            self.verify(&built)?;
-        }
-        Ok(())
+    fn small_values(&self) -> Result<(), HarnessError> {
+        self.kept(20, SizeDistribution::Uniform { min: 0, max: 2 })
+    }
+
+    fn large_values(&self) -> Result<(), HarnessError> {
+        self.kept(3, SizeDistribution::Fixed { bytes: LARGE })
+    }
+
+    /// Values of other sizes than usual are there afterwards.
+    fn kept(&self, count: u64, size: SizeDistribution) -> Result<(), HarnessError> {
+        let built = self.prepared(count, size)?;
+        self.build(&built)?;
+        self.verify(&built)
     }
 
     fn unknown_key(&self) -> Result<(), HarnessError> {
         let built = self.built()?;
-        if !self.resolved.capabilities.persistent {
-            return Ok(());
-        }
-        let command = self.drivers.command(self.spec.driver())?;
+        let command = self.drivers.command(self.spec)?;
         let keys = [(1, 9_000), (VALUES + 7, 0)];
         let there = job::there(self.at(&built), &keys, command, self.work)?;
         match there[..] {
@@ -313,15 +444,11 @@ impl<'b> Bench<'b> {
     }
 
     fn overwrites(&self) -> Result<(), HarnessError> {
-        if !self.can(Operation::Overwrite) {
-            return Ok(());
-        }
         for per in [PerTransaction::All, PerTransaction::Operations(1)] {
             let built = self.built()?;
             let workload = Workload {
-                operation: Operation::Overwrite,
                 per_transaction: per,
-                ..Workload::default()
+                ..overwrites()
             };
             self.block(&built, workload, BlockKind::Ratio, 100)?;
             self.verify(&built)?;
@@ -330,68 +457,13 @@ impl<'b> Bench<'b> {
     }
 
     /// A block that changes which keys there are, which is checked whole.
-    fn changes(&self, workload: Workload) -> Result<(), HarnessError> {
-        if self.resolved.capabilities.missing(&workload).is_some() {
-            return Ok(());
-        }
+    fn changes(&self, workload: Workload, operations: u64) -> Result<(), HarnessError> {
         let built = self.usual()?;
-        let operations = if workload.operation == Operation::Mix {
-            120
-        } else {
-            VALUES
-        };
         self.block(&built, workload, BlockKind::Ratio, operations)
             .map(|_| ())
     }
 
-    fn inserts(&self) -> Result<(), HarnessError> {
-        self.changes(Workload {
-            operation: Operation::Insert,
-            ..Workload::default()
-        })
-    }
-
-    fn deletes(&self) -> Result<(), HarnessError> {
-        self.changes(Workload {
-            operation: Operation::Delete,
-            per_transaction: PerTransaction::Operations(10),
-            ..Workload::default()
-        })
-    }
-
-    fn mixes(&self) -> Result<(), HarnessError> {
-        self.changes(Workload {
-            operation: Operation::Mix,
-            order: AccessOrder::Uniform,
-            per_transaction: PerTransaction::Operations(5),
-            mix: Some(Mix {
-                read: 3,
-                overwrite: 3,
-                modify: 1,
-                insert: 2,
-                delete: 1,
-                ..Mix::default()
-            }),
-            ..Workload::default()
-        })
-    }
-
-    fn scans(&self) -> Result<(), HarnessError> {
-        if !self.can(Operation::Scan) {
-            return Ok(());
-        }
-        let workload = Workload {
-            operation: Operation::Scan,
-            order: AccessOrder::Uniform,
-            ..Workload::default()
-        };
-        self.timed(&workload, BlockKind::Ratio)
-    }
-
     fn threads(&self) -> Result<(), HarnessError> {
-        if !self.resolved.capabilities.threads {
-            return Ok(());
-        }
         let workload = Workload {
             threads: 3,
             ..Workload::default()
@@ -401,10 +473,7 @@ impl<'b> Bench<'b> {
 
     fn inspected(&self) -> Result<(), HarnessError> {
         let built = self.built()?;
-        if !self.resolved.capabilities.persistent {
-            return Ok(());
-        }
-        let command = self.drivers.command(self.spec.driver())?;
+        let command = self.drivers.command(self.spec)?;
         for want in [Want::Footprint, Want::Files, Want::Pieces] {
             let interrupt = Interrupt::never();
             let found = job::inspect(
@@ -427,10 +496,7 @@ impl<'b> Bench<'b> {
 
     /// Nobody asks for that in a run; but whatever goes wrong in one, words help.
     fn nowhere(&self) -> Result<(), HarnessError> {
-        if !self.resolved.capabilities.persistent {
-            return Ok(());
-        }
-        let command = self.drivers.command(self.spec.driver())?;
+        let command = self.drivers.command(self.spec)?;
         let at = At {
             place: self.work.join("nowhere"),
             store: StoreSpec::spelled_out(self.spec.name(), &self.resolved.settings),
@@ -451,5 +517,14 @@ impl<'b> Bench<'b> {
                 "",
             )),
         }
+    }
+}
+
+/// What was wrong, with the last that the driver said about it.
+fn told(error: HarnessError) -> String {
+    let (message, stderr) = error.split();
+    match stderr.lines().last() {
+        Some(said) => format!("{message} ({said})"),
+        None => message,
     }
 }

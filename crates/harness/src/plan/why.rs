@@ -271,7 +271,7 @@ impl Decomposition<'_> {
             let other = self.resolve(&cell.store);
             let alike = other.is_ok_and(|other| {
                 other.kind.name == resolved.kind.name
-                    && cell.store.driver() == store.driver()
+                    && self.drivers.host(&cell.store) == self.drivers.host(&store)
                     && other.settings == resolved.settings
             });
             alike && transactions(self.workload(&cell.workload)) == transactions(complete.clone())

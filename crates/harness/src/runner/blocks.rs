@@ -66,7 +66,7 @@ impl<'a> Blocks<'a> {
     }
 
     fn command(&self, driver: &str) -> Result<WorkerCommand, HarnessError> {
-        let command = self.drivers.command(driver)?;
+        let command = self.drivers.command_of(driver)?;
         Ok(match self.wrapper {
             Some(wrapper) => wrapper(command),
             None => command.clone(),

@@ -15,7 +15,6 @@ const FOREIGN_WRITES_FOR: Duration = Duration::from_millis(200);
 pub(super) fn examine(plan: &Plan, drivers: &Drivers, work: &Path) -> Environment {
     let mut environment = environment::examine(work);
     for cell in plan.cells() {
-        let driver = cell.store.driver();
         let Some((name, version)) = drivers
             .kind(&cell.store)
             .ok()
@@ -23,7 +22,7 @@ pub(super) fn examine(plan: &Plan, drivers: &Drivers, work: &Path) -> Environmen
         else {
             continue;
         };
-        let name = match driver {
+        let name = match cell.store.driver() {
             "" => name,
             driver => format!("{name} ({driver})"),
         };

@@ -122,8 +122,15 @@ impl Resumption {
     /// data will lie.
     ///
     /// # Errors
-    /// What is not the same, with what it was and is.
+    /// What is not the same, with what it was and is; or a driver that is no longer found.
     pub fn check_machine(&self, drivers: &Drivers, place: &Path) -> Result<(), HarnessError> {
+        for cell in self.header.plan.cells() {
+            match drivers.kind(&cell.store) {
+                // One that fails, fails its cells only.
+                Ok(_) | Err(HarnessError::Worker { .. }) => {}
+                Err(missing) => return Err(missing),
+            }
+        }
         let now = machine::examine(&self.header.plan, drivers, place);
         let mut changes = self.header.environment.changes(&now);
         changes.retain(|change| change.decisive);

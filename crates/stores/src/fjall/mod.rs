@@ -28,11 +28,7 @@ fn failed(action: impl Into<String>, error: &::fjall::Error) -> StoreError {
         }
         other => format!("{other:?}"),
     };
-    StoreError::Engine {
-        store: STORE,
-        action: action.into(),
-        detail,
-    }
+    StoreError::engine(STORE, action, detail)
 }
 
 #[cfg(test)]

@@ -40,11 +40,7 @@ fn key_failed(action: &str, key: Key, error: &::heed::Error) -> StoreError {
 /// What this store refuses by itself.
 #[cold]
 fn refused(action: impl Into<String>, detail: impl Into<String>) -> StoreError {
-    StoreError::Engine {
-        store: STORE,
-        action: action.into(),
-        detail: detail.into(),
-    }
+    StoreError::engine(STORE, action, detail)
 }
 
 #[cfg(test)]

@@ -22,11 +22,7 @@ pub(crate) const KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
 
 /// What redb said about an action, in one line.
 fn failed(action: impl Into<String>, error: &impl Display) -> StoreError {
-    StoreError::Engine {
-        store: STORE,
-        action: action.into(),
-        detail: error.to_string(),
-    }
+    StoreError::engine(STORE, action, error.to_string())
 }
 
 #[cold]

@@ -63,12 +63,18 @@ impl Bench {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_stowplan")), arguments)
+    }
+
+    /// The same with the program elsewhere.
+    pub(crate) fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(self.directory.path())
             .stdin(Stdio::null())
             .env_remove("NO_COLOR")
+            .env_remove("STOWPLAN_DRIVERS")
             .env("LC_ALL", "C.UTF-8");
         command
     }

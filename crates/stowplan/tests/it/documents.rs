@@ -5,6 +5,7 @@ use crate::bench::Bench;
 use crate::help::verbs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use stowplan_harness::drivers::KNOWN;
 
 /// The crates of docs/architecture.md, from the top down.
 const CRATES: [&str; 9] = [
@@ -142,7 +143,7 @@ fn every_path_of_the_repository_that_a_document_names_exists() {
     let mut paths = 0;
     let mut wrong = Vec::new();
     for (text, place) in quoted() {
-        let rooms = ["crates/", "docs/", "studies/", ".ci/", "fleet/"];
+        let rooms = ["crates/", "docs/", "drivers/", "studies/", ".ci/", "fleet/"];
         let exact = text
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
@@ -292,28 +293,43 @@ fn uses(manifest: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// The drivers that are crates: their names and manifests.
+fn drivers() -> BTreeMap<String, String> {
+    let entries = std::fs::read_dir(root().join("drivers")).unwrap();
+    let manifests = entries.filter_map(|entry| {
+        let path = entry.unwrap().path();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).ok()?;
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        Some((name, manifest))
+    });
+    manifests.collect()
+}
+
+#[test]
+fn every_driver_that_is_a_crate_is_known_to_whoever_lacks_it_and_makes_a_program_of_its_name() {
+    let drivers = drivers();
+    let known = KNOWN.iter().map(|driver| driver.name.to_owned());
+    assert_eq!(
+        drivers.keys().cloned().collect::<Vec<_>>(),
+        known.collect::<Vec<_>>()
+    );
+    for (name, manifest) in drivers {
+        let package = format!("\nname = \"stowplan-driver-{name}\"\n");
+        assert!(manifest.contains(&package), "drivers/{name}");
+    }
+}
+
 #[test]
 fn crates_use_what_the_architecture_allows_and_nothing_above_them() {
     let rows = table("## The rooms");
     let listed: Vec<String> = rows.iter().map(|row| names(&row[0]).concat()).collect();
     assert_eq!(listed, CRATES);
-    let mut engines = BTreeSet::new();
-    for entry in std::fs::read_dir(root().join("crates/engines")).unwrap() {
-        let path = entry.unwrap().path();
-        if let Ok(manifest) = std::fs::read_to_string(path.join("Cargo.toml")) {
-            engines.insert(path.file_name().unwrap().to_string_lossy().into_owned());
-            let allowed = ["model", "stores"].map(str::to_owned);
-            assert_eq!(
-                uses(&manifest),
-                BTreeSet::from(allowed),
-                "{}",
-                path.display()
-            );
-        }
+    for (name, manifest) in drivers() {
+        let allowed = ["driver", "model", "stores"].map(str::to_owned);
+        assert_eq!(uses(&manifest), BTreeSet::from(allowed), "drivers/{name}");
     }
     for (index, (name, row)) in listed.iter().zip(&rows).enumerate() {
         let used = uses(&read(format!("crates/{name}/Cargo.toml")));
-        let used: BTreeSet<String> = used.difference(&engines).cloned().collect();
         let allowed: BTreeSet<String> = names(&row[2]).into_iter().collect();
         assert_eq!(used, allowed, "crates/{name} against docs/architecture.md");
         let below = &listed[index + 1..];
@@ -330,7 +346,7 @@ fn every_crate_stands_in_the_architecture() {
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.join("Cargo.toml").exists() && name != "engines" {
+        if path.join("Cargo.toml").exists() {
             found.insert(name);
         }
     }

@@ -3,7 +3,8 @@
 //! `bench` makes a directory with a small study and runs the program in it; `input` holds what is
 //! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `resume`
 //! how they go on, `report` how a result is shown again, `damage` when it is not what it was,
-//! `faults` what a run does when workers or the system fail it.
+//! `faults` what a run does when workers or the system fail it, `drivers` how programs that host other
+//! stores are found and named.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
@@ -14,6 +15,7 @@ mod crossover;
 mod damage;
 mod doctor;
 mod documents;
+mod drivers;
 mod ending;
 mod faults;
 mod fleet;

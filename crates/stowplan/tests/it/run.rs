@@ -186,34 +186,6 @@ fn stores_and_studies_are_listed() {
     bench.run(&["studies"]).exits(0).prints("fasterthanfs");
 }
 
-/// Of the features, the tests know only their own build's.
-#[test]
-fn a_store_that_the_build_leaves_out_says_how_to_have_it() {
-    let hint = "not in this build; cargo build --release --features";
-    let bench = Bench::new();
-    let listed = bench.run(&["stores"]).exits(0).stdout();
-    let wide = listed.lines().find(|line| line.chars().count() > 80);
-    assert_eq!(wide, None);
-    for (store, built_in) in [
-        ("mdbx", cfg!(feature = "mdbx")),
-        ("rocksdb", cfg!(feature = "rocksdb")),
-        ("persy", cfg!(feature = "persy")),
-        ("canopydb", cfg!(feature = "canopydb")),
-        ("sled", cfg!(feature = "sled")),
-    ] {
-        let hint = format!("{hint} {store}");
-        assert!(listed.contains(&format!("\n{store}  ")), "{listed}");
-        assert_eq!(listed.contains(&hint), !built_in, "{listed}");
-        let described = bench.run(&["stores", store]);
-        if built_in {
-            described.exits(0).prints("durability");
-        } else {
-            described.refuses(&hint);
-            bench.run(&["crossover", store, "files"]).refuses(&hint);
-        }
-    }
-}
-
 #[test]
 fn the_work_directory_is_removed_unless_it_is_to_be_kept() {
     let bench = Bench::new();

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting, Settings,
-    StoreSpec,
+    Capabilities, Delivery, Durability, DurabilityClaim, Footprint, Operation, Setting,
+    SettingKind, Settings, StoreSpec, Value,
 };
-use stowplan_stores::registry::{self, ResolveError, Resolved};
+use stowplan_stores::registry::{self, Kinds, ResolveError, Resolved};
 use stowplan_stores::{
     Access, Buffer, COMMITS_COUNTED, Connection, Counters, Found, Key, Result, Session, Store,
     StoreError, StoreKind,
@@ -60,37 +60,51 @@ fn serves() {
         .open("/dev/fd/3")
         .unwrap();
     let mut input = std::io::BufReader::new(std::io::stdin());
-    stowplan_driver::serve_with(&mut input, &mut output, &|spec| resolve(spec)).unwrap();
+    let kinds = kinds();
+    stowplan_driver::serve(&mut input, &mut output, "tests", Kinds::of(&kinds)).unwrap();
 }
 
 /// The stores of the tests' driver: those that are built in, and the toy.
-pub(super) fn resolve(spec: &StoreSpec) -> std::result::Result<Resolved, ResolveError> {
-    if spec.kind != "toy" {
-        return registry::resolve(spec, 1 << 20);
-    }
-    let flaw = spec.settings.get("flaw").map_or("none", String::as_str);
-    let key = || flaw.rsplit('-').next().unwrap().parse().unwrap();
-    let flaw = match flaw {
-        "none" => Flaw::None,
-        "loses-deletes" => Flaw::LosesDeletes,
-        "loses-overwrites" => Flaw::LosesOverwrites,
-        "deletes-two" => Flaw::DeletesTwo,
-        "forgets-at-closing" => Flaw::ForgetsAtClosing,
-        "commits-more" => Flaw::CommitsMore,
-        "breaks-without-table" => Flaw::BreaksWithoutTable,
-        fails if fails.starts_with("fails") => Flaw::Fails(key()),
-        _ => Flaw::Panics(key()),
-    };
-    let kind: &'static Toy = Box::leak(Box::new(Toy { flaw }));
-    Ok(Resolved {
-        kind,
-        settings: Settings::default(),
-        capabilities: kind.capabilities(&Settings::default()).unwrap(),
-    })
+fn kinds() -> Vec<&'static dyn StoreKind> {
+    let toy: &'static dyn StoreKind = &Toy;
+    registry::BUILT_IN.every().chain([toy]).collect()
 }
 
-struct Toy {
-    flaw: Flaw,
+/// A store of the tests' driver.
+pub(super) fn resolve(spec: &StoreSpec) -> std::result::Result<Resolved, ResolveError> {
+    Kinds::of(&kinds()).resolve(spec, 1 << 20)
+}
+
+struct Toy;
+
+const FLAW: &str = "flaw";
+
+static SETTINGS: &[Setting] = &[Setting {
+    name: FLAW,
+    kind: SettingKind::Text { secret: false },
+    default: "none",
+    help: "what is wrong with it",
+    shapes_layout: false,
+}];
+
+impl Flaw {
+    fn of(settings: &Settings) -> Self {
+        let Some(Value::Word(flaw)) = settings.get(FLAW) else {
+            return Self::None;
+        };
+        let key = || flaw.rsplit('-').next().unwrap().parse().unwrap();
+        match flaw.as_str() {
+            "none" => Self::None,
+            "loses-deletes" => Self::LosesDeletes,
+            "loses-overwrites" => Self::LosesOverwrites,
+            "deletes-two" => Self::DeletesTwo,
+            "forgets-at-closing" => Self::ForgetsAtClosing,
+            "commits-more" => Self::CommitsMore,
+            "breaks-without-table" => Self::BreaksWithoutTable,
+            fails if fails.starts_with("fails") => Self::Fails(key()),
+            _ => Self::Panics(key()),
+        }
+    }
 }
 
 /// What a closed store left.
@@ -138,7 +152,7 @@ impl StoreKind for Toy {
     }
 
     fn settings(&self) -> &'static [Setting] {
-        &[]
+        SETTINGS
     }
 
     fn capabilities(&self, _: &Settings) -> Result<Capabilities> {
@@ -167,9 +181,9 @@ impl StoreKind for Toy {
         self.open(directory, settings)
     }
 
-    fn open(&self, directory: &Path, _: &Settings) -> Result<Box<dyn Store>> {
+    fn open(&self, directory: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
         Ok(Box::new(Memory {
-            flaw: self.flaw,
+            flaw: Flaw::of(settings),
             directory: directory.to_owned(),
             values: Mutex::new(read_values(directory)),
             without_table: AtomicBool::new(false),

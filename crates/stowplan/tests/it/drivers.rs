@@ -1,0 +1,172 @@
+//! Programs that host other stores: how they are found, named and listed, and what is said of those
+//! that are missing.
+
+use crate::bench::{Bench, Finished};
+use std::os::unix::fs::PermissionsExt;
+use stowplan_harness::drivers::KNOWN;
+use stowplan_model::Record;
+
+/// A driver that hosts the floor under another name.
+const MINI: &str = r#"#!/bin/sh
+sed -u 's/"mini/"flat/g' | "$STOWPLAN" worker | sed -u 's/"name":"flat"/"name":"mini"/g'
+"#;
+
+const STUDY: &str = r#"
+name = "short"
+title = "A driver's store beside one that is built in"
+question = "How is it called?"
+[datasets.blobs]
+count = 60
+size = { distribution = "fixed", bytes = 300 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+workload = { operation = "read", operations = 20 }
+baseline = "flat"
+[comparison.cells]
+flat = { store = "flat" }
+short = { store = "STORE" }
+"#;
+
+/// A program of its own, beside which there are no drivers, and which finds one in `drivers`.
+struct Place(Bench);
+
+impl Place {
+    fn new() -> Self {
+        let bench = Bench::new();
+        for directory in ["bin", "drivers"] {
+            std::fs::create_dir(bench.path(directory)).unwrap();
+        }
+        std::fs::hard_link(env!("CARGO_BIN_EXE_stowplan"), bench.path("bin/stowplan")).unwrap();
+        Self(bench)
+    }
+
+    fn with_mini() -> Self {
+        let place = Self::new();
+        let path = place.0.path("drivers/stowplan-driver-mini");
+        std::fs::write(&path, MINI).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        place
+    }
+
+    fn run(&self, arguments: &[&str]) -> Finished {
+        let program = self.0.path("bin/stowplan");
+        let mut command = self.0.command_of(&program, arguments);
+        command
+            .env("STOWPLAN", &program)
+            .env("STOWPLAN_DRIVERS", self.0.path("drivers"))
+            .env("PATH", "/usr/bin:/bin");
+        Finished::of(&mut command, arguments)
+    }
+
+    fn study(&self, store: &str) -> Finished {
+        self.0.write("short.toml", &STUDY.replace("STORE", store));
+        self.run(&["study", "short.toml", "--rounds", "2", "-o", "out"])
+    }
+}
+
+#[test]
+fn a_store_whose_driver_is_not_found_says_how_to_get_it() {
+    let place = Place::new();
+    let listed = place.run(&["stores"]).exits(0).stdout();
+    let wide = listed.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None);
+    for driver in KNOWN {
+        let name = driver.name;
+        let hint = format!("cargo install --path drivers/{name} ");
+        assert!(listed.contains(&format!("\n{name:<16}{hint}")), "{listed}");
+        place.run(&["stores", name]).refuses(&hint);
+        place.run(&["crossover", name, "files"]).refuses(&hint);
+        place.study(name).refuses(&hint);
+        place.study(&format!("{name}/{name}")).refuses(&hint);
+    }
+    place.run(&["stores", "rocksbd"]).refuses("'rocksdb'?");
+}
+
+#[test]
+fn a_driver_s_store_of_its_own_name_needs_no_other_and_keeps_it() {
+    let place = Place::with_mini();
+    place
+        .run(&["stores"])
+        .exits(0)
+        .prints("\nmini            ")
+        .prints("\nmini/sqlite     ");
+    place.run(&["stores", "mini"]).exits(0).prints("mini:read=");
+    place.run(&["stores", "mni"]).refuses("'mini'?");
+    place
+        .study("mini:read=mmap")
+        .exits(0)
+        .prints("mini:read=mmap");
+    let records = place.0.records("out");
+    let Some(Record::Run(header)) = records.first() else {
+        panic!("{:?}", records.first());
+    };
+    let cells: Vec<String> = header.plan.cells().map(|c| c.store.to_string()).collect();
+    assert!(cells.contains(&"mini:read=mmap".to_owned()), "{cells:?}");
+    assert!(records.iter().any(|record| match record {
+        Record::Measurement(measured) => measured.cell.0 == "read/short",
+        _ => false,
+    }));
+    let cost =
+        |record: &Record| matches!(record, Record::DriverCost(cost) if cost.driver == "mini");
+    assert!(records.iter().any(cost));
+}
+
+#[test]
+fn a_run_whose_driver_is_gone_names_it_and_goes_on_once_it_is_back() {
+    let place = Place::with_mini();
+    place.study("mini").exits(0);
+    let result = place.0.path("out/result.jsonl");
+    let text = std::fs::read_to_string(&result).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = lines[..lines.len() - 4].join("\n") + "\n";
+    std::fs::write(&result, cut).unwrap();
+    let driver = place.0.path("drivers/stowplan-driver-mini");
+    let away = place.0.path("away");
+    std::fs::rename(&driver, &away).unwrap();
+    let go_on = ["study", "--resume", "out"];
+    place.run(&go_on).refuses("'mini'");
+    std::fs::rename(&away, &driver).unwrap();
+    place.run(&go_on).exits(0);
+}
+
+#[test]
+fn a_store_that_is_built_in_is_no_driver_s_and_one_that_a_driver_lacks_names_those_it_has() {
+    let place = Place::with_mini();
+    let mini = place.0.path("drivers/stowplan-driver-mini");
+    std::fs::copy(&mini, place.0.path("drivers/stowplan-driver-flat")).unwrap();
+    std::fs::rename(&mini, place.0.path("drivers/stowplan-driver-other")).unwrap();
+    place
+        .run(&["stores"])
+        .exits(0)
+        .prints("\nflat/mini       ")
+        .prints("\nother/mini      ");
+    place.run(&["stores", "flat"]).exits(0).prints("flat: ");
+    place.run(&["stores", "other"]).refuses("known: other/");
+}
+
+#[test]
+fn a_driver_that_cannot_be_used_says_so_in_the_list_of_stores() {
+    let place = Place::with_mini();
+    let path = place.0.path("drivers/stowplan-driver-mini");
+    std::fs::write(path, "#!/bin/sh\necho broken >&2\nexit 3\n").unwrap();
+    place
+        .run(&["stores"])
+        .exits(0)
+        .prints("\nmini            this driver cannot be used: ")
+        .prints("\nsqlite  ");
+}
+
+#[test]
+fn what_a_store_cannot_do_is_left_out_of_its_check_with_the_reason() {
+    let checked = Bench::new().run(&["drivers", "check", "built-in", "flat"]);
+    checked.exits(0);
+    let text = checked.stdout();
+    let wide = text.lines().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None);
+    checked
+        .prints("  ok        reads are timed")
+        .prints("  left out  ")
+        .prints("is none of its operations: read");
+}

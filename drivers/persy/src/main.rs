@@ -1,0 +1,28 @@
+//! persy as a store: an index from keys to records, and the segment that holds them.
+//!
+//! What belongs here: the settings, what they promise, and the operations. What does not: anything
+//! that another store could use too.
+
+mod engine;
+mod error;
+mod form;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use engine::Database;
+use form::{Integer, Text};
+use std::process::ExitCode;
+use stowplan_stores::StoreKind;
+use stowplan_stores::kv::KvKind;
+
+const STORE: &str = "persy";
+
+static KIND: &dyn StoreKind = &KvKind::<Database<Integer>, Database<Text>>::new();
+
+fn main() -> ExitCode {
+    stowplan_driver::program(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        &[KIND],
+    )
+}

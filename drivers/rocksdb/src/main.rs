@@ -1,0 +1,31 @@
+//! RocksDB as a store: one column family of a database with optimistic transactions.
+//!
+//! What belongs here: the settings, what they promise, and the operations. What does not: anything
+//! that another store could use too.
+
+mod engine;
+mod error;
+mod options;
+#[cfg(test)]
+mod tests;
+mod transaction;
+
+use engine::OpenDatabase;
+use rocksdb::{MultiThreaded, OptimisticTransactionDB};
+use std::process::ExitCode;
+use stowplan_stores::StoreKind;
+use stowplan_stores::kv::KvKind;
+
+const STORE: &str = "rocksdb";
+
+/// Column families come and go by a shared reference.
+type Database = OptimisticTransactionDB<MultiThreaded>;
+
+static KIND: &dyn StoreKind = &KvKind::<OpenDatabase>::new();
+
+fn main() -> ExitCode {
+    stowplan_driver::program(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        &[KIND],
+    )
+}
