@@ -19,6 +19,9 @@ const DATA_FILE: &str = "kv.persy";
 /// The name of the index and of the segment.
 const TABLE: &str = "kv";
 
+/// That of the intent; what follows is recorded without one.
+const SYNCS_PER_COMMIT: u32 = 1;
+
 /// The open database.
 pub(crate) struct Database<F> {
     persy: Persy,
@@ -39,10 +42,10 @@ fn key_form(persy: &Persy) -> Result<Option<KeyForm>> {
 
 impl<F: Form> Database<F> {
     /// Waits for the transaction of another thread that writes.
-    fn begin_write(&self, options: Options) -> Result<Writing<'_, F>> {
+    fn begin_write(&self) -> Result<Writing<'_, F>> {
         // There is nothing that a panic could leave half done behind the lock.
         let turn = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let transaction = self.persy.begin_with(options.of_transactions());
+        let transaction = self.persy.begin();
         let transaction = transaction.map_err(|e| failed("begin a transaction", e))?;
         Ok(Writing {
             transaction,
@@ -59,7 +62,7 @@ impl<F: Form> Engine for Database<F> {
     /// persy's reading hands out a copy.
     const LENDS: bool = false;
     type Options = Options;
-    type Handle<'e> = Options;
+    type Handle<'e> = ();
     type Read<'e> = SnapshotOf<F>;
     type Write<'e> = Writing<'e, F>;
 
@@ -71,7 +74,7 @@ impl<F: Form> Engine for Database<F> {
         Capabilities {
             // `record_over_size_limit` in persy's source.
             largest_value: Some((512 << 20) - 1024),
-            ..capabilities::<Self>(options.durability(), options.syncs_per_commit())
+            ..capabilities::<Self>(options.durability(), SYNCS_PER_COMMIT)
         }
     }
 
@@ -79,7 +82,7 @@ impl<F: Form> Engine for Database<F> {
         let path = directory.join(DATA_FILE);
         Persy::create(&path).map_err(|e| failed(format!("create {}", path.display()), e))?;
         let database = Self::open(directory, options)?;
-        database.create_table(&mut options.clone())?;
+        database.create_table(&mut ())?;
         Ok(database)
     }
 
@@ -104,18 +107,18 @@ impl<F: Form> Engine for Database<F> {
         }
     }
 
-    fn handle<'e>(&'e self, options: &'e Options) -> Result<Options> {
-        Ok(*options)
+    fn handle<'e>(&'e self, _: &'e Options) -> Result<()> {
+        Ok(())
     }
 
-    fn read(&self, _: &mut Options) -> Result<SnapshotOf<F>> {
+    fn read(&self, (): &mut ()) -> Result<SnapshotOf<F>> {
         let snapshot = self.persy.snapshot();
         let snapshot = snapshot.map_err(|e| failed("take a snapshot", e))?;
         Ok(SnapshotOf(snapshot, PhantomData))
     }
 
-    fn write(&self, options: &mut Options) -> Result<Writing<'_, F>> {
-        self.begin_write(*options)
+    fn write(&self, (): &mut ()) -> Result<Writing<'_, F>> {
+        self.begin_write()
     }
 
     /// The form of the keys. persy does not tell the rest.
@@ -140,8 +143,8 @@ impl<F: Form> Engine for Database<F> {
         Ok(())
     }
 
-    fn create_table(&self, options: &mut Options) -> Result<()> {
-        let mut writing = self.begin_write(*options)?;
+    fn create_table(&self, (): &mut ()) -> Result<()> {
+        let mut writing = self.begin_write()?;
         writing
             .transaction
             .create_index::<F::Stored, PersyId>(TABLE, ValueMode::Replace)
@@ -151,8 +154,8 @@ impl<F: Form> Engine for Database<F> {
         writing.commit()
     }
 
-    fn drop_table<'e>(engine: &'e Lent<'e, Self>, options: &mut Options) -> Result<()> {
-        let mut writing = engine.begin_write(*options)?;
+    fn drop_table<'e>(engine: &'e Lent<'e, Self>, (): &mut ()) -> Result<()> {
+        let mut writing = engine.begin_write()?;
         let index = writing.transaction.drop_index(TABLE);
         index.map_err(|e| failed("drop the index", e))?;
         let segment = writing.transaction.drop_segment(TABLE);

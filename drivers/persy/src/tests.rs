@@ -8,18 +8,13 @@ use stowplan_stores::{KeyForm, suite};
 #[test]
 fn it_conforms_with_every_setting_and_behaves_as_key_value_engines_do() {
     let directory = tempfile::tempdir().unwrap();
-    let wrong = suite::conforms_and_behaves(
-        KIND,
-        &["key=text,sync=background", "key=text,cache=0"],
-        &["", "sync=background"],
-        directory.path(),
-    );
+    let wrong = suite::conforms_and_behaves(KIND, &["key=text,cache=0"], &[""], directory.path());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn what_was_stored_is_read_by_persy_itself() {
-    let combinations = ["", "key=text,sync=background"];
+    let combinations = ["", "key=text"];
     let directory = tempfile::tempdir().unwrap();
     let wrong = suite::read_by_the_engine_itself(
         KIND,
