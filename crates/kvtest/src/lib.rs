@@ -17,5 +17,5 @@ mod run;
 mod visits;
 
 pub use error::KvtestError;
-pub use run::{Outcome, Task, recover, run};
+pub use run::{Task, recover, run};
 pub use visits::{Keys, Visits};

@@ -7,12 +7,9 @@ use crate::visits::{Cursor, Keys, VisitWriter, Visits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_harness::runner::{Repetition, filling, repeat};
+use stowplan_harness::runner::{Repeated, Repetition, filling, repeat};
 use stowplan_harness::worker_process::WorkerCommand;
-use stowplan_model::{
-    CacheState, Cell, CellId, Measurement, PayloadSource, Role, Settings, StoreSpec, Warning,
-    Workload,
-};
+use stowplan_model::{CacheState, Cell, CellId, PayloadSource, Role, StoreSpec, Workload};
 use stowplan_stores::registry;
 
 /// What is to be run.
@@ -38,21 +35,6 @@ pub struct Task {
     pub work: PathBuf,
 }
 
-/// What was measured.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// The blocks.
-    pub measurements: Vec<Measurement>,
-    /// Settings as the engine reported them.
-    pub effective: Settings,
-    /// The cell that was run: the store with every setting, and what it can do.
-    pub cell: Cell,
-    /// What spoils or qualifies the figures.
-    pub warnings: Vec<Warning>,
-    /// Whether Ctrl-C ended it; what was measured before counts.
-    pub interrupted: bool,
-}
-
 /// Runs the rounds. `progress` gets the rounds that are done and all.
 ///
 /// # Errors
@@ -64,7 +46,7 @@ pub fn run(
     workers: &WorkerCommand,
     interrupt: &Interrupt,
     progress: &mut dyn FnMut(u32, u32),
-) -> Result<Outcome, KvtestError> {
+) -> Result<Repeated, KvtestError> {
     let cell = task.cell()?;
     // Where the next block goes on (R3).
     let mut cursor = Cursor::default();
@@ -89,20 +71,13 @@ pub fn run(
         budget: task.budget,
         work: &task.work,
     };
-    let repeated = repeat(
+    Ok(repeat(
         &repetition,
         &mut write_sequence,
         workers,
         interrupt,
         progress,
-    )?;
-    Ok(Outcome {
-        measurements: repeated.measurements,
-        effective: repeated.effective,
-        cell,
-        warnings: repeated.warnings,
-        interrupted: repeated.interrupted,
-    })
+    )?)
 }
 
 /// Has SQLite undo what an interrupted write left in the journal of a database, as kvtest does

@@ -2,7 +2,7 @@
 //! each ratio.
 
 use crate::advice::{self, Advice};
-use crate::{format, noise, wording};
+use crate::{format, wording};
 use stowplan_analysis::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, PromiseDifference,
     RatioEstimate, Verdict,
@@ -12,10 +12,6 @@ use stowplan_model::{CellId, Operation, Role};
 /// What one comparison found, in sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Findings {
-    /// Name of the comparison in the study file.
-    pub id: String,
-    /// Title of the comparison.
-    pub title: String,
     /// Which is fastest, in a sentence.
     pub headline: String,
     /// What that means for the user, in a sentence.
@@ -23,8 +19,6 @@ pub struct Findings {
     /// One sentence per ratio of stores; none where the headline already says that nothing is
     /// claimed of any of them.
     pub statements: Vec<Statement>,
-    /// What the two identical cells showed, and what follows for the ratios.
-    pub noise: String,
 }
 
 /// One verdict as a sentence.
@@ -38,25 +32,14 @@ pub struct Statement {
     pub text: String,
 }
 
-/// The findings of every comparison, in running order.
-#[must_use]
-pub fn findings(analysis: &Analysis) -> Vec<Findings> {
-    let comparisons = analysis.comparisons.iter();
-    comparisons
-        .map(|comparison| findings_of(analysis, comparison))
-        .collect()
-}
-
 /// The findings of one comparison.
-pub(crate) fn findings_of(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
+#[must_use]
+pub fn findings(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
     let advice = Advice::of(analysis, comparison);
     Findings {
-        id: comparison.id.clone(),
-        title: comparison.title.clone(),
         headline: advice.headline(),
         advice: advice.in_a_sentence(),
         statements: statements(analysis, comparison),
-        noise: noise::of_comparison(comparison),
     }
 }
 

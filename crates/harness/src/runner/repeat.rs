@@ -40,8 +40,10 @@ pub struct Repetition<'a> {
 }
 
 /// What was measured.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone)]
 pub struct Repeated {
+    /// The cell: its store with every setting, and what it can do.
+    pub cell: Cell,
     /// The blocks.
     pub measurements: Vec<Measurement>,
     /// Settings as the engine reported them.
@@ -75,7 +77,13 @@ pub fn repeat(
         write_sequence,
         blocks: Blocks::new(&drivers, interrupt, what.work),
         begun: 0,
-        found: Repeated::default(),
+        found: Repeated {
+            cell: what.cell.clone(),
+            measurements: Vec::new(),
+            effective: Settings::default(),
+            warnings: Vec::new(),
+            interrupted: false,
+        },
     };
     let began = Instant::now();
     for round in 0..what.rounds {

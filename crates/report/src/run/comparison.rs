@@ -123,7 +123,7 @@ pub(crate) fn fold(analysis: &Analysis, comparison: &ComparisonOutcome, open: bo
 }
 
 fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
-    let found = findings::findings_of(analysis, comparison);
+    let found = findings::findings(analysis, comparison);
     let mut blocks = vec![
         paragraph(strong(found.headline)).at(Detail::Full),
         // The answers say it, too.

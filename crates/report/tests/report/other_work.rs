@@ -1,10 +1,10 @@
 //! Where cells do not do the same work, whatever is said of one of them says so.
 
 use crate::fixture;
-use crate::support::markdown;
+use crate::support::{findings, markdown};
 use stowplan_analysis::{Analysis, ComparisonOutcome, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation};
-use stowplan_report::findings::{self, Findings};
+use stowplan_report::findings::Findings;
 
 const OVERWRITES: usize = 1;
 
@@ -28,7 +28,7 @@ fn analysis(promises: &[(&str, Durability)], change: impl Fn(&mut Analysis)) -> 
 }
 
 fn found(analysis: &Analysis) -> Findings {
-    findings::findings(analysis).swap_remove(OVERWRITES)
+    findings(analysis, OVERWRITES)
 }
 
 fn overwrites(analysis: &mut Analysis) -> &mut ComparisonOutcome {

@@ -2,6 +2,7 @@
 
 use stowplan_analysis::Analysis;
 use stowplan_report::document::{Detail, Document};
+use stowplan_report::findings::{self, Findings};
 use stowplan_report::render::{self, terminal::TerminalOptions};
 use stowplan_report::run;
 
@@ -42,6 +43,11 @@ pub(crate) fn in_brief(document: &Document, options: &TerminalOptions) -> String
         ..*options
     };
     render::terminal::render(document, &options)
+}
+
+/// What is found in the comparison at this place.
+pub(crate) fn findings(analysis: &Analysis, place: usize) -> Findings {
+    findings::findings(analysis, &analysis.comparisons[place])
 }
 
 /// A run as `report.html`.

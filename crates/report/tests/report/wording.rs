@@ -1,14 +1,14 @@
 //! The sentence for each verdict.
 
 use crate::fixture;
-use crate::support::{VERBOSE, WIDE, markdown, terminal, words};
-use stowplan_analysis::{Kind, NoFastest, PreferredAs, Recommendation, Verdict};
+use crate::support::{VERBOSE, WIDE, findings, markdown, terminal, words};
+use stowplan_analysis::{Analysis, Kind, NoFastest, PreferredAs, Recommendation, Verdict};
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
-use stowplan_report::{findings, wording};
+use stowplan_report::wording;
 
 /// The sentences about one comparison.
 fn texts(comparison: usize) -> Vec<String> {
-    let findings = findings::findings(&fixture::analysis()).swap_remove(comparison);
+    let findings = findings(&fixture::analysis(), comparison);
     findings.statements.into_iter().map(|s| s.text).collect()
 }
 
@@ -43,20 +43,15 @@ fn a_weaker_promise_stands_in_the_sentence() {
 
 #[test]
 fn an_unreliable_session_claims_nothing() {
-    let findings = findings::findings(&fixture::analysis()).swap_remove(2);
+    let findings = findings(&fixture::analysis(), 2);
     assert!(
         findings
             .headline
             .starts_with("No verdict: session unreliable")
     );
     assert!(findings.statements.is_empty(), "the headline says it once");
-    assert!(
-        findings
-            .noise
-            .contains("4.2% (control 1.04 [1.03,\u{a0}1.06])"),
-        "{}",
-        findings.noise
-    );
+    let text = words(&terminal(&fixture::analysis(), &VERBOSE));
+    assert!(text.contains("4.2% (control 1.04 [1.03, 1.06])"), "{text}");
     assert!(!findings.advice.contains("use"), "{}", findings.advice);
 }
 
@@ -65,7 +60,7 @@ fn a_control_with_too_few_rounds_is_no_noisy_machine() {
     let mut analysis = fixture::analysis();
     analysis.comparisons[2].control = None;
     analysis.decide();
-    let findings = findings::findings(&analysis).swap_remove(2);
+    let findings = findings(&analysis, 2);
     assert_eq!(
         findings.advice,
         "Claim nothing from this comparison; its control has too few rounds: go on with it, or run it again."
@@ -84,24 +79,16 @@ fn a_failed_cell_is_named_with_its_failure() {
 #[test]
 fn the_fastest_is_named_only_if_the_analysis_found_one() {
     let analysis = fixture::analysis();
-    let findings = findings::findings(&analysis);
-    assert!(
-        findings[0]
-            .headline
-            .starts_with("Fastest: “SQLite, sqlite3_blob_read(), memory-")
-    );
-    assert!(!findings[1].headline.contains("Fastest"));
+    let headline = |analysis: &Analysis, place| findings(analysis, place).headline;
+    let reads = headline(&analysis, 0);
+    assert!(reads.starts_with("Fastest: “SQLite, sqlite3_blob_read(), memory-"));
+    assert!(!headline(&analysis, 1).contains("Fastest"));
     let mut undecided = analysis;
     undecided.comparisons[0].fastest = None;
     undecided.decide();
-    let findings = findings::findings(&undecided);
-    assert!(
-        findings[0]
-            .headline
-            .starts_with("Faster than separate files: “SQLite, sqlite3_blob_read()"),
-        "{}",
-        findings[0].headline
-    );
+    let reads = headline(&undecided, 0);
+    let expected = "Faster than separate files: “SQLite, sqlite3_blob_read()";
+    assert!(reads.starts_with(expected), "{reads}");
 }
 
 #[test]
@@ -110,7 +97,7 @@ fn a_baseline_that_wins_is_kept() {
     let baseline = analysis.comparisons[0].cells[0].cell.id.clone();
     analysis.comparisons[0].fastest = Some(baseline);
     analysis.decide();
-    let findings = findings::findings(&analysis).swap_remove(0);
+    let findings = findings(&analysis, 0);
     assert!(
         findings.headline.starts_with("Fastest: separate files. "),
         "{}",
@@ -156,7 +143,7 @@ fn advice_where_all_are((verdict, ratio): (Verdict, f64)) -> String {
         contrast.estimate = Some(fixture::estimate(ratio, 0.06));
     }
     analysis.decide();
-    let findings = findings::findings(&analysis).swap_remove(0);
+    let findings = findings(&analysis, 0);
     assert!(!findings.headline.contains("Fastest"), "{verdict:?}");
     findings.advice
 }
@@ -206,7 +193,7 @@ fn too_few_rounds_are_said_with_how_many_there_are() {
         (contrast.estimate, contrast.verdict) = (None, Verdict::NoData);
     }
     analysis.decide();
-    let findings = findings::findings(&analysis).swap_remove(0);
+    let findings = findings(&analysis, 0);
     assert_eq!(
         findings.headline,
         "No verdict yet: too few rounds (2 of 10) to compare."
@@ -246,7 +233,7 @@ fn advice_where_promised(promises: &[(&str, Durability)]) -> (String, String) {
         }
     }
     analysis.decide();
-    let advice = findings::findings(&analysis).swap_remove(1).advice;
+    let advice = findings(&analysis, 1).advice;
     let markdown = markdown(&analysis);
     let row = markdown.lines().find(|l| l.starts_with("- Overwriting"));
     (advice, row.unwrap().to_owned())
@@ -278,7 +265,7 @@ fn what_keeps_the_promises_of_the_baseline_is_preferred_to_what_is_faster_still(
 fn headline_where(change: impl Fn(&mut Recommendation)) -> String {
     let mut analysis = fixture::analysis();
     change(&mut analysis.comparisons[1].recommendation);
-    findings::findings(&analysis).swap_remove(1).headline
+    findings(&analysis, 1).headline
 }
 
 #[test]

@@ -12,10 +12,11 @@ use stowplan_analysis::{Metric, repeated};
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::{self, checks};
 use stowplan_harness::interrupt::Interrupt;
+use stowplan_harness::runner::Repeated;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database};
-use stowplan_kvtest::{Keys, Outcome, Task, Visits};
+use stowplan_kvtest::{Keys, Task, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
@@ -141,7 +142,7 @@ impl Subject {
     fn bring_to_rest(
         &self,
         options: &RunOptions,
-        measured: &Result<Outcome, HarnessError>,
+        measured: &Result<Repeated, HarnessError>,
     ) -> Result<(), CliError> {
         let Some(before) = &self.database else {
             return Ok(());
@@ -422,7 +423,7 @@ fn measure(
     keys: &Keys,
     interrupt: &Interrupt,
     options: &RunOptions,
-) -> Result<Outcome, HarnessError> {
+) -> Result<Repeated, HarnessError> {
     let workers = WorkerCommand::this_executable()?;
     let steps = Steps::new(options.quiet || options.json, "round");
     let outcome = stowplan_kvtest::run(task, keys, &workers, interrupt, &mut |done, all| {
@@ -437,7 +438,7 @@ fn report(
     options: &RunOptions,
     keys: &Keys,
     machine: Environment,
-    outcome: Outcome,
+    outcome: Repeated,
 ) -> Result<Run, HarnessError> {
     let around = around(subject, options, &outcome.measurements);
     let besides = |m: &Measurement| {
@@ -550,7 +551,7 @@ fn kvtest_lines(
     subject: &Subject,
     options: &RunOptions,
     keys: &Keys,
-    outcome: &Outcome,
+    outcome: &Repeated,
 ) -> Vec<String> {
     let order = match outcome.cell.workload.order {
         AccessOrder::Descending => "desc",
@@ -598,7 +599,7 @@ fn kvtest_lines(
     lines
 }
 
-fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Outcome) -> Vec<String> {
+fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Repeated) -> Vec<String> {
     let mut notes = Vec::new();
     let ignored = ignored(subject, options);
     if !ignored.is_empty() {
