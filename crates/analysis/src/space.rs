@@ -87,7 +87,7 @@ fn description(record: &FootprintRecord, plan: &Plan) -> String {
 
 /// The settings that shape the store, as `name=value`: those that its directory is named after.
 fn layout(cell: &Cell) -> Vec<String> {
-    let prefix = format!("{}.{}.", cell.dataset, cell.store.kind);
+    let prefix = format!("{}.{}.", cell.dataset, cell.store.kind_in_paths());
     let Some(named_after) = cell.instance.strip_prefix(&prefix) else {
         return Vec::new();
     };

@@ -196,6 +196,7 @@ pub(crate) mod tests {
             label: spec.to_owned(),
             role: Role::Candidate,
             instance: format!("{}.{layout}", store.kind),
+            driver: String::new(),
             store,
             settings: resolved.settings,
             capabilities: resolved.capabilities,

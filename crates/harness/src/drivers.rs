@@ -148,16 +148,6 @@ impl Drivers {
         }
     }
 
-    /// The same store with the name of its driver, where one hosts it, spelled out.
-    #[must_use]
-    pub fn spelled_out(&self, spec: &StoreSpec) -> StoreSpec {
-        let name = name_only(spec.name());
-        StoreSpec {
-            settings: spec.settings.clone(),
-            ..name.of_driver(self.host(spec))
-        }
-    }
-
     /// How specs name a kind of a driver, as shortly as they may.
     #[must_use]
     pub fn shortest(&self, driver: &str, kind: &str) -> String {

@@ -454,8 +454,7 @@ fn build_cell(
         ))
     };
     let mut workload = spec.workload.over(&comparison.workload).complete();
-    let store = drivers.spelled_out(&spec.store);
-    let resolved = resolve(drivers, &store, study.memory_budget, workload.threads);
+    let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
     let resolved = resolved.map_err(|error| match error {
         error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
         error => place(error.to_string()),
@@ -487,11 +486,12 @@ fn build_cell(
         role,
         instance: instance_name(
             &comparison.dataset,
-            &store.kind,
+            &spec.store.kind_in_paths(),
             &layout.to_string(),
             distinction(&workload, &resolved.settings),
         ),
-        store,
+        store: spec.store.clone(),
+        driver: drivers.host(&spec.store).to_owned(),
         settings: resolved.settings,
         capabilities: resolved.capabilities,
         workload,
@@ -542,7 +542,7 @@ fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<St
         ("", None) => format!("{dataset}.{kind}"),
         (layout, None) => format!("{dataset}.{kind}.{layout}"),
     };
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     name.chars()
         .map(|c| if safe(c) { c } else { '-' })
         .collect()

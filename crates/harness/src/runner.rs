@@ -273,9 +273,7 @@ impl<'a> Runner<'a> {
         self.options.drivers.hang_up();
         self.warn_of_what_needs_root()?;
         self.profiler = self.find_profiler()?;
-        if !self.earlier.harness_cost {
-            self.measure_harness_cost()?;
-        }
+        self.measure_harness_cost()?;
         let mut outcome = RunOutcome::Complete;
         let mut index = 0;
         loop {
@@ -340,12 +338,16 @@ impl<'a> Runner<'a> {
     fn measure_harness_cost(&mut self) -> Result<(), HarnessError> {
         let drivers = &self.options.drivers;
         let hosts_null = |driver: &str| drivers.kinds(driver).is_ok_and(|k| k.contains_key("null"));
-        let used = self.plan.cells().map(|cell| cell.store.driver());
+        let used = self.plan.cells().map(|cell| cell.driver.as_str());
         let others: BTreeSet<String> = used
             .filter(|driver| !driver.is_empty() && hosts_null(driver))
             .map(str::to_owned)
             .collect();
-        for driver in std::iter::once(String::new()).chain(others) {
+        let all = std::iter::once(String::new()).chain(others);
+        for driver in all
+            .filter(|driver| !self.earlier.costs.contains(driver))
+            .collect::<Vec<_>>()
+        {
             match self.blocks.harness_cost(&driver, self.options.seed) {
                 Ok(cost) if driver.is_empty() => {
                     self.observer.event(Event::HarnessCost(cost));
@@ -946,9 +948,6 @@ impl<'a> Runner<'a> {
 
     fn warn(&mut self, warning: Warning) -> Result<(), HarnessError> {
         self.observer.event(Event::Warning(&warning));
-        if self.earlier.warnings.contains(&warning) {
-            return Ok(());
-        }
         self.log.append(&Record::Warning(warning))
     }
 

@@ -122,6 +122,7 @@ impl Task {
             label: self.store.to_string(),
             role: Role::Baseline,
             store: self.store.clone(),
+            driver: String::new(),
             settings: resolved.settings,
             capabilities: resolved.capabilities,
             workload: self.workload.clone(),

@@ -49,6 +49,9 @@ pub struct Cell {
     pub role: Role,
     /// The store as asked for.
     pub store: StoreSpec,
+    /// The driver that hosts it, which the spec need not name; empty: the program itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub driver: String,
     /// Every setting of the store with its value.
     pub settings: Settings,
     /// What the store can do with them.
@@ -132,7 +135,7 @@ pub struct Plan {
 
 impl Plan {
     /// The first name that must not become part of a path: a dataset's or an instance's with other
-    /// characters than letters, digits, `-`, `_` and `.`, none at all, or too many.
+    /// characters than letters, digits, `-`, `_`, `.` and `+`, none at all, or too many.
     #[must_use]
     pub fn name_unfit_for_paths(&self) -> Option<&str> {
         let datasets = self.datasets.keys();
@@ -147,7 +150,7 @@ impl Plan {
 
 fn is_fit_for_paths(name: &str) -> bool {
     // A name of a file has at most 255 bytes, and something stands before this.
-    let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
     (1..=240).contains(&name.len()) && name.chars().all(fit)
 }
 

@@ -96,6 +96,12 @@ impl StoreSpec {
             .map_or(&self.kind, |(_, name)| name)
     }
 
+    /// The kind in names of files: `mine+sqlite`, where a driver is named.
+    #[must_use]
+    pub fn kind_in_paths(&self) -> String {
+        self.kind.replace('/', "+")
+    }
+
     /// The same store, hosted by a driver.
     #[must_use]
     pub fn of_driver(mut self, driver: &str) -> Self {

@@ -211,7 +211,8 @@ fn check_rounds(measure: &MeasureOptions) -> Result<(), CliError> {
 /// Two stores of one name cannot be told apart in what is found.
 fn check_names(question: &Question) -> Result<(), CliError> {
     let (a, b) = (&question.a, &question.b);
-    if a != b {
+    let hosted = |store| (question.drivers.host(store), store.name(), &store.settings);
+    if hosted(a) != hosted(b) {
         return Ok(());
     }
     Err(CliError::Usage(format!(

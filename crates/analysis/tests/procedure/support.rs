@@ -53,6 +53,7 @@ pub(crate) fn cell(key: &str, role: Role) -> Cell {
         key: key.to_owned(),
         label: format!("the {key}"),
         role,
+        driver: String::new(),
         store: "files".parse().unwrap(),
         settings: Settings::default(),
         published_seconds: None,

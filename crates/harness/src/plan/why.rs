@@ -218,7 +218,7 @@ impl Decomposition<'_> {
     /// The cell of a step: one that the comparison has, or else a new one.
     fn cell(&mut self, step: &Step, whole: &CellSpec) -> String {
         let workload = step.workload.over(&whole.workload);
-        self.find_or_add(step.store.clone(), workload, &step.store.kind, None)
+        self.find_or_add(step.store.clone(), workload, step.store.name(), None)
     }
 
     /// Under the names of their cells.

@@ -151,7 +151,7 @@ impl<'a> Blocks<'a> {
         keys: &[u64],
         want: Want,
     ) -> Result<Inspected, HarnessError> {
-        let command = self.command(cell.store.driver())?;
+        let command = self.command(&cell.driver)?;
         let at = At {
             store: StoreSpec::spelled_out(cell.store.name(), &cell.settings),
             place: paths.instance.clone(),
@@ -260,7 +260,7 @@ impl<'a> Blocks<'a> {
         cell: &Cell,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Answer, HarnessError> {
-        let command = self.command(cell.store.driver())?;
+        let command = self.command(&cell.driver)?;
         job::perform(job, &command, self.interrupt, self.work, progress)
     }
 }

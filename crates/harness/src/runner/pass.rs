@@ -30,7 +30,7 @@ pub(super) trait Pass {
 
 impl Runner<'_> {
     /// Goes over the cells that did not fail. What cannot be found out is a warning: what was measured
-    /// of the cell stands.
+    /// of the cell stands. A disk without room ends the run, which can go on later.
     pub(super) fn pass<P: Pass>(
         &mut self,
         comparison: &Comparison,
@@ -51,6 +51,7 @@ impl Runner<'_> {
             match pass.examine(self, cell, *size) {
                 Ok(found) => self.log.append_all(found)?,
                 Err(_) if self.options.interrupt.raised() => return Err(HarnessError::Interrupted),
+                Err(error) if error.is_lack_of_room() => return Err(error),
                 Err(error) => {
                     self.remark(format!("{}: {error}", P::lacking(cell)), "Its times stand.")?;
                 }

@@ -16,7 +16,7 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
-    Warning, read_result,
+    read_result,
 };
 
 /// A run that was broken off and can go on. While it exists, no other run writes to the result.
@@ -129,6 +129,15 @@ impl Resumption {
                 // One that fails, fails its cells only.
                 Ok(_) | Err(HarnessError::Worker { .. }) => {}
                 Err(missing) => return Err(missing),
+            }
+            if drivers.host(&cell.store) != cell.driver {
+                return Err(HarnessError::invalid(format!(
+                    "this run cannot go on: when it was begun '{}' was hosted by {}, and now it is \
+                     by {}; run the study again",
+                    cell.store,
+                    host(&cell.driver),
+                    host(drivers.host(&cell.store)),
+                )));
             }
         }
         let now = machine::examine(&self.header.plan, drivers, place);
@@ -247,15 +256,15 @@ pub(super) struct Earlier {
     counted: BTreeSet<CellId>,
     /// Cells whose store was checked after their last block.
     checked: BTreeSet<CellId>,
-    pub(super) warnings: Vec<Warning>,
-    pub(super) harness_cost: bool,
+    /// Drivers whose cost is known; the program itself is the one without a name.
+    pub(super) costs: BTreeSet<String>,
 }
 
 impl Earlier {
     fn note(&mut self, record: Record) {
         match record {
-            Record::Warning(warning) => self.warnings.push(warning),
-            Record::HarnessCost(_) => self.harness_cost = true,
+            Record::HarnessCost(_) => _ = self.costs.insert(String::new()),
+            Record::DriverCost(cost) => _ = self.costs.insert(cost.driver),
             Record::Footprint(footprint) if !footprint.after_workloads => {
                 self.weighed.insert(footprint.instance);
             }
@@ -407,6 +416,14 @@ pub(super) fn baseline_failed(comparison: &Comparison, failed: &BTreeSet<CellId>
     let essential = |c: &&Cell| matches!(c.role, Role::Baseline | Role::Control);
     let mut essential = comparison.cells.iter().filter(essential);
     essential.any(|cell| failed.contains(&cell.id))
+}
+
+/// A driver, or the program itself, in words.
+fn host(driver: &str) -> String {
+    match driver {
+        "" => "the program itself".to_owned(),
+        driver => format!("the driver '{driver}'"),
+    }
 }
 
 #[cfg(test)]

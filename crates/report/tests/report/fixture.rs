@@ -206,6 +206,7 @@ impl Draft {
                 key: self.key.to_owned(),
                 label: self.label.to_owned(),
                 role: self.role,
+                driver: self.store.parse::<StoreSpec>().unwrap().driver().to_owned(),
                 store: self.store.parse::<StoreSpec>().unwrap(),
                 settings,
                 published_seconds: None,

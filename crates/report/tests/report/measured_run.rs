@@ -164,6 +164,7 @@ fn cell(comparison: &ComparisonSpec, key: &str, spec: &CellSpec) -> Cell {
             true => Role::Floor,
             false => Role::Candidate,
         },
+        driver: spec.store.driver().to_owned(),
         store: spec.store.clone(),
         settings,
         capabilities: Capabilities {
