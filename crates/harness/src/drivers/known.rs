@@ -13,15 +13,15 @@ pub struct KnownDriver {
 pub const KNOWN: &[KnownDriver] = &[
     KnownDriver {
         name: "canopydb",
-        takes: "2 min",
+        takes: "3 min",
     },
     KnownDriver {
         name: "mdbx",
-        takes: "2 min, libclang",
+        takes: "4 min, libclang",
     },
     KnownDriver {
         name: "persy",
-        takes: "2 min",
+        takes: "3 min",
     },
     KnownDriver {
         name: "rocksdb",
@@ -29,7 +29,7 @@ pub const KNOWN: &[KnownDriver] = &[
     },
     KnownDriver {
         name: "sled",
-        takes: "2 min",
+        takes: "3 min",
     },
 ];
 
