@@ -18,6 +18,9 @@ const VALUES: u64 = 200;
 /// Bytes of a large value.
 const LARGE: u64 = 1 << 20;
 
+/// The longest of the values that all else is checked with, where the store takes it, bytes.
+const LONGEST: u64 = 9_000;
+
 /// What one check found.
 #[derive(Debug)]
 pub struct Outcome {
@@ -77,17 +80,17 @@ fn of_reads<'b>() -> Vec<Check<'b>> {
         ),
         (
             "reads are timed, in order and at random",
-            Need::Nothing,
+            Need::Workload(Workload::default),
             Bench::reads,
         ),
         (
             "reads of small transactions are timed",
-            Need::Nothing,
+            Need::Workload(Workload::default),
             Bench::small_transactions,
         ),
         (
             "latencies are told, one for each operation",
-            Need::Nothing,
+            Need::Workload(Workload::default),
             Bench::latencies,
         ),
     ]
@@ -282,7 +285,9 @@ impl<'b> Bench<'b> {
     }
 
     fn usual(&self) -> Result<Built, HarnessError> {
-        self.prepared(VALUES, SizeDistribution::Uniform { min: 1, max: 9_000 })
+        let largest = self.resolved.capabilities.largest_value;
+        let max = largest.map_or(LONGEST, |largest| largest.clamp(1, LONGEST));
+        self.prepared(VALUES, SizeDistribution::Uniform { min: 1, max })
     }
 
     fn built(&self) -> Result<Built, HarnessError> {
@@ -291,7 +296,11 @@ impl<'b> Bench<'b> {
         Ok(built)
     }
 
-    fn job(&self, built: &Built, workload: Workload, task: Task) -> Job {
+    fn job(&self, built: &Built, mut workload: Workload, task: Task) -> Job {
+        let deliveries = &self.resolved.capabilities.deliveries;
+        if !deliveries.contains(&workload.delivery) {
+            workload.delivery = deliveries.first().copied().unwrap_or_default();
+        }
         Job {
             cell: CellId("check".to_owned()),
             store: StoreSpec::spelled_out(self.spec.name(), &self.resolved.settings),

@@ -43,6 +43,6 @@ impl KnownDriver {
     #[must_use]
     pub fn how_to_get(&self) -> String {
         let Self { name, takes } = self;
-        format!("cargo install --path drivers/{name} ({takes})")
+        format!("cargo install --locked --path drivers/{name} ({takes})")
     }
 }

@@ -74,7 +74,7 @@ fn a_store_whose_driver_is_not_found_says_how_to_get_it() {
     assert_eq!(wide, None);
     for driver in KNOWN {
         let name = driver.name;
-        let hint = format!("cargo install --path drivers/{name} ");
+        let hint = format!("cargo install --locked --path drivers/{name} ");
         assert!(listed.contains(&format!("\n{name:<16}{hint}")), "{listed}");
         place.run(&["stores", name]).refuses(&hint);
         place.run(&["crossover", name, "files"]).refuses(&hint);
