@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod place;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -404,7 +406,7 @@ fn assert_caught(fault: Fault, spec: &str, expected: &str) {
     let _guard = ONE_AT_A_TIME.lock();
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
     let failures_of = |kind: &dyn StoreKind| {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place::in_memory();
         conformance::check(kind, &resolved.settings, directory.path())
     };
     assert_eq!(failures_of(resolved.kind), []);

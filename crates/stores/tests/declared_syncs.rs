@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod place;
+
 use stowplan_model::{Operation, Settings};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Key, SYNC_CALLS_COUNTED, StoreKind, conformance, sync_calls};
@@ -127,7 +129,7 @@ fn specs() -> Vec<String> {
 fn declared_and_fewest(spec: &str) -> (u64, u64) {
     let resolved = registry::resolve(&spec.parse().unwrap(), 4 << 20).unwrap();
     let Resolved { kind, settings, .. } = &resolved;
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place::in_memory();
     let mut fewest = conformance::fewest_syncs(*kind, settings, directory.path()).unwrap();
     if kind.name() == "files" {
         fewest = fewest.min(fewest_of_inserts(*kind, settings));
@@ -136,7 +138,7 @@ fn declared_and_fewest(spec: &str) -> (u64, u64) {
 }
 
 fn fewest_of_inserts(kind: &dyn StoreKind, settings: &Settings) -> u64 {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place::in_memory();
     let store = kind.create(directory.path(), settings).unwrap();
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();

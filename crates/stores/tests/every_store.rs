@@ -1,16 +1,19 @@
-//! Every listed store, with every value of every setting, through the conformance suite.
+//! Every listed store, with every value of every setting, through the conformance suite: in memory, and
+//! without settings also on a disk.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod place;
 
 use std::collections::BTreeSet;
 use stowplan_model::StoreSpec;
 use stowplan_stores::{StoreKind, conformance, registry};
+use tempfile::TempDir;
 
-/// What the conformance suite has to say about a store spec.
-fn failures(spec: &str) -> Vec<String> {
+/// What the conformance suite has to say about a store spec in this directory.
+fn failures(spec: &str, directory: &TempDir) -> Vec<String> {
     let spec: StoreSpec = spec.parse().unwrap();
     let resolved = registry::resolve(&spec, 4 << 20).unwrap();
-    let directory = tempfile::tempdir().unwrap();
     conformance::check(resolved.kind, &resolved.settings, directory.path())
         .into_iter()
         .map(|failure| format!("{spec}: {failure}"))
@@ -20,8 +23,35 @@ fn failures(spec: &str) -> Vec<String> {
 /// Runs all specs, one after the other because sync calls are counted for the whole process.
 #[track_caller]
 fn assert_conform(specs: impl IntoIterator<Item = String>) {
-    let failures: Vec<String> = specs.into_iter().flat_map(|spec| failures(&spec)).collect();
+    assert_conform_in(place::in_memory, specs);
+}
+
+/// The same in directories of this kind.
+#[track_caller]
+fn assert_conform_in(place: fn() -> TempDir, specs: impl IntoIterator<Item = String>) {
+    let failures = specs.into_iter().flat_map(|spec| failures(&spec, &place()));
+    let failures: Vec<String> = failures.collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// A new directory on what is a disk as a rule; the system's temporary one may lie in memory.
+fn beside_the_build() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// Each kind with no settings, if it needs none, and the ways to write and to sync that differ most.
+fn on_disk() -> Vec<String> {
+    let kinds = registry::all().map(|kind| kind.name().to_owned());
+    let kinds = kinds.filter(|kind| registry::resolve(&kind.parse().unwrap(), 4 << 20).is_ok());
+    let others = [
+        "files:layout=tree,write=rename,fsync=directory",
+        "files-indexed:write=in-place,fsync=file,journal=wal",
+        "sqlite:journal=wal,synchronous=full,mmap=64MiB",
+        "sqlite:journal=truncate,synchronous=extra,api=blob",
+        "sqlite-buffered:journal=delete,window_ms=1,synchronous=full",
+        "lmdb:write_map=on,sync=full",
+    ];
+    kinds.chain(others.map(str::to_owned)).collect()
 }
 
 /// Each setting in turn; combinations that the store refuses are left out.
@@ -39,6 +69,7 @@ fn one_setting_at_a_time(kind: &dyn StoreKind) -> BTreeSet<String> {
 /// One test, so that nothing else syncs while a store's syncs are counted.
 #[test]
 fn every_store_conforms_with_every_setting() {
+    assert_conform_in(beside_the_build, on_disk());
     for kind in registry::all() {
         assert_conform(one_setting_at_a_time(kind));
     }

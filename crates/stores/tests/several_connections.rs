@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod place;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Barrier;
@@ -206,7 +208,7 @@ fn what_threads_acknowledged_is_there_and_whole() {
         "flat",
         "flat:read=mmap",
     ] {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place::in_memory();
         let conflicts = run(spec, directory.path(), seed);
         println!("{spec}: {conflicts} conflicts");
     }
@@ -244,7 +246,7 @@ fn of_several_threads_that_add_or_delete_the_same_key_one_does() {
         "flat",
     ] {
         let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place::in_memory();
         let store = &*resolved
             .kind
             .create(directory.path(), &resolved.settings)
@@ -276,7 +278,7 @@ fn an_overwrite_does_not_bring_back_what_another_thread_deletes() {
         "files-indexed:write=rename,synchronous=off",
     ] {
         let resolved = registry::resolve(&spec.parse().unwrap(), 1 << 20).unwrap();
-        let directory = tempfile::tempdir().unwrap();
+        let directory = place::in_memory();
         let store = &*resolved
             .kind
             .create(directory.path(), &resolved.settings)

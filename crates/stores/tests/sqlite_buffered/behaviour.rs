@@ -169,7 +169,7 @@ fn a_transaction_is_carried_over_as_a_whole_however_long_it_is() {
 
 #[test]
 fn an_abandoned_transaction_leaves_nothing_and_lets_others_write() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), ENDLESS);
     let mut first = store.connect().unwrap();
     let mut second = store.connect().unwrap();
@@ -187,7 +187,7 @@ fn an_abandoned_transaction_leaves_nothing_and_lets_others_write() {
 
 #[test]
 fn a_read_transaction_sees_what_is_carried_over_after_it_began() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), "window_rows=1");
     let mut first = store.connect().unwrap();
     let mut reader = first.session().unwrap();
@@ -221,7 +221,7 @@ fn transactions_come_in_pairs_and_one_that_reads_does_not_write() {
 
 #[test]
 fn closing_any_connection_carries_everything_over_and_so_does_dropping_the_store() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), ENDLESS);
     let mut first = store.connect().unwrap();
     first.session().unwrap().insert(Key(1), b"x").unwrap();
@@ -236,7 +236,7 @@ fn closing_any_connection_carries_everything_over_and_so_does_dropping_the_store
 
 #[test]
 fn the_thread_and_its_connection_end_with_the_store() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let open_files = || {
         let files = std::fs::read_dir("/proc/self/fd").unwrap();
         let targets = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());

@@ -199,7 +199,7 @@ fn a_kill_leaves_a_prefix_of_the_transactions_and_loses_no_more_than_the_window(
     let seed = seed();
     println!("STOWPLAN_SEED={seed}");
     let mut random = Random(seed);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     drop(store(directory.path(), ""));
     let mut survivor = Survivor {
         directory: directory.path(),
@@ -240,7 +240,7 @@ fn a_kill_loses_nothing_that_was_acknowledged_longer_ago_than_the_window() {
     }
     let test = "crash::a_kill_loses_nothing_that_was_acknowledged_longer_ago_than_the_window";
     for _ in 0..3 {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::place::in_memory();
         let settings = format!("window_rows=1000000000,window_ms={}", WINDOW.as_millis());
         let pause = Duration::from_millis(1);
         let life = WINDOW + 2 * CARRY_OVER;

@@ -88,7 +88,7 @@ fn a_carry_over_that_fails_in_the_middle_leaves_nothing_of_itself_on_disk() {
 
 #[test]
 fn a_transaction_that_meets_a_refusal_at_its_commit_is_undone() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), "window_rows=3,window_ms=86400000");
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();
@@ -119,7 +119,7 @@ fn a_transaction_that_meets_a_refusal_at_its_commit_is_undone() {
 
 #[test]
 fn closing_says_how_many_changes_are_in_memory_only_and_they_are_not_given_up() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), ENDLESS);
     let mut first = store.connect().unwrap();
     {

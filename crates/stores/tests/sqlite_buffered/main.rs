@@ -7,6 +7,8 @@ mod behaviour;
 mod crash;
 mod faults;
 mod model;
+#[path = "../place/mod.rs"]
+mod place;
 mod threads;
 
 use std::collections::BTreeMap;
@@ -34,7 +36,7 @@ fn store(directory: &Path, settings: &str) -> Box<dyn Store> {
 
 /// Runs `test` with a session of a new store, and closes nothing.
 fn with_session(settings: &str, test: impl FnOnce(&Path, &dyn Store, &mut dyn Session)) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = place::in_memory();
     let store = store(directory.path(), settings);
     let mut connection = store.connect().unwrap();
     let mut session = connection.session().unwrap();

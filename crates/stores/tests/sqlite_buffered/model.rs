@@ -269,7 +269,7 @@ fn the_store_does_what_a_map_does_whatever_happens_below() {
     // Shown where the test fails.
     println!("STOWPLAN_SEED={seed}");
     let mut random = Random(seed);
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let mut committed = Content::new();
     let mut refusals = 0;
     for _ in 0..EPOCHS {

@@ -69,7 +69,7 @@ fn watch(store: &dyn Store, within_transactions: bool, done: &AtomicBool) -> u64
 #[test]
 fn writers_take_turns_and_readers_see_no_half_transaction_and_nothing_go_back() {
     for settings in SETTINGS {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::place::in_memory();
         let store = store(directory.path(), settings);
         {
             let mut connection = store.connect().unwrap();
@@ -104,7 +104,7 @@ fn writers_take_turns_and_readers_see_no_half_transaction_and_nothing_go_back() 
 
 #[test]
 fn a_reader_waits_for_the_end_of_a_transaction_that_has_changed_something() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::place::in_memory();
     let store = store(directory.path(), crate::ENDLESS);
     let mut first = store.connect().unwrap();
     let mut writer = first.session().unwrap();

@@ -21,7 +21,7 @@ const TINY: &[&str] = &[
 
 #[test]
 fn a_calibration_is_a_run_like_any_other_and_says_everywhere_the_same() {
-    let bench = Bench::new();
+    let bench = Bench::on_disk();
     let run = bench.run(&[TINY, &["--json"]].concat());
     let document: Value = serde_json::from_str(&run.stdout()).unwrap();
     let passed = document["passed"].as_bool().unwrap();

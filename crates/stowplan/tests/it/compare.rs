@@ -239,7 +239,7 @@ fn another_dataset_is_not_compared_and_the_check_does_not_pass() {
     found
         .prints("Not compared")
         .refuses("no cell of new.jsonl can be compared with one of base.jsonl");
-    says(&found, "another dataset: values 3000 → 30,000");
+    says(&found, "another dataset: values 300 → 30,000");
     assert_eq!(json(&bench, "")["results"][0]["cells"], json!([]));
 }
 

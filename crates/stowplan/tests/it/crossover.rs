@@ -11,7 +11,7 @@ fn finding(finished: &Finished) -> Value {
 }
 
 #[test]
-fn the_zone_holds_the_known_crossing_and_is_narrow_where_the_difference_is_steep() {
+fn the_zone_holds_the_known_crossing_and_sizes_are_added_next_to_it() {
     let bench = Bench::new();
     // 1,000 ns + 2 ns a byte against 33,000 ns: both take as long for 16,000 bytes.
     let found = finding(&bench.run(&[
@@ -38,7 +38,18 @@ fn the_zone_holds_the_known_crossing_and_is_narrow_where_the_difference_is_steep
         found["high"].as_u64().unwrap(),
     );
     assert!(low < 16_000 && 16_000 < high, "{found}");
-    assert!(high <= 2 * low, "{found}");
+    // How narrow the zone is depends on the machine's noise, and not how close the sizes in it are.
+    let between = found["between"].as_array().unwrap();
+    let between = between.iter().map(|size| size["size"].as_u64().unwrap());
+    let (mut below, mut above) = (low, high);
+    for size in between {
+        if size < 16_000 {
+            below = below.max(size);
+        } else {
+            above = above.min(size);
+        }
+    }
+    assert!(2 * above <= 3 * below, "{found}");
 }
 
 #[test]

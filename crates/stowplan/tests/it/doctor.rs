@@ -5,7 +5,7 @@ use serde_json::Value;
 
 #[test]
 fn the_verdict_stands_first_and_everything_fits_80_columns() {
-    let bench = Bench::new();
+    let bench = Bench::on_disk();
     let run = bench.run(&["doctor", "--verbose"]);
     let text = run.stdout();
     let first = text.lines().next().unwrap();

@@ -116,7 +116,7 @@ fn a_dataset_that_does_not_fit_the_disk_is_refused_before_it_is_written() {
     let bench = Bench::new();
     bench.write(
         "big.toml",
-        &SMALL.replace("count = 3_000", "count = 3_000_000_000_000"),
+        &SMALL.replace("count = 300", "count = 3_000_000_000_000"),
     );
     bench
         .run(&["study", "big.toml", "--output", "out"])

@@ -1,53 +1,68 @@
 //! What a run prints and leaves behind.
 
-use crate::bench::{Bench, entries};
+use crate::bench::{Bench, SMALL, entries};
 use std::collections::BTreeSet;
-use stowplan_model::{BlockKind, Record, RunOutcome};
+use std::sync::LazyLock;
+use stowplan_model::{BlockKind, Measurement, Record, RunOutcome, Verification};
+
+/// What a run of both comparisons left, on a real disk and with blocks as large as trials make them.
+struct Run {
+    stdout: String,
+    stderr: String,
+    left: Vec<String>,
+    records: Vec<Record>,
+}
+
+/// One run, which several tests look at.
+static RUN: LazyLock<Run> = LazyLock::new(|| {
+    let bench = Bench::on_disk();
+    let sized = SMALL
+        .replace("count = 300", "count = 3_000")
+        .replace(", operations = 100", "")
+        .replace("operations = 50", "operations = 200");
+    bench.write("sized.toml", &sized);
+    let run = bench.run(&["study", "sized.toml", "--output", "out", "--rounds", "10"]);
+    run.exits(0);
+    Run {
+        stdout: run.stdout(),
+        stderr: run.stderr(),
+        left: entries(&bench.path("out")),
+        records: bench.records("out"),
+    }
+});
+
+/// The blocks of the rounds of a cell.
+fn ratio_blocks(cell: &str) -> Vec<&'static Measurement> {
+    let block = |record: &'static Record| match record {
+        Record::Measurement(m) if m.cell.0 == cell && m.block == BlockKind::Ratio => Some(m),
+        _ => None,
+    };
+    RUN.records.iter().filter_map(block).collect()
+}
+
+fn verifications() -> impl Iterator<Item = &'static Verification> {
+    RUN.records.iter().filter_map(|record| match record {
+        Record::Verification(verification) => Some(verification),
+        _ => None,
+    })
+}
 
 #[test]
 fn a_study_runs_from_its_file_to_its_report() {
-    let bench = Bench::new();
-    let run = bench.run(&["study", "small.toml", "--output", "out", "--rounds", "10"]);
-    run.exits(0).prints("SQLite").prints("report.html");
-    assert!(!run.stdout().contains('\x1b'), "no colour in a pipe");
-    assert!(!run.stderr().contains('\r'), "no live progress in a pipe");
-    assert!(
-        run.stdout()
-            .lines()
-            .all(|line| line.chars().count() <= 80 || line.contains("out/"))
-    );
-    assert_eq!(
-        entries(&bench.path("out")),
-        ["report.html", "result.jsonl", "summary.md"]
-    );
+    let Run { stdout, stderr, .. } = &*RUN;
+    assert!(stdout.contains("SQLite") && stdout.contains("report.html"));
+    assert!(!stdout.contains('\x1b'), "no colour in a pipe");
+    assert!(!stderr.contains('\r'), "no live progress in a pipe");
+    let fits = |line: &str| line.chars().count() <= 80 || line.contains("out/");
+    assert!(stdout.lines().all(fits), "{stdout}");
+    assert_eq!(RUN.left, ["report.html", "result.jsonl", "summary.md"]);
+    assert!(matches!(RUN.records.first(), Some(Record::Run(_))));
+    let last = RUN.records.last();
+    assert!(matches!(last, Some(Record::End(end)) if end.outcome == RunOutcome::Complete));
+}
 
-    let records = bench.records("out");
-    assert!(matches!(records.first(), Some(Record::Run(_))));
-    assert!(
-        matches!(records.last(), Some(Record::End(end)) if end.outcome == RunOutcome::Complete)
-    );
-    let verified: BTreeSet<_> = records
-        .iter()
-        .filter_map(|record| match record {
-            Record::Verification(v) => {
-                assert_eq!(v.values, 3_000);
-                Some(v.cell.0.clone())
-            }
-            _ => None,
-        })
-        .collect();
-    for cell in [
-        "read/dir",
-        "read/sql",
-        "read/floor",
-        "write/dir",
-        "write/wal",
-    ] {
-        assert!(
-            verified.contains(cell),
-            "{cell} was not verified: {verified:?}"
-        );
-    }
+#[test]
+fn every_cell_is_measured_in_every_round() {
     for cell in [
         "read/dir",
         "read/dir#2",
@@ -56,47 +71,42 @@ fn a_study_runs_from_its_file_to_its_report() {
         "write/dir#2",
         "write/wal",
     ] {
-        let rounds: BTreeSet<u32> = records
-            .iter()
-            .filter_map(|record| match record {
-                Record::Measurement(m) if m.cell.0 == cell && m.block == BlockKind::Ratio => {
-                    Some(m.round)
-                }
-                _ => None,
-            })
-            .collect();
+        let rounds: BTreeSet<u32> = ratio_blocks(cell).iter().map(|m| m.round).collect();
         assert_eq!(rounds.len(), 10, "{cell}");
     }
 }
 
 #[test]
+fn every_value_of_every_cell_is_checked() {
+    let verified = |v: &'static Verification| {
+        assert_eq!(v.values, 3_000);
+        v.cell.0.as_str()
+    };
+    let verified: BTreeSet<&str> = verifications().map(verified).collect();
+    for cell in [
+        "read/dir",
+        "read/sql",
+        "read/floor",
+        "write/dir",
+        "write/wal",
+    ] {
+        assert!(verified.contains(cell), "{cell}: {verified:?}");
+    }
+}
+
+#[test]
 fn every_block_delivers_what_its_steps_announce_and_positions_differ_between_rounds() {
-    let bench = Bench::new();
-    bench
-        .run(&[
-            "study",
-            "small.toml",
-            "--output",
-            "out",
-            "--rounds",
-            "10",
-            "--only",
-            "read",
-        ])
-        .exits(0);
-    let mut positions = BTreeSet::new();
-    for record in bench.records("out") {
-        if let Record::Measurement(m) = record {
+    for cell in ["read/dir", "read/dir#2", "read/sql", "read/floor"] {
+        for m in ratio_blocks(cell) {
             assert!(
                 m.operations >= 1_000 && m.bytes >= m.operations * 500,
                 "{m:?}"
             );
             assert!(m.wall_ns > 0 && m.thread_cpu_ns > 0);
-            if m.cell.0 == "read/dir" {
-                positions.insert(m.position);
-            }
         }
     }
+    let blocks = ratio_blocks("read/dir");
+    let positions: BTreeSet<_> = blocks.iter().map(|m| m.position).collect();
     assert!(
         positions.len() > 1,
         "the order must change from round to round"
@@ -105,27 +115,7 @@ fn every_block_delivers_what_its_steps_announce_and_positions_differ_between_rou
 
 #[test]
 fn overwritten_values_are_checked_by_version() {
-    let bench = Bench::new();
-    bench
-        .run(&[
-            "study",
-            "small.toml",
-            "--output",
-            "out",
-            "--rounds",
-            "10",
-            "--only",
-            "write",
-        ])
-        .exits(0);
-    let overwritten: Vec<u64> = bench
-        .records("out")
-        .iter()
-        .filter_map(|record| match record {
-            Record::Verification(v) => Some(v.overwritten),
-            _ => None,
-        })
-        .collect();
+    let overwritten: Vec<u64> = verifications().map(|v| v.overwritten).collect();
     assert!(overwritten.iter().any(|n| *n > 1_000), "{overwritten:?}");
 }
 
