@@ -139,7 +139,7 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<Warning> {
     let equivalence = analysis.run.equivalence;
     let comparisons = analysis.comparisons.iter();
     let comparisons = comparisons.filter(|comparison| !analysis.is_superseded(comparison));
-    let rivals = comparisons.flat_map(|comparison| comparison.rivals());
+    let rivals = comparisons.flat_map(ComparisonOutcome::rivals);
     let mut large: Vec<(&CellSummary, CellDriverCost, f64)> = rivals
         .filter_map(|cell| Some((cell, cell.driver_cost?, cell.driver_cost?.share?)))
         .filter(|(_, _, share)| *share > equivalence)
