@@ -183,7 +183,6 @@ fn outcome(
         .iter()
         .map(|cell| summarise(cell, judge, gathered, unreadable))
         .collect();
-    let zone = gathered.run.equivalence.ln_1p();
     let contrasts = comparison
         .contrasts
         .iter()
@@ -192,7 +191,7 @@ fn outcome(
             let cell = comparison.cell(&contrast.cell)?;
             let reference = comparison.cell(&contrast.reference)?;
             let contrast = judge.contrast(cell, reference);
-            let driver_cost = driver_cost::of_contrast(&contrast, &cells, zone);
+            let driver_cost = driver_cost::of_contrast(&contrast, &cells, noise.metric);
             Some(ContrastOutcome {
                 driver_cost,
                 ..contrast

@@ -3,27 +3,29 @@
 //! takes a loop for a store.
 
 use crate::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, RatioEstimate, Verdict,
-    gathered::Gathered, judge::Judge, stopping, summary::location,
+    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Metric, Verdict, gathered::Gathered,
+    judge::Judge, summary::location,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
-use stowplan_model::{BlockKind, Cell, CellId, Role, Warning, WarningKind};
+use stowplan_model::{BlockKind, Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
 
 /// What the loop of a cell's driver costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CellDriverCost {
-    /// Nanoseconds per operation, measured with a store that does nothing, in blocks like those of
-    /// the cell; of several threads, which loop side by side, each operation has its part.
+    /// Nanoseconds per operation, measured with a store that does nothing: of reads by one thread in one
+    /// transaction, in blocks that read the clock as often as those of the cell.
     pub ns: f64,
-    /// What it is a part of: the time of the cell per operation. It is corrected time wherever that is
-    /// known, as the cost is, also where the headline is wall time: a loop waits no longer for a CPU
-    /// than what it surrounds.
-    pub of_ns: f64,
-    /// Which time that is.
-    pub of: Metric,
-    /// The cost's share of it, 0 to 1; above, the store takes less than the noise.
-    pub share: f64,
+    /// Whether the loop of the cell does more than that, so that it costs at least as much: it has
+    /// another operation, several transactions or several threads.
+    pub at_least: bool,
+    /// Its share of the time of the cell per operation, 0 to 1; above, the store takes less than the
+    /// noise. Nothing where only some blocks of the cell know corrected time, and of several threads:
+    /// their loops run side by side.
+    pub share: Option<f64>,
+    /// Which time both are: corrected time where that of the cell is known, also where the headline of
+    /// its comparison is wall time; nothing without a share.
+    pub of: Option<Metric>,
 }
 
 /// What the costs of two drivers may be of the difference between two cells of theirs.
@@ -31,17 +33,11 @@ pub struct CellDriverCost {
 pub struct ContrastDriverCost {
     /// Driver cost of the cell less that of the reference, nanoseconds per operation.
     pub difference_ns: f64,
-    /// Time of the cell less that of the reference, each as [`CellDriverCost::of_ns`]: what the first is
-    /// to be seen beside.
+    /// Headline time of the cell less that of the reference, nanoseconds per operation.
     pub of_ns: f64,
     /// The first over the second: the part of the difference that may be the drivers'. Below 0 the
     /// slower cell has the cheaper driver.
     pub share: f64,
-    /// The ratio of what is left of both times without their driver costs; nothing where nothing is
-    /// left. It describes: no verdict and no recommendation rests on it.
-    pub ratio_without: Option<RatioEstimate>,
-    /// The verdict that this ratio would have; nothing where none is claimed of the one measured.
-    pub verdict_without: Option<Verdict>,
 }
 
 impl ContrastDriverCost {
@@ -52,8 +48,6 @@ impl ContrastDriverCost {
             difference_ns: -self.difference_ns,
             of_ns: -self.of_ns,
             share: self.share,
-            ratio_without: self.ratio_without.map(|ratio| ratio.inverse()),
-            verdict_without: self.verdict_without.map(Verdict::inverse),
         }
     }
 }
@@ -69,16 +63,6 @@ impl ComparisonOutcome {
     }
 }
 
-impl ContrastOutcome {
-    /// The verdict that the ratio would have without the costs of both drivers, where that is another
-    /// one.
-    #[must_use]
-    pub fn verdict_without_drivers(&self) -> Option<Verdict> {
-        let without = self.driver_cost?.verdict_without?;
-        (without != self.verdict).then_some(without)
-    }
-}
-
 /// What the driver of a cell costs beside its time, where both were measured.
 pub(crate) fn of_cell(
     cell: &Cell,
@@ -86,106 +70,93 @@ pub(crate) fn of_cell(
     gathered: &Gathered<'_>,
 ) -> Option<CellDriverCost> {
     let cost = gathered.driver_cost(cell.store.driver())?;
-    let is_latency = |block| block == BlockKind::Latency;
-    let mut blocks = judge.blocks.of_cell(&cell.id);
-    let per_loop = match blocks.next().is_some_and(|m| is_latency(m.block)) {
-        true => cost.latency_ns,
-        false => cost.ratio_ns,
+    let blocks: Vec<&Measurement> = judge.blocks.of_cell(&cell.id).collect();
+    let ns = match blocks.first()?.block {
+        BlockKind::Latency => cost.latency_ns,
+        _ => cost.ratio_ns,
     };
-    let ns = per_loop / f64::from(cell.workload.threads.max(1));
-    let mut blocks = judge.blocks.of_cell(&cell.id);
-    let of = match blocks.all(|m| m.run_delay_ns.is_some()) {
-        true => Metric::Corrected,
-        false => Metric::Wall,
-    };
-    let logs = judge.blocks.log_times(&cell.id, of);
-    let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
-    let of_ns = location(&logs, of)?.estimate;
+    let looped = |work: &Workload| (work.operation, work.per_transaction, work.threads);
+    let of = comparable_time(cell, judge, &blocks);
     Some(CellDriverCost {
         ns,
-        of_ns,
-        of,
-        share: ns / of_ns,
+        at_least: looped(&cell.workload) != looped(&Workload::default()),
+        share: of.map(|(_, of_ns)| ns / of_ns),
+        of: of.map(|(metric, _)| metric),
     })
 }
 
-/// What the costs of the drivers of two cells may be of their ratio; nothing where one driver hosts
-/// both, or a cost is not known. `zone` is δ of the verdicts.
+/// The metric of what the driver of a cell costs, and the time of the cell per operation by that.
+fn comparable_time(
+    cell: &Cell,
+    judge: &Judge<'_>,
+    blocks: &[&Measurement],
+) -> Option<(Metric, f64)> {
+    let knows = |m: &&Measurement| m.corrected_ns().is_some();
+    let metric = match blocks.iter().filter(|m| knows(m)).count() {
+        0 => Metric::Wall,
+        count if count == blocks.len() => Metric::Corrected,
+        _ => return None,
+    };
+    let logs = judge.blocks.log_times(&cell.id, metric);
+    let logs: Vec<f64> = logs.into_iter().map(|(_, log)| log).collect();
+    let time = location(&logs, metric).filter(|_| cell.workload.threads <= 1)?;
+    Some((metric, time.estimate))
+}
+
+/// What the costs of the drivers of two cells may be of the difference of their headline times; nothing
+/// where no difference was shown, where one driver hosts both, and where a cost is not known by the
+/// metric of the headline.
 pub(crate) fn of_contrast(
     contrast: &ContrastOutcome,
     cells: &[CellSummary],
-    zone: f64,
+    headline: Metric,
 ) -> Option<ContrastDriverCost> {
     let find = |id: &CellId| cells.iter().find(|summary| summary.cell.id == *id);
     let (cell, reference) = (find(&contrast.cell)?, find(&contrast.reference)?);
-    if cell.cell.store.driver() == reference.cell.store.driver() {
+    let is_shown = matches!(
+        contrast.verdict,
+        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
+    );
+    if !is_shown || cell.cell.store.driver() == reference.cell.store.driver() {
         return None;
     }
-    let (ours, theirs) = (cell.driver_cost?, reference.driver_cost?);
-    let (difference_ns, of_ns) = (ours.ns - theirs.ns, ours.of_ns - theirs.of_ns);
-    let ratio_without = contrast.estimate.and_then(|ratio| {
-        let left = |ratio: f64| (ratio * theirs.of_ns - ours.ns) / (theirs.of_ns - theirs.ns);
-        let left = RatioEstimate {
-            ratio: left(ratio.ratio),
-            raw_low: left(ratio.raw_low),
-            raw_high: left(ratio.raw_high),
-            low: left(ratio.low),
-            high: left(ratio.high),
-            rounds: ratio.rounds,
-        };
-        (theirs.of_ns > theirs.ns && left.raw_low.min(left.low) > 0.0).then_some(left)
-    });
-    let verdict_without = match contrast.verdict {
-        Verdict::Unreliable | Verdict::NoData => None,
-        // Of times that are nothing but loops nothing is left to say.
-        _ => Some(ratio_without.map_or(Verdict::Unresolved, |left| {
-            stopping::verdict(left.low.ln(), left.high.ln(), zone)
-        })),
-    };
-    Some(ContrastDriverCost {
+    let known = |cell: &CellSummary| cell.driver_cost.filter(|cost| cost.of == Some(headline));
+    let difference_ns = known(cell)?.ns - known(reference)?.ns;
+    let of_ns = cell.time_ns?.estimate - reference.time_ns?.estimate;
+    // Times are of all rounds, the ratio is of pairs: where they point to different sides, neither
+    // cell can be called the slower one.
+    let is_one_side = (of_ns > 0.0) == (contrast.estimate?.ratio > 1.0);
+    (is_one_side && of_ns != 0.0).then(|| ContrastDriverCost {
         difference_ns,
         of_ns,
         share: difference_ns / of_ns,
-        ratio_without,
-        verdict_without,
     })
-}
-
-/// Where driver costs are a share of times that counts, and where verdicts are other ones for them.
-pub(crate) fn warnings(analysis: &Analysis) -> Vec<Warning> {
-    let comparisons: Vec<&ComparisonOutcome> = analysis
-        .comparisons
-        .iter()
-        .filter(|comparison| !analysis.is_superseded(comparison))
-        .collect();
-    let costs = large_shares(&comparisons, analysis.run.equivalence);
-    costs.into_iter().chain(changed(&comparisons)).collect()
 }
 
 /// A warning for each driver whose cost is, in the time of some cell that can be chosen, more than the
 /// least difference that counts: so much alone can turn equivalent into slower.
-fn large_shares(comparisons: &[&ComparisonOutcome], equivalence: f64) -> Vec<Warning> {
-    let rivals = comparisons
-        .iter()
-        .flat_map(|comparison| comparison.rivals());
-    let mut large: Vec<(&CellSummary, CellDriverCost)> = rivals
-        .filter_map(|cell| Some((cell, cell.driver_cost?)))
-        .filter(|(_, cost)| cost.share > equivalence)
+pub(crate) fn warnings(analysis: &Analysis) -> Vec<Warning> {
+    let equivalence = analysis.run.equivalence;
+    let comparisons = analysis.comparisons.iter();
+    let comparisons = comparisons.filter(|comparison| !analysis.is_superseded(comparison));
+    let rivals = comparisons.flat_map(ComparisonOutcome::rivals);
+    let mut large: Vec<(&CellSummary, CellDriverCost, f64)> = rivals
+        .filter_map(|cell| Some((cell, cell.driver_cost?, cell.driver_cost?.share?)))
+        .filter(|(_, _, share)| *share > equivalence)
         .collect();
-    large.sort_by(|a, b| b.1.share.total_cmp(&a.1.share));
+    large.sort_by(|a, b| b.2.total_cmp(&a.2));
     let mut warnings = Vec::new();
-    while let Some((worst, cost)) = large.first().copied() {
-        let driver = worst.cell.store.driver();
+    while let Some(worst) = large.first().copied() {
+        let driver = worst.0.cell.store.driver();
         let all = large.len();
-        large.retain(|(cell, _)| cell.cell.store.driver() != driver);
-        warnings.push(large_share(worst, cost, all - large.len() - 1, equivalence));
+        large.retain(|(cell, ..)| cell.cell.store.driver() != driver);
+        warnings.push(large_share(worst, all - large.len() - 1, equivalence));
     }
     warnings
 }
 
 fn large_share(
-    worst: &CellSummary,
-    cost: CellDriverCost,
+    (worst, cost, share): (&CellSummary, CellDriverCost, f64),
     others: usize,
     equivalence: f64,
 ) -> Warning {
@@ -201,12 +172,17 @@ fn large_share(
             if n == 1 { "" } else { "s" }
         ),
     };
+    let time = match cost.of {
+        Some(Metric::Corrected) => "corrected time",
+        _ => "wall time",
+    };
+    let at_least = if cost.at_least { "at least " } else { "" };
     Warning {
         kind: WarningKind::Other,
         message: format!(
-            "{whose} costs {:.0} ns per operation: {:.0}% of the time of {}{others}",
+            "{whose} costs {at_least}{:.0} ns per operation: {at_least}{:.0}% of the {time} of {}{others}",
             cost.ns,
-            cost.share * 100.0,
+            share * 100.0,
             worst.cell.id
         ),
         advice: "Ratios between cells of one driver are nearer to 1 for it, and those to cells of \
@@ -214,33 +190,4 @@ fn large_share(
                  operation."
             .to_owned(),
     }
-}
-
-/// A warning where a ratio between cells of two drivers would have another verdict without their costs.
-fn changed(comparisons: &[&ComparisonOutcome]) -> Option<Warning> {
-    let mut found = Vec::new();
-    for comparison in comparisons {
-        let is_rival = |id: &CellId| comparison.rivals().any(|cell| cell.cell.id == *id);
-        let contrasts = comparison.contrasts.iter();
-        let rivals = contrasts.filter(|c| is_rival(&c.cell) && is_rival(&c.reference));
-        found.extend(rivals.filter_map(|c| Some((c, c.verdict_without_drivers()?))));
-    }
-    let ((first, without), others) = found.split_first()?;
-    let others = match others.len() {
-        0 => String::new(),
-        1 => "; so does one other ratio".to_owned(),
-        n => format!("; so do {n} other ratios"),
-    };
-    Some(Warning {
-        kind: WarningKind::Other,
-        message: format!(
-            "{} against {} changes its verdict without what the loops of both drivers cost, from {} \
-             to {}{others}",
-            first.cell,
-            first.reference,
-            first.verdict.in_words(),
-            without.in_words()
-        ),
-        advice: "Do not take it for a difference between stores alone.".to_owned(),
-    })
 }

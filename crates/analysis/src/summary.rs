@@ -36,7 +36,7 @@ pub(crate) fn summarise(
     let time_ns = location(&logs(&series), metric);
     let last_commit_ns = described.last_commit();
     let measured = gathered.measurements(&cell.id);
-    let kernel = described.kernel_share();
+    let (kernel_share, kernel_share_resolution) = described.kernel_share();
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
@@ -46,8 +46,8 @@ pub(crate) fn summarise(
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
-        kernel_share: kernel.share,
-        kernel_share_resolution: kernel.resolution,
+        kernel_share,
+        kernel_share_resolution,
         drain_ns: writes
             .then(|| described.median_per_operation(flush_of_timed))
             .filter(|drain| drain.is_finite()),
@@ -136,26 +136,15 @@ fn published_error(cell: &Cell, comparison: &str, gathered: &Gathered<'_>) -> Op
 /// What a clock tick of `/proc/PID/stat` lasts: a hundredth of a second on every Linux.
 const TICK_NS: f64 = 1e7;
 
-/// The share of CPU time in the kernel, and by how much it may be off.
-#[derive(Debug, PartialEq)]
-struct KernelShare {
-    share: f64,
-    resolution: Option<f64>,
-}
-
-impl KernelShare {
-    /// A share with the digits that its resolution carries: whole percents where a tick is up to 1% of
-    /// a block, tens of percents where it is up to 10%, and none where a block is shorter than ten
-    /// ticks.
-    fn of(share: f64, resolution: Option<f64>) -> Self {
-        let rounded = |parts: f64| (share * parts).round() / parts;
-        let share = match resolution {
-            None => share,
-            Some(off) if off <= 0.01 => rounded(100.0),
-            Some(off) if off <= 0.1 => rounded(10.0),
-            Some(_) => f64::NAN,
-        };
-        Self { share, resolution }
+/// A share with the digits that its resolution carries: whole percents where a tick is up to 1% of a
+/// block, tens of percents where it is up to 10%, and none where a block is shorter than ten ticks.
+fn in_known_digits(share: f64, resolution: Option<f64>) -> f64 {
+    let rounded = |parts: f64| (share * parts).round() / parts;
+    match resolution {
+        None => share,
+        Some(off) if off <= 0.01 => rounded(100.0),
+        Some(off) if off <= 0.1 => rounded(10.0),
+        Some(_) => f64::NAN,
     }
 }
 
@@ -220,7 +209,8 @@ impl<'a> Described<'a> {
         (written > 0).then(|| sent as f64 / written as f64)
     }
 
-    fn kernel_share(&self) -> KernelShare {
+    /// The share of CPU time in the kernel, and by how much it may be off.
+    fn kernel_share(&self) -> (f64, Option<f64>) {
         let system = total(self.blocks.iter().map(|m| m.system_ns));
         let user = total(self.blocks.iter().map(|m| m.user_ns));
         let both = system.saturating_add(user) as f64;
@@ -234,7 +224,8 @@ impl<'a> Described<'a> {
             .iter()
             .any(in_ticks)
             .then(|| (TICK_NS / block_ns).min(1.0));
-        KernelShare::of(system as f64 / both, resolution)
+        let share = in_known_digits(system as f64 / both, resolution);
+        (share, resolution)
     }
 
     /// Over the blocks that know; nothing if none does.

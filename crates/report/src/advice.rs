@@ -177,20 +177,12 @@ impl<'a> Advice<'a> {
     /// Why none of those that are faster is called the fastest; of one that is to be preferred, with
     /// what speaks for it.
     fn no_fastest(&self, why: NoFastest) -> String {
-        let preferred = self.found.preferred_as;
-        let preferred = preferred.filter(|_| self.found.kind == Kind::Prefer);
-        let is_other = |cell: Option<&CellSummary>| cell.is_some_and(|c| self.does_other_work(c));
-        if let Some(preferred) = preferred {
-            let because = match why {
-                NoFastest::Promises => "not all promise the same",
-                NoFastest::NotEachBeaten => "it was not shown to beat each of the others",
-                NoFastest::OtherWork if is_other(self.chosen()) => "it does other work",
-                NoFastest::OtherWork => "not all do the same work",
-            };
+        if let Some(preferred) = self.found.preferred_as {
             return format!(
-                " {} is preferred, because {}; it is not called the fastest, because {because}.",
+                " {} is preferred: {}. It is not called the fastest, because {}.",
                 self.choice,
-                self.preferred(preferred)
+                self.preferred(preferred),
+                self.not_the_fastest(why)
             );
         }
         let because = match why {
@@ -201,9 +193,40 @@ impl<'a> Advice<'a> {
         format!(" None is called the fastest, because {because}.")
     }
 
+    /// Why the choice, which is faster than the baseline, is not called the fastest.
+    fn not_the_fastest(&self, why: NoFastest) -> &'static str {
+        let chosen = self.chosen();
+        match why {
+            NoFastest::Promises => "not all promise the same",
+            NoFastest::NotEachBeaten => "it was not shown to beat each of the others",
+            NoFastest::OtherWork if chosen.is_some_and(|c| self.does_other_work(c)) => {
+                "it does other work"
+            }
+            NoFastest::OtherWork => "not all do the same work",
+        }
+    }
+
+    /// `; largest measured factor of those that promise as much; not called the fastest: not all
+    /// promise the same`, where something is to be preferred.
+    fn preferred_in_short(&self) -> String {
+        let promises = self.baseline.and_then(CellSummary::promise).is_some();
+        let preferred = self.found.preferred_as.map(|preferred| match preferred {
+            PreferredAs::OnlyFaster => "; nothing else was shown to be faster",
+            PreferredAs::SamePromiseAndWork | PreferredAs::SamePromise if promises => {
+                "; largest measured factor of those that promise as much"
+            }
+            _ => "; largest measured factor",
+        });
+        let Some((preferred, why)) = preferred.zip(self.found.no_fastest) else {
+            return String::new();
+        };
+        let because = self.not_the_fastest(why);
+        format!("{preferred}; not called the fastest: {because}")
+    }
+
     /// What speaks for the choice among all that are faster than the baseline.
     fn preferred(&self, preferred: PreferredAs) -> String {
-        const LARGEST: &str = "its factor is the largest";
+        const LARGEST: &str = "its measured factor is the largest";
         let base = &self.base;
         let promises = self.baseline.and_then(CellSummary::promise).is_some();
         let faster = self.comparison.with_verdict(Verdict::Faster);
@@ -216,11 +239,11 @@ impl<'a> Advice<'a> {
                 let asked: Vec<String> = promise.into_iter().chain(work).collect();
                 match asked.is_empty() {
                     true => LARGEST.to_owned(),
-                    false => format!("of those that {} {LARGEST}", list(&asked)),
+                    false => format!("{LARGEST} of those that {}", list(&asked)),
                 }
             }
             PreferredAs::SamePromise if promises => format!(
-                "of those that promise at least as much as {base} {LARGEST}, though none of them does \
+                "{LARGEST} of those that promise at least as much as {base}, though none of them does \
                  the same work"
             ),
             PreferredAs::SamePromise => format!("{LARGEST}, though none does the same work"),
@@ -553,7 +576,7 @@ impl<'a> Advice<'a> {
         let work = over.map_or_else(String::new, |over| and_other_work(&over.work));
         let (full, short) = (self.by_promise(true), self.by_promise(false));
         (
-            format!("{ahead}{flush}{more}{full}"),
+            format!("{ahead}{}{flush}{more}{full}", self.preferred_in_short()),
             format!("{}{lacks}{work}{flush}{more}{short}", self.condition()),
         )
     }

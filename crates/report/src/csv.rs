@@ -102,12 +102,9 @@ const COLUMNS: [Column; 85] = [
     ("driver", "/driver"),
     ("driver_cost_ns", "/cell/driver_cost/ns"),
     ("driver_cost_share", "/cell/driver_cost/share"),
+    ("driver_cost_metric", "/cell/driver_cost/of"),
     ("driver_cost_difference_ns", "/driver_cost/difference_ns"),
     ("driver_cost_difference_share", "/driver_cost/share"),
-    (
-        "verdict_without_driver_cost",
-        "/driver_cost/verdict_without",
-    ),
 ];
 
 /// What is told of the latency of each operation of a mix.

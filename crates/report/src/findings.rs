@@ -58,8 +58,7 @@ fn statements(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Statem
     statements.collect()
 }
 
-/// The ratios of cells that can be chosen, each once: a chart may ask for the inverse of a ratio to the
-/// baseline, and one sentence says both.
+/// The ratios of cells that can be chosen.
 pub(crate) fn between_stores(
     comparison: &ComparisonOutcome,
 ) -> impl Iterator<Item = &ContrastOutcome> {
@@ -68,13 +67,7 @@ pub(crate) fn between_stores(
         !matches!(role, Some(Role::Control | Role::Floor | Role::Part))
     };
     let contrasts = comparison.contrasts.iter();
-    contrasts.enumerate().filter_map(move |(place, contrast)| {
-        let is_inverse =
-            |c: &ContrastOutcome| c.cell == contrast.reference && c.reference == contrast.cell;
-        let stores = is_store(&contrast.cell) && is_store(&contrast.reference);
-        let was_said = comparison.contrasts.iter().take(place).any(is_inverse);
-        (stores && !was_said).then_some(contrast)
-    })
+    contrasts.filter(move |contrast| is_store(&contrast.cell) && is_store(&contrast.reference))
 }
 
 /// One ratio and its verdict as a sentence.

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Ok(arguments) => {
             arguments.colour.write_global();
             run(arguments).unwrap_or_else(|error| {
-                complain_of(&error);
+                complain(&error.to_string(), error.command());
                 error.exit()
             })
         }
@@ -47,21 +47,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn complain_of(error: &CliError) {
-    let text = error.to_string();
-    let Some(command) = error.command() else {
-        return complain(&text);
-    };
-    screen::say(&screen::message_with_command(
-        screen::ERROR,
-        "error",
-        &text,
-        command,
-    ));
-}
-
-fn complain(text: &str) {
-    screen::say(&screen::message(screen::ERROR, "error", text));
+/// What went wrong, and the command to type about it, if there is one.
+fn complain(text: &str, command: Option<&str>) {
+    screen::say(&screen::message(screen::ERROR, "error", text, command));
 }
 
 /// Prints the help or the version that was asked for, or what is wrong with what was typed.
@@ -83,7 +71,7 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
                 .iter()
                 .skip(1)
                 .find_map(|word| root.find_subcommand(word));
-            complain(&typed::wrong(answer, &root, verb));
+            complain(&typed::wrong(answer, &root, verb), None);
             Exit::Usage
         }
     }

@@ -57,7 +57,7 @@ impl Progress {
         if self.quiet {
             return;
         }
-        let text = screen::message(style, word, message);
+        let text = screen::message(style, word, message, None);
         self.line.suspend(|| screen::say(&text));
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn print(text: &str) {
     match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let text = format!("cannot write to stdout: {error}");
-            say(&message(ERROR, "error", &text));
+            say(&message(ERROR, "error", &text, None));
             LOST.store(true, Ordering::Relaxed);
         }
         _ => {}
@@ -178,33 +178,24 @@ fn ascii(character: char) -> char {
 
 /// A warning on stderr.
 pub(crate) fn warn(text: &str) {
-    say(&message(WARNING, "warning", text));
+    say(&message(WARNING, "warning", text, None));
 }
 
 /// Something worth knowing, on stderr.
 pub(crate) fn note(text: &str) {
-    say(&message(NOTE, "note", text));
+    say(&message(NOTE, "note", text, None));
 }
 
 /// The same, and what to type about it.
 pub(crate) fn note_with_command(text: &str, command: &str) {
-    say(&message_with_command(NOTE, "note", text, command));
+    say(&message(NOTE, "note", text, Some(command)));
 }
 
 /// A message for stderr: a word in its style, then text, wrapped to the terminal's width; in one
-/// line where stderr is no terminal.
-pub(crate) fn message(style: Style, word: &str, text: &str) -> String {
-    styled(style, word, &lines_of(word, text, None, stderr_width()))
-}
-
-/// The same with a command to be pasted behind it: on a terminal in a line of its own that is never
-/// broken, however long it is.
-pub(crate) fn message_with_command(style: Style, word: &str, text: &str, command: &str) -> String {
-    styled(
-        style,
-        word,
-        &lines_of(word, text, Some(command), stderr_width()),
-    )
+/// line where stderr is no terminal. A command to be pasted stands behind it: on a terminal in a line
+/// of its own that is never broken, however long it is.
+pub(crate) fn message(style: Style, word: &str, text: &str, command: Option<&str>) -> String {
+    styled(style, word, &lines_of(word, text, command, stderr_width()))
 }
 
 /// Columns of a page on stderr; nothing where it is no terminal.
@@ -289,7 +280,7 @@ mod tests {
     fn a_name_cannot_pretend_to_be_several_lines() {
         let text = "no study 'a\nerror: b\r\n'";
         assert_eq!(name(text), "no study 'a error: b\\r '");
-        assert_eq!(message(ERROR, "error", text).lines().count(), 1);
+        assert_eq!(message(ERROR, "error", text, None).lines().count(), 1);
     }
 
     #[test]

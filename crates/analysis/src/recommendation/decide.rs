@@ -159,8 +159,14 @@ impl<'a> Choosing<'a> {
         let is_lost = total.is_some_and(|total| total.estimate.low > 1.0);
         let depends = (self.is_baseline(cell) || is_lost)
             && sooner.is_some_and(|sooner| self.answers_sooner(cell, sooner));
-        let kind = if depends { Kind::Depends } else { choice.kind };
-        Recommendation { kind, ..choice }
+        match depends {
+            true => Recommendation {
+                kind: Kind::Depends,
+                preferred_as: None,
+                ..choice
+            },
+            false => choice,
+        }
     }
 
     /// Whether a cell is shown to take less time than another one, without the flush.

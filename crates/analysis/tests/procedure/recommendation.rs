@@ -141,6 +141,21 @@ fn a_ratio_with_the_final_flush_is_judged_as_any_other() {
 }
 
 #[test]
+fn where_it_depends_nothing_is_preferred() {
+    let mut comparison = writing(comparison(&["weak"]));
+    cell(&mut comparison, "weak").capabilities.durability = promise(Durability::None);
+    let with = |flush: f64| {
+        let blocks = measured(&[("weak", 5_000.0)], 10);
+        let flushes = [("base", 1_000.0), ("again", 1_000.0), ("weak", flush)];
+        recommendation(&comparison, &flushed(blocks, &flushes))
+    };
+    let lasts = with(1_000.0);
+    assert_eq!(lasts.preferred_as, Some(PreferredAs::OnlyFaster));
+    let lost = with(20_000.0);
+    assert_eq!((lost.kind, lost.preferred_as), (Kind::Depends, None));
+}
+
+#[test]
 fn it_depends_on_the_flush_only_where_both_orders_are_shown() {
     let comparison = writing(comparison(&["other"]));
     let with = |flush: f64| {

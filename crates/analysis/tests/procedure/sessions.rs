@@ -145,6 +145,15 @@ fn what_several_sessions_recorded_is_one_warning_with_their_figures() {
     let gap = warned(&[&[load("3.9")], &[], &[load("3.9")]]);
     assert_eq!(gap[0].1, [1, 3], "{gap:?}");
     assert!(gap[0].0.contains("average 3.9 on"), "{gap:?}");
+    let writes = |rate: &str| {
+        let text = format!("Writes: {rate} per second to vda. Others write.");
+        warning(WarningKind::ForeignWrites, &text)
+    };
+    let rates = warned(&[&[writes("980 kB")], &[writes("1.2 MB")]]);
+    assert_eq!(
+        rates[0].0,
+        "Writes: 980 kB and 1.2 MB per second to vda. Others write."
+    );
     assert_eq!(warned(&[&[], &[load("3.9")]])[0].1, [2]);
     assert_eq!(warned(&[&[load("3.9")], &[]])[0].1, [1]);
 }
@@ -161,4 +170,14 @@ fn warnings_of_one_session_stay_apart_and_name_none() {
     // It need not be of the session that began last before it: what could not be read is told last.
     let damage = warned(&[&[], &[warning(WarningKind::Other, "A line is damaged.")]]);
     assert_eq!(damage[0].1, [0; 0], "{damage:?}");
+}
+
+#[test]
+fn other_warnings_of_several_sessions_are_one_only_where_they_are_equal() {
+    let lost = |count: u32| warning(WarningKind::Other, &format!("{count} values are lost."));
+    let apart = warned(&[&[lost(1)], &[lost(2)]]);
+    let expected = [1, 2].map(|count| (format!("{count} values are lost."), vec![]));
+    assert_eq!(apart, expected);
+    let equal = warned(&[&[lost(1)], &[], &[lost(1)]]);
+    assert_eq!(equal, [("1 values are lost.".to_owned(), vec![1, 3])]);
 }

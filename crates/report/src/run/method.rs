@@ -66,14 +66,15 @@ const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or s
 
 const DRIVERS: &str = "What a driver does around each operation is part of every time of its cells, also \
                        of those that the program hosts itself. It is measured by a store of the driver \
-                       that does nothing, the reads of which are timed as those of any other, and is \
-                       shown as a share of corrected time where that is known. It is subtracted from \
-                       nothing: a loop that hands out values need not cost what one costs that does \
-                       nothing. Of a ratio between cells of two drivers it is said what part of the \
-                       difference of their times the difference of both costs is, and whether the \
-                       verdict would be another one if both were taken from the ends of the interval. A \
-                       warning tells of costs that are a larger share of a cell’s time than the \
-                       equivalence zone.";
+                       that does nothing, with reads by one thread in one transaction; of other \
+                       operations, several transactions and several threads it is a least cost. Its \
+                       share is of corrected time where that of the cell is known, else of wall time, \
+                       and is not told of several threads, which loop side by side. It is subtracted \
+                       from nothing: a loop that hands out values need not cost what one costs that \
+                       does nothing. Where a difference was shown between cells of two drivers, it is \
+                       said what part of the difference of their headline times the difference of both \
+                       costs is, if all are of one metric. A warning tells of costs that are a larger share of a cell’s time than \
+                       the equivalence zone.";
 
 const LADDER: &str = "Each rung is a cell that does one step more than the one below, in the same \
                       rounds. A step costs the Hodges–Lehmann estimate of the differences per round, \
@@ -110,7 +111,9 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
         ("Durability", DURABILITY.to_owned()),
         ("Latency", LATENCY.to_owned()),
     ];
-    if !analysis.driver_costs.is_empty() {
+    let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+    let mut drivers = cells.map(|cell| cell.cell.store.driver());
+    if drivers.any(|driver| !driver.is_empty()) {
         notes.push(("Driver cost", DRIVERS.to_owned()));
     }
     if !analysis.ladders.is_empty() {

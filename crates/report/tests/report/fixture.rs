@@ -366,8 +366,10 @@ pub(crate) fn comparison(
     let is_compared = |draft: &&Draft| !matches!(draft.role, Role::Control | Role::Part);
     let compared = drafts.iter().skip(1).filter(is_compared);
     let to_baseline = compared.map(|draft| (draft.key, baseline));
+    // A plan has each pair once.
+    let extra = extra.iter().copied().filter(|(cell, _)| *cell != baseline);
     let contrasts = to_baseline
-        .chain(extra.iter().copied())
+        .chain(extra)
         .map(|(cell, reference)| contrast(cell, reference))
         .collect();
     ComparisonOutcome {
@@ -532,8 +534,9 @@ fn charts(study: &Study, comparisons: &[ComparisonOutcome]) -> Vec<ChartOutcome>
         let cell_id = |key: &str| CellId(format!("{}/{key}", spec.comparison));
         let cell = |key: &str| &outcome.cell(&cell_id(key)).unwrap().cell;
         let bar = |key: &String| {
-            let mut contrasts = outcome.contrasts.iter();
-            let found = contrasts.find(|contrast| {
+            let contrasts = outcome.contrasts.iter();
+            let mut both_ways = contrasts.flat_map(|c| [c.clone(), c.inverse()]);
+            let found = both_ways.find(|contrast| {
                 contrast.cell == cell_id(key) && contrast.reference == cell_id(&spec.reference)
             });
             let (contrast, claim) = (found.unwrap(), cell(key).capabilities.durability);

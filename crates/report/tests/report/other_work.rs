@@ -136,8 +136,8 @@ fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
     assert!(
         only.ends_with(
             "(5.61 times as fast, with more threads). “SQLite, no journal, synchronous=OFF” is \
-             preferred, because nothing else was shown to be faster than “separate files, truncated \
-             and written”; it is not called the fastest, because it does other work."
+             preferred: nothing else was shown to be faster than “separate files, truncated and \
+             written”. It is not called the fastest, because it does other work."
         ),
         "{only}"
     );
@@ -148,8 +148,8 @@ fn one_that_is_faster_by_other_work_is_told_in_the_singular() {
     );
     assert!(
         both.ends_with(
-            "is preferred, because of those that promise at least as much as “separate files, truncated \
-             and written” its factor is the largest, though none of them does the same work; it is not \
+            "is preferred: its measured factor is the largest of those that promise at least as much as \
+             “separate files, truncated and written”, though none of them does the same work. It is not \
              called the fastest, because it does other work."
         ),
         "{both}"

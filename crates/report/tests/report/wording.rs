@@ -271,7 +271,7 @@ fn headline_where(change: impl Fn(&mut Recommendation)) -> String {
 #[test]
 fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
     let base = "“separate files, truncated and written”";
-    let largest = "its factor is the largest";
+    let largest = "its measured factor is the largest";
     let cases = [
         (
             PreferredAs::OnlyFaster,
@@ -279,12 +279,12 @@ fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
         ),
         (
             PreferredAs::SamePromiseAndWork,
-            format!("of those that promise at least as much as {base} {largest}"),
+            format!("{largest} of those that promise at least as much as {base}"),
         ),
         (
             PreferredAs::SamePromise,
             format!(
-                "of those that promise at least as much as {base} {largest}, though none of them does \
+                "{largest} of those that promise at least as much as {base}, though none of them does \
                  the same work"
             ),
         ),
@@ -306,7 +306,7 @@ fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
                 (found.preferred_as, found.no_fastest) = (Some(preferred), Some(why));
             });
             let expected = format!(
-                " “SQLite, no journal, synchronous=OFF” is preferred, because {reason}; it is not \
+                " “SQLite, no journal, synchronous=OFF” is preferred: {reason}. It is not \
                  called the fastest, because {because}."
             );
             assert!(headline.ends_with(&expected), "{headline}");
@@ -316,7 +316,9 @@ fn what_is_preferred_says_why_though_none_is_called_the_fastest() {
 
 #[test]
 fn where_it_depends_nothing_is_said_to_be_preferred() {
-    let headline = headline_where(|found| found.kind = Kind::Depends);
+    let headline = headline_where(|found| {
+        (found.kind, found.preferred_as) = (Kind::Depends, None);
+    });
     assert!(
         headline
             .ends_with(" None is called the fastest, because they do not all promise the same."),

@@ -4,7 +4,9 @@
 use crate::columns::{Columns, float};
 use crate::document::{Cell, Detail, Table, TableBuilder, Tone};
 use crate::{format, quantity, wording};
-use stowplan_analysis::{CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict};
+use stowplan_analysis::{
+    CellDriverCost, CellSummary, ComparisonOutcome, LatencySummary, RatioEstimate, Verdict,
+};
 use stowplan_model::{Operation, Role};
 
 /// Longer labels have no room in a title.
@@ -20,7 +22,7 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     let mut columns = vec![make().name(|cell| cell)];
     columns.extend(class(comparison));
     columns.extend(times());
-    columns.push(driver_cost(comparison));
+    columns.extend(driver_cost(comparison));
     columns.extend(verdicts(comparison));
     columns.extend(measured());
     columns.push(make().durability(|cell| cell).weighing(0));
@@ -76,24 +78,44 @@ fn times<'a>() -> Vec<Column<'a>> {
     ]
 }
 
-/// What the driver of each cell costs; a figure to compare where several host cells.
-fn driver_cost<'a>(comparison: &ComparisonOutcome) -> Column<'a> {
-    let cost = |cell: &&CellSummary| {
+/// What the driver of each cell costs, and its share of the time; that is to be compared where several
+/// drivers host cells.
+fn driver_cost<'a>(comparison: &ComparisonOutcome) -> [Column<'a>; 2] {
+    fn figure(cell: &CellSummary, of: fn(CellDriverCost) -> Option<(f64, String)>) -> Cell {
         let cost = cell.driver_cost.filter(|_| cell.cell.role != Role::Part);
-        cost.map_or_else(Cell::default, |cost| {
-            let share = format::share(cost.share);
-            Cell::number(cost.ns, format!("{} ({share})", format::time(cost.ns)))
+        let at_least = cost.is_some_and(|cost| cost.at_least);
+        let at_least = if at_least { "≥ " } else { "" };
+        let found = cost.and_then(of);
+        found.map_or_else(Cell::default, |(value, text)| {
+            Cell::number(value, format!("{at_least}{text}"))
+        })
+    }
+    let weight = |weight| match comparison.drivers().len() > 1 {
+        true => weight,
+        false => 0,
+    };
+    let ns = |cell: &&CellSummary| figure(cell, |cost| Some((cost.ns, format::time(cost.ns))));
+    let share = |cell: &&CellSummary| {
+        figure(cell, |cost| {
+            let share = cost.share?;
+            Some((share, format::share(share)))
         })
     };
-    let several = comparison.drivers().len() > 1;
-    make()
-        .number("driver cost", cost)
-        .help(
-            "what the loop of its driver costs per operation, with a store that does nothing: part of \
-             the time",
-        )
-        .in_unit("ns")
-        .weighing(if several { 4 } else { 0 })
+    [
+        make()
+            .number("driver cost", ns)
+            .help(
+                "what the loop of its driver costs per operation, with a store that does nothing; ≥: \
+                 measured with reads by one thread in one transaction, and the loop of the cell does \
+                 more",
+            )
+            .in_unit("ns")
+            .weighing(weight(4)),
+        make()
+            .number("driver share", share)
+            .help("share of that cost in the time of the cell, which contains it: in corrected time where that is known")
+            .weighing(weight(8)),
+    ]
 }
 
 /// Operations per second, where that is how people think of it: of mixes and of several threads.
