@@ -59,7 +59,7 @@ impl ComparisonOutcome {
     pub fn drivers(&self) -> BTreeSet<&str> {
         let cells = self.cells.iter();
         let compared = cells.filter(|cell| cell.cell.role != Role::Part);
-        compared.map(|cell| cell.cell.store.driver()).collect()
+        compared.map(|cell| cell.cell.driver.as_str()).collect()
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn of_cell(
     judge: &Judge<'_>,
     gathered: &Gathered<'_>,
 ) -> Option<CellDriverCost> {
-    let cost = gathered.driver_cost(cell.store.driver())?;
+    let cost = gathered.driver_cost(cell.driver.as_str())?;
     let blocks: Vec<&Measurement> = judge.blocks.of_cell(&cell.id).collect();
     let ns = match blocks.first()?.block {
         BlockKind::Latency => cost.latency_ns,
@@ -117,7 +117,7 @@ pub(crate) fn of_contrast(
         contrast.verdict,
         Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
     );
-    if !is_shown || cell.cell.store.driver() == reference.cell.store.driver() {
+    if !is_shown || cell.cell.driver.as_str() == reference.cell.driver.as_str() {
         return None;
     }
     let known = |cell: &CellSummary| cell.driver_cost.filter(|cost| cost.of == Some(headline));
@@ -147,9 +147,9 @@ pub(crate) fn warnings(analysis: &Analysis) -> Vec<Warning> {
     large.sort_by(|a, b| b.2.total_cmp(&a.2));
     let mut warnings = Vec::new();
     while let Some(worst) = large.first().copied() {
-        let driver = worst.0.cell.store.driver();
+        let driver = worst.0.cell.driver.as_str();
         let all = large.len();
-        large.retain(|(cell, ..)| cell.cell.store.driver() != driver);
+        large.retain(|(cell, ..)| cell.cell.driver.as_str() != driver);
         warnings.push(large_share(worst, all - large.len() - 1, equivalence));
     }
     warnings
@@ -160,7 +160,7 @@ fn large_share(
     others: usize,
     equivalence: f64,
 ) -> Warning {
-    let whose = match worst.cell.store.driver() {
+    let whose = match worst.cell.driver.as_str() {
         "" => "The program's own loop".to_owned(),
         driver => format!("The loop of driver {driver}"),
     };

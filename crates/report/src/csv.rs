@@ -149,7 +149,7 @@ fn row(
         "ratio": to_baseline.and_then(|(ratio, _)| ratio),
         "verdict": to_baseline.map(|(_, verdict)| verdict),
         "total": contrast.and_then(|contrast| contrast.total),
-        "driver": summary.cell.store.driver(),
+        "driver": summary.cell.driver,
         "driver_cost": contrast.and_then(|contrast| contrast.driver_cost),
         "ops_per_s": summary.time_ns.map(|time| 1e9 / time.estimate),
         "conflicts": (summary.rounds > 0).then_some(summary.conflicts),

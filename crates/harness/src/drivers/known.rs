@@ -25,7 +25,7 @@ pub const KNOWN: &[KnownDriver] = &[
     },
     KnownDriver {
         name: "rocksdb",
-        takes: "30 min, libclang, C++20",
+        takes: "24 min, libclang",
     },
     KnownDriver {
         name: "sled",

@@ -112,7 +112,7 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
         ("Latency", LATENCY.to_owned()),
     ];
     let cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
-    let mut drivers = cells.map(|cell| cell.cell.store.driver());
+    let mut drivers = cells.map(|cell| cell.cell.driver.as_str());
     if drivers.any(|driver| !driver.is_empty()) {
         notes.push(("Driver cost", DRIVERS.to_owned()));
     }

@@ -50,7 +50,7 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
             cell(contrast.reference.clone()),
         );
         let is_shown = matches!(contrast.verdict, Verdict::Faster | Verdict::Slower);
-        if !is_shown || ours.cell.store.driver() == theirs.cell.store.driver() {
+        if !is_shown || ours.cell.driver.as_str() == theirs.cell.driver.as_str() {
             continue;
         }
         let cost = |cell: &CellSummary| cell.driver_cost.unwrap().ns;
@@ -157,7 +157,7 @@ fn a_cost_of_reads_is_the_least_that_other_loops_cost() {
     let reads = &mut analysis.comparisons[0];
     for cell in &mut reads.cells {
         let cost = cell.driver_cost.as_mut().unwrap();
-        cost.at_least = cell.cell.store.driver() == "python";
+        cost.at_least = cell.cell.driver.as_str() == "python";
         if cost.at_least {
             (cost.share, cost.of) = (None, None);
         }
@@ -222,7 +222,7 @@ fn beside_wall_time_it_is_said_that_the_share_is_of_corrected_time() {
 fn a_driver_that_did_not_measure_its_cost_is_said_to_be_unknown() {
     let mut analysis = with_python(232.0);
     for cell in &mut analysis.comparisons[0].cells {
-        if cell.cell.store.driver() == "python" {
+        if cell.cell.driver.as_str() == "python" {
             cell.driver_cost = None;
         }
     }

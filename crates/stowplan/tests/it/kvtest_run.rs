@@ -371,7 +371,7 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
 
 #[test]
 fn what_an_update_leaves_out_or_only_clocks_is_said_in_the_row() {
-    let bench = Bench::new();
+    let bench = Bench::on_disk();
     database(&bench, "x.db");
     let update = ["run", "x.db", "--update", "--count", "50", "--rounds", "1"];
     let text = |more: &[&str]| {

@@ -72,7 +72,8 @@ fn every_cell_is_measured_in_every_round() {
         "write/wal",
     ] {
         let rounds: BTreeSet<u32> = ratio_blocks(cell).iter().map(|m| m.round).collect();
-        assert_eq!(rounds.len(), 10, "{cell}");
+        // One that something else spoiled is made up for by another.
+        assert!(rounds.len() >= 10, "{cell}: {rounds:?}");
     }
 }
 

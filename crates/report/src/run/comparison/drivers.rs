@@ -77,7 +77,7 @@ fn of_cells(
 ) -> impl Iterator<Item = (&str, CellDriverCost)> + Clone {
     let cells = comparison.cells.iter();
     let compared = cells.filter(|cell| !matches!(cell.cell.role, Role::Control | Role::Part));
-    compared.filter_map(|cell| Some((cell.cell.store.driver(), cell.driver_cost?)))
+    compared.filter_map(|cell| Some((cell.cell.driver.as_str(), cell.driver_cost?)))
 }
 
 /// `at least 232 ns (3.8% to 12%)`; nothing of a driver whose cost is not known.
