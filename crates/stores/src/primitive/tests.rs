@@ -2,10 +2,10 @@ use super::*;
 use crate::{Access, Buffer, Found, registry, sync_calls};
 use stowplan_model::{SettingKind, Value};
 
-const KEYS: u64 = 500;
+const KEYS: u64 = 100;
 const BYTES: usize = 10_000;
 
-/// Runs `test` on a session that makes this call, with keys 1 to 500 of 10,000 bytes each.
+/// Runs `test` on a session that makes this call, with keys 1 to 100 of 10,000 bytes each.
 fn with_session(call: &str, test: impl FnOnce(&Path, &mut dyn Session)) {
     let directory = tempfile::tempdir().unwrap();
     let resolved = registry::resolve(&"primitive".parse().unwrap(), 0).unwrap();
@@ -42,7 +42,7 @@ fn every_call_does_what_it_can_be_a_part_of_and_refuses_the_rest() {
         with_session(name, |_, session| {
             let can = |operation| call.operations().contains(&operation);
             let mut buffer = Buffer::with_capacity(BYTES).unwrap();
-            for key in [1, 250, KEYS] {
+            for key in [1, 50, KEYS] {
                 let read = session.read_into(Key(key), &mut buffer);
                 assert_eq!(read.is_ok(), can(Operation::Read), "{name}");
                 assert_eq!(read.unwrap_or(Found::Bytes(BYTES)), Found::Bytes(BYTES));
