@@ -134,7 +134,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     /// A window in which this thread does not rest.
-    fn busy_window(accounting: &Accounting) -> Usage {
+    fn busy_window(accounting: &Accounting) -> Cost {
         let begin = accounting.begin();
         let start = Instant::now();
         while start.elapsed() < Duration::from_millis(20) {
@@ -147,14 +147,14 @@ mod tests {
     fn busy_time_is_cpu_time_and_sleep_is_not() {
         let accounting = Accounting::of_this_thread();
         // What a host gives to other machines is neither: the window that lost least to them.
-        let told = |window: &Usage| window.thread_cpu_ns + window.run_delay_ns.unwrap_or(0);
-        let lost = |window: &Usage| window.wall_ns.saturating_sub(told(window));
+        let cpu = |cost: &Cost| cost.usage.thread_cpu_ns.unwrap_or(0);
+        let told = |cost: &Cost| cpu(cost) + cost.usage.run_delay_ns.unwrap_or(0);
+        let lost = |cost: &Cost| cost.wall_ns.saturating_sub(told(cost));
         let windows = (0..5).map(|_| busy_window(&accounting));
         let busy = windows.min_by_key(lost).unwrap();
         let begin = accounting.begin();
         std::thread::sleep(Duration::from_millis(20));
         let asleep = accounting.end(&begin);
-        let cpu = |cost: &Cost| cost.usage.thread_cpu_ns.unwrap_or(0);
         assert!(busy.wall_ns >= 20_000_000 && asleep.wall_ns >= 20_000_000);
         assert!(cpu(&asleep) < 10_000_000, "{asleep:?}");
         if let Some(delay) = busy.usage.run_delay_ns {
