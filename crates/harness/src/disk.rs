@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use stowplan_model::Footprint;
 
 /// The file that says: this directory was made by a run, and may be removed with all it holds.
@@ -103,7 +104,7 @@ impl WorkDirectory {
     }
 
     fn locked(path: &Path, directory: File, marker: File) -> Result<Self, HarnessError> {
-        match marker.try_lock() {
+        match lock(&marker) {
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Self {
                 path: path.to_owned(),
                 directory,
@@ -386,6 +387,18 @@ pub(crate) fn below(root: &Path) -> Result<(Footprint, Vec<PathBuf>), HarnessErr
         }
     }
     Ok((sum, files))
+}
+
+/// Locks a file, unless another has it locked for longer than a moment: a run that is killed while it
+/// starts a worker leaves its locks to that one until it has become another program.
+pub(crate) fn lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..20 {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+            locked => return locked,
+        }
+    }
+    file.try_lock()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `result.jsonl`: one record a line, written whole and flushed at once, by one run at a time.
 
-use crate::HarnessError;
+use crate::{HarnessError, disk};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -124,7 +124,7 @@ fn refuse_what_is_shared(file: &File, path: &Path) -> Result<(), HarnessError> {
 /// Two runs that write to one result would mix their rounds. Where the file system knows no locks,
 /// nothing can be done about that.
 fn lock(file: &File, path: &Path) -> Result<(), HarnessError> {
-    match file.try_lock() {
+    match disk::lock(file) {
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(HarnessError::invalid(format!(
             "{} is being written by a run that still goes on; wait for its end, or end it",
