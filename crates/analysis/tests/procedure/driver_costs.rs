@@ -33,6 +33,7 @@ fn costs(own: f64, python: f64) -> [Record; 2] {
 fn two_drivers() -> Comparison {
     let mut comparison = comparison(&["other"]);
     comparison.cells[2].store = "python/sqlite".parse().unwrap();
+    "python".clone_into(&mut comparison.cells[2].driver);
     comparison
 }
 
@@ -104,6 +105,7 @@ fn between_cells_of_one_driver_nothing_is_said_of_their_difference() {
     let mut both = two_drivers();
     for cell in &mut both.cells {
         cell.store = "python/sqlite".parse().unwrap();
+        "python".clone_into(&mut cell.driver);
     }
     let analysis = found(&both, &taking(4_000.0, 6_000.0), &costs(40.0, 240.0));
     assert_eq!(contrast(&analysis).driver_cost, None);
