@@ -29,6 +29,7 @@ pub(crate) fn with_python(python_ns: f64) -> Analysis {
         let hosted = matches!(cell.cell.key.as_str(), "sql" | "blob");
         if hosted {
             cell.cell.store = format!("python/{}", cell.cell.store).parse().unwrap();
+            "python".clone_into(&mut cell.cell.driver);
         }
         if hosted {
             (cell.kernel_share, cell.kernel_share_resolution) = (f64::NAN, Some(0.4));
