@@ -19,9 +19,9 @@ pub struct CellDriverCost {
     /// Whether the loop of the cell does more than that, so that it costs at least as much: it has
     /// another operation, several transactions or several threads.
     pub at_least: bool,
-    /// Its share of the time of the cell per operation, 0 to 1; above, the store takes less than the
-    /// noise. Nothing where only some blocks of the cell know corrected time, and of several threads:
-    /// their loops run side by side.
+    /// Its share of the time of the cell per operation; by noise it may be above 1. Nothing where only
+    /// some blocks of the cell know corrected time, and of several threads: their loops run side by
+    /// side.
     pub share: Option<f64>,
     /// Which time both are: corrected time where that of the cell is known, also where the headline of
     /// its comparison is wall time; nothing without a share.
@@ -69,7 +69,7 @@ pub(crate) fn of_cell(
     judge: &Judge<'_>,
     gathered: &Gathered<'_>,
 ) -> Option<CellDriverCost> {
-    let cost = gathered.driver_cost(cell.driver.as_str())?;
+    let cost = gathered.driver_cost(&cell.driver)?;
     let blocks: Vec<&Measurement> = judge.blocks.of_cell(&cell.id).collect();
     let ns = match blocks.first()?.block {
         BlockKind::Latency => cost.latency_ns,
@@ -117,7 +117,7 @@ pub(crate) fn of_contrast(
         contrast.verdict,
         Verdict::Faster | Verdict::Slower | Verdict::SmallDifference
     );
-    if !is_shown || cell.cell.driver.as_str() == reference.cell.driver.as_str() {
+    if !is_shown || cell.cell.driver == reference.cell.driver {
         return None;
     }
     let known = |cell: &CellSummary| cell.driver_cost.filter(|cost| cost.of == Some(headline));

@@ -51,14 +51,6 @@ pub struct Snapshot {
     run_delay: Option<(u64, u64)>,
 }
 
-/// What the process used so far, and the thread last.
-fn used() -> Usage {
-    let mut usage = platform::rusage();
-    usage.process_cpu_ns = platform::cpu_ns(CpuClock::Process);
-    usage.thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
-    usage
-}
-
 impl Accounting {
     /// For the calling thread. What the system does not offer stays unknown.
     #[must_use]
@@ -75,7 +67,9 @@ impl Accounting {
     #[inline]
     pub fn begin(&self) -> Snapshot {
         let io = self.io.read();
-        let usage = used();
+        let mut usage = platform::rusage();
+        usage.process_cpu_ns = platform::cpu_ns(CpuClock::Process);
+        usage.thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
         // Fields are evaluated in the order written.
         Snapshot {
             io,
@@ -92,9 +86,11 @@ impl Accounting {
         let run_delay = self.run_delay.read();
         let wall_ns = monotonic_ns();
         let thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
+        let process_cpu_ns = platform::cpu_ns(CpuClock::Process);
         let usage = Usage {
             thread_cpu_ns,
-            ..used()
+            process_cpu_ns,
+            ..platform::rusage()
         };
         let io = self.io.read();
         let delays = begin.run_delay.zip(run_delay);

@@ -60,7 +60,7 @@ pub(crate) fn load_in_parallel(
 }
 
 /// Loads some keys of the dataset, in transactions of bounded size: a store may have to hold one
-/// in memory. `progress` is reported how many more there are.
+/// in memory. `progress` hears how many more there are.
 pub(crate) fn load(
     connection: &mut dyn Connection,
     dataset: &Dataset,
