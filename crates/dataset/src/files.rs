@@ -184,8 +184,15 @@ fn write_values(
     };
     let threads = threads.clamp(1, layout.chunks.len().max(1));
     let mut checksums = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| job.work())).collect();
-        let mut all = Vec::with_capacity(layout.chunks.len());
+        // This thread works too, alone where the system grants no others.
+        let workers: Vec<_> = (1..threads)
+            .map_while(|_| {
+                thread::Builder::new()
+                    .spawn_scoped(scope, || job.work())
+                    .ok()
+            })
+            .collect();
+        let mut all = job.work()?;
         for worker in workers {
             let part = worker
                 .join()

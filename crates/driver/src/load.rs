@@ -31,21 +31,28 @@ pub(crate) fn load_in_parallel(
     let before = keys.start() - 1;
     let (progress, reports) = std::sync::mpsc::channel::<u64>();
     thread::scope(|scope| {
-        let parts: Vec<_> = (0..threads)
+        let parts = (0..threads)
             .map(|part| {
                 let progress = progress.clone();
                 let keys =
                     before + part * total / threads + 1..=before + (part + 1) * total / threads;
-                scope.spawn(move || -> Result<(), DriverError> {
+                let work = move || -> Result<(), DriverError> {
                     let mut connection = store.connect()?;
                     load(&mut *connection, dataset, keys, &mut |more| {
                         let _ = progress.send(more);
                         Ok(())
                     })?;
                     Ok(connection.close()?)
+                };
+                let granted = thread::Builder::new().spawn_scoped(scope, work);
+                granted.map_err(|error| {
+                    let number = part + 1;
+                    DriverError::invalid(format!(
+                        "cannot start loading thread {number} of {threads}: {error}"
+                    ))
                 })
             })
-            .collect();
+            .collect::<Result<Vec<_>, _>>()?;
         drop(progress);
         let mut done = 0;
         for more in reports {

@@ -175,7 +175,16 @@ pub(crate) fn warm<P: AsRef<Path>>(paths: &[P]) -> Result<u64, HarnessError> {
     thread::scope(|scope| {
         let mut handles = Vec::with_capacity(readers);
         for buffer in &mut buffers {
-            handles.push(scope.spawn(|| read_batches(&receiver, buffer, &bytes)));
+            let read = || read_batches(&receiver, buffer, &bytes);
+            match thread::Builder::new().spawn_scoped(scope, read) {
+                Ok(handle) => handles.push(handle),
+                Err(error) if handles.is_empty() => {
+                    let files = Path::new("files");
+                    return Err(HarnessError::io("start a thread that reads", files)(error));
+                }
+                // Those that the system grants read all.
+                Err(_) => break,
+            }
         }
         let mut batches = Batches {
             files: Vec::new(),

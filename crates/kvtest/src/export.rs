@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 use stowplan_dataset::room;
 use stowplan_harness::HarnessError;
@@ -206,25 +207,30 @@ impl Export {
             progress,
         };
         let job = &job;
-        let readers = self.snapshot.readers();
+        let mut readers = self.snapshot.readers();
         let directory = self.temporary.path();
         let (working, ended) = mpsc::channel::<()>();
-        let parts = std::thread::scope(|scope| {
+        let parts = thread::scope(|scope| {
             if self.spec.sync {
-                scope.spawn(move || flush_meanwhile(directory, &ended));
+                // What could not be flushed meanwhile is flushed at the end.
+                let flush = move || flush_meanwhile(directory, &ended);
+                let _ = thread::Builder::new().spawn_scoped(scope, flush);
             }
+            let first = readers.next();
             let threads: Vec<_> = readers
-                .map(|reader| scope.spawn(move || job.work(reader)))
-                .collect();
-            // All are waited for before the temporary directory may go.
-            let parts: Vec<_> = threads
-                .into_iter()
-                .map(|thread| {
-                    thread
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                .map_while(|reader| {
+                    let work = move || job.work(reader);
+                    thread::Builder::new().spawn_scoped(scope, work).ok()
                 })
                 .collect();
+            // This thread works too, alone where the system grants no others. All are waited for
+            // before the temporary directory may go.
+            let mut parts: Vec<_> = first.map(|reader| job.work(reader)).into_iter().collect();
+            parts.extend(threads.into_iter().map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
             drop(working);
             parts
         });

@@ -60,20 +60,24 @@ impl Drop for Busy {
 }
 
 /// Keeps a CPU busy until `input` ends.
-pub fn keep_busy(mut input: impl Read) {
-    thread::spawn(|| {
-        let mut number = 0_u64;
-        loop {
-            number = black_box(
-                number
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1),
-            );
-        }
-    });
-    let mut ignored = [0; 64];
-    // An input that cannot be read has ended as well. The process ends with this thread.
-    while matches!(input.read(&mut ignored), Ok(1..)) {}
+pub fn keep_busy(mut input: impl Read + Send + 'static) {
+    let waiting = move || {
+        let mut ignored = [0; 64];
+        // An input that cannot be read has ended as well.
+        while matches!(input.read(&mut ignored), Ok(1..)) {}
+    };
+    // Without the thread nothing would tell when to end.
+    let Ok(waiting) = thread::Builder::new().spawn(waiting) else {
+        return;
+    };
+    let mut number = 0_u64;
+    while !waiting.is_finished() {
+        number = black_box(
+            number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1),
+        );
+    }
 }
 
 #[cfg(all(test, unix))]
