@@ -4,9 +4,9 @@ use crate::{AnalysisError, labels};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_model::{
-    CellFailure, CellId, DriverCost, FootprintRecord, HarnessCost, Measurement, PlacementRecord,
-    PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session, Settings, Verification,
-    Warning,
+    CellFailure, CellId, DriverCost, FootprintRecord, HarnessCost, Measurement, Phases,
+    PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session,
+    Settings, Verification, Warning,
 };
 
 /// Everything a run recorded, by kind and cell.
@@ -34,6 +34,7 @@ pub(crate) struct Gathered<'a> {
     pub(crate) end: Option<RunEnd>,
     /// Seconds of earlier sessions.
     earlier_seconds: f64,
+    earlier_phases: Phases,
 }
 
 impl<'a> Gathered<'a> {
@@ -66,6 +67,7 @@ impl<'a> Gathered<'a> {
             failures: Vec::new(),
             end: None,
             earlier_seconds: 0.0,
+            earlier_phases: Phases::default(),
         }
     }
 
@@ -102,6 +104,7 @@ impl<'a> Gathered<'a> {
             Record::End(end) => {
                 let mut end = end.clone();
                 end.seconds += self.earlier_seconds;
+                end.phases = end.phases.map(|phases| phases + self.earlier_phases);
                 self.end = Some(end);
             }
             Record::Run(_) | Record::Session(_) | Record::Newer(_) | Record::Unknown => {}
@@ -112,6 +115,7 @@ impl<'a> Gathered<'a> {
     fn resume(&mut self, session: &'a Session) {
         if let Some(end) = self.end.take() {
             self.earlier_seconds = end.seconds;
+            self.earlier_phases = end.phases.unwrap_or_default();
         }
         self.resumed.push(session);
     }

@@ -10,6 +10,7 @@ mod instances;
 mod log;
 mod machine;
 mod pass;
+mod phases;
 mod profile;
 mod repeat;
 mod resumption;
@@ -32,6 +33,7 @@ use crate::sequence;
 use blocks::Blocks;
 use instances::Instances;
 use log::ResultLog;
+use phases::{Phase, PhaseClock};
 use resumption::{Earlier, baseline_failed, pairs, without};
 use spoiled::{ATTEMPTS, attempt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,6 +155,8 @@ struct Runner<'a> {
     profiler: Option<Profiler>,
     /// When this session began.
     started: Instant,
+    /// Where its time goes.
+    clock: PhaseClock,
 }
 
 /// Why a comparison ended.
@@ -230,7 +234,16 @@ impl<'a> Runner<'a> {
             earlier,
             profiler: None,
             started: Instant::now(),
+            clock: PhaseClock::start(),
         }
+    }
+
+    /// Does something as a part of a phase.
+    fn during<T>(&mut self, phase: Phase, work: impl FnOnce(&mut Self) -> T) -> T {
+        let around = self.clock.enter(phase);
+        let done = work(self);
+        self.clock.enter(around);
+        done
     }
 
     /// Records what about the machine spoils a session that begins.
@@ -261,6 +274,7 @@ impl<'a> Runner<'a> {
         let end = RunEnd {
             outcome,
             seconds: self.started.elapsed().as_secs_f64(),
+            phases: Some(self.clock.spent()),
         };
         self.log.append(&Record::End(end.clone()))?;
         Ok(end)
@@ -395,10 +409,12 @@ impl<'a> Runner<'a> {
         if let Some(error) = self.options.drivers.failure(&cell.store) {
             return Err(error);
         }
-        self.prepare_dataset(&cell.dataset)?;
+        self.during(Phase::Datasets, |runner| {
+            runner.prepare_dataset(&cell.dataset)
+        })?;
         self.prepare_instance(cell)?;
         if !cell.workload.operation.writes() {
-            self.verify(cell)?;
+            self.during(Phase::Verification, |runner| runner.verify(cell))?;
         }
         Ok(())
     }
@@ -415,8 +431,11 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        let progress = &mut preparing(self.observer, format!("building {}", cell.instance));
-        let built = self.instances.build(cell, &self.blocks, progress)?;
+        let built = self.during(Phase::Stores, |runner| {
+            let what = format!("building {}", cell.instance);
+            let progress = &mut preparing(runner.observer, what);
+            runner.instances.build(cell, &runner.blocks, progress)
+        })?;
         let Some(built) = built else { return Ok(()) };
         self.log.append(&Record::Preparation(built.preparation))?;
         self.log.append_all(built.footprint.map(Record::Footprint))
@@ -445,8 +464,8 @@ impl<'a> Runner<'a> {
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
     fn compare(&mut self, comparison: &Comparison, index: usize) -> Result<Ended, HarnessError> {
         let deadline = self.deadline(comparison, index);
-        self.instances.warm(comparison)?;
-        let sizes = self.block_sizes(comparison)?;
+        self.during(Phase::Stores, |runner| runner.instances.warm(comparison))?;
+        let sizes = self.during(Phase::Pilots, |runner| runner.block_sizes(comparison))?;
         self.warn_of_short_blocks(comparison, &sizes)?;
         let mut measured = self.earlier.measured(comparison);
         let first = self.earlier.next_round(comparison);
@@ -478,7 +497,7 @@ impl<'a> Runner<'a> {
             let active = active(comparison, &open);
             let every = comparison.rebuild_every;
             if every.is_some_and(|rounds| done.is_multiple_of(rounds)) {
-                self.rebuild(&active, done == 0)?;
+                self.during(Phase::Stores, |runner| runner.rebuild(&active, done == 0))?;
             }
             let progress = RoundProgress {
                 round: first + done,
@@ -490,11 +509,13 @@ impl<'a> Runner<'a> {
                 began,
                 expected,
             };
-            self.round(comparison, &sizes, &active, &progress, &mut measured)?;
+            self.during(Phase::Rounds, |runner| {
+                runner.round(comparison, &sizes, &active, &progress, &mut measured)
+            })?;
         }
         self.explain(comparison, &sizes)?;
         self.profile(comparison, &sizes)?;
-        self.finish(comparison)?;
+        self.during(Phase::Verification, |runner| runner.finish(comparison))?;
         self.discard_after_cold_reads(comparison)?;
         Ok(ended)
     }

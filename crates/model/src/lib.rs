@@ -45,9 +45,9 @@ pub use protocol::{
     encode,
 };
 pub use result::{
-    CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, PlacementRecord,
-    PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
-    read_records, read_result,
+    CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, Phases,
+    PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
+    Session, read_records, read_result,
 };
 pub use settings::{
     DescribedKind, Setting, SettingDescription, SettingError, SettingKind, Settings, Value,

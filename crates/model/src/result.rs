@@ -212,6 +212,54 @@ pub struct RunEnd {
     pub outcome: RunOutcome,
     /// Seconds since the session began.
     pub seconds: f64,
+    /// Where they went; not told by earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+}
+
+/// Where the seconds of a session went. What is in none of these is the rest: what the harness itself
+/// costs, counting system calls, flame graphs, removing what was built.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phases {
+    /// Making up the values of datasets.
+    pub datasets: f64,
+    /// Building stores and warming them.
+    pub stores: f64,
+    /// Finding out how many operations a block holds.
+    pub pilots: f64,
+    /// Rounds: the blocks, and what surrounds each of them.
+    pub rounds: f64,
+    /// Reading every value to compare it, and weighing what was written.
+    pub verification: f64,
+}
+
+impl Phases {
+    /// Each with its name, in the order in which they come.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, f64); 5] {
+        [
+            ("datasets", self.datasets),
+            ("stores", self.stores),
+            ("pilots", self.pilots),
+            ("rounds", self.rounds),
+            ("verification", self.verification),
+        ]
+    }
+}
+
+impl std::ops::Add for Phases {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            datasets: self.datasets + other.datasets,
+            stores: self.stores + other.stores,
+            pilots: self.pilots + other.pilots,
+            rounds: self.rounds + other.rounds,
+            verification: self.verification + other.verification,
+        }
+    }
 }
 
 /// How a run ended.
@@ -283,6 +331,7 @@ mod tests {
         let end = RunEnd {
             outcome: RunOutcome::Complete,
             seconds: 1.5,
+            phases: None,
         };
         serde_json::to_string(&Record::End(end)).unwrap()
     }

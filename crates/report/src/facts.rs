@@ -2,7 +2,7 @@
 
 use crate::{format, wording};
 use stowplan_analysis::Analysis;
-use stowplan_model::{FactOf, format_bytes};
+use stowplan_model::{FactOf, RunEnd, format_bytes};
 
 /// Names and values, for lists of facts.
 pub(crate) type Facts = Vec<(String, String)>;
@@ -30,6 +30,7 @@ fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
         .end
         .as_ref()
         .map(|end| format::seconds(end.seconds));
+    let phases = analysis.end.as_ref().and_then(by_phase);
     let study = format!("{} (scale {})", run.plan.study.name, run.plan.scale);
     let datasets = run.plan.datasets.iter().map(|(name, dataset)| {
         let (size, content) = (&dataset.size, &dataset.content);
@@ -44,6 +45,7 @@ fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
     vec![
         ("started", run.started.clone()),
         ("duration", duration.unwrap_or_default()),
+        ("time by phase", phases.unwrap_or_default()),
         ("study", study),
         ("datasets", datasets),
         ("seed", run.seed.to_string()),
@@ -52,4 +54,14 @@ fn run_facts(analysis: &Analysis) -> Vec<(&'static str, String)> {
         ("precision asked for", precision.unwrap_or_default()),
         ("memory budget per store", budget),
     ]
+}
+
+/// Where the time of a run went, and the rest.
+fn by_phase(end: &RunEnd) -> Option<String> {
+    let phases = end.phases?.named();
+    let known: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
+    let rest = ("rest", (end.seconds - known).max(0.0));
+    let all = phases.into_iter().chain([rest]);
+    let all = all.map(|(name, seconds)| format!("{name} {}", format::seconds(seconds)));
+    Some(all.collect::<Vec<_>>().join(", "))
 }

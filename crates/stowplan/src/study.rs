@@ -491,6 +491,7 @@ mod tests {
         let end = RunEnd {
             outcome: RunOutcome::Interrupted,
             seconds: 1.0,
+            phases: None,
         };
         let ended = measure(&options, &work, &run, |_| Ok(end));
         assert_eq!(ended.unwrap().outcome, RunOutcome::Interrupted);

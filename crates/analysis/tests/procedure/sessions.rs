@@ -17,7 +17,11 @@ fn resumed(environment: Environment) -> Record {
 }
 
 fn end(outcome: RunOutcome, seconds: f64) -> Record {
-    Record::End(RunEnd { outcome, seconds })
+    Record::End(RunEnd {
+        outcome,
+        seconds,
+        phases: None,
+    })
 }
 
 /// So many nanoseconds, times a factor of a few digits.

@@ -163,6 +163,7 @@ mod tests {
         Record::End(RunEnd {
             outcome: RunOutcome::Complete,
             seconds: 1.5,
+            phases: None,
         })
     }
 

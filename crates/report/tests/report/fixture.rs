@@ -742,6 +742,7 @@ pub(crate) fn analysis() -> Analysis {
         end: Some(RunEnd {
             outcome: RunOutcome::Complete,
             seconds: 187.4,
+            phases: None,
         }),
     })
 }

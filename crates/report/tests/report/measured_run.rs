@@ -285,6 +285,7 @@ pub(crate) fn records() -> Vec<Record> {
     records.push(Record::End(RunEnd {
         outcome: RunOutcome::Complete,
         seconds: 42.0,
+        phases: None,
     }));
     records
 }

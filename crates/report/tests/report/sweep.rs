@@ -336,6 +336,7 @@ fn a_budget_is_said_to_have_done_what_it_did() {
         analysis.end = Some(stowplan_model::RunEnd {
             outcome: stowplan_model::RunOutcome::Budget,
             seconds: 5.87,
+            phases: None,
         });
         terminal(&analysis, &WIDE)
             .lines()

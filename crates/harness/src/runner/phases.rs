@@ -1,0 +1,82 @@
+//! Where the time of a session goes.
+
+use std::time::Instant;
+use stowplan_model::Phases;
+
+/// What the runner is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Datasets,
+    Stores,
+    Pilots,
+    Rounds,
+    Verification,
+    /// None of these.
+    Rest,
+}
+
+/// A stopwatch that is always in one phase: what is done within another phase counts for the inner
+/// one only, so that the phases add up to the session.
+#[derive(Debug)]
+pub(super) struct PhaseClock {
+    now: Phase,
+    since: Instant,
+    spent: Phases,
+}
+
+impl PhaseClock {
+    pub(super) fn start() -> Self {
+        Self {
+            now: Phase::Rest,
+            since: Instant::now(),
+            spent: Phases::default(),
+        }
+    }
+
+    /// Goes over to another phase; returns the one until now.
+    pub(super) fn enter(&mut self, phase: Phase) -> Phase {
+        let now = Instant::now();
+        let seconds = now.duration_since(self.since).as_secs_f64();
+        self.since = now;
+        match self.now {
+            Phase::Datasets => self.spent.datasets += seconds,
+            Phase::Stores => self.spent.stores += seconds,
+            Phase::Pilots => self.spent.pilots += seconds,
+            Phase::Rounds => self.spent.rounds += seconds,
+            Phase::Verification => self.spent.verification += seconds,
+            Phase::Rest => {}
+        }
+        std::mem::replace(&mut self.now, phase)
+    }
+
+    /// What was spent until now.
+    pub(super) fn spent(&mut self) -> Phases {
+        let now = self.now;
+        self.enter(now);
+        self.spent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_done_within_another_phase_counts_once() {
+        let began = Instant::now();
+        let mut clock = PhaseClock::start();
+        let rest = clock.enter(Phase::Rounds);
+        let rounds = clock.enter(Phase::Stores);
+        sleep(Duration::from_millis(20));
+        assert_eq!(clock.enter(rounds), Phase::Stores);
+        clock.enter(rest);
+        sleep(Duration::from_millis(20));
+        let spent = clock.spent();
+        let all: f64 = spent.named().iter().map(|(_, seconds)| seconds).sum();
+        assert!(spent.stores >= 0.02, "{spent:?}");
+        assert!(all <= began.elapsed().as_secs_f64() - 0.02, "{spent:?}");
+        assert!((spent.pilots - 0.0).abs() < f64::EPSILON, "{spent:?}");
+    }
+}
