@@ -11,6 +11,10 @@ use stowplan_model::{Action, Mix, Operation, PerTransaction, Workload};
 /// Groups in which the values of a store are replaced as it grows old.
 const GROUPS: u64 = 50;
 
+/// About as many bytes are given to the driver at once while a store grows old. Each time it connects to
+/// the store anew, which for a group each took longer than what was written.
+const RUN_BYTES: u64 = 64 << 20;
+
 pub(super) fn build(
     job: &Job,
     worker: &mut Worker<'_>,
@@ -34,7 +38,7 @@ pub(super) fn build(
     })
 }
 
-/// Replaces every value, in random order and in groups: half of a group is deleted and inserted again
+/// Replaces every value, in random order and in groups, each a transaction: half of a group is deleted and inserted again
 /// in another order, which leaves holes of other sizes than what comes into them; the other half is
 /// overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
 fn grow_old(
@@ -46,6 +50,7 @@ fn grow_old(
 ) -> Result<(), HarnessError> {
     let total = dataset.count();
     let group = usize::try_from(total / GROUPS).unwrap_or(usize::MAX).max(2);
+    let run = runs_of(group, dataset.total_bytes() / total.max(1));
     let mut keys = Vec::new();
     visit_permuted(total, u64::from(pass), |key| {
         keys.push(key);
@@ -59,17 +64,31 @@ fn grow_old(
             delete: 1,
             ..Mix::default()
         }),
-        per_transaction: PerTransaction::All,
+        per_transaction: PerTransaction::Operations(
+            u32::try_from(steps_of(group)).unwrap_or(u32::MAX),
+        ),
         ..Workload::default()
     };
     let mut done = 0;
-    for keys in keys.chunks(group) {
-        let steps = replacing(dataset, keys);
+    for keys in keys.chunks(run) {
+        let groups = keys.chunks(group);
+        let steps: Vec<Step> = groups.flat_map(|keys| replacing(dataset, keys)).collect();
         replace(&workload, values, &steps, pass, worker)?;
         done += keys.len() as u64;
         progress(done, total);
     }
     Ok(())
+}
+
+/// How many keys a run replaces: whole groups of so many, of values of so many bytes.
+fn runs_of(group: usize, value_bytes: u64) -> usize {
+    let groups = RUN_BYTES / (group as u64).saturating_mul(value_bytes).max(1);
+    group.saturating_mul(usize::try_from(groups).unwrap_or(1).max(1))
+}
+
+/// How many steps replace the values of a group of so many keys.
+const fn steps_of(group: usize) -> usize {
+    group + group / 2
 }
 
 /// The steps that give the values of a group another version.
@@ -83,4 +102,16 @@ fn replacing(dataset: &Dataset, group: &[u64]) -> Vec<Step> {
     let overwrites = overwritten.iter().map(|key| step(key, Action::Overwrite));
     let inserts = removed.iter().rev().map(|key| step(key, Action::Insert));
     deletes.chain(overwrites).chain(inserts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_holds_whole_groups_and_at_least_one() {
+        assert_eq!(runs_of(10, 1 << 20), 60);
+        assert_eq!(runs_of(3, 100 << 20), 3);
+        assert_eq!(runs_of(2, 0), 2 * (64 << 20));
+    }
 }
