@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
-use stowplan_model::{BlockKind, Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
+use stowplan_model::{Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
 
 /// What the loop of a cell's driver costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -71,9 +71,10 @@ pub(crate) fn of_cell(
 ) -> Option<CellDriverCost> {
     let cost = gathered.driver_cost(&cell.driver)?;
     let blocks: Vec<&Measurement> = judge.blocks.of_cell(&cell.id).collect();
-    let ns = match blocks.first()?.block {
-        BlockKind::Latency => cost.latency_ns,
-        _ => cost.ratio_ns,
+    blocks.first()?;
+    let ns = match blocks.iter().any(|block| block.latency.is_some()) {
+        true => cost.latency_ns,
+        false => cost.ratio_ns,
     };
     let looped = |work: &Workload| (work.operation, work.per_transaction, work.threads);
     let of = comparable_time(cell, judge, &blocks);

@@ -67,8 +67,10 @@ pub(crate) enum Task {
 /// Which block is to be timed.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockTask {
-    /// How it is timed.
+    /// What it is for.
     pub(crate) block: BlockKind,
+    /// Whether each operation is timed, beside the block.
+    pub(crate) latencies: bool,
     /// The operation sequence.
     pub(crate) sequence: PathBuf,
     /// First operation of the lead-in, an index into the sequence (which is cyclic).

@@ -52,6 +52,16 @@ use stowplan_model::{
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
 const LATENCY_ROUNDS: u32 = 3;
 
+/// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
+/// clock for each operation costs some 40 ns, 0.2% of that.
+const SLOW_NS: u64 = 20_000;
+
+/// Whether the operations of a cell are slow by the last block that was measured of it.
+fn is_slow(cell: &CellId, measured: &[Measurement]) -> bool {
+    let last = measured.iter().rfind(|block| block.cell == *cell);
+    last.is_some_and(|block| block.wall_ns >= block.operations.max(1).saturating_mul(SLOW_NS))
+}
+
 /// Rounds that a session may measure beyond those that are lacking, for those in which a cell got
 /// no figure (R9): where the data does not stay in the page cache, no number of them is enough.
 const SPARE_ROUNDS: u32 = 5;
@@ -741,12 +751,21 @@ impl<'a> Runner<'a> {
             .cells
             .first()
             .map_or(0, |cell| random.below(self.count(&cell.dataset)));
+        let slow: BTreeSet<&CellId> = order
+            .iter()
+            .map(|cell| &cell.id)
+            .filter(|id| is_slow(id, measured))
+            .collect();
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
+                let slow = slow.contains(&cell.id);
                 let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
                     continue;
                 };
+                if slow && kind == BlockKind::Latency {
+                    continue;
+                }
                 let size = if kind == BlockKind::Latency {
                     size.for_latency()
                 } else {
@@ -755,6 +774,7 @@ impl<'a> Runner<'a> {
                 let task = BlockTask {
                     round: progress.round,
                     position: u32::try_from(position).unwrap_or(u32::MAX),
+                    latencies: slow || kind == BlockKind::Latency,
                     ..self.task(cell, &sequences, kind, size, first)
                 };
                 first += size.steps();
@@ -784,6 +804,7 @@ impl<'a> Runner<'a> {
     ) -> BlockTask {
         BlockTask {
             block,
+            latencies: block == BlockKind::Latency,
             sequence: sequences.of(cell),
             first,
             lead_in: size.lead_in,
@@ -1186,6 +1207,20 @@ mod tests {
         assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
         let forever = share_of(left, 1.0, f64::INFINITY);
         assert_eq!(seconds(forever), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_cell_is_slow_by_the_last_of_its_own_blocks() {
+        let block = |cell: &str, each_ns: u64| Measurement {
+            cell: CellId(cell.to_owned()),
+            operations: 100,
+            wall_ns: 100 * each_ns,
+            ..Measurement::default()
+        };
+        let slow = |measured: &[Measurement]| is_slow(&CellId("c/a".to_owned()), measured);
+        assert!(!slow(&[]), "nothing is known of it");
+        assert!(slow(&[block("c/a", 5), block("c/a", 20_000), block("c/b", 5)]));
+        assert!(!slow(&[block("c/a", 20_000), block("c/a", 19_999)]));
     }
 
     #[test]

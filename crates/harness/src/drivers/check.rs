@@ -354,6 +354,7 @@ impl<'b> Bench<'b> {
         sequence::write(&path, &built.dataset, &workload, steps, 1)?;
         let task = Task::Measure(BlockTask {
             block: kind,
+            latencies: kind == BlockKind::Latency,
             sequence: path,
             first: 0,
             lead_in,

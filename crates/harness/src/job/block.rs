@@ -216,7 +216,7 @@ impl Block<'_> {
         &self,
         worker: &mut Worker<'_>,
     ) -> Result<(Option<String>, BTreeMap<Action, String>), HarnessError> {
-        if self.task.block != BlockKind::Latency {
+        if !self.task.latencies {
             return Ok((None, BTreeMap::new()));
         }
         let mut latencies = Latencies::new(self.job.workload.operation == Operation::Mix)?;

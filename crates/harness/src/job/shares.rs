@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::sequence::{RawStep, Sequence, Step, Window, file_of, len, slices, steps};
 use stowplan_model::{
-    BlockKind, FromDriver, Measured, PayloadSource, Run, Settings, Share, ToDriver, Workload,
+    FromDriver, Measured, PayloadSource, Run, Settings, Share, ToDriver, Workload,
 };
 
 /// The steps of a block, dealt to its threads.
@@ -155,7 +155,7 @@ impl<'v> Shares<'v> {
             let versions = Versions::new(task.version, number, repeats, all);
             let payloads = (task.payloads, values);
             let mut thread = Thread::new(dealt, &job.workload, payloads, versions, parts, work)?;
-            if task.block == BlockKind::Latency {
+            if task.latencies {
                 thread.latencies = Some(SharedFile::create(work)?);
             }
             Ok(thread)

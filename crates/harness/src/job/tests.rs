@@ -125,6 +125,7 @@ impl Lab {
     fn block(&self, block: BlockKind, first: u64, lead_in: u64, operations: u64) -> BlockTask {
         BlockTask {
             block,
+            latencies: block == BlockKind::Latency,
             sequence: self.path("sequence"),
             first,
             lead_in,

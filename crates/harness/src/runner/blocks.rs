@@ -218,6 +218,7 @@ impl<'a> Blocks<'a> {
             parts: false,
             task: Task::Measure(BlockTask {
                 block,
+                latencies: block == BlockKind::Latency,
                 sequence: sequence.to_owned(),
                 first: 0,
                 lead_in: LEAD_IN,

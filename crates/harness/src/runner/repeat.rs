@@ -142,6 +142,7 @@ impl Rounds<'_> {
                 self.begun += 1;
                 let task = BlockTask {
                     block: kind,
+                    latencies: kind == BlockKind::Latency,
                     sequence: sequence.clone(),
                     first: 0,
                     lead_in: size.lead_in,
