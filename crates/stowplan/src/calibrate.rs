@@ -48,7 +48,8 @@ pub(crate) struct CalibrateOptions {
     /// Sessions of two identical cells [default: 80, or 16 at the scale 'quick'].
     ///
     /// A quarter as many compare cells whose difference is known. 73 without a false claim show
-    /// that the rate of false claims is 5% at most.
+    /// that the rate of false claims is 5% at most. 0 leaves both out: the clock, the known costs and
+    /// the busy comparison are measured all the same.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=2000))]
     sessions: Option<u32>,
     /// Busy processes that it starts beside one comparison; 0 leaves that out.

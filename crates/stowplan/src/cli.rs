@@ -164,12 +164,12 @@ pub(crate) struct MeasureOptions {
     /// Measure until intervals are at most this wide on either side, such as 2%.
     ///
     /// Without it a comparison ends as soon as it is decided.
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent)]
     pub(crate) precision: Option<f64>,
     /// Differences below this do not matter to you.
     ///
     /// Cells whose whole interval is within it are called equivalent.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "5%")]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = percent, default_value = "5%")]
     pub(crate) equivalence: f64,
     /// Keep the datasets and built stores.
     #[arg(long)]

@@ -4,6 +4,7 @@ use crate::cli::PrintOptions;
 use crate::error::{CliError, Exit};
 use crate::form::{FormOptions, Format};
 use crate::report::{Loaded, load};
+use crate::values::percent_within;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use stowplan_analysis::compare::{Changes, Decides, Question, same_run};
@@ -38,7 +39,7 @@ pub(crate) struct CompareOptions {
     new: Vec<PathBuf>,
     /// A regression is a cell that takes longer by more than this, such as 5%
     /// [default: by more than the noise].
-    #[arg(long, value_name = "PERCENT", value_parser = threshold)]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = threshold)]
     threshold: Option<f64>,
     /// What decides: the time itself, or the ratio to the baseline of its comparison, in which
     /// what a machine does to both cancels [default: the time, on the same machine].
@@ -66,18 +67,9 @@ enum ByArgument {
     Ratio,
 }
 
-/// `5%` or `0.05`, as a share.
+/// `5%`, as a share.
 fn threshold(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number.trim().parse::<f64>().map(|number| number * factor);
-    match share {
-        Ok(share) if (0.001..=10.0).contains(&share) => Ok(share),
-        Ok(_) => Err("it must be from 0.1% to 1000%".to_owned()),
-        Err(_) => Err("write for example 5%".to_owned()),
-    }
+    percent_within(text, 0.1, 1000.0)
 }
 
 /// `read/sql=read/blob`
@@ -226,8 +218,7 @@ mod tests {
     #[test]
     fn thresholds_and_pairs_are_read() {
         assert_eq!(threshold("5%"), Ok(0.05));
-        assert_eq!(threshold("0.25"), Ok(0.25));
-        for bad in ["0", "-5%", "nan", "inf", "lots", "2000%"] {
+        for bad in ["0", "10", "0.25", "-5%", "nan", "inf%", "lots", "2000%"] {
             assert!(threshold(bad).is_err(), "{bad}");
         }
         let cell = |id: &str| CellId(id.to_owned());

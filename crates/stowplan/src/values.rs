@@ -26,21 +26,25 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// `2%` or `0.02`, as a share.
+/// `2%`, as a share.
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text.strip_suffix('%') {
-        Some(number) => (number, 0.01),
-        None => (text, 1.0),
-    };
-    let share = number
-        .trim()
-        .parse::<f64>()
-        .map_err(|_| "write for example 2%".to_owned())?
-        * factor;
-    if share.is_finite() && (0.001..=0.5).contains(&share) {
-        Ok(share)
+    percent_within(text, 0.1, 50.0)
+}
+
+/// A percentage from `low` to `high`, as a share. A bare number is refused: `10` may be meant as 10%,
+/// and `0.1` as well, and a gate that is 100 times too wide catches nothing.
+pub(crate) fn percent_within(text: &str, low: f64, high: f64) -> Result<f64, String> {
+    let typed = text.trim();
+    let number = typed.strip_suffix('%');
+    let percent = number.unwrap_or(typed).trim().parse::<f64>();
+    let percent = percent.map_err(|_| "write for example 2%".to_owned())?;
+    if number.is_none() {
+        return Err(format!("write {typed}% if that is meant"));
+    }
+    if (low..=high).contains(&percent) {
+        Ok(percent * 0.01)
     } else {
-        Err("it must be from 0.1% to 50%".to_owned())
+        Err(format!("it must be from {low}% to {high}%"))
     }
 }
 
@@ -156,6 +160,18 @@ mod tests {
         assert_eq!(percent("2%"), Ok(0.02));
         assert!(percent("200%").is_err());
     }
+
+    #[test]
+    fn a_bare_number_is_no_percentage() {
+        for bare in ["10", "0.1", "0.05", "1e1"] {
+            let told = percent_within(bare, 0.1, 1000.0).unwrap_err();
+            assert_eq!(told, format!("write {bare}% if that is meant"));
+        }
+        assert_eq!(percent_within("1000%", 0.1, 1000.0), Ok(10.0));
+        assert!(percent_within("1001%", 0.1, 1000.0).is_err());
+        assert!(percent_within("nan%", 0.1, 1000.0).is_err());
+    }
+
     #[test]
     fn a_count_is_read_as_kvtest_reads_it_and_never_wraps() {
         for (typed, read) in [

@@ -200,7 +200,15 @@ fn a_threshold_says_what_is_too_slow() {
     compare(&bench, "--threshold 40%").exits(1);
     let found = compare(&bench, "--threshold 60%");
     found.exits(0).prints("small diff.");
-    compare(&bench, "--threshold huge").refuses("5%");
+    compare(&bench, "--threshold huge").refuses("write for example 2%");
+}
+
+#[test]
+fn a_threshold_that_may_be_100_times_too_wide_is_refused() {
+    let bench = bench(&slowed("read/sql", 250));
+    compare(&bench, "--threshold 10%").exits(1);
+    compare(&bench, "--threshold 10").refuses("--threshold 10: write 10% if that is meant");
+    compare(&bench, "--threshold -5%").refuses("--threshold -5%: it must be from 0.1% to 1000%");
 }
 
 #[test]
