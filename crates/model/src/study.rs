@@ -312,7 +312,8 @@ impl Study {
         let drivers = self.drivers.keys().map(|name| ("driver", name));
         let matrices = self.matrices.iter();
         let settings = matrices.map(|matrix| ("row_setting", &matrix.row_setting));
-        let mut names = datasets
+        let mut names = std::iter::once(("study", &self.name))
+            .chain(datasets)
             .chain(drivers)
             .chain(settings)
             .chain(comparisons)
@@ -642,6 +643,13 @@ sql = { store = "sqlite" }
                 "{name}: {message}"
             );
         }
+    }
+
+    #[test]
+    fn the_name_of_a_study_is_as_plain_as_those_in_it() {
+        let text = STUDY.replace("name = \"t\"", "name = \"../../x\"");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(message.contains("study '../../x'"), "{message}");
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! The studies: those built into the program, and the user's files.
 
 use crate::error::CliError;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use stowplan_model::{Study, suggestion};
+
+/// More than any study has; a device such as `/dev/zero` has no end.
+const TEXT_BYTES: u64 = 16 << 20;
 
 /// Name and text of each built-in study.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -45,7 +50,7 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
     }
     let path = Path::new(name);
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
-        let text = std::fs::read_to_string(path).map_err(CliError::io("read study", path))?;
+        let text = text_of(path)?;
         let mut study = Study::parse(&text, name)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         for driver in study.drivers.values_mut() {
@@ -60,6 +65,23 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
         names().collect::<Vec<_>>().join(", "),
         suggestion(name, names())
     )))
+}
+
+/// The text of a study file, which may be a pipe as well.
+fn text_of(path: &Path) -> Result<String, CliError> {
+    let refused = || CliError::io("read study", path);
+    let file = File::open(path).map_err(refused())?;
+    let mut text = String::new();
+    let mut limited = file.take(TEXT_BYTES + 1);
+    let read = limited.read_to_string(&mut text).map_err(refused())?;
+    if read as u64 > TEXT_BYTES {
+        return Err(CliError::Usage(format!(
+            "{} is longer than any study ({} MiB and more); name a study file",
+            path.display(),
+            TEXT_BYTES >> 20
+        )));
+    }
+    Ok(text)
 }
 
 /// Makes the path of a word that names a file beside a study independent of where this process works.
@@ -103,6 +125,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("endless.toml");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        let message = find(path.to_str().unwrap()).unwrap_err().to_string();
+        assert!(message.contains("longer than any study"), "{message}");
     }
 
     #[test]

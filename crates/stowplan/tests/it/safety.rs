@@ -595,8 +595,11 @@ fn names_of_files_reach_no_message_as_more_than_text() {
 #[test]
 fn the_longest_names_are_cut_or_refused_and_odd_ones_are_only_names() {
     let mut guarded = Guarded::new();
-    let long = TINY.replace("\"tiny\"", &format!("\"{}\"", "../n".repeat(100)));
-    fs::write(guarded.here("long.toml"), long).unwrap();
+    let named = |name: String| TINY.replace("\"tiny\"", &format!("\"{name}\""));
+    fs::write(guarded.here("long.toml"), named("../n".repeat(16))).unwrap();
+    let refused = guarded.run(&["study", "long.toml", "-q", "--rounds", "1"]);
+    refused.refuses("a name must consist of letters");
+    fs::write(guarded.here("long.toml"), named("n".repeat(64))).unwrap();
     guarded
         .run(&["study", "long.toml", "-q", "--rounds", "1"])
         .exits(0);
