@@ -55,7 +55,7 @@ pub struct Repeated {
 }
 
 /// Writes a sequence of so many operations of lead-in, and so many behind them, to a file; called
-/// for each block.
+/// for each block that does not visit what the one before it visited.
 pub type WriteSequence<'a> = dyn FnMut(&Path, u64, u64) -> Result<(), HarnessError> + 'a;
 
 /// Measures the rounds. `progress` gets the rounds that are done and all.
@@ -120,9 +120,16 @@ impl Rounds<'_> {
         let size = BlockSize::exactly(what.cell, what.lead_in, what.operations);
         self.block(BlockKind::Ratio, size, round)?;
         if what.latency && round < LATENCY_ROUNDS {
-            self.block(BlockKind::Latency, size.for_latency(), round)?;
+            self.block(BlockKind::Latency, size, round)?;
         }
         Ok(())
+    }
+
+    /// Whether a block visits what the one before it visited: percentiles stand beside the time, so they
+    /// are of the same visits. As found, the page cache would hold what the first of both read from
+    /// storage.
+    fn visits_again(&self, kind: BlockKind) -> bool {
+        kind == BlockKind::Latency && self.what.cell.workload.cache != CacheState::AsFound
     }
 
     fn block(&mut self, kind: BlockKind, size: BlockSize, round: u32) -> Result<(), HarnessError> {
@@ -136,9 +143,11 @@ impl Rounds<'_> {
         let attempted = attempt(
             what.cell,
             |_| {
-                // There is room for one list, not for the last one beside the next.
-                let _ = std::fs::remove_file(&sequence);
-                (self.write_sequence)(&sequence, size.lead_in, size.operations)?;
+                if !self.visits_again(kind) {
+                    // There is room for one list, not for the last one beside the next.
+                    let _ = std::fs::remove_file(&sequence);
+                    (self.write_sequence)(&sequence, size.lead_in, size.operations)?;
+                }
                 self.begun += 1;
                 let task = BlockTask {
                     block: kind,
