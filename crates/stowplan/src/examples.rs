@@ -80,7 +80,8 @@ Examples:
   stowplan run test1.db --count 100k --blob-api
   stowplan run test1.db --count 100k --random --mmap 1GiB
   stowplan run test1.dir --count 100k --cache-state cold
-  stowplan run test1.db --count 10k --update --multitrans --jmode wal
+  stowplan run copy.db --count 10k --update --overwrite-my-data
+                                      values are replaced by random bytes
   stowplan run test1.db --count 100k --output run.md
 
 'stowplan kvtest' tells how these options map to stores and workloads.";

@@ -140,9 +140,12 @@ pub(crate) struct RunOptions {
     /// Show what SQLite and the system counted.
     #[arg(long, help_heading = "As in kvtest")]
     pub(crate) stats: bool,
-    /// Overwrite blobs by others of the same size instead of reading them.
+    /// Overwrite blobs by random bytes of the same size instead of reading them.
     #[arg(long, help_heading = "As in kvtest")]
     pub(crate) update: bool,
+    /// The blobs may be lost: --update does nothing without it.
+    #[arg(long)]
+    pub(crate) overwrite_my_data: bool,
     /// Rounds, each in a process of its own; an interval needs 10 [default: 10, but none begins
     /// after a minute].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
@@ -248,7 +251,7 @@ What an option of 'run' is in store specs and workloads (see 'stowplan stores', 
   --multitrans        per_transaction = 1 (otherwise \"all\")
   --nocheckpoint      sqlite:autocheckpoint=0, closing outside the time
   --nosync            sqlite:synchronous=off
-  --update            operation = \"overwrite\"
+  --update            operation = \"overwrite\"; only with --overwrite-my-data
   SQL reads           delivery = \"in-place\", otherwise \"copy\"
 
 Where kvtest's way changes a figure, 'run' does better and says so. --as-kvtest restores what is

@@ -41,6 +41,7 @@ const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 /// Times reading or overwriting the blobs of a database or of a directory.
 pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.json))?;
+    refuse_to_lose_data(options)?;
     let place = behind_link(&options.place)?;
     recover_before(&place, options)?;
     let subject = Subject::examine(place)?;
@@ -72,6 +73,18 @@ pub(crate) fn run(options: &RunOptions) -> Result<Exit, CliError> {
         () if report.integrity.iter().any(|message| message != "ok") => Exit::Failed,
         () => Exit::Done,
     })
+}
+
+/// Whoever times writes need not know that they replace what is there.
+fn refuse_to_lose_data(options: &RunOptions) -> Result<(), CliError> {
+    if !options.update || options.overwrite_my_data {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "--update replaces the values of {} by random bytes, for good; run it on a copy, and say that \
+         those may be lost: --overwrite-my-data",
+        options.place.display()
+    )))
 }
 
 /// The end of a run without a figure.
@@ -627,7 +640,8 @@ fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Repeate
     }
     if outcome.cell.workload.cache == CacheState::AsFound && !options.as_kvtest {
         notes.push(
-            "The page cache was left as it was found, so nobody knows how much came from storage."
+            "The page cache was left as it was found, so nobody knows how much came from storage. \
+             Percentiles are of other visits than the time: a second one would find in it what the first read."
                 .to_owned(),
         );
     }

@@ -85,7 +85,11 @@ fn a_file_that_cannot_be_written_is_told_before_anything_is_measured() {
     let bench = bench();
     bench.write("mine.md", MINE);
     let before = std::fs::read(bench.path("x.db")).unwrap();
-    run(&bench, "run x.db --update --rounds 1 --output mine.md").refuses("mine.md exists");
+    run(
+        &bench,
+        "run x.db --update --overwrite-my-data --rounds 1 --output mine.md",
+    )
+    .refuses("mine.md exists");
     assert!(std::fs::read(bench.path("x.db")).unwrap() == before);
 }
 
@@ -97,7 +101,7 @@ fn on_a_terminal_kvtests_lines_have_no_title_above_them_and_reads_no_promise() {
     let read = run(&bench, "run x.db --rounds 1").stdout();
     assert!(read.starts_with("SQLite version: "), "{read}");
     assert!(!read.contains("Promise"), "{read}");
-    run(&bench, "run x.db --rounds 1 --update")
+    run(&bench, "run x.db --rounds 1 --update --overwrite-my-data")
         .exits(0)
         .prints("Promise: ");
 }

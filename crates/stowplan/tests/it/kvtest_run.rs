@@ -130,7 +130,16 @@ fn an_update_replaces_values_by_others_of_the_same_size() {
     for api in [&[][..], &["--blob-api"]] {
         for more in [&[][..], &["--as-kvtest"], &["--multitrans", "--nosync"]] {
             let before = contents(&bench, "x.db");
-            let arguments = ["run", "x.db", "--update", "--count", "300", "--rounds", "1"];
+            let arguments = [
+                "run",
+                "x.db",
+                "--update",
+                "--overwrite-my-data",
+                "--count",
+                "300",
+                "--rounds",
+                "1",
+            ];
             let arguments = [&arguments[..], api, more].concat();
             bench
                 .run(&arguments)
@@ -146,12 +155,49 @@ fn an_update_replaces_values_by_others_of_the_same_size() {
 }
 
 #[test]
+fn an_update_replaces_nothing_unless_it_is_said_that_the_data_may_be_lost() {
+    let bench = Bench::new();
+    database(&bench, "x.db");
+    directory(&bench, "d", 1..=3);
+    let before = contents(&bench, "x.db");
+    for place in ["x.db", "d"] {
+        let run = bench.run(&["run", place, "--update", "--rounds", "1"]);
+        run.refuses("--overwrite-my-data");
+    }
+    assert!(contents(&bench, "x.db") == before);
+    assert_eq!(fs::read(bench.path("d/000001")).unwrap(), [7; 1000]);
+}
+
+#[test]
+fn percentiles_are_of_the_values_whose_time_stands_beside_them() {
+    let bench = Bench::new();
+    directory(&bench, "d", 1..=20);
+    fs::write(bench.path("d/000001"), vec![7; 2_000_000]).unwrap();
+    let run = bench.run(&["run", "d", "--count", "1", "--rounds", "1", "--json"]);
+    run.exits(0);
+    let document = json(&run);
+    let blocks = document["measurements"].as_array().unwrap();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        assert_eq!(block["bytes"], 2_000_000, "{block}");
+    }
+}
+
+#[test]
 fn each_operation_is_a_transaction_with_multitrans_whatever_the_interface() {
     let bench = Bench::new();
     database(&bench, "x.db");
     for api in [&[][..], &["--blob-api"]] {
         let arguments = [
-            "run", "x.db", "--update", "--count", "20", "--rounds", "1", "--json",
+            "run",
+            "x.db",
+            "--update",
+            "--overwrite-my-data",
+            "--count",
+            "20",
+            "--rounds",
+            "1",
+            "--json",
         ];
         let syncs = |more: &[&str]| {
             let run = bench.run(&[&arguments[..], api, more].concat());
@@ -176,7 +222,16 @@ fn each_file_is_synced_after_it_was_written_if_that_is_asked() {
     let bench = Bench::new();
     directory(&bench, "d", 1..=50);
     let arguments = [
-        "run", "d", "--update", "--count", "50", "--fsync", "--rounds", "1", "--json",
+        "run",
+        "d",
+        "--update",
+        "--overwrite-my-data",
+        "--count",
+        "50",
+        "--fsync",
+        "--rounds",
+        "1",
+        "--json",
     ];
     let run = bench.run(&arguments);
     run.exits(0);
@@ -190,7 +245,16 @@ fn the_journal_mode_is_that_of_the_run_only() {
     let bench = Bench::new();
     database(&bench, "x.db");
     let arguments = [
-        "run", "x.db", "--jmode", "WAL", "--update", "--count", "50", "--rounds", "2",
+        "run",
+        "x.db",
+        "--jmode",
+        "WAL",
+        "--update",
+        "--overwrite-my-data",
+        "--count",
+        "50",
+        "--rounds",
+        "2",
     ];
     bench.run(&arguments).exits(0).prints("--jmode wal");
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");
@@ -350,7 +414,14 @@ fn a_link_to_a_database_is_run_as_the_database() {
     fs::create_dir(bench.path("links")).unwrap();
     std::os::unix::fs::symlink("../x.db", bench.path("links/y.db")).unwrap();
     bench
-        .run(&["run", "links/y.db", "--update", "--rounds", "1"])
+        .run(&[
+            "run",
+            "links/y.db",
+            "--update",
+            "--overwrite-my-data",
+            "--rounds",
+            "1",
+        ])
         .exits(0);
 }
 
@@ -364,7 +435,18 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
         let _ = reader.prepare(sql).unwrap().query([]).unwrap().next();
     }
     for more in [&[][..], &["--nocheckpoint"]] {
-        let arguments = [&["run", "x.db", "--update", "--rounds", "1"][..], more].concat();
+        let arguments = [
+            &[
+                "run",
+                "x.db",
+                "--update",
+                "--overwrite-my-data",
+                "--rounds",
+                "1",
+            ][..],
+            more,
+        ]
+        .concat();
         bench.run(&arguments).exits(0);
     }
 }
@@ -373,7 +455,16 @@ fn a_reader_of_the_log_does_not_fail_a_run_that_writes() {
 fn what_an_update_leaves_out_or_only_clocks_is_said_in_the_row() {
     let bench = Bench::on_disk();
     database(&bench, "x.db");
-    let update = ["run", "x.db", "--update", "--count", "50", "--rounds", "1"];
+    let update = [
+        "run",
+        "x.db",
+        "--update",
+        "--overwrite-my-data",
+        "--count",
+        "50",
+        "--rounds",
+        "1",
+    ];
     let text = |more: &[&str]| {
         let run = bench.run(&[&update[..], more].concat());
         run.exits(0);
@@ -401,7 +492,15 @@ fn without_a_journal_on_the_disk_an_update_warns_before_it_starts() {
     database(&bench, "x.db");
     for mode in ["off", "memory", "delete"] {
         let update = [
-            "run", "x.db", "--update", "--rounds", "1", "-q", "--jmode", mode,
+            "run",
+            "x.db",
+            "--update",
+            "--overwrite-my-data",
+            "--rounds",
+            "1",
+            "-q",
+            "--jmode",
+            mode,
         ];
         let run = bench.run(&update);
         run.exits(0);
@@ -428,7 +527,18 @@ fn what_an_interrupted_write_left_is_undone_before_an_update() {
     }
     drop(writer);
     bench.run(&["stat", "y.db"]).refuses("interrupted");
-    let update = |place| ["run", place, "--update", "--count", "1", "--rounds", "1"];
+    let update = |place| {
+        [
+            "run",
+            place,
+            "--update",
+            "--overwrite-my-data",
+            "--count",
+            "1",
+            "--rounds",
+            "1",
+        ]
+    };
     bench.run(&update("y.db")).exits(0);
     assert!(!bench.path("y.db-journal").exists());
     let after = contents(&bench, "y.db");
@@ -472,6 +582,7 @@ fn ctrl_c_in_an_update_leaves_a_database_that_anyone_can_read() {
         "run",
         "x.db",
         "--update",
+        "--overwrite-my-data",
         "--count",
         "300k",
         "--cache-size",
@@ -502,6 +613,7 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
         "run",
         "x.db",
         "--update",
+        "--overwrite-my-data",
         "--count",
         "300k",
         "--rounds",
@@ -523,7 +635,16 @@ fn ctrl_c_and_errors_put_the_journal_mode_back_too() {
             "CREATE TRIGGER t BEFORE UPDATE ON kv BEGIN SELECT raise(ABORT,'never'); END",
         )
         .unwrap();
-    let run = bench.run(&["run", "x.db", "--update", "--jmode", "wal", "--rounds", "1"]);
+    let run = bench.run(&[
+        "run",
+        "x.db",
+        "--update",
+        "--overwrite-my-data",
+        "--jmode",
+        "wal",
+        "--rounds",
+        "1",
+    ]);
     run.exits(1);
     assert!(run.stderr().contains("never"), "{}", run.stderr());
     assert_eq!(pragma(&bench, "x.db", "journal_mode"), "delete");

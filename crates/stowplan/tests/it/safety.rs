@@ -168,7 +168,16 @@ fn no_verb_touches_what_lies_around() {
         .run(&["run", "k.db", "--count", "10", "--rounds", "1"])
         .exits(0);
     guarded
-        .run(&["run", "k.dir", "--count", "10", "--update", "--rounds", "1"])
+        .run(&[
+            "run",
+            "k.dir",
+            "--count",
+            "10",
+            "--update",
+            "--overwrite-my-data",
+            "--rounds",
+            "1",
+        ])
         .exits(0);
     guarded.run(&["man", "-o", "pages"]).exits(0);
     guarded.run(&["completions", "bash"]).exits(0);
