@@ -8,7 +8,7 @@ use memmap2::MmapMut;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -82,17 +82,38 @@ fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residenc
         ));
     };
     if residency.resident_pages > 0 {
-        return Err(HarnessError::invalid(format!(
-            "{} of {} pages stayed in the page cache after eviction, so a cold read is not \
-             possible here (a file system in memory, or another process maps the data); measure \
-             warm ones (--cache-state warm), or have the data on a disk (for a study: --work)",
-            residency.resident_pages, residency.checked_pages
-        )));
+        return Err(not_cold(files, residency));
     }
     Ok(Residency {
         before_eviction_pages: before.map(|before| before.resident_pages),
         ..residency
     })
+}
+
+/// Why data counts as being in the page cache after it was evicted.
+fn not_cold(files: &[PathBuf], left: Residency) -> HarnessError {
+    if let Some(file) = files.iter().find(|file| !may_see_residency(file)) {
+        return HarnessError::invalid(format!(
+            "cold reads of {} cannot be verified: the kernel tells what of a file is in memory only \
+             to its owner and to who may write to it; run it as one of them, or measure as found \
+             (--cache-state as-found)",
+            file.display()
+        ));
+    }
+    HarnessError::invalid(format!(
+        "{} of {} pages stayed in the page cache after eviction, so a cold read is not \
+         possible here (a file system in memory, or another process maps the data); measure \
+         warm ones (--cache-state warm), or have the data on a disk (for a study: --work)",
+        left.resident_pages, left.checked_pages
+    ))
+}
+
+/// Whether the kernel tells this process the truth about a file: of those that it neither owns nor may
+/// write to, mincore() calls every page resident (mm/mincore.c, `can_do_mincore`).
+fn may_see_residency(file: &Path) -> bool {
+    let owner = file.metadata().map(|found| found.uid());
+    owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw())
+        || rustix::fs::access(file, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
 /// Whether this process may have inodes and directory entries dropped.
@@ -306,6 +327,7 @@ fn open(path: &Path) -> Result<File, HarnessError> {
 mod tests {
     use super::*;
     use crate::environment::mount_of;
+    use std::os::unix::fs::PermissionsExt;
 
     const BYTES: usize = (1 << 20) + 1;
     const PAGES: u64 = 257;
@@ -402,6 +424,27 @@ mod tests {
         }
         std::os::unix::fs::symlink("0/x", directory.path().join("link")).unwrap();
         assert_eq!(warm(&[directory.path()]).unwrap(), expected);
+    }
+
+    #[test]
+    fn who_neither_owns_a_file_nor_may_write_to_it_is_not_told_what_of_it_is_in_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("own");
+        std::fs::write(&own, "x").unwrap();
+        std::fs::set_permissions(&own, PermissionsExt::from_mode(0o400)).unwrap();
+        let left = Residency {
+            resident_pages: 1,
+            checked_pages: 1,
+            ..Residency::default()
+        };
+        let told = |path: &Path| not_cold(&[path.to_owned()], left).to_string();
+        assert!(told(&own).contains("1 of 1 pages stayed"), "{}", told(&own));
+        if rustix::process::geteuid().is_root() {
+            eprintln!("root may write to everything: not tried on another's file");
+            return;
+        }
+        let other = told(Path::new("/etc/passwd"));
+        assert!(other.contains("/etc/passwd cannot be verified"), "{other}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::shares::Shares;
 use super::worker::{Drain, Worker};
 use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
 use crate::environment::device_counters;
+use crate::plan::ROOT_ONLY;
 use crate::worker_process::one_line;
 use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
@@ -122,11 +123,15 @@ impl Block<'_> {
         if !cache.is_cold() {
             return Ok(None);
         }
+        let drops_metadata = cache == CacheState::MetadataCold;
+        if drops_metadata && !page_cache::may_drop_metadata() {
+            return Err(HarnessError::invalid(ROOT_ONLY));
+        }
         let windows = self.shares.timed()?;
         let keys = windows.iter().flat_map(steps).map(|step| step.key);
         let files = worker.files(keys)?;
         let residency = page_cache::make_cold(&files)?;
-        if cache == CacheState::MetadataCold {
+        if drops_metadata {
             page_cache::drop_metadata()?;
         }
         Ok(Some((files, residency)))
