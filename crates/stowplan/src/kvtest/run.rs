@@ -35,6 +35,13 @@ const CANNOT_OPEN_FILE: &str = "unable to open database file";
 /// What that means.
 const NO_LOG_POSSIBLE: &str = "; a database in WAL mode is measured with its log beside it, so its \
     directory must be writable: copy the database to one, or leave WAL mode where it can be written";
+/// What is said of a value that is not as it was written: of a store that a study built.
+const DAMAGED: &str = "is damaged";
+/// What can be said of a user's own, which others may write.
+const CHANGED: &str = "is not what this run found or wrote there";
+/// What that means, as a rule.
+const WRITTEN_MEANWHILE: &str =
+    "; another program probably wrote meanwhile: run it again while none does, or on a copy";
 /// How many keys kvtest reads of a directory unless it is told.
 const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
@@ -187,6 +194,9 @@ impl Subject {
         let message = error.to_string();
         if log && message.contains(CANNOT_OPEN_FILE) {
             return HarnessError::invalid(message + NO_LOG_POSSIBLE);
+        }
+        if message.contains(": value ") && message.contains(DAMAGED) {
+            return HarnessError::invalid(message.replace(DAMAGED, CHANGED) + WRITTEN_MEANWHILE);
         }
         error
     }
@@ -714,7 +724,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_whose_log_cannot_be_made_is_told_with_the_next_step() {
+    fn what_only_this_end_can_explain_is_told_with_the_next_step() {
         let options = |line: &[&str]| {
             let words = ["stowplan", "run", "x.db"].iter().chain(line);
             match crate::cli::Arguments::try_parse_from(words).unwrap().verb {
@@ -741,6 +751,12 @@ mod tests {
         let leaving = told_with(&["--jmode", "delete"], "wal", refused);
         assert!(leaving.contains("directory must be writable"), "{leaving}");
         assert_eq!(told("delete", refused), refused);
+        let other = told(
+            "delete",
+            "sqlite: value 130 is damaged: its bytes are not those of version 3",
+        );
+        assert!(!other.contains("damaged"), "{other}");
+        assert!(other.contains("another program probably wrote"), "{other}");
         assert_eq!(told("wal", "the disk is full"), "the disk is full");
     }
 }
