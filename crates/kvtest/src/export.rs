@@ -8,6 +8,7 @@
 use crate::KvtestError;
 use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
+use crate::temporary::{MADE, Temporary};
 use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::ErrorKind;
@@ -27,7 +28,6 @@ use stowplan_model::StoreSpec;
 
 use stowplan_stores::registry;
 use stowplan_stores::{Buffer, Found, Key, Session, Store, directory};
-use tempfile::TempDir;
 
 /// Values of a piece, before it is rounded up to a directory of a tree.
 const PIECE_VALUES: u32 = 256;
@@ -68,7 +68,7 @@ pub struct Export {
     snapshot: Snapshot,
     values: u64,
     target: Target,
-    temporary: TempDir,
+    temporary: Temporary,
 }
 
 /// What becomes of the temporary directory.
@@ -121,7 +121,7 @@ impl Export {
             // Inside, for it may be a file system of its own, and names move only within one.
             Target::Into { directory, .. } => directory.clone(),
         };
-        let temporary = place::temporary_directory(&parent)?;
+        let temporary = Temporary::create(&MADE, &parent)?;
         if let Target::Whole(directory) = &target {
             take_permissions(directory, temporary.path(), OWNER)?;
         }
@@ -643,6 +643,7 @@ mod tests {
     use rustix::fs::{CWD, Mode, mkfifoat};
     use std::fs;
     use stowplan_model::{Content, DatasetSpec, SizeDistribution};
+    use tempfile::TempDir;
 
     /// A database of five values beside a directory that has something in it.
     struct Bench(TempDir);

@@ -1,6 +1,7 @@
 //! A database of generated values: whole, or not at all.
 
 use crate::KvtestError;
+use crate::temporary::{MADE, Temporary};
 use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -11,7 +12,6 @@ use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{DatasetSpec, StoreSpec, format_bytes};
 use stowplan_stores::registry::{self, Resolved};
 use stowplan_stores::{Access, DATABASE_FILE, Key, largest_value};
-use tempfile::TempDir;
 
 /// After so many bytes the disk is asked to begin writing, so that the sync at the end finds
 /// little left.
@@ -34,7 +34,7 @@ pub struct Init {
     spec: InitSpec,
     generator: Generator,
     store: Resolved,
-    temporary: TempDir,
+    temporary: Temporary,
 }
 
 /// What was made.
@@ -71,7 +71,7 @@ impl Init {
         check_largest(spec.dataset.size.largest())?;
         let generator = Generator::new(&spec.dataset)?;
         let parent = place::directory_of(&spec.database);
-        let temporary = place::temporary_directory(&parent)?;
+        let temporary = Temporary::create(&MADE, &parent)?;
         place::require_room(&spec.database, &parent, least_bytes(&spec))?;
         Ok(Self {
             spec,

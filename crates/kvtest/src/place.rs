@@ -1,15 +1,11 @@
-//! Names on the file system: temporary ones, and how a finished thing gets its own.
+//! Names on the file system: how a finished thing gets its own.
 
 use crate::KvtestError;
 use rustix::fs::CWD;
 use rustix::io::Errno;
-use std::fs::Permissions;
-use std::io::{Error, ErrorKind};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::room;
 use stowplan_model::format_bytes;
-use tempfile::TempDir;
 
 /// The directory in which `path` is a name.
 pub(super) fn directory_of(path: &Path) -> PathBuf {
@@ -17,27 +13,6 @@ pub(super) fn directory_of(path: &Path) -> PathBuf {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
         _ => PathBuf::from("."),
     }
-}
-
-/// A directory with a name of its own in `parent`; it goes with all it holds when it is dropped.
-///
-/// # Errors
-/// There is no such parent, or nothing can be written there.
-pub(super) fn temporary_directory(parent: &Path) -> Result<TempDir, KvtestError> {
-    tempfile::Builder::new()
-        .prefix(".stowplan-")
-        .suffix(".tmp")
-        // As any new directory: what the umask leaves of it.
-        .permissions(Permissions::from_mode(0o777))
-        .tempdir_in(parent)
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => KvtestError::invalid(format!(
-                "there is no directory {}; make it first",
-                parent.display()
-            )),
-            // The kind only: the text names the temporary, which means nothing to anyone.
-            kind => KvtestError::io("write in", parent)(Error::from(kind)),
-        })
 }
 
 /// Refuses what surely does not fit into the directory `parent`, which exists.
@@ -120,15 +95,5 @@ mod tests {
             assert_eq!(fs::read_to_string(&to).unwrap(), "new");
             assert!(!from.exists());
         }
-    }
-
-    #[test]
-    fn a_temporary_directory_has_the_mode_of_any_new_one() {
-        let directory = tempfile::tempdir().unwrap();
-        let plain = directory.path().join("plain");
-        fs::create_dir(&plain).unwrap();
-        let temporary = temporary_directory(directory.path()).unwrap();
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode(temporary.path()), mode(&plain));
     }
 }

@@ -16,7 +16,7 @@ use stowplan_harness::runner::Repeated;
 use stowplan_harness::worker_process::WorkerCommand;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database};
-use stowplan_kvtest::{Keys, Task, Visits};
+use stowplan_kvtest::{Keys, RUN, Task, Temporary, Visits};
 use stowplan_model::{
     AccessOrder, BlockKind, CacheState, Delivery, Environment, Measurement, Operation,
     PayloadSource, PerTransaction, Settings, StoreSpec, Value, Workload,
@@ -24,7 +24,6 @@ use stowplan_model::{
 use stowplan_report::document::Detail;
 use stowplan_report::kvtest::{Around, Counted, Run, Survey, document, json};
 use stowplan_stores::registry;
-use tempfile::TempDir;
 
 /// Rounds unless the command line says otherwise: the fewest that give an interval.
 const ROUNDS: u32 = 10;
@@ -215,12 +214,8 @@ impl DatabaseFacts {
 }
 
 /// Where operation sequences lie: away from the data, which stays as it is.
-fn work_directory() -> Result<TempDir, CliError> {
-    let place = std::env::temp_dir();
-    tempfile::Builder::new()
-        .prefix("stowplan-run-")
-        .tempdir_in(&place)
-        .map_err(CliError::io("create a directory in", &place))
+fn work_directory() -> Result<Temporary, CliError> {
+    Ok(Temporary::create(&RUN, &std::env::temp_dir())?)
 }
 
 fn survey(subject: &Subject, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {

@@ -485,6 +485,28 @@ fn ctrl_c_leaves_neither_a_database_nor_a_directory() {
     assert_eq!(entries(&bench.path("")), ["small.toml", "x.db"]);
 }
 
+#[test]
+fn what_a_killed_init_or_export_left_goes_with_the_next_one() {
+    let bench = Bench::new();
+    bench
+        .run(&["init", "x.db", "--count", "20k", "--size", "1k"])
+        .exits(0);
+    for killed in [
+        &["init", "new.db", "--count", "200k"][..],
+        &["export", "x.db", "new"],
+    ] {
+        let mut child = bench.command(killed).spawn().unwrap();
+        wait_for_files(&bench);
+        crate::ending::signal(&child, "-KILL");
+        child.wait().unwrap();
+        let left = |name: &String| name.starts_with(".stowplan-");
+        assert!(entries(&bench.path("")).iter().any(left));
+        bench.run(&["init", "y.db", "--count", "3"]).exits(0);
+        assert!(!entries(&bench.path("")).iter().any(left));
+        fs::remove_file(bench.path("y.db")).unwrap();
+    }
+}
+
 /// Waits until an export has begun to write files.
 fn wait_for_files(bench: &Bench) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
