@@ -1,6 +1,7 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
+mod space;
 mod text;
 mod uses;
 mod why;
@@ -719,25 +720,24 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
     }
 }
 
-/// Room for the datasets and built stores that exist: a file of 10 KB takes 12 KB on disk, a
-/// write-ahead log the size of what one block writes.
+/// Room for the datasets and built stores that exist.
 fn room(
     plan: &Plan,
     dataset_exists: impl Fn(&str) -> bool,
     instance_exists: impl Fn(&Cell) -> bool,
 ) -> u64 {
-    let instances: BTreeMap<&str, u64> = plan
-        .cells()
-        .filter(|cell| cell.capabilities.persistent && instance_exists(cell))
-        .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
-        .collect();
+    let mut instances: BTreeMap<&str, u64> = BTreeMap::new();
+    for comparison in &plan.comparisons {
+        let cells = comparison.cells.iter();
+        for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
+            let most = instances.entry(&cell.instance).or_default();
+            *most = space::store_bytes(plan, comparison, cell).max(*most);
+        }
+    }
     let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
-    let built = instances
-        .values()
-        .map(|bytes| bytes.saturating_add(bytes / 4 + (64 << 20)));
     datasets
         .map(|name| plan.dataset_bytes(name))
-        .chain(built)
+        .chain(instances.into_values())
         .fold(0, u64::saturating_add)
 }
 

@@ -128,6 +128,7 @@ impl CalibrateOptions {
             precision: None,
             equivalence: 0.05,
             keep: false,
+            ignore_space: false,
             profile: false,
             dry_run: false,
             format: None,

@@ -130,6 +130,7 @@ pub(crate) struct StudyOptions {
 /// Options of every verb that measures a plan.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct MeasureOptions {
     /// Directory of the result, which must not exist yet
     /// [default: stowplan-results/DATE-STUDY-HOST].
@@ -174,6 +175,11 @@ pub(crate) struct MeasureOptions {
     /// Keep the datasets and built stores.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Begin though the disk seems to have too little room: what a study needs is an estimate.
+    ///
+    /// A run whose disk is full ends in order, and --resume goes on with it.
+    #[arg(long)]
+    pub(crate) ignore_space: bool,
     /// Take samples for a flame graph of each cell: profile-COMPARISON-CELL.folded beside the result.
     ///
     /// By perf, in blocks of their own, which are never timed. Where inferno-flamegraph is installed,

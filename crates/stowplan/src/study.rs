@@ -90,7 +90,7 @@ pub(crate) fn measure_into<S: Extender>(
         .as_deref()
         .or(options.output.as_deref())
         .unwrap_or(Path::new("."));
-    plan::require_space(plan, options.keep, place)?;
+    require_space(plan, options, place)?;
     options.work.as_deref().map_or(Ok(()), require_place)?;
     // Before anything is made that would stay behind.
     let interrupt = watched(place)?;
@@ -165,7 +165,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     require_place(&place)?;
     let interrupt = watched(&place)?;
     remove_leftovers(&resumption, &output, options)?;
-    plan::require_space(&remaining, options.keep, &place)?;
+    require_space(&remaining, options, &place)?;
     let work = match place == output.directory() {
         true => WorkDirectory::create(&place.join(WORK))?,
         false => WorkDirectory::create_below(&place)?,
@@ -329,6 +329,9 @@ fn command_to_go_on(directory: &Path, options: &MeasureOptions) -> String {
     if options.keep {
         command.push_str(" --keep");
     }
+    if options.ignore_space {
+        command.push_str(" --ignore-space");
+    }
     if options.profile {
         command.push_str(" --profile");
     }
@@ -424,6 +427,20 @@ fn measure(
     })
 }
 
+/// Refuses a plan that seems to need more room than there is, or only warns if that is asked.
+fn require_space(plan: &Plan, options: &MeasureOptions, place: &Path) -> Result<(), CliError> {
+    match plan::require_space(plan, options.keep, place) {
+        Err(lack) if options.ignore_space => {
+            warn(&lack.to_string());
+            Ok(())
+        }
+        Err(lack) if !lack.is_refusal() => Err(CliError::Usage(format!(
+            "{lack}; what it needs is an estimate, and --ignore-space begins all the same"
+        ))),
+        other => Ok(other?),
+    }
+}
+
 /// The directory that `--work` names is the user's: it says which file system is measured, and a
 /// mistyped one must not be made.
 fn require_place(place: &Path) -> Result<(), CliError> {
@@ -453,9 +470,12 @@ mod tests {
         assert_eq!(quoted(""), "''");
         let command = command_to_go_on(Path::new("a b"), &typed(&[]));
         assert!(command.ends_with(" study --resume 'a b'"), "{command}");
-        let options = typed(&["--budget", "1.5m", "--keep"]);
+        let options = typed(&["--budget", "1.5m", "--keep", "--ignore-space"]);
         let command = command_to_go_on(Path::new("a"), &options);
-        assert!(command.ends_with(" a --budget 90s --keep"), "{command}");
+        assert!(
+            command.ends_with(" a --budget 90s --keep --ignore-space"),
+            "{command}"
+        );
     }
 
     /// What measuring is told by these arguments of `study`.
@@ -465,6 +485,20 @@ mod tests {
             Verb::Study(options) => options.measure,
             verb => panic!("{verb:?}"),
         }
+    }
+
+    #[test]
+    fn a_lack_of_room_refuses_a_plan_unless_it_is_to_be_ignored() {
+        let mut study = studies::find("fasterthanfs").unwrap();
+        for dataset in study.datasets.values_mut() {
+            dataset.count = 1_000_000_000_000;
+        }
+        let drivers = drivers::looked_at();
+        let plan = plan::plan(study, &PlanOptions::default(), &drivers).unwrap();
+        let here = Path::new(".");
+        let refused = require_space(&plan, &typed(&[]), here).unwrap_err();
+        assert!(refused.to_string().contains("--ignore-space"), "{refused}");
+        require_space(&plan, &typed(&["--ignore-space"]), here).unwrap();
     }
 
     #[test]

@@ -593,10 +593,10 @@ fn sequences_need_room_too() {
         )
         .disk_bytes
     };
-    // A byte in the dataset, and a little more than one in its store.
+    // A byte in the dataset, and a block and a name in its store.
     let more = room(&many) - room(&tiny);
-    assert!(more >= 50_000_000 * (2 + 2 * 16), "{more}");
-    assert!(more < 50_000_000 * (4 + 2 * 16), "{more}");
+    let values = 1 + 4096 + 16;
+    assert_eq!(more, 50_000_000 * (values + 2 * 16));
 }
 
 #[test]
