@@ -312,7 +312,8 @@ impl<'a> Runner<'a> {
                 }
                 index += 1;
             }
-            if self.time_is_over() {
+            // Where nothing follows, nothing was cut short.
+            if self.time_is_over() && extender.expected() > 0 {
                 return Ok(RunOutcome::Budget);
             }
             let Some(more) = extender.extend(&self.plan)? else {
