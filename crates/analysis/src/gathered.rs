@@ -117,6 +117,9 @@ impl<'a> Gathered<'a> {
             self.earlier_seconds = end.seconds;
             self.earlier_phases = end.phases.unwrap_or_default();
         }
+        if let Some(rounds) = session.max_rounds {
+            self.run.to_mut().raise_rounds(rounds);
+        }
         self.resumed.push(session);
     }
 

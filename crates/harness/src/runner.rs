@@ -194,7 +194,7 @@ impl<'a> Runner<'a> {
             precision: options.rule.precision,
         });
         let mut log = ResultLog::create(&options.result)?;
-        log.begin(&[&header, &Record::Session(session(options, None, 0))])?;
+        log.begin(&[&header, &Record::Session(session(options, None))])?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
         runner.warn_of_machine(&environment)?;
         Ok(runner)
@@ -210,13 +210,18 @@ impl<'a> Runner<'a> {
         let Resumption {
             mut log,
             bytes,
+            raised,
             earlier,
             ..
         } = resumption;
         let removed_bytes = log.repair(&bytes)?;
         drop(bytes);
         let mut runner = Self::new(plan, options, observer, log, earlier);
-        let session = session(options, Some(environment.clone()), removed_bytes);
+        let session = Session {
+            max_rounds: raised,
+            removed_bytes,
+            ..session(options, Some(environment.clone()))
+        };
         runner.log.append(&Record::Session(session))?;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
@@ -1066,7 +1071,7 @@ fn now() -> String {
 }
 
 /// A session that begins now; of a resumed run with the machine as it is.
-fn session(options: &RunOptions, resumed: Option<Environment>, removed_bytes: u64) -> Session {
+fn session(options: &RunOptions, resumed: Option<Environment>) -> Session {
     let beside = options.result.with_file_name("work");
     let work = std::path::absolute(&options.work).ok();
     Session {
@@ -1076,7 +1081,8 @@ fn session(options: &RunOptions, resumed: Option<Environment>, removed_bytes: u6
             .filter(|_| options.work != beside)
             .and_then(|work| work.into_os_string().into_string().ok()),
         environment: resumed.map(Box::new),
-        removed_bytes,
+        max_rounds: None,
+        removed_bytes: 0,
     }
 }
 

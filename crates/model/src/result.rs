@@ -77,6 +77,23 @@ pub struct RunHeader {
     pub precision: Option<f64>,
 }
 
+impl RunHeader {
+    /// The most rounds that every comparison gets, by its own cap and that of the run.
+    #[must_use]
+    pub fn rounds_of_all(&self) -> u32 {
+        let caps = self.plan.comparisons.iter().map(|c| c.max_rounds);
+        caps.min().unwrap_or(self.max_rounds).min(self.max_rounds)
+    }
+
+    /// Lets every comparison have up to so many rounds.
+    pub fn raise_rounds(&mut self, rounds: u32) {
+        self.max_rounds = self.max_rounds.max(rounds);
+        for comparison in &mut self.plan.comparisons {
+            comparison.max_rounds = comparison.max_rounds.max(rounds);
+        }
+    }
+}
+
 /// One stretch of a run without a break. A run has one, and one more for each time it is resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -92,6 +109,9 @@ pub struct Session {
     /// the header.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Box<Environment>>,
+    /// The most rounds of each comparison from now on, where more were asked for than before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
     /// Bytes of a half-written last line that were removed before it, the only ones that ever are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed_bytes: u64,

@@ -141,7 +141,7 @@ pub(crate) struct MeasureOptions {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["output", "seed", "rounds", "precision", "equivalence"]
+        conflicts_with_all = ["output", "seed", "precision", "equivalence"]
     )]
     pub(crate) resume: Option<PathBuf>,
     /// Directory, on the file system under test, for the data while it is measured
@@ -154,7 +154,8 @@ pub(crate) struct MeasureOptions {
     /// Seed of all orders; the same seed repeats the same accesses.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover.
+    /// The most rounds per comparison, 1 to 40; fewer than 10 give no interval, and no crossover. With
+    /// --resume, more than before: what is undecided is measured further.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
     /// Time for measuring, such as 90s or 3m; comparisons share it.

@@ -122,13 +122,16 @@ pub(crate) fn measure_into<S: Extender>(
 /// Goes on with a run that was broken off, whatever it measures.
 pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit, CliError> {
     let output = Output::existing(directory)?;
-    let resumption = Resumption::open(&output.result())?;
+    let mut resumption = Resumption::open(&output.result())?;
     if is_calibration(resumption.plan()) {
         return Err(CliError::Usage(format!(
             "--resume {}: it is a calibration, and part of that is measured beside processes of \
              its own; run 'stowplan calibrate' again",
             directory.display()
         )));
+    }
+    if let Some(rounds) = options.rounds {
+        resumption.raise_rounds(rounds)?;
     }
     for problem in resumption.problems() {
         warn(&format!(

@@ -12,6 +12,7 @@ fn resumed(environment: Environment) -> Record {
         protocol: 3,
         work: None,
         environment: Some(Box::new(environment)),
+        max_rounds: None,
         removed_bytes: 0,
     })
 }

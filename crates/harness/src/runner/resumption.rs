@@ -31,6 +31,8 @@ pub struct Resumption {
     sessions: Vec<Session>,
     end: Option<RunEnd>,
     problems: Vec<String>,
+    /// The most rounds from now on, where more are asked for than before.
+    pub(super) raised: Option<u32>,
     pub(super) earlier: Earlier,
 }
 
@@ -53,6 +55,7 @@ impl Resumption {
             sessions: Vec::new(),
             end: None,
             problems,
+            raised: None,
             earlier: Earlier::default(),
         };
         for record in records {
@@ -78,6 +81,9 @@ impl Resumption {
         match record {
             Record::Session(session) => {
                 self.end = None;
+                if let Some(rounds) = session.max_rounds {
+                    self.header.raise_rounds(rounds);
+                }
                 self.sessions.push(session);
             }
             Record::Extension(more) => {
@@ -151,6 +157,50 @@ impl Resumption {
             "this run cannot go on here: {}; go on where it was begun (--work names the place of \
              the data), or run the study again",
             changes.join(", ")
+        )))
+    }
+
+    /// Has it go on for more rounds than it was begun with, also where it is complete: what is not
+    /// decided is measured further. What is decided stays so, because the looks at it were the same.
+    ///
+    /// # Errors
+    /// More rounds than the stopping rule knows, no more than there were to be before, or a comparison that
+    /// would be looked at once more than its rate of errors allows.
+    pub fn raise_rounds(&mut self, rounds: u32) -> Result<(), HarnessError> {
+        let [.., most] = LOOKS;
+        let before = self.header.rounds_of_all();
+        if rounds > most {
+            return Err(HarnessError::invalid(format!(
+                "{rounds} rounds are not possible: the stopping rule ends at {most}"
+            )));
+        }
+        if rounds <= before {
+            return Err(HarnessError::invalid(format!(
+                "this run has up to {before} rounds already; --rounds with --resume gives it more, up to \
+                 {most}"
+            )));
+        }
+        self.refuse_another_look(rounds)?;
+        self.header.raise_rounds(rounds);
+        self.raised = Some(rounds);
+        Ok(())
+    }
+
+    /// A comparison is looked at when it reaches its cap. Where a longer run has no look, that one was one too
+    /// many: the rate of errors is divided among those of [`LOOKS`].
+    fn refuse_another_look(&self, rounds: u32) -> Result<(), HarnessError> {
+        let [least, ..] = LOOKS;
+        let comparisons = self.header.plan.comparisons.iter();
+        let mut caps = comparisons.map(|c| (&c.id, c.max_rounds.min(self.header.max_rounds)));
+        let odd = caps.find(|(_, cap)| (least..rounds).contains(cap) && !LOOKS.contains(cap));
+        let Some((id, cap)) = odd else {
+            return Ok(());
+        };
+        let looks = LOOKS.map(|look| look.to_string()).join(", ");
+        Err(HarnessError::invalid(format!(
+            "comparison '{id}' was to be judged after {cap} rounds, and a longer run is judged after {looks} \
+             only: more rounds would give it more chances to err than the 5% are divided among; run the study \
+             again with --rounds {rounds}"
         )))
     }
 

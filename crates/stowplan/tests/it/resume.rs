@@ -289,6 +289,77 @@ fn a_run_that_ran_out_of_time_goes_on_with_more() {
 }
 
 #[test]
+fn a_finished_run_is_extended_by_more_rounds() {
+    let bench = Bench::new();
+    // Fewer than 10 rounds decide nothing.
+    let few = [
+        "study",
+        "small.toml",
+        "--output",
+        "out",
+        "--rounds",
+        "5",
+        "--quiet",
+    ];
+    bench.run(&few).exits(0);
+    for (rounds, told) in [("5", "up to 5 rounds already"), ("41", "ends at 40")] {
+        let refused = [&RESUME[..], &["--rounds", rounds]].concat();
+        bench.run(&refused).refuses(told);
+    }
+    let more = [&RESUME[..], &["--rounds", "10"]].concat();
+    bench.run(&more).exits(0);
+    is_whole(&bench, &whole());
+    let again = bench.run(&["study", "--resume", "out"]);
+    again.exits(0);
+    assert!(again.stderr().contains("this run is complete"));
+}
+
+#[test]
+fn a_run_that_was_judged_where_a_longer_one_is_not_gets_no_more_rounds() {
+    let bench = Bench::new();
+    let text = String::from_utf8(WHOLE.clone()).unwrap();
+    let odd = text.replace("\"max_rounds\":10", "\"max_rounds\":15");
+    assert_ne!(odd, text);
+    std::fs::create_dir(bench.path("out")).unwrap();
+    bench.write("out/result.jsonl", &odd);
+    let more = [&RESUME[..], &["--rounds", "40"]].concat();
+    bench.run(&more).refuses("was to be judged after 15 rounds");
+    let after = std::fs::read_to_string(bench.path("out/result.jsonl")).unwrap();
+    assert_eq!(after, odd, "nothing is written of what is refused");
+}
+
+#[test]
+fn a_run_whose_last_round_outlasted_its_budget_was_not_cut_short() {
+    let bench = Bench::new();
+    let text = String::from_utf8(WHOLE.clone()).unwrap();
+    let over = text.replace("\"outcome\":\"complete\"", "\"outcome\":\"budget\"");
+    assert_ne!(over, text);
+    std::fs::create_dir(bench.path("out")).unwrap();
+    bench.write("out/result.jsonl", &over);
+    let before = lines(&bench);
+    let mut command = bench.command(&["study", "--resume", "out", "--budget", "1s"]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while lines(&bench) == before && child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "it does not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // It has begun, and has nothing to measure; so its time must pass before it has looked.
+    signal(&child, "-STOP");
+    std::thread::sleep(Duration::from_millis(1100));
+    signal(&child, "-CONT");
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(!said.contains("--resume"), "{said}");
+    is_whole(&bench, &whole());
+}
+
+#[test]
 fn the_place_of_the_data_is_remembered_and_cleared() {
     let bench = Bench::new();
     std::fs::create_dir(bench.path("disk")).unwrap();
@@ -344,7 +415,6 @@ fn what_would_change_the_measurement_is_refused() {
         "--seed=2",
         "--scale=quick",
         "--only=read",
-        "--rounds=20",
         "--precision=2%",
         "--equivalence=3%",
         "--cache-state=cold",
