@@ -18,6 +18,13 @@ pub enum AnalysisError {
          stowplan, and is its first line whole?"
     )]
     NoHeader,
+    /// Its lines are not those of one run in their order.
+    #[error(
+        "its header is not the first line, or not the only one: lines are in another order than they \
+         were written in, or several results are in one file; give the result as it was written, and \
+         each by itself"
+    )]
+    NotOneRun,
     /// The result was written by a later version.
     #[error(
         "the result has schema {found}, this program reads up to {known}; use a newer stowplan"

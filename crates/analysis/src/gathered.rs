@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stowplan_model::{
     CellFailure, CellId, DriverCost, FootprintRecord, HarnessCost, Measurement, Phases,
     PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, SCHEMA_VERSION, Session,
-    Settings, Verification, Warning,
+    Settings, Verification, Warning, is_one_run,
 };
 
 /// Everything a run recorded, by kind and cell.
@@ -161,6 +161,7 @@ fn header(records: &[Record]) -> Result<&RunHeader, AnalysisError> {
     for record in records {
         match record {
             Record::Run(run) if run.schema > SCHEMA_VERSION => return Err(refused(run.schema)),
+            Record::Run(_) if !is_one_run(records) => return Err(AnalysisError::NotOneRun),
             Record::Run(run) => return Ok(run),
             Record::Newer(schema) => return Err(refused(*schema)),
             _ => {}

@@ -47,7 +47,7 @@ pub use protocol::{
 pub use result::{
     CellFailure, DriverCost, EffectiveSettings, FootprintRecord, HarnessCost, Phases,
     PlacementRecord, PreparationRecord, Record, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION,
-    Session, read_records, read_result,
+    Session, is_one_run, read_records, read_result,
 };
 pub use settings::{
     DescribedKind, Setting, SettingDescription, SettingError, SettingKind, Settings, Value,

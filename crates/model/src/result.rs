@@ -303,6 +303,16 @@ pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
     read_result(text.as_bytes())
 }
 
+/// Whether the header of a run comes first, and no other one later. Otherwise lines are in another order
+/// than they were written in, or several results are in one file.
+#[must_use]
+pub fn is_one_run(records: &[Record]) -> bool {
+    let is_header = |record: &&Record| matches!(record, Record::Run(_));
+    let first = records.iter().take_while(is_header);
+    let (first, all) = (first.count(), records.iter().filter(is_header).count());
+    first > 0 && first == all && records[..first].iter().all(|header| *header == records[0])
+}
+
 /// The same of bytes as they stand in the file: a damaged line need not even be text.
 #[must_use]
 pub fn read_result(bytes: &[u8]) -> (Vec<Record>, Vec<String>) {

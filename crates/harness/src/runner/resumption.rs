@@ -16,7 +16,7 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
-    read_result,
+    is_one_run, read_result,
 };
 
 /// A run that was broken off and can go on. While it exists, no other run writes to the result.
@@ -271,6 +271,14 @@ impl Resumption {
 }
 
 fn header(records: &[Record]) -> Result<RunHeader, String> {
+    let has_header = records.iter().any(|r| matches!(r, Record::Run(_)));
+    if has_header && !is_one_run(records) {
+        return Err(
+            "its header is not the first line, or not the only one, so its lines are not those of one \
+             run in their order; give it as it was written"
+                .to_owned(),
+        );
+    }
     let found = records.iter().find_map(|record| match record {
         Record::Run(header) if header.schema == SCHEMA_VERSION => Some(Ok(header.clone())),
         Record::Run(RunHeader { schema, .. }) | Record::Newer(schema) => Some(Err(format!(

@@ -141,6 +141,21 @@ fn what_a_later_version_adds_is_left_alone() {
 }
 
 #[test]
+fn lines_of_several_results_or_in_another_order_are_no_result() {
+    let victim = Victim::new();
+    let text = String::from_utf8(victim.bytes.clone()).unwrap();
+    let other = text.replacen("\"seed\":1", "\"seed\":2", 1);
+    let mut reversed: Vec<&str> = text.lines().collect();
+    reversed.reverse();
+    let reversed = reversed.join("\n") + "\n";
+    for wrong in [format!("{text}{text}"), format!("{text}{other}"), reversed] {
+        victim
+            .shown(wrong.as_bytes())
+            .refuses("its header is not the first line, or not the only one");
+    }
+}
+
+#[test]
 fn lines_that_are_missing_or_twice_there_do_no_harm() {
     let mut chance = Chance::new();
     let victim = Victim::new();
