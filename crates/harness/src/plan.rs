@@ -1,11 +1,13 @@
 //! From a study to a plan: cells and comparisons, checked against what each store can do before
 //! anything is built.
 
+mod faults;
 mod space;
 mod text;
 mod uses;
 mod why;
 
+pub use faults::{CellFault, cells_at_fault};
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
@@ -337,7 +339,7 @@ fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) 
     let reasons: BTreeSet<String> = not_applicable.into_values().collect();
     let reasons: Vec<String> = reasons.into_iter().collect();
     HarnessError::invalid(format!(
-        "comparison '{}': the baseline '{}' cannot run: {}",
+        "comparison '{}', cell '{}': the baseline cannot run: {}",
         spec.id,
         spec.baseline,
         reasons.join("; ")
@@ -350,11 +352,16 @@ fn check_question(
     cells: &[Cell],
     baseline: &Cell,
 ) -> Result<(), HarnessError> {
-    let Some(cell) = cells.iter().find(|cell| !same_question(cell, baseline)) else {
-        return Ok(());
-    };
-    Err(HarnessError::invalid(format!(
-        "comparison '{}': cell '{}' does {} and the baseline '{}' {}; {} cannot share a \
+    match cells.iter().find(|cell| !same_question(cell, baseline)) {
+        None => Ok(()),
+        Some(cell) => Err(other_question(spec, cell, baseline)),
+    }
+}
+
+/// The refusal of a cell that does other work than the baseline.
+fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> HarnessError {
+    HarnessError::invalid(format!(
+        "comparison '{}', cell '{}': it does {} and the baseline '{}' {}; {} cannot share a \
          comparison: put this cell into its own [[comparison]]",
         spec.id,
         cell.key,
@@ -362,7 +369,7 @@ fn check_question(
         baseline.key,
         describe_work(&baseline.workload),
         what_differs(&cell.workload, &baseline.workload),
-    )))
+    ))
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.

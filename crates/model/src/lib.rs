@@ -56,8 +56,8 @@ pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_co
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
     Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, DriverSpec,
-    HypothesisSpec, LadderSpec, LinesSpec, MatrixScale, MatrixSpec, Measure, PublishedBar,
-    PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
+    HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec, Measure,
+    PublishedBar, PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

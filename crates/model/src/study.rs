@@ -5,6 +5,7 @@ mod fault;
 mod finite;
 mod ladder;
 mod matrix;
+mod shape;
 mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
@@ -15,8 +16,12 @@ pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 use crate::size::size_or_text;
 use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, parse_size, suggestion};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use shape::{MOST_TOLD, Shape};
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
+
+/// The most rounds that a comparison can have: the stopping rule ends there.
+pub const MOST_ROUNDS: u32 = 40;
 
 /// A study as its file gives it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -250,9 +255,48 @@ pub enum StudyError {
         /// What is wrong.
         message: String,
     },
+    /// Several mistakes, a line each.
+    #[error("{}", lines(.0))]
+    Several(Vec<StudyError>),
+}
+
+fn lines(errors: &[StudyError]) -> String {
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 impl StudyError {
+    /// One error for all mistakes.
+    #[must_use]
+    pub fn of_all(mistakes: Vec<Self>) -> Self {
+        match &mistakes[..] {
+            [one] => one.clone(),
+            _ => Self::Several(mistakes),
+        }
+    }
+
+    /// Each mistake by itself.
+    #[must_use]
+    pub fn each(&self) -> &[Self] {
+        match self {
+            Self::Several(all) => all,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// A mistake under these keys of a study file, with line and column of the innermost that is there;
+    /// a number picks an entry of a list.
+    #[must_use]
+    pub fn at(path: &[&str], place: String, message: String, text: &str, file: &str) -> Self {
+        let path = path.iter().map(|key| (*key).to_owned()).collect();
+        let fault = Fault {
+            path,
+            place,
+            message,
+        };
+        fault.located_in(text, file)
+    }
+
     /// The same error with line and column, where the name can be found in the text.
     fn located_in(mut self, text: &str) -> Self {
         if let Self::UnknownName { file, name, .. } = &mut self {
@@ -270,19 +314,22 @@ impl Study {
     /// Reads a study from TOML and checks that its names refer to something.
     ///
     /// # Errors
-    /// A mistake, with file, line and column where the text itself is at fault.
+    /// Its mistakes, each with file, line and column.
     pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
-        refuse_unknown_keys(text, file)?;
-        let mut study: Self =
-            toml::from_str(text).map_err(|error| parse_error(&error, text, file))?;
-        study.name_drivers();
-        study.check(file).map_err(|error| error.located_in(text))?;
-        let located = |fault: Fault| fault.located_in(text, file);
-        study.check_bars_and_lines().map_err(located)?;
-        study.check_ladders().map_err(located)?;
-        study.check_matrices().map_err(located)?;
-        refuse_what_is_no_number(text, file)?;
-        Ok(study)
+        let Shape {
+            mut study,
+            mut mistakes,
+            lost,
+        } = Shape::read(text, file);
+        if let Some(study) = &mut study {
+            study.name_drivers();
+            mistakes.extend(study.check(&lost, text, file));
+        }
+        mistakes.extend(refuse_what_is_no_number(text, file));
+        match study {
+            Some(study) if mistakes.is_empty() => Ok(study),
+            _ => Err(StudyError::of_all(mistakes)),
+        }
     }
 
     /// Puts the drivers of cells into the specs of their stores.
@@ -303,120 +350,201 @@ impl Study {
     }
 
     /// Names become parts of file names and of cell names, so they are plain.
-    fn check_names(&self, file: &str) -> Result<(), StudyError> {
-        let datasets = self.datasets.keys().map(|name| ("dataset", name));
-        let comparisons = self.comparisons.iter().map(|c| ("comparison", &c.id));
-        let cells = self.comparisons.iter().flat_map(|c| c.cells.keys());
-        let charts = self.charts.iter().map(|chart| ("chart", &chart.id));
-        let scales = self.scales.keys().map(|name| ("scale", name));
-        let drivers = self.drivers.keys().map(|name| ("driver", name));
-        let matrices = self.matrices.iter();
-        let settings = matrices.map(|matrix| ("row_setting", &matrix.row_setting));
-        let mut names = std::iter::once(("study", &self.name))
-            .chain(datasets)
-            .chain(drivers)
-            .chain(settings)
-            .chain(comparisons)
-            .chain(cells.map(|name| ("cell", name)))
-            .chain(charts)
-            .chain(scales);
-        match names.find(|(_, name)| !is_plain(name)) {
-            None => Ok(()),
-            Some((what, name)) => Err(StudyError::Invalid {
+    fn check_names(&self, text: &str, file: &str) -> Vec<StudyError> {
+        let mut found = Vec::new();
+        let mut check = |what: &str, name: &str, path: &[&str]| {
+            if !is_plain(name) && found.len() < MOST_TOLD {
+                let place = format!("{what} '{}'", name.escape_debug());
+                let message =
+                    "a name must consist of letters, digits, '-' and '_', at most 64 of them";
+                found.push(StudyError::at(path, place, message.to_owned(), text, file));
+            }
+        };
+        check("study", &self.name, &["name"]);
+        for name in self.datasets.keys() {
+            check("dataset", name, &["datasets", name]);
+        }
+        for name in self.drivers.keys() {
+            check("driver", name, &["drivers", name]);
+        }
+        for (index, matrix) in self.matrices.iter().enumerate() {
+            let path = ["matrix", &index.to_string(), "row_setting"];
+            check("row_setting", &matrix.row_setting, &path);
+        }
+        for (index, comparison) in self.comparisons.iter().enumerate() {
+            let index = index.to_string();
+            check("comparison", &comparison.id, &["comparison", &index, "id"]);
+            for name in comparison.cells.keys() {
+                check("cell", name, &["comparison", &index, "cells", name]);
+            }
+        }
+        for (index, chart) in self.charts.iter().enumerate() {
+            check("chart", &chart.id, &["chart", &index.to_string(), "id"]);
+        }
+        for name in self.scales.keys() {
+            check("scale", name, &["scales", name]);
+        }
+        found
+    }
+
+    /// The mistakes of a study of the right shape. Of names that are `lost`, nothing is known.
+    fn check(&self, lost: &[String], text: &str, file: &str) -> Vec<StudyError> {
+        let mut found = self.check_names(text, file);
+        if self.comparisons.is_empty() && self.matrices.is_empty() && lost.is_empty() {
+            found.push(StudyError::Invalid {
                 file: file.to_owned(),
-                place: format!("{what} '{}'", name.escape_debug()),
-                message: "a name must consist of letters, digits, '-' and '_', at most 64 of them"
-                    .to_owned(),
-            }),
+                place: format!("study '{}'", self.name.escape_debug()),
+                message: "it compares nothing: give it a [[comparison]] or a [[matrix]]".to_owned(),
+            });
+        }
+        self.check_datasets(text, file, &mut found);
+        let mut named = Vec::new();
+        self.check_comparisons(file, &mut named);
+        self.check_charts(file, &mut named);
+        self.check_scales(file, &mut named);
+        named.retain(
+            |error| !matches!(error, StudyError::UnknownName { name, .. } if lost.contains(name)),
+        );
+        let named = named.into_iter().take(MOST_TOLD);
+        found.extend(named.map(|error| error.located_in(text)));
+        self.check_comparison_ids(text, file, &mut found);
+        let mut faults = self.check_rounds();
+        faults.extend(self.check_matrices());
+        if lost.is_empty() {
+            faults.extend(self.check_bars_and_lines());
+            faults.extend(self.check_ladders());
+        }
+        let faults = faults.into_iter().take(MOST_TOLD);
+        found.extend(faults.map(|fault| fault.located_in(text, file)));
+        found
+    }
+
+    /// Caps that are none. A scale, or the command line, must not hide them.
+    fn check_rounds(&self) -> Vec<Fault> {
+        let comparisons = self.comparisons.iter().enumerate();
+        let comparisons = comparisons.map(|(index, comparison)| {
+            let path = vec!["comparison".to_owned(), index.to_string()];
+            (
+                path,
+                format!("comparison '{}'", comparison.id.escape_debug()),
+                comparison.max_rounds,
+            )
+        });
+        let matrices = self.matrices.iter().enumerate().map(|(index, matrix)| {
+            let path = vec!["matrix".to_owned(), index.to_string()];
+            (
+                path,
+                format!("matrix '{}'", matrix.id.escape_debug()),
+                matrix.max_rounds,
+            )
+        });
+        let scales = self.scales.iter().map(|(name, scale)| {
+            let path = vec!["scales".to_owned(), name.clone()];
+            (
+                path,
+                format!("scales.{}", name.escape_debug()),
+                scale.max_rounds,
+            )
+        });
+        let caps = comparisons.chain(matrices).chain(scales);
+        let wrong = caps.filter_map(|(mut path, place, cap)| {
+            let rounds = cap.filter(|rounds| !(1..=MOST_ROUNDS).contains(rounds))?;
+            path.push("max_rounds".to_owned());
+            Some(Fault {
+                path,
+                place,
+                message: format!("max_rounds must be from 1 to {MOST_ROUNDS}, not {rounds}"),
+            })
+        });
+        wrong.collect()
+    }
+
+    fn check_datasets(&self, text: &str, file: &str, found: &mut Vec<StudyError>) {
+        for (name, dataset) in &self.datasets {
+            if found.len() >= MOST_TOLD {
+                return;
+            }
+            let at = |key: &str, message: String| {
+                let path = ["datasets", name.as_str(), key];
+                StudyError::at(&path, format!("datasets.{name}"), message, text, file)
+            };
+            found.extend(dataset.size.check().err().map(|why| at("size", why)));
+            if dataset.count == 0 {
+                found.push(at("count", "count must be at least 1".to_owned()));
+            }
         }
     }
 
-    fn check(&self, file: &str) -> Result<(), StudyError> {
-        self.check_names(file)?;
-        let invalid = |place: String, message: String| StudyError::Invalid {
-            file: file.to_owned(),
-            place,
-            message,
-        };
-        if self.comparisons.is_empty() && self.matrices.is_empty() {
-            let message = "it compares nothing: give it a [[comparison]] or a [[matrix]]";
-            return Err(invalid(
-                format!("study '{}'", self.name),
-                message.to_owned(),
-            ));
-        }
-        for (name, dataset) in &self.datasets {
-            let place = format!("datasets.{name}");
-            dataset
-                .size
-                .check()
-                .map_err(|m| invalid(place.clone(), m))?;
-            if dataset.count == 0 {
-                return Err(invalid(place, "count must be at least 1".to_owned()));
+    fn check_comparison_ids(&self, text: &str, file: &str, found: &mut Vec<StudyError>) {
+        let mut seen = BTreeSet::new();
+        for (index, comparison) in self.comparisons.iter().enumerate() {
+            if !seen.insert(&comparison.id) && found.len() < MOST_TOLD {
+                found.push(StudyError::at(
+                    &["comparison", &index.to_string(), "id"],
+                    format!("comparison '{}'", comparison.id),
+                    "this id is used twice".to_owned(),
+                    text,
+                    file,
+                ));
             }
         }
+    }
+
+    fn check_comparisons(&self, file: &str, found: &mut Vec<StudyError>) {
         for comparison in &self.comparisons {
             let place = format!("comparison '{}'", comparison.id);
-            self.known(
-                file,
-                &place,
-                "dataset",
-                &comparison.dataset,
-                self.datasets.keys(),
-            )?;
+            let (dataset, datasets) = (&comparison.dataset, self.datasets.keys());
+            let known = self.known(file, &place, "dataset", dataset, datasets);
+            found.extend(known.err());
             let cells = comparison.cells.keys();
-            self.known(file, &place, "cell", &comparison.baseline, cells)?;
-            if self
-                .comparisons
-                .iter()
-                .filter(|c| c.id == comparison.id)
-                .count()
-                > 1
-            {
-                return Err(invalid(place, "this id is used twice".to_owned()));
-            }
+            let known = self.known(file, &place, "cell", &comparison.baseline, cells);
+            found.extend(known.err());
         }
-        self.check_charts(file)?;
-        self.check_scales(file)
     }
 
-    fn check_charts(&self, file: &str) -> Result<(), StudyError> {
+    fn check_charts(&self, file: &str, found: &mut Vec<StudyError>) {
         for chart in &self.charts {
             let place = format!("chart '{}'", chart.id);
             let ids = self.comparisons.iter().map(|c| &c.id);
-            self.known(file, &place, "comparison", &chart.comparison, ids)?;
+            let known = self.known(file, &place, "comparison", &chart.comparison, ids);
+            found.extend(known.err());
             for cells in self.comparisons.iter().filter(|c| c.id == chart.comparison) {
                 for cell in chart.bars.iter().chain([&chart.reference]) {
-                    self.known(file, &place, "cell", cell, cells.cells.keys())?;
+                    let known = self.known(file, &place, "cell", cell, cells.cells.keys());
+                    found.extend(known.err());
                 }
             }
             for system in chart.published.keys() {
-                self.known(file, &place, "system", system, self.systems.keys())?;
+                let known = self.known(file, &place, "system", system, self.systems.keys());
+                found.extend(known.err());
             }
         }
-        Ok(())
     }
 
-    fn check_scales(&self, file: &str) -> Result<(), StudyError> {
+    fn check_scales(&self, file: &str, found: &mut Vec<StudyError>) {
         for (name, scale) in &self.scales {
             let place = format!("scales.{name}");
             for dataset in scale.count.keys() {
-                self.known(file, &place, "dataset", dataset, self.datasets.keys())?;
+                let known = self.known(file, &place, "dataset", dataset, self.datasets.keys());
+                found.extend(known.err());
             }
             let ids = || self.comparisons.iter().map(|c| &c.id);
             let matrices = || self.matrices.iter().map(|matrix| &matrix.id);
             for comparison in scale.operations.keys() {
-                self.known(file, &place, "comparison", comparison, ids())?;
+                found.extend(
+                    self.known(file, &place, "comparison", comparison, ids())
+                        .err(),
+                );
             }
             for skipped in &scale.skip {
                 let all = ids().chain(matrices());
-                self.known(file, &place, "comparison or matrix", skipped, all)?;
+                let known = self.known(file, &place, "comparison or matrix", skipped, all);
+                found.extend(known.err());
             }
             for matrix in scale.matrix.keys() {
-                self.known(file, &place, "matrix", matrix, matrices())?;
+                found.extend(self.known(file, &place, "matrix", matrix, matrices()).err());
             }
         }
-        Ok(())
     }
 
     #[expect(clippy::unused_self, reason = "reads as a question to the study")]
@@ -448,23 +576,16 @@ fn is_plain(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// A key that means nothing is mostly one that was mistyped.
-fn refuse_unknown_keys(text: &str, file: &str) -> Result<(), StudyError> {
-    match strict::unknown_key::<Study>(text) {
-        None => Ok(()),
-        Some(key) => Err(parse_error_at(&key.message, key.offset, text, file)),
-    }
-}
-
 /// The study stands in the first line of its result, which could not be read then.
-fn refuse_what_is_no_number(text: &str, file: &str) -> Result<(), StudyError> {
-    match finite::no_number(text) {
-        None => Ok(()),
-        Some((offset, written)) => {
-            let message = format!("{written} is no number that a result can hold");
-            Err(parse_error_at(&message, offset, text, file))
-        }
-    }
+fn refuse_what_is_no_number<'a>(
+    text: &'a str,
+    file: &'a str,
+) -> impl Iterator<Item = StudyError> + 'a {
+    let wrong = finite::no_numbers(text).into_iter().take(MOST_TOLD);
+    wrong.map(move |(offset, written)| {
+        let message = format!("{written} is no number that a result can hold");
+        parse_error_at(&message, offset, text, file)
+    })
 }
 
 fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
@@ -623,6 +744,94 @@ sql = { store = "sqlite" }
         assert!(message.starts_with("t.toml:12:13:"), "{message}");
         assert!(
             message.contains("unknown cell 'dri'; did you mean 'dir'?"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn all_mistakes_of_a_study_are_told_at_once_each_with_its_place() {
+        let text = STUDY
+            .replace("count = 10", "count = 0")
+            .replace("min = 1", "min = 3")
+            .replace("dataset = \"blobs\"", "dataset = \"blbos\"")
+            .replace("baseline = \"dir\"", "baseline = \"dri\"");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        are_told(
+            &message,
+            [
+                "t.toml:11:12: ",
+                "t.toml:12:13: ",
+                "t.toml:6:9: ",
+                "t.toml:7:8: ",
+            ],
+        );
+    }
+
+    /// Whether a message has a line for each of these beginnings, and no other.
+    fn are_told<const N: usize>(message: &str, begin: [&str; N]) {
+        let mut lines: Vec<&str> = message.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines.len(), N, "{message}");
+        for (line, begins) in lines.iter().zip(begin) {
+            assert!(line.starts_with(begins), "{message}");
+        }
+    }
+
+    #[test]
+    fn mistakes_of_shape_are_told_together_with_all_others() {
+        let text = STUDY
+            .replace("count = 10", "count = \"many\"")
+            .replace("title = \"reads\"", "tilte = \"reads\"")
+            .replace(
+                "dataset = \"blobs\"",
+                "dataset = \"blobs\"\nmax_rounds = 41",
+            )
+            .replace("\"files:layout=dir\"", "\"files:layout\"")
+            .replace("sql = {", "s_ql = { lable = 1,");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        are_told(
+            &message,
+            [
+                "t.toml:10:1: unknown field `tilte`",
+                "t.toml:15:17: ",
+                "t.toml:16:10: unknown field `lable`",
+                "t.toml:6:9: ",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_because_it_could_not_be_read_is_not_called_unknown() {
+        let text = STUDY
+            .replace("count = 10", "count = \"many\"")
+            .replace("baseline = \"dir\"", "baseline = \"dir\"\nmax_rounds = 500")
+            .replace("baseline = \"dir\"", "baseline = \"dri\"");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        are_told(
+            &message,
+            [
+                "t.toml:12:13: ",
+                "t.toml:13:14: comparison 'reads': max_rounds must be from 1 to 40, not 500",
+                "t.toml:6:9: ",
+            ],
+        );
+    }
+
+    #[test]
+    fn each_line_that_is_no_toml_is_told() {
+        let text = STUDY
+            .replace("count = 10", "count =")
+            .replace("baseline = \"dir\"", "baseline = dir");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        are_told(&message, ["t.toml:12:12: ", "t.toml:6:8: "]);
+    }
+
+    #[test]
+    fn a_cap_of_a_scale_or_a_matrix_is_checked_as_that_of_a_comparison() {
+        let text = format!("{STUDY}[scales.quick]\nmax_rounds = 0\n");
+        let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
+        assert!(
+            message.contains("scales.quick: max_rounds must be from 1 to 40"),
             "{message}"
         );
     }

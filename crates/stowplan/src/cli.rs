@@ -130,7 +130,6 @@ pub(crate) struct StudyOptions {
 /// Options of every verb that measures a plan.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct MeasureOptions {
     /// Directory of the result, which must not exist yet
     /// [default: stowplan-results/DATE-STUDY-HOST].

@@ -108,6 +108,14 @@ impl From<StudyError> for CliError {
 }
 
 impl CliError {
+    /// What to say, a line for each mistake.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Study(mistakes) => mistakes.each().iter().map(ToString::to_string).collect(),
+            other => vec![other.to_string()],
+        }
+    }
+
     /// What to type about it, which follows what it says.
     pub(crate) fn command(&self) -> Option<&str> {
         match self {

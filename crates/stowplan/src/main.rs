@@ -35,7 +35,9 @@ fn main() -> ExitCode {
         Ok(arguments) => {
             arguments.colour.write_global();
             run(arguments).unwrap_or_else(|error| {
-                complain(&error.to_string(), error.command());
+                for line in error.lines() {
+                    complain(&line, error.command());
+                }
                 error.exit()
             })
         }

@@ -4,7 +4,10 @@ use crate::error::CliError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use stowplan_model::{Study, suggestion};
+use stowplan_harness::HarnessError;
+use stowplan_harness::drivers::Drivers;
+use stowplan_harness::plan::{self, CellFault};
+use stowplan_model::{Study, StudyError, suggestion};
 
 /// More than any study has; a device such as `/dev/zero` has no end.
 const TEXT_BYTES: u64 = 16 << 20;
@@ -65,6 +68,43 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
         names().collect::<Vec<_>>().join(", "),
         suggestion(name, names())
     )))
+}
+
+/// What a plan was refused for, with line and column, and with all other cells of a study file that cannot
+/// be measured as they are written; the refusal as it is where no cell is at fault, or the text cannot be
+/// read again.
+pub(crate) fn located(
+    refusal: HarnessError,
+    name: &str,
+    study: &Study,
+    drivers: &Drivers,
+) -> CliError {
+    let path = Path::new(name);
+    let Some(text) = path.is_file().then(|| text_of(path).ok()).flatten() else {
+        return refusal.into();
+    };
+    let faults = plan::cells_at_fault(study, drivers);
+    let told = refusal.to_string();
+    if !faults.iter().any(|fault| fault.message == told) {
+        return refusal.into();
+    }
+    let located = faults.into_iter().map(|fault| {
+        let CellFault {
+            comparison,
+            cell,
+            message,
+        } = fault;
+        let place = format!(
+            "comparison '{}', cell '{cell}'",
+            study.comparisons[comparison].id
+        );
+        let message = message
+            .strip_prefix(&format!("{place}: "))
+            .unwrap_or(&message);
+        let keys = ["comparison", &comparison.to_string(), "cells", &cell];
+        StudyError::at(&keys, place, message.to_owned(), &text, name)
+    });
+    StudyError::of_all(located.collect()).into()
 }
 
 /// The text of a study file, which may be a pipe as well.

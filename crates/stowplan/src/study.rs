@@ -47,7 +47,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     };
     let mut study = studies::find(name)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
-    let plan = plan::plan(study, &plan_options(options), &drivers)?;
+    let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
+        .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
     carry_out(&plan, &drivers, &options.measure, |_| AsPlanned)
 }
 

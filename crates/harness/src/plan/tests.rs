@@ -324,6 +324,7 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
     assert_eq!(quick.study.charts.len(), whole.study.charts.len() - 1);
     let rounds = |plan, id| comparison(plan, id).max_rounds;
     assert_eq!(rounds(&whole, "read"), LOOKS[LOOKS.len() - 1]);
+    assert_eq!(stowplan_model::MOST_ROUNDS, LOOKS[LOOKS.len() - 1]);
     assert_eq!(rounds(&quick, "read"), 10);
     assert_eq!(rounds(&whole, "lax-first"), 20);
     assert_eq!(rounds(&quick, "lax-first"), 10);
@@ -404,7 +405,7 @@ fn a_baseline_that_cannot_run_is_refused_with_its_reason() {
     let text = STUDY.replace("operations = 100 }", "operations = 1_001 }");
     let message = refusal(&text, &PlanOptions::default());
     assert!(
-        message.starts_with("comparison 'cold': the baseline 'dir' cannot run: "),
+        message.starts_with("comparison 'cold', cell 'dir': the baseline cannot run: "),
         "{message}"
     );
     assert!(message.contains("(1000)"), "{message}");

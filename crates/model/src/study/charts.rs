@@ -203,8 +203,8 @@ impl Place<'_> {
 
 impl Study {
     /// Checks every chart of bars and of lines.
-    pub(super) fn check_bars_and_lines(&self) -> Result<(), Fault> {
-        for (index, bars) in self.bars.iter().enumerate() {
+    pub(super) fn check_bars_and_lines(&self) -> Vec<Fault> {
+        let bars = self.bars.iter().enumerate().map(|(index, bars)| {
             let place = Place {
                 list: "bars",
                 index,
@@ -213,9 +213,9 @@ impl Study {
                 cells: &bars.cells,
             };
             self.check_place(&place)?;
-            bars.check_published(&place)?;
-        }
-        for (index, lines) in self.lines.iter().enumerate() {
+            bars.check_published(&place)
+        });
+        let lines = self.lines.iter().enumerate().map(|(index, lines)| {
             let place = Place {
                 list: "lines",
                 index,
@@ -224,9 +224,11 @@ impl Study {
                 cells: &lines.cells,
             };
             self.check_place(&place)?;
-            self.check_across(&place, &lines.x)?;
-        }
-        self.check_published_cells()
+            self.check_across(&place, &lines.x)
+        });
+        let mut found: Vec<Fault> = bars.chain(lines).filter_map(Result::err).collect();
+        found.extend(self.check_published_cells());
+        found
     }
 
     fn check_place(&self, place: &Place<'_>) -> Result<(), Fault> {
@@ -320,7 +322,8 @@ impl Study {
     }
 
     /// A published error belongs to published seconds.
-    fn check_published_cells(&self) -> Result<(), Fault> {
+    fn check_published_cells(&self) -> Vec<Fault> {
+        let mut found = Vec::new();
         for (index, comparison) in self.comparisons.iter().enumerate() {
             for (name, cell) in &comparison.cells {
                 let wrong = match (cell.published_seconds, cell.published_error_seconds) {
@@ -329,7 +332,7 @@ impl Study {
                 };
                 if let Some(message) = wrong {
                     let path = ["comparison", &index.to_string(), "cells", name];
-                    return Err(Fault {
+                    found.push(Fault {
                         path: path.map(str::to_owned).to_vec(),
                         place: format!("cell '{}/{name}', published_seconds", comparison.id),
                         message,
@@ -337,7 +340,7 @@ impl Study {
                 }
             }
         }
-        Ok(())
+        found
     }
 }
 

@@ -3,22 +3,29 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where the first `nan`, `inf` or number beyond all floats of a document stands, in bytes from the
-/// start of the text, and how it is written there.
-pub(super) fn no_number(text: &str) -> Option<(usize, String)> {
-    let document = DeTable::parse(text).ok()?;
-    document.get_ref().values().find_map(within)
+/// Where each `nan`, `inf` and number beyond all floats of a document stands, in bytes from the start of
+/// the text, and how it is written there.
+pub(super) fn no_numbers(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    if let Ok(document) = DeTable::parse(text) {
+        for value in document.get_ref().values() {
+            add_from(value, &mut found);
+        }
+    }
+    found.sort_unstable();
+    found
 }
 
-fn within(value: &Spanned<DeValue<'_>>) -> Option<(usize, String)> {
+fn add_from(value: &Spanned<DeValue<'_>>, found: &mut Vec<(usize, String)>) {
     match value.get_ref() {
         DeValue::Float(number) => {
             let written = number.as_str();
-            let finite = written.parse().is_ok_and(f64::is_finite);
-            (!finite).then(|| (value.span().start, written.to_owned()))
+            if !written.parse().is_ok_and(f64::is_finite) {
+                found.push((value.span().start, written.to_owned()));
+            }
         }
-        DeValue::Array(entries) => entries.iter().find_map(within),
-        DeValue::Table(table) => table.values().find_map(within),
-        _ => None,
+        DeValue::Array(entries) => entries.iter().for_each(|value| add_from(value, found)),
+        DeValue::Table(table) => table.values().for_each(|value| add_from(value, found)),
+        _ => {}
     }
 }

@@ -77,29 +77,38 @@ impl DifferenceSpec {
 
 impl Study {
     /// Ladders and hypotheses name cells of one comparison.
-    pub(super) fn check_ladders(&self) -> Result<(), Fault> {
+    pub(super) fn check_ladders(&self) -> Vec<Fault> {
         let mut seen = BTreeSet::new();
-        for (index, ladder) in self.ladders.iter().enumerate() {
+        let ladders = self.ladders.iter().enumerate();
+        let ladders = ladders.map(|(index, ladder)| {
             let place = Place::of("ladder", index, &ladder.id);
             place.check_id(&mut seen)?;
-            if ladder.rungs.len() < 2 {
-                return Err(place.fault("rungs", "give at least two, from the bottom up"));
-            }
-            let rungs = ladder.rungs.iter();
-            let cells = rungs.flat_map(|rung| rung.isolated.keys().chain([&rung.cell]));
-            self.check_cells(&place, &ladder.comparison, cells)?;
-            let infinite = |rung: &RungSpec| rung.isolated.values().any(|often| !often.is_finite());
-            if ladder.rungs.iter().any(infinite) {
-                return Err(place.fault("rungs", "how often a primitive is needed is a number"));
-            }
-        }
+            self.check_ladder(&place, ladder)
+        });
+        let mut found: Vec<Fault> = ladders.filter_map(Result::err).collect();
         let mut seen = BTreeSet::new();
-        for (index, claim) in self.hypotheses.iter().enumerate() {
+        let claims = self.hypotheses.iter().enumerate();
+        let claims = claims.map(|(index, claim)| {
             let place = Place::of("hypothesis", index, &claim.id);
             place.check_id(&mut seen)?;
             let differences = [&claim.larger, &claim.smaller].into_iter();
             let cells = differences.flat_map(DifferenceSpec::cells);
-            self.check_cells(&place, &claim.comparison, cells.chain(&claim.of))?;
+            self.check_cells(&place, &claim.comparison, cells.chain(&claim.of))
+        });
+        found.extend(claims.filter_map(Result::err));
+        found
+    }
+
+    fn check_ladder(&self, place: &Place<'_>, ladder: &LadderSpec) -> Result<(), Fault> {
+        if ladder.rungs.len() < 2 {
+            return Err(place.fault("rungs", "give at least two, from the bottom up"));
+        }
+        let rungs = ladder.rungs.iter();
+        let cells = rungs.flat_map(|rung| rung.isolated.keys().chain([&rung.cell]));
+        self.check_cells(place, &ladder.comparison, cells)?;
+        let infinite = |rung: &RungSpec| rung.isolated.values().any(|often| !often.is_finite());
+        if ladder.rungs.iter().any(infinite) {
+            return Err(place.fault("rungs", "how often a primitive is needed is a number"));
         }
         Ok(())
     }

@@ -8,7 +8,9 @@ use crate::dataset::TAGGED;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
+use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -17,36 +19,38 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct UnknownKey {
     /// Where it stands: bytes from the start of the text.
     pub(super) offset: usize,
+    /// Where the table begins and ends in which it stands.
+    pub(super) table: Range<usize>,
     /// What is wrong, with the keys that there are.
     pub(super) message: String,
+    /// The names that the file would give by it.
+    pub(super) names: Vec<String>,
 }
 
-/// The first key of a document that `T` does not have. Whatever else is wrong is not asked here,
-/// nor is a text that is no TOML.
-pub(super) fn unknown_key<T: DeserializeOwned>(text: &str) -> Option<UnknownKey> {
-    let document = DeTable::parse(text).ok()?;
-    let span = document.span();
-    let document = Spanned::new(span, DeValue::Table(document.into_inner()));
-    match T::deserialize(Walk(&document)) {
-        Err(Stop::Unknown(key)) => Some(key),
-        Err(Stop::Other) | Ok(_) => None,
-    }
+/// The keys of a document that `T` does not have, up to something else that is wrong, which is not
+/// asked here.
+pub(super) fn unknown_keys<T: DeserializeOwned>(
+    document: &Spanned<DeValue<'_>>,
+) -> Vec<UnknownKey> {
+    let unknown = RefCell::new(Vec::new());
+    let whole = Walk {
+        value: document,
+        unknown: &unknown,
+    };
+    // What else is wrong, reading the file will report.
+    let _ = T::deserialize(whole);
+    let mut unknown = unknown.into_inner();
+    unknown.sort_by_key(|key| key.offset);
+    unknown
 }
 
-/// Why the walk ended.
+/// The walk ended at something that is not of its type's shape.
 #[derive(Debug)]
-enum Stop {
-    Unknown(UnknownKey),
-    /// Something that reading the file will report.
-    Other,
-}
+struct Stop;
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(key) => f.write_str(&key.message),
-            Self::Other => f.write_str("not of its type's shape"),
-        }
+        f.write_str("not of its type's shape")
     }
 }
 
@@ -54,29 +58,44 @@ impl std::error::Error for Stop {}
 
 impl Error for Stop {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self::Other
+        Self
     }
 }
 
 /// A value of the document, walked by the type that it is to become.
 #[derive(Clone, Copy)]
-struct Walk<'a, 'i>(&'a Spanned<DeValue<'i>>);
+struct Walk<'a, 'i> {
+    value: &'a Spanned<DeValue<'i>>,
+    /// What was found so far.
+    unknown: &'a RefCell<Vec<UnknownKey>>,
+}
 
 impl<'a, 'i> Walk<'a, 'i> {
     fn table(self) -> Result<&'a DeTable<'i>, Stop> {
-        self.0.get_ref().as_table().ok_or(Stop::Other)
+        self.value.get_ref().as_table().ok_or(Stop)
     }
 
-    /// Every key of this table is one of `fields`.
+    fn of(self, value: &'a Spanned<DeValue<'i>>) -> Self {
+        Self { value, ..self }
+    }
+
+    /// Notes the keys of this table that are none of `fields`.
     fn check(self, fields: &[&'static str], known: &'static [&'static str]) -> Result<(), Stop> {
-        let mut keys = self.table()?.keys();
-        match keys.find(|key| !fields.contains(&key.get_ref().as_ref())) {
-            None => Ok(()),
-            Some(key) => Err(Stop::Unknown(UnknownKey {
+        for (key, value) in self.table()? {
+            let name = key.get_ref();
+            if fields.contains(&name.as_ref()) {
+                continue;
+            }
+            let mut names = Vec::new();
+            add_names(name, value.get_ref(), &mut names);
+            self.unknown.borrow_mut().push(UnknownKey {
                 offset: key.span().start,
-                message: serde::de::value::Error::unknown_field(key.get_ref(), known).to_string(),
-            })),
+                table: self.value.span(),
+                message: serde::de::value::Error::unknown_field(name, known).to_string(),
+                names,
+            });
         }
+        Ok(())
     }
 
     /// A table whose other keys depend on the value of one of them.
@@ -92,10 +111,35 @@ impl<'a, 'i> Walk<'a, 'i> {
         }
     }
 
-    fn walk_table<'de, V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
+    fn walk_table<'de, V: Visitor<'de>>(
+        self,
+        is_known: impl Fn(&str) -> bool,
+        visitor: V,
+    ) -> Result<V::Value, Stop> {
         let entries = self.table()?.iter();
-        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), Walk(value)));
-        visitor.visit_map(MapDeserializer::new(entries))
+        let entries = entries.map(|(key, value)| (key.get_ref().as_ref(), self.of(value)));
+        visitor.visit_map(MapDeserializer::new(
+            entries.filter(|(key, _)| is_known(key)),
+        ))
+    }
+}
+
+/// The names that a key and what is below it give: keys of tables, and what stands at `id`.
+pub(super) fn add_names(key: &str, value: &DeValue<'_>, names: &mut Vec<String>) {
+    names.push(key.to_owned());
+    match value {
+        DeValue::String(id) if key == "id" => names.push(id.to_string()),
+        DeValue::Array(entries) => {
+            for entry in entries.iter() {
+                add_names(key, entry.get_ref(), names);
+            }
+        }
+        DeValue::Table(table) => {
+            for (key, value) in table {
+                add_names(key.get_ref(), value.get_ref(), names);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -111,26 +155,26 @@ impl<'de> Deserializer<'de> for Walk<'_, '_> {
     type Error = Stop;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-        match self.0.get_ref() {
+        match self.value.get_ref() {
             DeValue::String(text) => visitor.visit_str(text),
             DeValue::Boolean(on) => visitor.visit_bool(*on),
             DeValue::Integer(number) => {
                 match u64::from_str_radix(number.as_str(), number.radix()) {
                     Ok(number) => visitor.visit_u64(number),
-                    Err(_) => Err(Stop::Other),
+                    Err(_) => Err(Stop),
                 }
             }
             DeValue::Float(number) => match number.as_str().parse() {
                 Ok(number) => visitor.visit_f64(number),
-                Err(_) => Err(Stop::Other),
+                Err(_) => Err(Stop),
             },
-            DeValue::Datetime(_) => Err(Stop::Other),
-            DeValue::Array(entries) => {
-                visitor.visit_seq(SeqDeserializer::new(entries.iter().map(Walk)))
-            }
+            DeValue::Datetime(_) => Err(Stop),
+            DeValue::Array(entries) => visitor.visit_seq(SeqDeserializer::new(
+                entries.iter().map(|entry| self.of(entry)),
+            )),
             DeValue::Table(_) => {
                 self.check_tagged()?;
-                self.walk_table(visitor)
+                self.walk_table(|_| true, visitor)
             }
         }
     }
@@ -142,11 +186,11 @@ impl<'de> Deserializer<'de> for Walk<'_, '_> {
         visitor: V,
     ) -> Result<V::Value, Stop> {
         self.check(fields, fields)?;
-        self.walk_table(visitor)
+        self.walk_table(|key| fields.contains(&key), visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
-        self.walk_table(visitor)
+        self.walk_table(|_| true, visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Stop> {
@@ -167,7 +211,7 @@ impl<'de> Deserializer<'de> for Walk<'_, '_> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Stop> {
-        let word = self.0.get_ref().as_str().ok_or(Stop::Other)?;
+        let word = self.value.get_ref().as_str().ok_or(Stop)?;
         visitor.visit_enum(word.into_deserializer())
     }
 
@@ -202,18 +246,22 @@ dir = { store = "files:layout=dir" }
 count = { blobs = 0x10 }
 "#;
 
-    /// The word at which the study is refused, and what is said.
-    fn refused(text: &str) -> Option<(String, String)> {
-        let key = unknown_key::<Study>(text)?;
+    /// The words at which the study is refused, and what is said of each.
+    fn refused(text: &str) -> Vec<(String, String)> {
+        let document = DeTable::parse(text).unwrap();
+        let document = Spanned::new(document.span(), DeValue::Table(document.into_inner()));
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let at = &text[key.offset..];
-        let end = at.find(|c| !word(c)).unwrap_or(at.len());
-        Some((at[..end].to_owned(), key.message))
+        let told = unknown_keys::<Study>(&document).into_iter().map(|key| {
+            let at = &text[key.offset..];
+            let end = at.find(|c| !word(c)).unwrap_or(at.len());
+            (at[..end].to_owned(), key.message)
+        });
+        told.collect()
     }
 
     #[test]
     fn a_key_that_means_nothing_is_found_wherever_it_stands() {
-        assert_eq!(refused(STUDY), None);
+        assert_eq!(refused(STUDY), []);
         let spoiled = [
             ("name = \"t\"", "nam = \"t\"", "nam"),
             ("count = 3_000", "count = 3\ncuont = 1", "cuont"),
@@ -227,7 +275,9 @@ count = { blobs = 0x10 }
         for (right, wrong, key) in spoiled {
             let text = STUDY.replace(right, wrong);
             assert_ne!(text, STUDY);
-            let (found, message) = refused(&text).unwrap_or_else(|| panic!("{wrong} is accepted"));
+            let found = refused(&text);
+            assert_eq!(found.len(), 1, "{wrong}: {found:?}");
+            let (found, message) = &found[0];
             assert_eq!(found, key);
             let begins = format!("unknown field `{key}`, expected ");
             assert!(message.starts_with(&begins), "{message}");
@@ -235,15 +285,27 @@ count = { blobs = 0x10 }
     }
 
     #[test]
+    fn all_keys_that_mean_nothing_are_found_at_once_and_nothing_is_asked_below_one() {
+        let text = STUDY
+            .replace(
+                "count = 3_000",
+                "count = 3\ncuont = { kind = \"guid\", x = 1 }",
+            )
+            .replace("{ store = ", "{ lable = 1, store = ")
+            .replace("[scales.quick]", "[scales.quick]\nabuot = 1");
+        let found: Vec<String> = refused(&text).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(found, ["cuont", "lable", "abuot"]);
+    }
+
+    #[test]
     fn what_else_is_wrong_is_not_asked_here() {
         for text in [
             "",
-            "name = [",
             &STUDY.replace("\"kvtest\"", "\"kvtets\""),
             &STUDY.replace("0x10", "-1"),
             &STUDY.replace("\"blobs\"", "1979-05-27"),
         ] {
-            assert_eq!(refused(text), None, "{text}");
+            assert_eq!(refused(text), [], "{text}");
         }
     }
 }

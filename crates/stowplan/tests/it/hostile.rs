@@ -22,9 +22,12 @@ fn a_name_in_a_study_cannot_steer_the_terminal_or_break_a_message() {
         bench.write("hostile.toml", &text);
         let refused = bench.run(&["study", "hostile.toml", "--dry-run"]);
         let told = refused.stderr();
-        assert!(told.starts_with("error: "), "{told:?}");
-        assert_eq!(told.lines().count(), 1, "{told:?}");
-        assert!(!told.contains(is_control), "{told:?}");
+        // A name that is refused is missed where it is used, which is a line of its own.
+        for line in told.lines() {
+            assert!(line.starts_with("error: hostile.toml"), "{told:?}");
+            assert!(!line.contains(is_control), "{told:?}");
+        }
+        assert!(!told.is_empty());
     }
 }
 

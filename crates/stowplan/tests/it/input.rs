@@ -41,18 +41,71 @@ fn an_unknown_store_setting_or_value_is_named_with_its_cell() {
     let cell = bench.write("wrong.toml", &SMALL.replace("api=sql", "api=sqll"));
     cell.run(&["study", "wrong.toml"])
         .refuses("comparison 'read', cell 'sql'");
+    let two = SMALL
+        .replace("api=sql", "api=sqll")
+        .replace("sqlite:journal=wal", "sqlite:journal=wall");
+    bench.write("wrong.toml", &two);
+    let run = bench.run(&["study", "wrong.toml"]);
+    let told = run.exits(2).stderr();
+    assert_eq!(told.lines().count(), 2, "{told}");
+    for store in [
+        "{ store = \"sqlite:api=sqll",
+        "{ store = \"sqlite:journal=wall",
+    ] {
+        let before = &two[..two.find(store).unwrap()];
+        let line = before.lines().count();
+        let column = before.lines().last().unwrap().len() + 1;
+        let place = format!("error: wrong.toml:{line}:{column}: comparison '");
+        assert!(told.contains(&place), "{place} is not in {told}");
+    }
 }
 
 #[test]
 fn a_mistake_in_a_study_file_has_a_line_and_a_column() {
     let bench = Bench::new();
-    bench.write("wrong.toml", &SMALL.replace("baseline = ", "basline = "));
+    bench.write(
+        "wrong.toml",
+        &SMALL.replacen("baseline = ", "basline = ", 1),
+    );
     bench
         .run(&["study", "wrong.toml"])
         .refuses("wrong.toml:13:1")
         .refuses("did you mean 'baseline'?");
     bench.write("wrong.toml", "name = ");
     bench.run(&["study", "wrong.toml"]).refuses("wrong.toml:1:");
+}
+
+#[test]
+fn all_mistakes_of_a_study_file_are_told_at_once() {
+    let bench = Bench::new();
+    let wrong = SMALL
+        .replace("baseline = ", "basline = ")
+        .replace("title = \"A small study\"", "title = 5")
+        .replace("datasets.", "dataset.");
+    bench.write("wrong.toml", &wrong);
+    let run = bench.run(&["study", "wrong.toml"]);
+    let told = run.exits(2).stderr();
+    let mistakes: Vec<&str> = told.lines().collect();
+    assert_eq!(mistakes.len(), 4, "{told}");
+    for mistake in &mistakes {
+        let place = mistake.strip_prefix("error: wrong.toml:");
+        let line = place.and_then(|place| place.split_once(':')).unwrap().0;
+        assert!(line.parse::<usize>().is_ok(), "{told}");
+    }
+}
+
+#[test]
+fn a_cell_that_does_other_work_than_the_baseline_is_told_with_its_line() {
+    let bench = Bench::new();
+    let cold = SMALL.replace(
+        "{ store = \"sqlite:api=sql\"",
+        "{ workload = { cache = \"cold\" }, store = \"sqlite:api=sql\"",
+    );
+    assert_ne!(cold, SMALL);
+    bench.write("wrong.toml", &cold);
+    bench
+        .run(&["study", "wrong.toml"])
+        .refuses("wrong.toml:16:7: comparison 'read', cell 'sql': it does a cold");
 }
 
 #[test]

@@ -10,20 +10,33 @@ type Wrong = (&'static str, String);
 
 impl Study {
     /// Checks every matrix as it stands in the file and as each scale changes it.
-    pub(in crate::study) fn check_matrices(&self) -> Result<(), Fault> {
-        for (index, matrix) in self.matrices.iter().enumerate() {
-            matrix.check().map_err(|(key, message)| Fault {
+    pub(in crate::study) fn check_matrices(&self) -> Vec<Fault> {
+        let matrices = self.matrices.iter().enumerate();
+        let wrong = matrices.filter_map(|(index, matrix)| {
+            let (key, message) = matrix.check().err()?;
+            Some(Fault {
                 path: vec!["matrix".to_owned(), index.to_string(), key.to_owned()],
                 place: format!("matrix '{}', {key}", matrix.id.escape_debug()),
                 message,
-            })?;
+            })
+        });
+        let mut found: Vec<Fault> = wrong.collect();
+        // What a scale changes of them can only be judged where they are right.
+        if !found.is_empty() {
+            return found;
         }
-        self.check_expansion(&ScaleSpec::default(), "the matrices")?;
+        found.extend(
+            self.check_expansion(&ScaleSpec::default(), "the matrices")
+                .err(),
+        );
         for (name, scale) in &self.scales {
-            self.check_scale(name, scale)?;
-            self.check_expansion(scale, &format!("scale '{name}'"))?;
+            found.extend(self.check_scale(name, scale).err());
+            found.extend(
+                self.check_expansion(scale, &format!("scale '{name}'"))
+                    .err(),
+            );
         }
-        Ok(())
+        found
     }
 
     fn check_scale(&self, name: &str, scale: &ScaleSpec) -> Result<(), Fault> {
