@@ -1,6 +1,7 @@
 //! The output directory: made anew for each run, never anyone else's.
 
 use crate::error::CliError;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -92,8 +93,7 @@ impl Output {
         let directory = &self.directory;
         let entries = fs::read_dir(directory).map_err(CliError::io("read directory", directory))?;
         for path in entries.flatten().map(|entry| entry.path()) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let temporary = name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1);
+            let temporary = path.file_name().is_some_and(is_temporary);
             let plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
             if temporary && plain && (is_empty(&path) || begins(&path, is_report)?) {
                 fs::remove_file(&path).map_err(CliError::io("remove", &path))?;
@@ -149,6 +149,7 @@ pub(crate) fn write_whole(
     let (Written::Yes, exists) = standing(path, ours)? else {
         return Ok(Written::NotOurs);
     };
+    remove_abandoned(directory_of(path), ours);
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY.0)
         .suffix(TEMPORARY.1)
@@ -156,6 +157,8 @@ pub(crate) fn write_whole(
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(directory_of(path))
         .map_err(refused)?;
+    // Before it has anything in it. Where the file system knows no locks, nobody removes what is left.
+    let _ = temporary.as_file().try_lock();
     temporary.write_all(text.as_bytes()).map_err(refused)?;
     let persisted = if exists {
         temporary.persist(path)
@@ -167,6 +170,25 @@ pub(crate) fn write_whole(
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(Written::NotOurs),
         Err(error) => Err(refused(error.error)),
     }
+}
+
+/// Removes what processes left in a directory that were killed while they wrote such a file there. Nobody
+/// holds it, and it begins like what was to be written; what cannot be read or removed stays.
+fn remove_abandoned(directory: &Path, ours: fn(&[u8]) -> bool) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| is_temporary(&entry.file_name())) {
+        let path = entry.path();
+        let free = disk::open_plain(&path).is_ok_and(|file| file.try_lock().is_ok());
+        if free && begins(&path, ours).unwrap_or(false) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+/// Whether a name is one of a file that is not whole yet.
+fn is_temporary(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(TEMPORARY.0) && name.ends_with(TEMPORARY.1)
 }
 
 /// Whether a file may be written under a name, and whether one stands there.
@@ -260,6 +282,30 @@ mod tests {
     fn a_name_is_no_path() {
         assert_eq!(plain("../../etc/x\n\0\u{1b}é"), ".._.._etc_x____");
         assert_eq!(plain(&"a".repeat(300)).len(), NAMED);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_of_a_report_goes_with_the_next_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let report = format!("{MARK} half");
+        for name in [".stowplan-left01.tmp", ".stowplan-held01.tmp", "left.tmp"] {
+            fs::write(at(name), &report).unwrap();
+        }
+        fs::write(at(".stowplan-letter.tmp"), "dear").unwrap();
+        symlink(at("left.tmp"), at(".stowplan-link01.tmp")).unwrap();
+        let held = fs::File::open(at(".stowplan-held01.tmp")).unwrap();
+        held.lock().unwrap();
+        write_report(&at("report"), &report).unwrap();
+        assert!(!at(".stowplan-left01.tmp").exists());
+        let others = [
+            ".stowplan-held01.tmp",
+            ".stowplan-letter.tmp",
+            ".stowplan-link01.tmp",
+            "left.tmp",
+            "report",
+        ];
+        assert!(others.iter().all(|name| at(name).exists()));
     }
 
     #[test]
