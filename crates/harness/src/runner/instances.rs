@@ -12,16 +12,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
     Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, Settings,
-    Want,
+    Want, built_alike,
 };
 
 pub(super) struct Instances {
     work: PathBuf,
     datasets: BTreeMap<String, Dataset>,
     built: BTreeSet<String>,
-    /// Those whose footprint after building is known.
+    /// Those whose footprint after building is known: one of all that are built alike.
     weighed: BTreeSet<String>,
     versions: BTreeMap<String, u32>,
+    /// Those whose data was read in again since they were built (R9).
+    read_in_again: BTreeSet<String>,
 }
 
 /// What building a store gave.
@@ -104,7 +106,7 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
-        let footprint = if self.weighed.insert(cell.instance.clone()) {
+        let footprint = if self.weighed.insert(built_alike(&cell.instance).to_owned()) {
             self.footprint(cell, blocks, false)?
         } else {
             None

@@ -16,7 +16,7 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
-    read_result,
+    built_alike, read_result,
 };
 
 /// A run that was broken off and can go on. While it exists, no other run writes to the result.
@@ -266,7 +266,8 @@ impl Earlier {
             Record::HarnessCost(_) => _ = self.costs.insert(String::new()),
             Record::DriverCost(cost) => _ = self.costs.insert(cost.driver),
             Record::Footprint(footprint) if !footprint.after_workloads => {
-                self.weighed.insert(footprint.instance);
+                let alike = built_alike(&footprint.instance);
+                self.weighed.insert(alike.to_owned());
             }
             Record::Effective(effective) => {
                 self.effective.insert(effective.cell);
