@@ -1,10 +1,10 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    ContrastOutcome, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
+    ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
     blocks::Blocks,
     stopping::{self, Noise},
-    work::work_differences_of,
+    work::{measured_too, operations_per_commit, work_differences_of},
 };
 use stowplan_model::{Cell, Comparison, Role};
 
@@ -112,16 +112,22 @@ impl<'a> Judge<'a> {
             .cells
             .iter()
             .filter(|cell| matches!(cell.role, Role::Baseline | Role::Candidate))
-            .filter(|cell| work_differences_of(cell, baseline).is_empty())
+            .filter(|cell| self.same_work(cell, baseline))
             .collect();
         let beats = |cell: &Cell, rival: &Cell| {
-            let found = || self.at_its_look(cell, rival, (&self.blocks, &self.noise));
-            same_durability(cell, rival) && found().1 == Verdict::Faster
+            same_durability(cell, rival) && self.contrast(cell, rival).verdict == Verdict::Faster
         };
         rivals.iter().copied().find(|cell| {
             let mut others = rivals.iter().filter(|rival| rival.id != cell.id).peekable();
             others.peek().is_some() && others.all(|rival| beats(cell, rival))
         })
+    }
+
+    /// Whether nothing that was asked for or measured makes the work of two cells another one.
+    fn same_work(&self, cell: &Cell, other: &Cell) -> bool {
+        let shared = |cell: &Cell| operations_per_commit(cell, self.blocks.of_cell(&cell.id));
+        let asked = work_differences_of(cell, other);
+        measured_too(asked, [shared(cell), shared(other)]).is_empty()
     }
 }
 

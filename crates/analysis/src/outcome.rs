@@ -330,6 +330,8 @@ pub struct CellSummary {
     pub rounds: usize,
     /// Operations timed, all ratio blocks together.
     pub operations: u64,
+    /// Of writes of which several share a transaction: how many did in the median block.
+    pub operations_per_commit: Option<u64>,
     /// Headline time per operation, nanoseconds, by the comparison's metric; the interval is of
     /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
     /// it is the range of the rounds.

@@ -9,6 +9,8 @@ use crate::{
     estimate::median,
     gathered::Gathered,
     judge::Judge,
+    percentiles::intervals,
+    work::operations_per_commit,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
@@ -40,6 +42,7 @@ pub(crate) fn summarise(
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
+        operations_per_commit: operations_per_commit(cell, described.blocks.iter().copied()),
         time_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
         driver_cost: driver_cost::of_cell(cell, judge, gathered),

@@ -311,6 +311,7 @@ fn expand(
     };
     let baseline = cells.remove(position);
     check_question(spec, &cells, &baseline)?;
+    check_transactions(spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -361,6 +362,38 @@ fn check_question(
         baseline.key,
         describe_work(&baseline.workload),
         what_differs(&cell.workload, &baseline.workload),
+    )))
+}
+
+/// Refuses cells that are told to commit other numbers of operations at once, each block being one
+/// transaction: what a commit costs would be shared by other numbers.
+fn check_transactions(
+    spec: &ComparisonSpec,
+    cells: &[Cell],
+    baseline: &Cell,
+) -> Result<(), HarnessError> {
+    let committed_at_once = |cell: &Cell| {
+        let workload = &cell.workload;
+        let shared = workload.operation.writes()
+            && workload.per_transaction == PerTransaction::All
+            && workload.sample_of.is_none();
+        workload.operations.filter(|_| shared)
+    };
+    let given: Vec<(&str, u32)> = std::iter::once(baseline)
+        .chain(cells)
+        .filter_map(|cell| Some((cell.key.as_str(), committed_at_once(cell)?)))
+        .collect();
+    let Some((first, number)) = given.first() else {
+        return Ok(());
+    };
+    let Some((other, different)) = given.iter().find(|(_, other)| other != number) else {
+        return Ok(());
+    };
+    Err(HarnessError::invalid(format!(
+        "comparison '{}': one commit ends {number} operations of cell '{first}' and {different} of \
+         '{other}', so each bears another share of it: set the same 'operations' for both, or how \
+         many operations share a transaction ('per_transaction', a number)",
+        spec.id
     )))
 }
 

@@ -22,6 +22,7 @@ pub use resumption::Resumption;
 
 use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
+use crate::block_size::equal_transactions;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
@@ -617,6 +618,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
+        let mut fixed: BTreeSet<CellId> = BTreeSet::new();
         let sequences = self.write_sequences(comparison, u32::MAX, &sizes)?;
         for cell in &comparison.cells {
             if self.skipped(cell) {
@@ -628,11 +630,18 @@ impl<'a> Runner<'a> {
                 && let Some(size) = sizes.get(&baseline.id).copied()
             {
                 sizes.insert(cell.id.clone(), size);
+                if fixed.contains(&baseline.id) {
+                    fixed.insert(cell.id.clone());
+                }
                 continue;
             }
             if let Some(size) = self.earlier.size(cell) {
                 sizes.insert(cell.id.clone(), size);
+                fixed.insert(cell.id.clone());
                 continue;
+            }
+            if cell.workload.operations.is_some() {
+                fixed.insert(cell.id.clone());
             }
             match self.pilot(cell, &sequences) {
                 Ok(size) => {
@@ -641,6 +650,11 @@ impl<'a> Runner<'a> {
                 Err(error) => self.cell_failed(cell, error)?,
             }
         }
+        let count = comparison
+            .cells
+            .first()
+            .map_or(0, |cell| self.count(&cell.dataset));
+        equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
         Ok(sizes)
     }
 

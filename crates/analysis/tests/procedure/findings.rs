@@ -530,6 +530,31 @@ fn a_cell_that_does_other_work_than_the_baseline_neither_is_fastest_nor_prevents
 }
 
 #[test]
+fn writes_of_which_other_numbers_shared_a_commit_are_other_work() {
+    let comparison = writing(comparison(&["quick"]));
+    let fastest = |operations: u64| {
+        let mut blocks = ten(&[("quick", 1_000.0)]);
+        for block in &mut blocks {
+            if block.cell == id("quick") {
+                block.operations = operations;
+            }
+        }
+        let found = outcome(&comparison, &blocks);
+        let (quick, base) = (&found.cells[2], &found.cells[0]);
+        let words = work_differences(quick, base);
+        let words = words.first().map(|found| found.in_words());
+        (found.fastest, words)
+    };
+    assert_eq!(fastest(1_000), (Some(id("quick")), None));
+    let differs = (
+        "operations per commit",
+        "10000".to_owned(),
+        "1000".to_owned(),
+    );
+    assert_eq!(fastest(10_000), (None, Some(differs)));
+}
+
+#[test]
 fn the_floor_is_no_rival_but_everything_is_shown_as_its_multiple() {
     let mut with_floor = comparison(&["other"]);
     with_floor.cells.push(cell("floor", Role::Floor));

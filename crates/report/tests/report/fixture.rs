@@ -234,6 +234,7 @@ impl Draft {
             },
             rounds: 20,
             operations: 20 * 10_000,
+            operations_per_commit: None,
             time_ns: Some(Interval {
                 estimate: ns,
                 low: ns * 0.97,
