@@ -45,12 +45,15 @@ impl<'a> Judge<'a> {
     /// The ratio of a cell's time to the reference's with its verdict. The interval is that of
     /// the look at which the pair was decided, widened by the noise floor of the whole session.
     pub(crate) fn contrast(&self, cell: &Cell, reference: &Cell) -> ContrastOutcome {
-        let (estimate, verdict) = self.at_its_look(cell, reference, (&self.blocks, &self.noise));
+        let timed = (&self.blocks, &self.noise);
+        let (estimate, verdict) = self.at_its_look(cell, reference, timed);
+        let (verdict, corrected) = self.borne_out(cell, reference, timed, (estimate, verdict));
         ContrastOutcome {
             cell: cell.id.clone(),
             reference: reference.id.clone(),
             estimate,
             verdict,
+            corrected,
             total: self.total(cell, reference),
             driver_cost: None,
             same_durability: same_durability(cell, reference),
@@ -65,8 +68,33 @@ impl<'a> Judge<'a> {
             return None;
         }
         let (estimate, verdict) = self.at_its_look(cell, reference, (blocks, noise));
+        let found = (estimate, verdict);
+        let (verdict, _) = self.borne_out(cell, reference, (blocks, noise), found);
         let estimate = estimate?;
         Some(TotalOutcome { estimate, verdict })
+    }
+
+    /// The verdict by the headline, if the time that stands beside it bears it out (R8), and the
+    /// ratio by that time. If not, nothing is claimed.
+    fn borne_out(
+        &self,
+        cell: &Cell,
+        reference: &Cell,
+        (blocks, noise): (&Blocks<'_>, &Noise),
+        (estimate, verdict): (Option<RatioEstimate>, Verdict),
+    ) -> (Verdict, Option<CorrectedRatio>) {
+        let pair = (&cell.id, &reference.id);
+        let other = estimate.zip(noise.beside).and_then(|(estimate, beside)| {
+            let other = beside.ratio(blocks, pair, estimate.rounds)?;
+            Some(CorrectedRatio {
+                estimate: other,
+                agrees: stopping::bears_out(verdict, &estimate, &other, self.rule.zone()),
+            })
+        });
+        match other {
+            Some(CorrectedRatio { agrees: false, .. }) => (Verdict::Unresolved, other),
+            _ => (verdict, other),
+        }
     }
 
     fn at_its_look(

@@ -65,8 +65,8 @@ pub use machines::{
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
-    SweepOutcome, TotalOutcome, Verdict,
+    ControlOutcome, CorrectedRatio, Interval, LatencySummary, Metric, PercentileInterval,
+    PublishedRatio, RatioEstimate, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
 };
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};

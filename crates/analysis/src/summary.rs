@@ -48,6 +48,7 @@ pub(crate) fn summarise(
         driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
+        corrected_ns: described.corrected(),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share,
         kernel_share_resolution,
@@ -242,6 +243,11 @@ impl<'a> Described<'a> {
             (m.commits == 1 && m.outside.last_commit_ns > 0)
                 .then_some(m.outside.last_commit_ns as f64)
         })
+    }
+
+    /// Corrected time per operation, where it is known.
+    fn corrected(&self) -> Option<f64> {
+        self.median_of(|m| Some(m.corrected_ns()? as f64 / m.operations as f64))
     }
 
     fn footprint(&self) -> Option<Footprint> {

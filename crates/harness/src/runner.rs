@@ -48,8 +48,17 @@ use stowplan_model::{
     RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
 };
 
-/// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
+/// Rounds of one cell alone in which latency blocks are taken besides.
 const LATENCY_ROUNDS: u32 = 3;
+
+/// Whether latency blocks are taken besides in a round: in every second of the first ten, and in every
+/// fourth that follows, so that percentiles are of the whole session.
+fn takes_latencies(round: u32) -> bool {
+    match round {
+        0..10 => round.is_multiple_of(2),
+        _ => round % 4 == 2,
+    }
+}
 
 /// Rounds that a session may measure beyond those that are lacking, for those in which a cell got
 /// no figure (R9): where the data does not stay in the page cache, no number of them is enough.

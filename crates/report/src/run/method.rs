@@ -17,7 +17,9 @@ const ROUNDS: &str = "Every cell runs once per round, in fresh random order, in 
 
 const TIME: &str = "Corrected time C = W − D: wall time W minus the time D that the thread was ready \
                     but waited for a CPU. If other threads of the worker used 1% of the wall time or \
-                    more, or D is unknown, wall time is used instead, and the comparison says so. Warm \
+                    more, or D is unknown, wall time is used instead, and the comparison says so; so it \
+                    is where blocks sleep for more than 5% of the time or sync, and there a claim has to \
+                    hold by corrected time too. Warm \
                     blocks that read from storage are repeated; nothing is discarded for its time.";
 
 const FLUSH: &str = "What a write leaves to be done when its block ends is timed apart: the final \

@@ -244,6 +244,7 @@ impl Draft {
             driver_cost: None,
             published_error_seconds: None,
             wall_ns: ns * 1.02,
+            corrected_ns: Some(ns),
             cpu_ns: ns * 0.99,
             kernel_share: if files { 0.93 } else { 0.74 },
             kernel_share_resolution: None,
@@ -354,6 +355,7 @@ pub(crate) fn comparison(
             } else {
                 Verdict::Unreliable
             },
+            corrected: None,
             total: total(key).zip(total(reference)).map(|(ours, theirs)| {
                 let estimate = self::estimate(ours / theirs, half_width);
                 let verdict = judge(&estimate);
@@ -377,6 +379,7 @@ pub(crate) fn comparison(
         id: id.to_owned(),
         title: title.to_owned(),
         metric: Metric::Corrected,
+        sleeps: false,
         control: Some(ControlOutcome {
             estimate: control,
             verdict: judge(&control),
