@@ -819,7 +819,11 @@ impl<'a> Runner<'a> {
             || self.instances.warm_one(cell),
         )?;
         self.note_effective(cell, attempted.effective)?;
+        if attempted.warmed {
+            self.instances.note_read_in_again(cell);
+        }
         let mut measurement = attempted.measurement;
+        measurement.read_in_again = self.instances.was_read_in_again(cell);
         if !attempted.read_from_storage {
             self.log.append(&Record::Measurement(measurement.clone()))?;
             measurement.latency = None;

@@ -555,6 +555,53 @@ fn writes_of_which_other_numbers_shared_a_commit_are_other_work() {
 }
 
 #[test]
+fn blocks_that_found_their_data_as_a_repair_left_it_are_counted_in_a_warning() {
+    let mut blocks = ten(&[("x", 10_000.0)]);
+    let said = |blocks: &[Measurement]| -> Vec<String> {
+        let warnings = analysis(&comparison(&["x"]), blocks).warnings;
+        let messages = warnings.into_iter().map(|warning| warning.message);
+        messages.filter(|m| m.contains("read in again")).collect()
+    };
+    assert!(said(&blocks).is_empty());
+    let of_x = blocks.iter_mut().filter(|m| m.cell == id("x"));
+    of_x.skip(7).for_each(|block| block.read_in_again = true);
+    let messages = said(&blocks);
+    assert_eq!(messages.len(), 1);
+    assert!(messages[0].ends_with("so measured were 3 of 10 blocks of 'the x'"));
+}
+
+#[test]
+fn a_ratio_that_drifts_is_warned_of_by_name_and_one_beside_it_is_not() {
+    let mut blocks = rounds(
+        &[&EQUAL[..], &[("x", 9_000.0), ("y", 9_000.0)]].concat(),
+        0..20,
+    );
+    for block in blocks.iter_mut().filter(|m| m.cell == id("x")) {
+        block.wall_ns += u64::from(block.round) * 100_000;
+    }
+    let warnings = analysis(&comparison(&["x", "y"]), &blocks).warnings;
+    let mut messages = warnings.iter().map(|warning| &warning.message);
+    let said = messages.find(|m| m.contains("not independent")).unwrap();
+    assert!(
+        said.contains("'the x' against 'the base' drifted"),
+        "{said}"
+    );
+    assert!(!said.contains("the y"), "{said}");
+}
+
+#[test]
+fn a_study_says_of_how_many_ratios_it_claims_something() {
+    let blocks = ten(&[("same", 10_000.0), ("slow", 20_000.0)]);
+    let found = Claims::of(&analysis(&comparison(&["same", "slow"]), &blocks));
+    let (ratios, different, same) = (found.ratios, found.differences, found.equivalent);
+    assert_eq!((ratios, different, same), (2, 1, 1));
+    assert!((found.false_at_most - 0.1).abs() < 1e-12);
+    let short = rounds(&[&EQUAL[..], &[("slow", 20_000.0)]].concat(), 0..5);
+    let found = Claims::of(&analysis(&comparison(&["slow"]), &short));
+    assert_eq!(found.ratios, 0, "too few rounds for a ratio");
+}
+
+#[test]
 fn the_floor_is_no_rival_but_everything_is_shown_as_its_multiple() {
     let mut with_floor = comparison(&["other"]);
     with_floor.cells.push(cell("floor", Role::Floor));
