@@ -184,7 +184,8 @@ pub(crate) fn bears_out(
 impl Noise {
     /// The noise of these blocks.
     pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, rule: &StoppingRule) -> Self {
-        let metric = blocks.metric();
+        let clock = blocks.clock();
+        let metric = clock.metric();
         let delay_share = blocks.delay_share();
         // Several threads do not tell their waits, nor do some systems: the machine may be busy.
         let unknown = metric == Metric::Wall && !blocks.delays_known();

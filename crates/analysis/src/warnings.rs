@@ -1,6 +1,8 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
-use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, summary::Described};
+use crate::{
+    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
+};
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
 };

@@ -9,7 +9,8 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use stowplan_analysis::{
-    Analysis, AnalysisError, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict, analyse,
+    Analysis, AnalysisError, Claims, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict,
+    WorkDifference, analyse, work_differences,
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
