@@ -27,6 +27,7 @@ mod lines;
 mod machines;
 mod matrix;
 mod outcome;
+mod percentiles;
 mod quantity;
 mod rebase;
 mod recommendation;

@@ -163,7 +163,7 @@ impl ComparisonOutcome {
 pub enum Metric {
     /// Wall time minus run-queue delay (R8).
     Corrected,
-    /// Wall time: other threads of the worker used CPU, or run-queue delay is unknown.
+    /// Wall time: blocks sleep, other threads of the worker used CPU, or run-queue delay is unknown.
     Wall,
 }
 
@@ -443,28 +443,44 @@ impl CellSummary {
     }
 }
 
-/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks.
+/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks; none where
+/// fewer than ten operations lie beyond it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Operations.
     pub count: u64,
+    /// Blocks that they are of.
+    pub blocks: usize,
     /// Mean.
     pub mean_ns: f64,
     /// Median.
-    pub p50_ns: u64,
+    pub p50_ns: Option<u64>,
     /// 90%.
-    pub p90_ns: u64,
+    pub p90_ns: Option<u64>,
     /// 95%.
-    pub p95_ns: u64,
+    pub p95_ns: Option<u64>,
     /// 99%.
-    pub p99_ns: u64,
+    pub p99_ns: Option<u64>,
     /// 99.9%.
-    pub p999_ns: u64,
+    pub p999_ns: Option<u64>,
+    /// Those of these that are there, with intervals; none of fewer than five blocks.
+    pub intervals: Vec<PercentileInterval>,
     /// Largest.
     pub max_ns: u64,
     /// The tail as (percentile, nanoseconds), both rising, from the median to 99.999% at most. Where
     /// fewer than ten operations lie beyond a percentile, it is left out: it would be noise.
     pub curve: Vec<(f64, u64)>,
+}
+
+/// How far a percentile is known: 95%, by drawing whole blocks again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PercentileInterval {
+    /// The percentile, such as 99.9.
+    pub percentile: f64,
+    /// Lower end, nanoseconds.
+    pub low_ns: u64,
+    /// Upper end, nanoseconds.
+    pub high_ns: u64,
 }
 
 /// A chart of the study with its numbers.

@@ -313,11 +313,14 @@ fn percentiles<'a>(
     problems: &mut Vec<String>,
 ) -> Option<LatencySummary> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
+    let mut blocks: Vec<Histogram<u64>> = Vec::new();
     for (measurement, text) in histograms {
         let added = decode(text).and_then(|histogram| {
             merged
-                .add(histogram)
-                .map_err(|error| format!("cannot be merged: {error:?}"))
+                .add(&histogram)
+                .map_err(|error| format!("cannot be merged: {error:?}"))?;
+            blocks.push(histogram);
+            Ok(())
         });
         if let Err(error) = added {
             problems.push(format!(
@@ -326,17 +329,39 @@ fn percentiles<'a>(
             ));
         }
     }
-    (!merged.is_empty()).then(|| LatencySummary {
+    if merged.is_empty() {
+        return None;
+    }
+    let shown: Vec<f64> = TOLD.into_iter().filter(|p| is_known(&merged, *p)).collect();
+    let value = |percentile: f64| {
+        let value = || merged.value_at_quantile(percentile / 100.0);
+        shown.contains(&percentile).then(value)
+    };
+    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns] = TOLD.map(value);
+    Some(LatencySummary {
         count: merged.len(),
+        blocks: blocks.len(),
         mean_ns: merged.mean(),
-        p50_ns: merged.value_at_quantile(0.5),
-        p90_ns: merged.value_at_quantile(0.9),
-        p95_ns: merged.value_at_quantile(0.95),
-        p99_ns: merged.value_at_quantile(0.99),
-        p999_ns: merged.value_at_quantile(0.999),
+        p50_ns,
+        p90_ns,
+        p95_ns,
+        p99_ns,
+        p999_ns,
+        intervals: intervals(&blocks, &shown),
         max_ns: merged.max(),
         curve: curve(&merged),
     })
+}
+
+/// The percentiles that are told by name.
+const TOLD: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
+
+/// Whether enough operations lie beyond a percentile: with fewer it would be noise.
+fn is_known(merged: &Histogram<u64>, percentile: f64) -> bool {
+    let beyond = BEYOND
+        .into_iter()
+        .find(|beyond| within(*beyond) == percentile);
+    beyond.is_some_and(|beyond| has_enough(merged, beyond))
 }
 
 /// What lies beyond the percentiles of a curve, in thousandths of a percent: four to a decade.
@@ -347,19 +372,28 @@ const BEYOND: [u32; 18] = [
 /// A percentile of a curve has at least this many operations beyond it.
 const LEAST_BEYOND: u64 = 10;
 
+/// Everything, in thousandths of a percent.
+const ALL: u32 = 100_000;
+
+/// The percentile beyond which so many thousandths of a percent lie: from whole numbers, so that 99.9
+/// is as near to 99.9 as can be.
+fn within(beyond: u32) -> f64 {
+    f64::from(ALL - beyond) / 1_000.0
+}
+
+fn has_enough(merged: &Histogram<u64>, beyond: u32) -> bool {
+    merged.len().saturating_mul(u64::from(beyond)) >= LEAST_BEYOND * u64::from(ALL)
+}
+
 /// The percentiles from the median on that have enough operations beyond them.
 fn curve(merged: &Histogram<u64>) -> Vec<(f64, u64)> {
-    const ALL: u32 = 100_000;
-    let enough = |beyond: &u32| {
-        merged.len().saturating_mul(u64::from(*beyond)) >= LEAST_BEYOND * u64::from(ALL)
-    };
-    let shares = BEYOND.into_iter().filter(enough);
+    let shares = BEYOND
+        .into_iter()
+        .filter(|beyond| has_enough(merged, *beyond));
     shares
         .map(|beyond| {
-            // From whole numbers, so that 99.9 is as near to 99.9 as can be.
-            let within = f64::from(ALL - beyond);
-            let value = merged.value_at_quantile(within / f64::from(ALL));
-            (within / 1_000.0, value)
+            let share = f64::from(ALL - beyond) / f64::from(ALL);
+            (within(beyond), merged.value_at_quantile(share))
         })
         .collect()
 }

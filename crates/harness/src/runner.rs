@@ -495,7 +495,7 @@ impl<'a> Runner<'a> {
                 done,
                 counted,
                 until: next_look(counted, comparison.max_rounds),
-                latencies: self.earlier.latency_rounds(comparison) + done < LATENCY_ROUNDS,
+                latencies: takes_latencies(first + done),
                 open: &open,
                 began,
                 expected,
@@ -1192,6 +1192,12 @@ mod tests {
         assert_eq!(seconds(share_of(Duration::ZERO, 1.0, 1.0)), (0.0, 0.0));
         let forever = share_of(left, 1.0, f64::INFINITY);
         assert_eq!(seconds(forever), (0.0, 0.0));
+    }
+
+    #[test]
+    fn latencies_are_taken_in_rounds_of_the_whole_session() {
+        let rounds: Vec<u32> = (0..40).filter(|round| takes_latencies(*round)).collect();
+        assert_eq!(rounds, [0, 2, 4, 6, 8, 10, 14, 18, 22, 26, 30, 34, 38]);
     }
 
     #[test]

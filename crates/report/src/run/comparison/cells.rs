@@ -198,8 +198,10 @@ fn measured<'a>() -> Vec<Column<'a>> {
 
 fn latencies<'a>() -> Vec<Column<'a>> {
     let make = make();
-    let latency = |title, get: fn(&LatencySummary) -> u64| {
-        make.time(title, move |cell| cell.latency.as_ref().map(get).map(float))
+    let latency = |title, get: fn(&LatencySummary) -> Option<u64>| {
+        make.time(title, move |cell| {
+            cell.latency.as_ref().and_then(get).map(float)
+        })
     };
     vec![
         latency("p50", |l| l.p50_ns)
