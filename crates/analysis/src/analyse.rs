@@ -209,6 +209,7 @@ fn outcome(
         id: comparison.id.clone(),
         title: comparison.title.clone(),
         metric: noise.metric,
+        sleeps: noise.beside.is_some(),
         control: noise.control,
         noise_floor: noise.floor,
         reliable: noise.reliable,

@@ -9,6 +9,37 @@ use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement};
 /// untrustworthy: run-queue delay is known for the measuring thread only (METHOD R8).
 const OTHER_THREADS_LIMIT: f64 = 0.01;
 
+/// Above this share of the wall time, time that the measuring thread slept makes corrected time a part
+/// of what a user waits for: its own wait for a CPU after each sleep is subtracted, the waits of the
+/// kernel's threads that do its work meanwhile are not.
+const SLEEP_LIMIT: f64 = 0.05;
+
+/// Which times the ratios of blocks are of (R8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Clock {
+    /// Corrected time alone.
+    Corrected,
+    /// Wall time, because blocks sleep; a claim needs corrected time to agree in direction.
+    WallAndCorrected,
+    /// Wall time alone: corrected time is not known, or other threads work.
+    Wall,
+}
+
+impl Clock {
+    /// The time of the headline.
+    pub(crate) fn metric(self) -> Metric {
+        match self {
+            Self::Corrected => Metric::Corrected,
+            Self::WallAndCorrected | Self::Wall => Metric::Wall,
+        }
+    }
+
+    /// The time that stands beside it.
+    pub(crate) fn beside(self) -> Option<Metric> {
+        (self == Self::WallAndCorrected).then_some(Metric::Corrected)
+    }
+}
+
 /// One block per cell and round; a block measured again (after a resumed run) replaces the
 /// earlier one.
 #[derive(Debug, Clone)]
@@ -109,19 +140,19 @@ impl<'a> Blocks<'a> {
         self.by_cell.is_empty()
     }
 
-    /// Which time the ratios are of (METHOD R8): corrected if every block knows its run-queue
-    /// delay and in the median block of each cell other threads used less than 1% of the wall
-    /// time. One kind for the whole comparison, so that its ratios can be set side by side.
+    /// Which times the ratios are of (METHOD R8): corrected time if every block knows its run-queue
+    /// delay, and in the median block of each cell other threads used less than 1% of the wall
+    /// time, nothing was synced, and the thread slept for at most 5%. One clock for the whole
+    /// comparison, so that its ratios can be set side by side.
+    pub(crate) fn clock(&self) -> Clock {
+        let clocks = self.by_cell.values();
+        let clocks = clocks.map(|rounds| clock_of(rounds.values().copied()));
+        clocks.max().unwrap_or(Clock::Corrected)
+    }
+
+    /// The headline time.
     pub(crate) fn metric(&self) -> Metric {
-        let corrected = self
-            .by_cell
-            .values()
-            .all(|rounds| metric_of(rounds.values().copied()) == Metric::Corrected);
-        if corrected {
-            Metric::Corrected
-        } else {
-            Metric::Wall
-        }
+        self.clock().metric()
     }
 
     /// Mean share of the wall time that blocks waited for a CPU (D/W), 0 to 1; nothing where no
@@ -174,15 +205,36 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Which time the blocks of one cell give; see [`Blocks::metric`].
-pub(crate) fn metric_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Metric {
+/// Which times the blocks of one cell give; see [`Blocks::clock`].
+pub(crate) fn clock_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Clock {
     let shares = blocks.clone().map(Measurement::other_threads_share);
     let quiet = median(shares.collect()).is_some_and(|share| share < OTHER_THREADS_LIMIT);
-    if quiet && blocks.into_iter().all(|m| m.run_delay_ns.is_some()) {
-        Metric::Corrected
-    } else {
-        Metric::Wall
+    if !quiet || blocks.clone().any(|m| m.run_delay_ns.is_none()) {
+        return Clock::Wall;
     }
+    let (sleeping, all) = blocks.fold((0, 0), |(sleeping, all), m| {
+        (sleeping + usize::from(sleeps(m)), all + 1)
+    });
+    if 2 * sleeping > all {
+        Clock::WallAndCorrected
+    } else {
+        Clock::Corrected
+    }
+}
+
+/// Whether a block waited for the disk or for others: it synced, or its thread was neither running nor
+/// waiting for a CPU for more than 5% of the time, and had asked for that.
+fn sleeps(m: &Measurement) -> bool {
+    let synced = m.syncs.is_some_and(|syncs| syncs.total() > 0);
+    // Read from outside, switches and CPU time are of more than the timed operations.
+    let told = |field: &str| m.read_from_outside.iter().all(|outside| outside != field);
+    let own = told("thread_cpu_ns") && told("voluntary_switches") && m.voluntary_switches > 0;
+    synced || (own && m.absent_share().is_some_and(|share| share > SLEEP_LIMIT))
+}
+
+/// The headline time of the blocks of one cell.
+pub(crate) fn metric_of<'a>(blocks: impl Iterator<Item = &'a Measurement> + Clone) -> Metric {
+    clock_of(blocks).metric()
 }
 
 /// Nanoseconds of a block by the metric. A block without run-queue delay has its wall time only,

@@ -481,10 +481,11 @@ fn cost(run: &Run<'_>, kind: BlockKind, budget_ns: f64) -> CostFinding {
     }
 }
 
-/// Which time the figures are of: wall time, unless every comparison could be corrected.
+/// Which time the figures are of: wall time, unless every comparison could be corrected. (Those of
+/// cold blocks, which sleep, are counts of pages.)
 #[must_use]
 pub fn metric_of(analysis: &Analysis) -> Metric {
-    let wall = |outcome: &ComparisonOutcome| outcome.metric == Metric::Wall;
+    let wall = |outcome: &ComparisonOutcome| outcome.metric == Metric::Wall && !outcome.sleeps;
     match analysis.comparisons.iter().any(wall) {
         true => Metric::Wall,
         false => Metric::Corrected,

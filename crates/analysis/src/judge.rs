@@ -1,10 +1,10 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    ContrastOutcome, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
+    ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
     blocks::Blocks,
     stopping::{self, Noise},
-    work::work_differences_of,
+    work::{measured_too, operations_per_commit, work_differences_of},
 };
 use stowplan_model::{Cell, Comparison, Role};
 
@@ -45,12 +45,15 @@ impl<'a> Judge<'a> {
     /// The ratio of a cell's time to the reference's with its verdict. The interval is that of
     /// the look at which the pair was decided, widened by the noise floor of the whole session.
     pub(crate) fn contrast(&self, cell: &Cell, reference: &Cell) -> ContrastOutcome {
-        let (estimate, verdict) = self.at_its_look(cell, reference, (&self.blocks, &self.noise));
+        let timed = (&self.blocks, &self.noise);
+        let (estimate, verdict) = self.at_its_look(cell, reference, timed);
+        let (verdict, corrected) = self.borne_out(cell, reference, timed, (estimate, verdict));
         ContrastOutcome {
             cell: cell.id.clone(),
             reference: reference.id.clone(),
             estimate,
             verdict,
+            corrected,
             total: self.total(cell, reference),
             driver_cost: None,
             same_durability: same_durability(cell, reference),
@@ -65,8 +68,33 @@ impl<'a> Judge<'a> {
             return None;
         }
         let (estimate, verdict) = self.at_its_look(cell, reference, (blocks, noise));
+        let found = (estimate, verdict);
+        let (verdict, _) = self.borne_out(cell, reference, (blocks, noise), found);
         let estimate = estimate?;
         Some(TotalOutcome { estimate, verdict })
+    }
+
+    /// The verdict by the headline, if the time that stands beside it bears it out (R8), and the
+    /// ratio by that time. If not, nothing is claimed.
+    fn borne_out(
+        &self,
+        cell: &Cell,
+        reference: &Cell,
+        (blocks, noise): (&Blocks<'_>, &Noise),
+        (estimate, verdict): (Option<RatioEstimate>, Verdict),
+    ) -> (Verdict, Option<CorrectedRatio>) {
+        let pair = (&cell.id, &reference.id);
+        let other = estimate.zip(noise.beside).and_then(|(estimate, beside)| {
+            let other = beside.ratio(blocks, pair, estimate.rounds)?;
+            Some(CorrectedRatio {
+                estimate: other,
+                agrees: stopping::bears_out(verdict, &estimate, &other, self.rule.zone()),
+            })
+        });
+        match other {
+            Some(CorrectedRatio { agrees: false, .. }) => (Verdict::Unresolved, other),
+            _ => (verdict, other),
+        }
     }
 
     fn at_its_look(
@@ -112,16 +140,22 @@ impl<'a> Judge<'a> {
             .cells
             .iter()
             .filter(|cell| matches!(cell.role, Role::Baseline | Role::Candidate))
-            .filter(|cell| work_differences_of(cell, baseline).is_empty())
+            .filter(|cell| self.same_work(cell, baseline))
             .collect();
         let beats = |cell: &Cell, rival: &Cell| {
-            let found = || self.at_its_look(cell, rival, (&self.blocks, &self.noise));
-            same_durability(cell, rival) && found().1 == Verdict::Faster
+            same_durability(cell, rival) && self.contrast(cell, rival).verdict == Verdict::Faster
         };
         rivals.iter().copied().find(|cell| {
             let mut others = rivals.iter().filter(|rival| rival.id != cell.id).peekable();
             others.peek().is_some() && others.all(|rival| beats(cell, rival))
         })
+    }
+
+    /// Whether nothing that was asked for or measured makes the work of two cells another one.
+    fn same_work(&self, cell: &Cell, other: &Cell) -> bool {
+        let shared = |cell: &Cell| operations_per_commit(cell, self.blocks.of_cell(&cell.id));
+        let asked = work_differences_of(cell, other);
+        measured_too(asked, [shared(cell), shared(other)]).is_empty()
     }
 }
 

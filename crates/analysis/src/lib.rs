@@ -10,6 +10,7 @@ mod block_time;
 mod blocks;
 pub mod calibration;
 mod charts;
+mod claims;
 mod cold;
 pub mod compare;
 mod constituents;
@@ -26,6 +27,7 @@ mod lines;
 mod machines;
 mod matrix;
 mod outcome;
+mod percentiles;
 mod quantity;
 mod rebase;
 mod recommendation;
@@ -33,6 +35,7 @@ mod repeated;
 mod run_warning;
 mod sessions;
 mod space;
+mod stationarity;
 mod stopping;
 mod summary;
 mod sweeps;
@@ -44,6 +47,7 @@ pub use analyse::{AnalysisError, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
+pub use claims::{Claims, ERROR_OF_A_RATIO};
 pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{
@@ -65,8 +69,8 @@ pub use machines::{
 pub use matrix::{MatrixCell, MatrixOutcome};
 pub use outcome::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate, SpaceRow,
-    SweepOutcome, TotalOutcome, Verdict,
+    ControlOutcome, CorrectedRatio, Interval, LatencySummary, Metric, PercentileInterval,
+    PublishedRatio, RatioEstimate, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
 };
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
@@ -76,6 +80,7 @@ pub use recommendation::{
 };
 pub use repeated::{Repeated, repeated};
 pub use run_warning::RunWarning;
+pub use stationarity::Stationarity;
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };

@@ -68,6 +68,9 @@ pub struct ComparisonOutcome {
     pub title: String,
     /// Which time the ratios are of.
     pub metric: Metric,
+    /// Whether that is wall time because blocks sleep or sync (R8). Corrected time then stands
+    /// beside it, and what is claimed has to hold by both.
+    pub sleeps: bool,
     /// The A/A control; nothing if the comparison has too few rounds.
     pub control: Option<ControlOutcome>,
     /// The noise floor φ, as a natural logarithm: intervals are widened by it.
@@ -160,7 +163,7 @@ impl ComparisonOutcome {
 pub enum Metric {
     /// Wall time minus run-queue delay (R8).
     Corrected,
-    /// Wall time: other threads of the worker used CPU, or run-queue delay is unknown.
+    /// Wall time: blocks sleep, other threads of the worker used CPU, or run-queue delay is unknown.
     Wall,
 }
 
@@ -264,6 +267,8 @@ pub struct ContrastOutcome {
     pub estimate: Option<RatioEstimate>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The same by corrected time, where the headline is wall time because blocks sleep.
+    pub corrected: Option<CorrectedRatio>,
     /// The same with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
     /// What the loops of both drivers may be of the difference; nothing where one driver hosts both,
@@ -272,6 +277,16 @@ pub struct ContrastOutcome {
     /// Whether both keep the same durability promise; a difference must be shown beside the
     /// ratio (reads: always true).
     pub same_durability: bool,
+}
+
+/// A ratio by corrected time beside one of wall time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CorrectedRatio {
+    /// Corrected time of the cell over that of the reference, in the same rounds.
+    pub estimate: RatioEstimate,
+    /// Whether it bears out what wall time says: a difference by excluding 1 on the same side,
+    /// equivalence by reaching into the zone. If not, nothing is claimed.
+    pub agrees: bool,
 }
 
 /// A ratio of times that include the final flush to disk, and its verdict.
@@ -303,6 +318,10 @@ impl ContrastOutcome {
             reference: self.cell.clone(),
             estimate: self.estimate.map(|estimate| estimate.inverse()),
             verdict: self.verdict.inverse(),
+            corrected: self.corrected.map(|other| CorrectedRatio {
+                estimate: other.estimate.inverse(),
+                ..other
+            }),
             total: self.total.map(|total| total.inverse()),
             driver_cost: self.driver_cost.map(|cost| cost.inverse()),
             same_durability: self.same_durability,
@@ -330,6 +349,8 @@ pub struct CellSummary {
     pub rounds: usize,
     /// Operations timed, all ratio blocks together.
     pub operations: u64,
+    /// Of writes of which several share a transaction: how many did in the median block.
+    pub operations_per_commit: Option<u64>,
     /// Headline time per operation, nanoseconds, by the comparison's metric; the interval is of
     /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
     /// it is the range of the rounds.
@@ -342,6 +363,8 @@ pub struct CellSummary {
     pub published_error_seconds: Option<f64>,
     /// Wall time per operation, nanoseconds: median of rounds.
     pub wall_ns: f64,
+    /// Corrected time per operation, nanoseconds: median of rounds; nothing where no block knows it.
+    pub corrected_ns: Option<f64>,
     /// CPU time per operation, nanoseconds: median of rounds.
     pub cpu_ns: f64,
     /// Share of that in the kernel, 0 to 1, with as many digits as are known; not a number where
@@ -420,28 +443,44 @@ impl CellSummary {
     }
 }
 
-/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks.
+/// Percentiles of the latency of one operation, in nanoseconds, over all latency blocks; none where
+/// fewer than ten operations lie beyond it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Operations.
     pub count: u64,
+    /// Blocks that they are of.
+    pub blocks: usize,
     /// Mean.
     pub mean_ns: f64,
     /// Median.
-    pub p50_ns: u64,
+    pub p50_ns: Option<u64>,
     /// 90%.
-    pub p90_ns: u64,
+    pub p90_ns: Option<u64>,
     /// 95%.
-    pub p95_ns: u64,
+    pub p95_ns: Option<u64>,
     /// 99%.
-    pub p99_ns: u64,
+    pub p99_ns: Option<u64>,
     /// 99.9%.
-    pub p999_ns: u64,
+    pub p999_ns: Option<u64>,
+    /// Those of these that are there, with intervals; none of fewer than five blocks.
+    pub intervals: Vec<PercentileInterval>,
     /// Largest.
     pub max_ns: u64,
     /// The tail as (percentile, nanoseconds), both rising, from the median to 99.999% at most. Where
     /// fewer than ten operations lie beyond a percentile, it is left out: it would be noise.
     pub curve: Vec<(f64, u64)>,
+}
+
+/// How far a percentile is known: 95%, by drawing whole blocks again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PercentileInterval {
+    /// The percentile, such as 99.9.
+    pub percentile: f64,
+    /// Lower end, nanoseconds.
+    pub low_ns: u64,
+    /// Upper end, nanoseconds.
+    pub high_ns: u64,
 }
 
 /// A chart of the study with its numbers.

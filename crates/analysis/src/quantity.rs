@@ -2,7 +2,7 @@
 
 use crate::{CellSummary, SpaceRow};
 use serde::Serialize;
-use stowplan_model::{DurabilityClaim, Measure};
+use stowplan_model::{DurabilityClaim, Measure, built_alike};
 
 /// A value with its interval, if it has one. Nanoseconds, operations per second, bytes, or bytes per
 /// byte, as the measure says.
@@ -53,7 +53,8 @@ pub(crate) fn of(cell: &CellSummary, measure: Measure, space: &[SpaceRow]) -> Op
 
 /// Bytes allocated for the store of a cell: after a block that filled one, or right after building.
 fn allocated(cell: &CellSummary, space: &[SpaceRow]) -> Option<u64> {
-    let built = || space.iter().find(|row| row.instance == cell.cell.instance);
+    let alike = built_alike(&cell.cell.instance);
+    let built = || space.iter().find(|row| row.instance == alike);
     let footprint = cell.block_footprint.or_else(|| Some(built()?.footprint))?;
     Some(footprint.allocated_bytes)
 }

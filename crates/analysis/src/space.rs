@@ -1,9 +1,9 @@
 //! What built stores take on disk, beside published figures.
 
 use crate::{SpaceRow, gathered::Gathered};
-use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace};
+use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace, built_alike};
 
-/// One row per built store, in the order of building.
+/// One row for all stores that are built alike, in the order of building.
 pub(crate) fn rows(gathered: &Gathered<'_>) -> Vec<SpaceRow> {
     let plan = &gathered.run.plan;
     let mut rows: Vec<SpaceRow> = Vec::new();
@@ -29,7 +29,7 @@ fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
         .filter(|published| is_of_as_many(published, record, plan))
         .and_then(|published| Some((published.label.clone(), published.bytes?, published.count)));
     SpaceRow {
-        instance: record.instance.clone(),
+        instance: built_alike(&record.instance).to_owned(),
         label: named.map_or_else(|| description(record, plan), |named| named.label.clone()),
         footprint: record.footprint,
         value_bytes: record.value_bytes,
@@ -46,10 +46,10 @@ fn relate(rows: &mut [SpaceRow], plan: &Plan) {
     let instance = plan
         .cells()
         .find(|cell| Some(&cell.id) == first_named)
-        .map(|cell| &cell.instance);
+        .map(|cell| built_alike(&cell.instance));
     let reference = rows
         .iter()
-        .find(|row| Some(&row.instance) == instance)
+        .find(|row| Some(row.instance.as_str()) == instance)
         .or(rows.first())
         .cloned();
     let Some(reference) = reference else {
@@ -72,7 +72,7 @@ fn relate(rows: &mut [SpaceRow], plan: &Plan) {
 /// `files, layout=tree`: kind and layout of a store that several cells may share, so that the
 /// label of none of them would do.
 fn description(record: &FootprintRecord, plan: &Plan) -> String {
-    let Some(cell) = plan.cells().find(|cell| cell.instance == record.instance) else {
+    let Some(cell) = plan.cells().find(|cell| is_alike(cell, record)) else {
         return record.instance.clone();
     };
     let mut parts = vec![cell.store.kind.clone()];
@@ -88,7 +88,7 @@ fn description(record: &FootprintRecord, plan: &Plan) -> String {
 /// The settings that shape the store, as `name=value`: those that its directory is named after.
 fn layout(cell: &Cell) -> Vec<String> {
     let prefix = format!("{}.{}.", cell.dataset, cell.store.kind_in_paths());
-    let Some(named_after) = cell.instance.strip_prefix(&prefix) else {
+    let Some(named_after) = built_alike(&cell.instance).strip_prefix(&prefix) else {
         return Vec::new();
     };
     let named_after = format!("-{named_after}-");
@@ -102,14 +102,19 @@ fn layout(cell: &Cell) -> Vec<String> {
 /// Whether a published figure is of this store.
 fn is_of(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
     plan.cells()
-        .any(|cell| cell.id == published.cell && cell.instance == record.instance)
+        .any(|cell| cell.id == published.cell && is_alike(cell, record))
+}
+
+/// Whether a cell's store is built as the one that was weighed.
+fn is_alike(cell: &Cell, record: &FootprintRecord) -> bool {
+    built_alike(&cell.instance) == built_alike(&record.instance)
 }
 
 /// Whether a published figure is of as many values: space does not scale exactly, so a figure for
 /// another number of values says nothing.
 fn is_of_as_many(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
     plan.cells()
-        .filter(|cell| cell.id == published.cell && cell.instance == record.instance)
+        .filter(|cell| cell.id == published.cell && is_alike(cell, record))
         .any(|cell| {
             let ours = plan
                 .datasets

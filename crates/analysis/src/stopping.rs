@@ -135,12 +135,57 @@ pub(crate) struct Noise {
     /// Whether nothing speaks against the session: the A/A gate is passed.
     pub(crate) reliable: bool,
     pub(crate) control: Option<ControlOutcome>,
+    /// The time that has to agree with what is claimed by the headline (R8), where there is one.
+    pub(crate) beside: Option<Beside>,
+}
+
+/// A time that stands beside that of the headline, and its own noise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Beside {
+    pub(crate) metric: Metric,
+    /// φ by this time, as a natural logarithm.
+    pub(crate) floor: f64,
+}
+
+impl Beside {
+    /// The ratio by this time over the first `rounds` pairs, on which that of the headline rests.
+    pub(crate) fn ratio(
+        &self,
+        blocks: &Blocks<'_>,
+        (cell, reference): (&CellId, &CellId),
+        rounds: usize,
+    ) -> Option<RatioEstimate> {
+        let mut differences = blocks.differences(cell, reference, self.metric);
+        differences.truncate(rounds);
+        let estimate = estimate_of(&values(&differences), self.metric)?;
+        Some(estimate.to_ratio(self.floor))
+    }
+}
+
+/// Whether a ratio by another time bears out a verdict by the headline's `estimate`: a difference if
+/// its interval excludes 1 on the same side, equivalence unless it lies outside the zone. Otherwise
+/// nothing is claimed.
+pub(crate) fn bears_out(
+    verdict: Verdict,
+    estimate: &RatioEstimate,
+    other: &RatioEstimate,
+    zone: f64,
+) -> bool {
+    match verdict {
+        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference if estimate.ratio < 1.0 => {
+            other.high < 1.0
+        }
+        Verdict::Faster | Verdict::Slower | Verdict::SmallDifference => other.low > 1.0,
+        Verdict::Equivalent => other.low.ln() <= zone && other.high.ln() >= -zone,
+        Verdict::Unresolved | Verdict::Unreliable | Verdict::NoData => true,
+    }
 }
 
 impl Noise {
     /// The noise of these blocks.
     pub(crate) fn of(comparison: &Comparison, blocks: &Blocks<'_>, rule: &StoppingRule) -> Self {
-        let metric = blocks.metric();
+        let clock = blocks.clock();
+        let metric = clock.metric();
         let delay_share = blocks.delay_share();
         // Several threads do not tell their waits, nor do some systems: the machine may be busy.
         let unknown = metric == Metric::Wall && !blocks.delays_known();
@@ -158,6 +203,11 @@ impl Noise {
             floor: control.map_or(base, |control| base.max(control.estimate.abs())),
             reliable,
             control: control.map(|control| control_outcome(&control, base, reliable, rule)),
+            beside: clock.beside().map(|metric| {
+                let control = control_estimate(comparison, blocks, metric);
+                let floor = control.map_or(base, |control| base.max(control.estimate.abs()));
+                Beside { metric, floor }
+            }),
         }
     }
 
@@ -282,14 +332,36 @@ fn look_at(
     rule: &StoppingRule,
 ) -> Decision {
     let noise = Noise::of(comparison, known, rule);
-    if !noise.reliable {
+    if !noise.reliable || contradicted(known, (cell, reference), &noise, rule) {
         return Decision::Continue;
     }
     let differences = known.differences(cell, reference, noise.metric);
     decide(&values(&differences), noise.floor, noise.metric, rule)
 }
 
-fn values(differences: &[(u32, f64)]) -> Vec<f64> {
+/// Whether the time beside the headline does not bear out what the headline says.
+fn contradicted(
+    known: &Blocks<'_>,
+    (cell, reference): (&CellId, &CellId),
+    noise: &Noise,
+    rule: &StoppingRule,
+) -> bool {
+    let differences = values(&known.differences(cell, reference, noise.metric));
+    let other = noise.beside.as_ref();
+    let other = other.and_then(|time| time.ratio(known, (cell, reference), differences.len()));
+    let Some((estimate, other)) = estimate_of(&differences, noise.metric).zip(other) else {
+        return false;
+    };
+    let verdict = noise.verdict(&estimate, rule);
+    !bears_out(
+        verdict,
+        &estimate.to_ratio(noise.floor),
+        &other,
+        rule.zone(),
+    )
+}
+
+pub(crate) fn values(differences: &[(u32, f64)]) -> Vec<f64> {
     differences
         .iter()
         .map(|(_, difference)| *difference)

@@ -9,6 +9,8 @@ use crate::{
     estimate::median,
     gathered::Gathered,
     judge::Judge,
+    percentiles::intervals,
+    work::operations_per_commit,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
@@ -40,11 +42,13 @@ pub(crate) fn summarise(
     CellSummary {
         rounds: series.len(),
         operations: described.operations(),
+        operations_per_commit: operations_per_commit(cell, described.blocks.iter().copied()),
         time_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
         driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
         wall_ns: described.median_per_operation(|m| m.wall_ns),
+        corrected_ns: described.corrected(),
         cpu_ns: described.median_per_operation(|m| m.process_cpu_ns),
         kernel_share,
         kernel_share_resolution,
@@ -241,6 +245,11 @@ impl<'a> Described<'a> {
         })
     }
 
+    /// Corrected time per operation, where it is known.
+    fn corrected(&self) -> Option<f64> {
+        self.median_of(|m| Some(m.corrected_ns()? as f64 / m.operations as f64))
+    }
+
     fn footprint(&self) -> Option<Footprint> {
         let mut all: Vec<Footprint> = self.blocks.iter().filter_map(|m| m.footprint).collect();
         all.sort_by_key(|footprint| footprint.allocated_bytes);
@@ -304,11 +313,14 @@ fn percentiles<'a>(
     problems: &mut Vec<String>,
 ) -> Option<LatencySummary> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
+    let mut blocks: Vec<Histogram<u64>> = Vec::new();
     for (measurement, text) in histograms {
         let added = decode(text).and_then(|histogram| {
             merged
-                .add(histogram)
-                .map_err(|error| format!("cannot be merged: {error:?}"))
+                .add(&histogram)
+                .map_err(|error| format!("cannot be merged: {error:?}"))?;
+            blocks.push(histogram);
+            Ok(())
         });
         if let Err(error) = added {
             problems.push(format!(
@@ -317,17 +329,39 @@ fn percentiles<'a>(
             ));
         }
     }
-    (!merged.is_empty()).then(|| LatencySummary {
+    if merged.is_empty() {
+        return None;
+    }
+    let shown: Vec<f64> = TOLD.into_iter().filter(|p| is_known(&merged, *p)).collect();
+    let value = |percentile: f64| {
+        let value = || merged.value_at_quantile(percentile / 100.0);
+        shown.contains(&percentile).then(value)
+    };
+    let [p50_ns, p90_ns, p95_ns, p99_ns, p999_ns] = TOLD.map(value);
+    Some(LatencySummary {
         count: merged.len(),
+        blocks: blocks.len(),
         mean_ns: merged.mean(),
-        p50_ns: merged.value_at_quantile(0.5),
-        p90_ns: merged.value_at_quantile(0.9),
-        p95_ns: merged.value_at_quantile(0.95),
-        p99_ns: merged.value_at_quantile(0.99),
-        p999_ns: merged.value_at_quantile(0.999),
+        p50_ns,
+        p90_ns,
+        p95_ns,
+        p99_ns,
+        p999_ns,
+        intervals: intervals(&blocks, &shown),
         max_ns: merged.max(),
         curve: curve(&merged),
     })
+}
+
+/// The percentiles that are told by name.
+const TOLD: [f64; 5] = [50.0, 90.0, 95.0, 99.0, 99.9];
+
+/// Whether enough operations lie beyond a percentile: with fewer it would be noise.
+fn is_known(merged: &Histogram<u64>, percentile: f64) -> bool {
+    let beyond = BEYOND
+        .into_iter()
+        .find(|beyond| within(*beyond) == percentile);
+    beyond.is_some_and(|beyond| has_enough(merged, beyond))
 }
 
 /// What lies beyond the percentiles of a curve, in thousandths of a percent: four to a decade.
@@ -338,19 +372,28 @@ const BEYOND: [u32; 18] = [
 /// A percentile of a curve has at least this many operations beyond it.
 const LEAST_BEYOND: u64 = 10;
 
+/// Everything, in thousandths of a percent.
+const ALL: u32 = 100_000;
+
+/// The percentile beyond which so many thousandths of a percent lie: from whole numbers, so that 99.9
+/// is as near to 99.9 as can be.
+fn within(beyond: u32) -> f64 {
+    f64::from(ALL - beyond) / 1_000.0
+}
+
+fn has_enough(merged: &Histogram<u64>, beyond: u32) -> bool {
+    merged.len().saturating_mul(u64::from(beyond)) >= LEAST_BEYOND * u64::from(ALL)
+}
+
 /// The percentiles from the median on that have enough operations beyond them.
 fn curve(merged: &Histogram<u64>) -> Vec<(f64, u64)> {
-    const ALL: u32 = 100_000;
-    let enough = |beyond: &u32| {
-        merged.len().saturating_mul(u64::from(*beyond)) >= LEAST_BEYOND * u64::from(ALL)
-    };
-    let shares = BEYOND.into_iter().filter(enough);
+    let shares = BEYOND
+        .into_iter()
+        .filter(|beyond| has_enough(merged, *beyond));
     shares
         .map(|beyond| {
-            // From whole numbers, so that 99.9 is as near to 99.9 as can be.
-            let within = f64::from(ALL - beyond);
-            let value = merged.value_at_quantile(within / f64::from(ALL));
-            (within / 1_000.0, value)
+            let share = f64::from(ALL - beyond) / f64::from(ALL);
+            (within(beyond), merged.value_at_quantile(share))
         })
         .collect()
 }

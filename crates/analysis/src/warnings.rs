@@ -1,6 +1,8 @@
 //! What the analysis itself finds to spoil or qualify a run.
 
-use crate::{ComparisonOutcome, gathered::Gathered, judge::Judge, summary::Described};
+use crate::{
+    ComparisonOutcome, gathered::Gathered, judge::Judge, stationarity, summary::Described,
+};
 use stowplan_model::{
     Action, Cell, Operation, PerTransaction, Role, Settings, Value, Warning, WarningKind, Workload,
 };
@@ -19,6 +21,8 @@ pub(crate) fn of_comparison(
     gathered: &Gathered<'_>,
 ) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = unreliable(outcome).into_iter().collect();
+    warnings.extend(stationarity::warning(judge, outcome));
+    warnings.extend(read_in_again(judge));
     // The control is a copy of the baseline: it would say everything twice.
     let cells = judge.comparison.cells.iter();
     for cell in cells.filter(|cell| cell.role != Role::Control) {
@@ -56,6 +60,27 @@ fn unreliable(outcome: &ComparisonOutcome) -> Option<Warning> {
             outcome.id
         ),
         advice: advice.to_owned(),
+    })
+}
+
+/// Blocks that found their data as a repair left it (R9), not as building did.
+fn read_in_again(judge: &Judge<'_>) -> Option<Warning> {
+    let cells = judge.comparison.cells.iter().filter_map(|cell| {
+        let all = judge.blocks.of_cell(&cell.id).count();
+        let blocks = judge.blocks.of_cell(&cell.id);
+        let again = blocks.filter(|block| block.read_in_again).count();
+        (again > 0).then(|| format!("{again} of {all} blocks of '{}'", cell.label))
+    });
+    let cells: Vec<String> = cells.collect();
+    (!cells.is_empty()).then(|| Warning {
+        kind: WarningKind::Repeated,
+        message: format!(
+            "comparison {}: the page cache had lost data, which was read in again, in order: how its \
+             pages lie there changes times, by up to five times for overwrites; so measured were {}",
+            judge.comparison.id,
+            cells.join(", ")
+        ),
+        advice: "Free some memory, or stop what takes it, then run it again.".to_owned(),
     })
 }
 

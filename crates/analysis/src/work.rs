@@ -4,10 +4,10 @@
 //! do the same work are rivals for the title of the fastest (docs/method.md, "Work equivalence"),
 //! labels and reports say what differs, and two results are compared only where nothing does.
 
-use crate::CellSummary;
+use crate::{CellSummary, estimate::median};
 use serde::Serialize;
 use stowplan_model::{
-    AccessOrder, CacheState, Cell, Delivery, Mix, Operation, PerTransaction, Workload,
+    AccessOrder, CacheState, Cell, Delivery, Measurement, Mix, Operation, PerTransaction, Workload,
 };
 
 /// One thing of both of two cells.
@@ -40,6 +40,9 @@ pub enum WorkDifference {
     /// How many operations a block has. How long one is timed is no difference in what is done,
     /// unless all of them share one commit: see [`WorkDifference::counts`].
     OperationsPerBlock(Both<Option<u32>>),
+    /// How many writes shared a transaction when they were measured. (Results of earlier versions
+    /// have as many as fitted in each cell's block.)
+    OperationsPerCommit(Both<u64>),
     /// How many rows a scan visits.
     RowsPerScan(Both<Option<u16>>),
     /// How many rows a statement has.
@@ -63,6 +66,7 @@ impl WorkDifference {
             Self::Cache(both) => of("page cache", both, |cache| cache.to_string()),
             Self::Threads(both) => of("threads", both, |threads| threads.to_string()),
             Self::OperationsPerBlock(both) => of("operations per block", both, asked),
+            Self::OperationsPerCommit(both) => of("operations per commit", both, |n| n.to_string()),
             Self::RowsPerScan(both) => of("rows per scan", both, asked),
             Self::RowsPerStatement(both) => of("rows per statement", both, |r| r.to_string()),
             Self::Sample(both) => of("sample of", both, asked),
@@ -160,7 +164,57 @@ pub(crate) fn work_differences_of(ours: &Cell, theirs: &Cell) -> Vec<WorkDiffere
 /// The same of two cells that were measured.
 #[must_use]
 pub fn work_differences(ours: &CellSummary, theirs: &CellSummary) -> Vec<WorkDifference> {
-    work_differences_of(&ours.cell, &theirs.cell)
+    let asked = work_differences_of(&ours.cell, &theirs.cell);
+    let shared = [ours, theirs].map(|cell| cell.operations_per_commit);
+    measured_too(asked, shared)
+}
+
+/// Differences of what was asked for, and what was measured besides: writes that shared transactions
+/// of other sizes, given for both cells, although nothing else was asked for.
+pub(crate) fn measured_too(
+    mut asked: Vec<WorkDifference>,
+    [ours, theirs]: [Option<u64>; 2],
+) -> Vec<WorkDifference> {
+    let explained = |difference: &WorkDifference| {
+        matches!(
+            difference,
+            WorkDifference::PerTransaction(_)
+                | WorkDifference::OperationsPerBlock(_)
+                | WorkDifference::Threads(_)
+                | WorkDifference::Sample(_)
+        )
+    };
+    if !asked.iter().any(explained)
+        && let Some((ours, theirs)) = ours.zip(theirs)
+    {
+        asked.extend(both(ours, theirs).map(WorkDifference::OperationsPerCommit));
+    }
+    asked
+}
+
+/// How many writes shared a transaction in the median block of a cell; nothing where each is one of
+/// its own, the block is a sample, or nothing is written.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a count"
+)]
+pub(crate) fn operations_per_commit<'a>(
+    cell: &Cell,
+    blocks: impl Iterator<Item = &'a Measurement>,
+) -> Option<u64> {
+    let workload = &cell.workload;
+    let most = match workload.per_transaction {
+        PerTransaction::Operations(1) => return None,
+        PerTransaction::Operations(number) => u64::from(number),
+        PerTransaction::All => u64::MAX,
+    };
+    if !workload.operation.writes() || workload.sample_of.is_some() {
+        return None;
+    }
+    let operations = median(blocks.map(|m| m.operations as f64).collect())?;
+    Some((operations as u64).min(most))
 }
 
 /// Whether two cells do the same work, so that a ratio between them is one of stores.

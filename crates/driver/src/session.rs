@@ -61,12 +61,17 @@ impl Session {
             Ended::Rest(rest) => rest,
             Ended::Bye => return Ok(false),
         };
+        let watched = stowplan_stores::watched();
         if rest.checkpoint {
             store.checkpoint()?;
         }
         // Many an engine writes once more when it ends.
         drop(store);
-        wire.say(&FromDriver::Done)?;
+        let watched = stowplan_stores::watched().saturating_sub(watched);
+        wire.say(&match u64::try_from(watched.as_nanos()) {
+            Ok(watched_ns @ 1..) => FromDriver::AtRest { watched_ns },
+            _ => FromDriver::Done,
+        })?;
         Ok(true)
     }
 

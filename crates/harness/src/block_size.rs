@@ -1,6 +1,7 @@
 //! How many operations a block has (R4).
 
-use stowplan_model::{CacheState, Cell, Measurement, PerTransaction};
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_model::{CacheState, Cell, CellId, Measurement, PerTransaction};
 
 /// How long a block should last, nanoseconds of corrected time (R4).
 const BLOCK_NS: f64 = 25e6;
@@ -122,6 +123,14 @@ impl BlockSize {
         }
     }
 
+    /// The same with this many operations, or as many as a dataset of `count` values suffices for.
+    fn of_operations(self, cell: &Cell, operations: u64, count: u64) -> Self {
+        Self {
+            operations: operations.min(most(cell, count).saturating_sub(self.lead_in)),
+            ..self
+        }
+    }
+
     /// The most steps that blocks of a cell can have, lead-in included, before any was tried.
     pub(crate) fn most_steps(cell: &Cell, count: u64, cache_bytes: u64) -> u64 {
         match Self::given(cell, count) {
@@ -166,6 +175,84 @@ fn most(cell: &Cell, count: u64) -> u64 {
         u64::MAX
     } else {
         count
+    }
+}
+
+/// Gives all cells of a comparison whose writes share transactions of one kind as many operations a
+/// block, and so as many a transaction: a commit would otherwise cost an operation of a fast store a
+/// tenth of what it costs one of a slow store. That is what the cell with the fewest has, in whole
+/// transactions, or, where the study or an earlier session fixed (`fixed`) the number of some, the
+/// fewest of those. `count`: values of the dataset.
+pub(crate) fn equal_transactions(
+    cells: &[Cell],
+    sizes: &mut BTreeMap<CellId, BlockSize>,
+    fixed: &BTreeSet<CellId>,
+    count: u64,
+) {
+    let sharing = |cell: &&Cell| shares_transactions(cell) && sizes.contains_key(&cell.id);
+    let sharing: Vec<&Cell> = cells.iter().filter(sharing).collect();
+    let equal = |cell: &Cell| {
+        let per = cell.workload.per_transaction;
+        let alike = sharing.iter().copied();
+        let alike = alike.filter(|other| other.workload.per_transaction == per);
+        common_operations(&alike.collect::<Vec<_>>(), sizes, fixed, count)
+    };
+    let tried = sharing.iter().filter(|cell| !fixed.contains(&cell.id));
+    let wanted: Vec<(CellId, u64)> = tried
+        .filter_map(|cell| Some((cell.id.clone(), equal(cell)?)))
+        .collect();
+    for (id, operations) in wanted {
+        if let Some(size) = sizes.get_mut(&id) {
+            size.operations = operations;
+        }
+    }
+}
+
+/// The operations of a block of cells whose writes share transactions of one kind.
+fn common_operations(
+    alike: &[&Cell],
+    sizes: &BTreeMap<CellId, BlockSize>,
+    fixed: &BTreeSet<CellId>,
+    count: u64,
+) -> Option<u64> {
+    let (given, tried): (Vec<&Cell>, Vec<&Cell>) = alike
+        .iter()
+        .copied()
+        .partition(|cell| fixed.contains(&cell.id));
+    let fewest = |cells: &[&Cell]| {
+        let sizes = cells.iter().filter_map(|cell| sizes.get(&cell.id));
+        sizes.map(|size| size.operations).min()
+    };
+    let wanted = match fewest(&given) {
+        Some(given) => given,
+        None => {
+            let per = tried.first()?.workload.per_transaction;
+            whole_transactions(per, fewest(&tried)?)
+        }
+    };
+    let possible = tried.iter().filter_map(|cell| {
+        let size = sizes.get(&cell.id)?.of_operations(cell, wanted, count);
+        Some(size.operations)
+    });
+    possible.min()
+}
+
+/// Whether several writes of a cell share a transaction whose size the program may choose.
+fn shares_transactions(cell: &Cell) -> bool {
+    let workload = &cell.workload;
+    workload.operation.writes()
+        && !workload.changes_keys()
+        && workload.per_transaction != PerTransaction::Operations(1)
+}
+
+/// As many operations, but no part of a transaction: the last one would be another than the others.
+fn whole_transactions(per: PerTransaction, operations: u64) -> u64 {
+    match per {
+        PerTransaction::All => operations,
+        PerTransaction::Operations(each) => {
+            let each = u64::from(each).max(1);
+            (operations / each).max(1).saturating_mul(each)
+        }
     }
 }
 
@@ -389,5 +476,86 @@ pub(crate) mod tests {
         assert_eq!(latency(&write, 10_000), (500, 2_000));
         assert_eq!(latency(&write, 300), (500, 300));
         assert_eq!(latency(&cell("files"), 10_000), (500, 10_000));
+    }
+
+    /// Cells called a, b, … of these stores, with the sizes that trials of so many nanoseconds an
+    /// operation give.
+    fn tried(cells: &[(Cell, u64)], count: u64) -> (Vec<Cell>, BTreeMap<CellId, BlockSize>) {
+        let mut sizes = BTreeMap::new();
+        let mut named = Vec::new();
+        for (letter, (cell, each_ns)) in ('a'..).zip(cells) {
+            let mut cell = cell.clone();
+            cell.id = CellId(format!("c/{letter}"));
+            let size = match BlockSize::given(&cell, count) {
+                Some(given) => given,
+                None => BlockSize::from_trial(&cell, &trial(*each_ns), count, 0),
+            };
+            sizes.insert(cell.id.clone(), size);
+            named.push(cell);
+        }
+        (named, sizes)
+    }
+
+    /// The operations that each then has; those with a number in their workload have it fixed.
+    fn equalised(cells: &[(Cell, u64)], count: u64) -> Vec<u64> {
+        let (cells, mut sizes) = tried(cells, count);
+        let given = cells
+            .iter()
+            .filter(|cell| cell.workload.operations.is_some());
+        let fixed = given.map(|cell| cell.id.clone()).collect();
+        equal_transactions(&cells, &mut sizes, &fixed, count);
+        cells
+            .iter()
+            .map(|cell| sizes[&cell.id].operations)
+            .collect()
+    }
+
+    #[test]
+    fn a_block_of_one_transaction_holds_as_many_writes_in_each_store_of_a_comparison() {
+        let at = |spec, each_ns| (writing(spec, PerTransaction::All), each_ns);
+        let three = [at("files", 3_000), at("sqlite", 10_000), at("flat", 1)];
+        assert_eq!(equalised(&three, MANY), [2_500; 3], "those of the slowest");
+        let slower = [at("files", 300_000), at("sqlite", 1)];
+        assert_eq!(equalised(&slower, MANY), [1_000; 2]);
+        assert_eq!(equalised(&slower, 900), [600; 2], "a small dataset");
+    }
+
+    #[test]
+    fn reads_and_writes_that_are_transactions_of_their_own_have_as_many_as_fit() {
+        let read = [(cell("files"), 3_000), (cell("sqlite"), 10_000)];
+        assert_eq!(equalised(&read, MANY), [8_333, 2_500]);
+        let each = |spec, each_ns| (writing(spec, PerTransaction::Operations(1)), each_ns);
+        let apart = [each("files", 3_000), each("sqlite", 10_000)];
+        assert_eq!(equalised(&apart, MANY), [8_333, 2_500]);
+    }
+
+    #[test]
+    fn transactions_of_a_given_number_are_whole_ones() {
+        let at = |number, each_ns| {
+            let per = PerTransaction::Operations(number);
+            (writing("files", per), each_ns)
+        };
+        assert_eq!(
+            equalised(&[at(300, 3_000), at(300, 10_000)], MANY),
+            [2_400; 2]
+        );
+        assert_eq!(
+            equalised(&[at(7_000, 3_000), at(7_000, 10_000)], MANY),
+            [7_000; 2]
+        );
+        assert_eq!(
+            equalised(&[at(7_000, 3_000), at(7_000, 10_000)], 5_000),
+            [4_500; 2]
+        );
+        let two_kinds = [at(100, 3_000), at(1_000, 10_000), at(1_000, 5_000)];
+        assert_eq!(equalised(&two_kinds, MANY), [8_300, 2_000, 2_000]);
+    }
+
+    #[test]
+    fn where_the_number_of_one_is_fixed_the_others_have_it_too() {
+        let at = |spec, each_ns| (writing(spec, PerTransaction::All), each_ns);
+        let fixed = (with_operations(at("files", 0).0, 6_000), 0);
+        let all = [at("sqlite", 10_000), fixed, at("flat", 2_500)];
+        assert_eq!(equalised(&all, MANY), [6_000; 3]);
     }
 }

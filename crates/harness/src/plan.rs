@@ -22,8 +22,8 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, Operation, PerTransaction, Plan, Role, ScaleSpec, Settings,
-    StoreSpec, Study, Workload, near_miss, suggestion,
+    DatasetSpec, Durability, Mix, OF_CELL, Operation, PerTransaction, Plan, Role, ScaleSpec,
+    Settings, StoreSpec, Study, Workload, near_miss, suggestion,
 };
 
 /// The scale of the published study.
@@ -314,6 +314,7 @@ fn expand(
     };
     let baseline = cells.remove(position);
     check_question(spec, &cells, &baseline)?;
+    check_transactions(spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -370,6 +371,38 @@ fn other_question(spec: &ComparisonSpec, cell: &Cell, baseline: &Cell) -> Harnes
         describe_work(&baseline.workload),
         what_differs(&cell.workload, &baseline.workload),
     ))
+}
+
+/// Refuses cells that are told to commit other numbers of operations at once, each block being one
+/// transaction: what a commit costs would be shared by other numbers.
+fn check_transactions(
+    spec: &ComparisonSpec,
+    cells: &[Cell],
+    baseline: &Cell,
+) -> Result<(), HarnessError> {
+    let committed_at_once = |cell: &Cell| {
+        let workload = &cell.workload;
+        let shared = workload.operation.writes()
+            && workload.per_transaction == PerTransaction::All
+            && workload.sample_of.is_none();
+        workload.operations.filter(|_| shared)
+    };
+    let given: Vec<(&str, u32)> = std::iter::once(baseline)
+        .chain(cells)
+        .filter_map(|cell| Some((cell.key.as_str(), committed_at_once(cell)?)))
+        .collect();
+    let Some((first, number)) = given.first() else {
+        return Ok(());
+    };
+    let Some((other, different)) = given.iter().find(|(_, other)| other != number) else {
+        return Ok(());
+    };
+    Err(HarnessError::invalid(format!(
+        "comparison '{}': one commit ends {number} operations of cell '{first}' and {different} of \
+         '{other}', so each bears another share of it: set the same 'operations' for both, or how \
+         many operations share a transaction ('per_transaction', a number)",
+        spec.id
+    )))
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -492,11 +525,15 @@ fn build_cell(
         key: key.to_owned(),
         label: spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
         role,
-        instance: instance_name(
-            &comparison.dataset,
-            &spec.store.kind_in_paths(),
-            &layout.to_string(),
-            distinction(&workload, &resolved.settings),
+        instance: instance_of_cell(
+            instance_name(
+                &comparison.dataset,
+                &spec.store.kind_in_paths(),
+                &layout.to_string(),
+                distinction(&workload, &resolved.settings),
+            ),
+            &workload,
+            (&comparison.id, key),
         ),
         store: spec.store.clone(),
         driver: drivers.host(&spec.store).to_owned(),
@@ -550,6 +587,33 @@ fn instance_name(dataset: &str, kind: &str, layout: &str, distinction: Option<St
         ("", None) => format!("{dataset}.{kind}"),
         (layout, None) => format!("{dataset}.{kind}.{layout}"),
     };
+    safe(&name)
+}
+
+/// The directory name of a cell's built store: cells that only read share what is built alike, and one
+/// that writes has a store of its own, for what it writes ages it. (The control has the store of
+/// the baseline, whose settings are its own.)
+fn instance_of_cell(
+    built_alike: String,
+    workload: &Workload,
+    (comparison, key): (&str, &str),
+) -> String {
+    /// A file name has an end, and something stands before this.
+    const LONGEST: usize = 200;
+    // Where keys come and go, each block makes a store of its own.
+    if !workload.operation.writes() || workload.changes_keys() {
+        return built_alike;
+    }
+    let cell = safe(&format!("{comparison}.{key}"));
+    let name = format!("{built_alike}{OF_CELL}{cell}");
+    if name.len() <= LONGEST {
+        return name;
+    }
+    format!("{built_alike}{OF_CELL}{}", short(&cell))
+}
+
+/// A name of letters that are safe in file names.
+fn safe(name: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     name.chars()
         .map(|c| if safe(c) { c } else { '-' })
@@ -712,18 +776,24 @@ pub fn needs(plan: &Plan, keep: bool) -> Needs {
 /// What a plan asks of the machine, and the same study at its smallest scale.
 #[must_use]
 pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
+    let uses = Uses::of(&plan.comparisons);
     let warm = |cell: &&Cell| cell.workload.cache == CacheState::Warm;
-    let instances: BTreeMap<&str, u64> = plan
-        .cells()
-        .filter(warm)
-        .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
-        .collect();
+    let instances = |exists: &dyn Fn(&Cell) -> bool| -> BTreeMap<&str, u64> {
+        let cells = plan.cells().filter(warm).filter(|cell| exists(cell));
+        cells
+            .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
+            .collect()
+    };
+    let at_a_time = (0..plan.comparisons.len()).map(|index| {
+        let there = instances(&|cell| uses.instance_exists(cell, index));
+        there.values().copied().fold(0, u64::saturating_add)
+    });
     Demand {
         what: format!("study {}", plan.study.name),
         disk_bytes: needs(plan, false).disk_bytes,
         least_disk_bytes: needs(smallest, false).disk_bytes,
-        cached_bytes: instances.values().copied().fold(0, u64::saturating_add),
-        working_set_bytes: instances.values().copied().min(),
+        cached_bytes: at_a_time.max().unwrap_or(0),
+        working_set_bytes: instances(&|_| true).values().copied().min(),
     }
 }
 

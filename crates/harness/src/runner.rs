@@ -23,6 +23,7 @@ pub use resumption::Resumption;
 
 use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
+use crate::block_size::equal_transactions;
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
@@ -49,7 +50,7 @@ use stowplan_model::{
     RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
 };
 
-/// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
+/// Rounds of one cell alone in which latency blocks are taken besides.
 const LATENCY_ROUNDS: u32 = 3;
 
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
@@ -60,6 +61,15 @@ const SLOW_NS: u64 = 20_000;
 fn is_slow(cell: &CellId, measured: &[Measurement]) -> bool {
     let last = measured.iter().rfind(|block| block.cell == *cell);
     last.is_some_and(|block| block.wall_ns >= block.operations.max(1).saturating_mul(SLOW_NS))
+}
+
+/// Whether latency blocks are taken besides in a round: in every second of the first ten, and in every
+/// fourth that follows, so that percentiles are of the whole session.
+fn takes_latencies(round: u32) -> bool {
+    match round {
+        0..10 => round.is_multiple_of(2),
+        _ => round % 4 == 2,
+    }
 }
 
 /// Rounds that a session may measure beyond those that are lacking, for those in which a cell got
@@ -520,7 +530,7 @@ impl<'a> Runner<'a> {
                 done,
                 counted,
                 until: next_look(counted, comparison.max_rounds),
-                latencies: self.earlier.latency_rounds(comparison) + done < LATENCY_ROUNDS,
+                latencies: takes_latencies(first + done),
                 open: &open,
                 began,
                 expected,
@@ -654,6 +664,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
     ) -> Result<BTreeMap<CellId, BlockSize>, HarnessError> {
         let mut sizes: BTreeMap<CellId, BlockSize> = BTreeMap::new();
+        let mut fixed: BTreeSet<CellId> = BTreeSet::new();
         let sequences = self.write_sequences(comparison, u32::MAX, &sizes)?;
         for cell in &comparison.cells {
             if self.skipped(cell) {
@@ -665,11 +676,18 @@ impl<'a> Runner<'a> {
                 && let Some(size) = sizes.get(&baseline.id).copied()
             {
                 sizes.insert(cell.id.clone(), size);
+                if fixed.contains(&baseline.id) {
+                    fixed.insert(cell.id.clone());
+                }
                 continue;
             }
             if let Some(size) = self.earlier.size(cell) {
                 sizes.insert(cell.id.clone(), size);
+                fixed.insert(cell.id.clone());
                 continue;
+            }
+            if cell.workload.operations.is_some() {
+                fixed.insert(cell.id.clone());
             }
             match self.pilot(cell, &sequences) {
                 Ok(size) => {
@@ -678,6 +696,11 @@ impl<'a> Runner<'a> {
                 Err(error) => self.cell_failed(cell, error)?,
             }
         }
+        let count = comparison
+            .cells
+            .first()
+            .map_or(0, |cell| self.count(&cell.dataset));
+        equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
         Ok(sizes)
     }
 
@@ -844,7 +867,11 @@ impl<'a> Runner<'a> {
             || self.instances.warm_one(cell),
         )?;
         self.note_effective(cell, attempted.effective)?;
+        if attempted.warmed {
+            self.instances.note_read_in_again(cell);
+        }
         let mut measurement = attempted.measurement;
+        measurement.read_in_again = self.instances.was_read_in_again(cell);
         if !attempted.read_from_storage {
             self.log.append(&Record::Measurement(measurement.clone()))?;
             measurement.latency = None;
@@ -1228,6 +1255,12 @@ mod tests {
         assert!(!slow(&[]), "nothing is known of it");
         assert!(slow(&[block("c/a", 5), block("c/a", 20_000), block("c/b", 5)]));
         assert!(!slow(&[block("c/a", 20_000), block("c/a", 19_999)]));
+    }
+
+    #[test]
+    fn latencies_are_taken_in_rounds_of_the_whole_session() {
+        let rounds: Vec<u32> = (0..40).filter(|round| takes_latencies(*round)).collect();
+        assert_eq!(rounds, [0, 2, 4, 6, 8, 10, 14, 18, 22, 26, 30, 34, 38]);
     }
 
     #[test]

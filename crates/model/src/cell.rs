@@ -148,6 +148,18 @@ impl Plan {
     }
 }
 
+/// What stands between the name of stores that are built alike and that of the one cell that has this
+/// one of them for itself.
+pub const OF_CELL: &str = ".+.";
+
+/// The name that stores which are built alike have in common, given that of one.
+#[must_use]
+pub fn built_alike(instance: &str) -> &str {
+    instance
+        .split_once(OF_CELL)
+        .map_or(instance, |(alike, _)| alike)
+}
+
 fn is_fit_for_paths(name: &str) -> bool {
     // A name of a file has at most 255 bytes, and something stands before this.
     let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');

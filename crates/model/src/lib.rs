@@ -27,7 +27,9 @@ mod suggest;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
-pub use cell::{Cell, CellId, Comparison, Contrast, Extension, Plan, Role, Sweep};
+pub use cell::{
+    Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sweep, built_alike,
+};
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};

@@ -32,6 +32,10 @@ pub struct Measurement {
     pub position: u32,
     /// How often this block was measured before and discarded on a covariate.
     pub repeats: u32,
+    /// Whether its store's data had been read into the page cache again, in order, since the store was
+    /// built (R9): its pages lie there otherwise than building left them, which changes times.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_in_again: bool,
     /// How it was timed.
     pub block: BlockKind,
     /// Operations within the timed window.

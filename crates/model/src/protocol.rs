@@ -97,6 +97,12 @@ pub enum FromDriver {
     Inspected(Inspected),
     /// `create`, `load`, `dump` or `rest` is done.
     Done,
+    /// `rest` is done, and a part of the time nothing was: an engine that does not tell when its
+    /// background work is over was watched for so long after the last of it.
+    AtRest {
+        /// Nanoseconds, which are not charged to the block.
+        watched_ns: u64,
+    },
     /// How far a long task is.
     Progress {
         /// Values done.

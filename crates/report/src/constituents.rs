@@ -2,6 +2,7 @@
 //! constituents only to those who ask. Which is which is said by the analysis.
 
 use stowplan_analysis::{Analysis, ComparisonOutcome, MatrixOutcome, SpaceRow, SweepOutcome};
+use stowplan_model::built_alike;
 
 /// The comparisons that stand for themselves, in running order.
 pub(crate) fn singles(analysis: &Analysis) -> Vec<&ComparisonOutcome> {
@@ -18,7 +19,7 @@ pub(crate) fn space(analysis: &Analysis) -> (Vec<&SpaceRow>, Vec<&SpaceRow>) {
     let constituents = analysis.constituents();
     let uses = |comparison: &ComparisonOutcome, row: &SpaceRow| {
         let mut cells = comparison.cells.iter();
-        cells.any(|cell| cell.cell.instance == row.instance)
+        cells.any(|cell| built_alike(&cell.cell.instance) == row.instance)
     };
     let asked = &analysis.run.plan.study.space;
     analysis.space.iter().partition(|row| {

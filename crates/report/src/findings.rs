@@ -95,7 +95,12 @@ fn statement(
         "{other} ({})",
         format::time(wording::headline_time(reference))
     );
-    let finding = finding(analysis, contrast.verdict, &estimate, &other);
+    let finding = match contrast.corrected {
+        Some(corrected) if !corrected.agrees => {
+            disagreement(&estimate, &corrected.estimate, &other)
+        }
+        _ => finding(analysis, contrast.verdict, &estimate, &other),
+    };
     let promise = PromiseDifference::of(cell, reference).filter(|_| !contrast.same_durability);
     let promise = promise
         .as_ref()
@@ -116,8 +121,28 @@ fn statement(
         work if work.is_empty() => work,
         work => format!(" ({work})"),
     };
+    let corrected = by_corrected_time(contrast);
     let flush = with_flush(contrast, cell, reference);
-    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{flush}")
+    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{corrected}{flush}")
+}
+
+/// What corrected time says besides, where it agrees.
+fn by_corrected_time(contrast: &ContrastOutcome) -> String {
+    let agreeing = contrast.corrected.filter(|corrected| corrected.agrees);
+    agreeing.map_or_else(String::new, |corrected| {
+        let (factor, ends) = above_one(&corrected.estimate);
+        format!(" By corrected time: {factor} {ends}.")
+    })
+}
+
+/// Where wall time says one thing, and corrected time does not.
+fn disagreement(wall: &RatioEstimate, corrected: &RatioEstimate, other: &str) -> String {
+    let (factor, ends) = above_one(wall);
+    let (by_corrected, its_ends) = above_one(corrected);
+    format!(
+        "nothing is claimed against {other}, because wall and corrected time do not agree: {factor} \
+         {ends} by wall time, {by_corrected} {its_ends} by corrected time"
+    )
 }
 
 /// What remains to be done after the timer stopped can reverse a verdict on writes.

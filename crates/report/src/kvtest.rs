@@ -7,9 +7,6 @@ use std::collections::BTreeMap;
 use stowplan_analysis::{LatencySummary, MIN_ROUNDS, Metric, Repeated};
 use stowplan_model::{Cell, Environment, IoCounters, Measurement, Settings, Warning, format_bytes};
 
-/// Operations below which there is no p99.9.
-const FAR_PERCENTILE_OPERATIONS: u64 = 1_000;
-
 /// A run of a database or a directory.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
@@ -188,7 +185,7 @@ impl Run {
         }
     }
 
-    /// Percentiles of single operations; the furthest only where a thousand operations give it.
+    /// Percentiles of single operations, as far as ten operations lie beyond them.
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn percentiles(&self, latency: &LatencySummary) -> String {
         let points = [
@@ -196,12 +193,10 @@ impl Run {
             ("p90", latency.p90_ns),
             ("p99", latency.p99_ns),
             ("p99.9", latency.p999_ns),
-            ("max", latency.max_ns),
+            ("max", Some(latency.max_ns)),
         ];
-        let few = latency.count < FAR_PERCENTILE_OPERATIONS;
         let points = points.into_iter();
-        let points = points.filter(|(name, _)| !(few && *name == "p99.9"));
-        let points = points.map(|(name, ns)| format!("{name} {}", time(ns as f64)));
+        let points = points.filter_map(|(name, ns)| Some(format!("{name} {}", time(ns? as f64))));
         let without = match (self.writes(), self.around.commit_ns) {
             (false, _) => "",
             (true, Some(_)) => " (without the commit and closing)",

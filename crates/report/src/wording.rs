@@ -70,9 +70,13 @@ pub(crate) fn with_advice(message: &str, advice: &str) -> String {
 
 /// Which time the ratios of a comparison are of.
 #[must_use]
-pub fn metric(metric: Metric) -> &'static str {
-    match metric {
+pub fn metric(comparison: &ComparisonOutcome) -> &'static str {
+    match comparison.metric {
         Metric::Corrected => "corrected time (wall time minus the wait for a CPU)",
+        Metric::Wall if comparison.sleeps => {
+            "wall time, because blocks sleep or sync; corrected time (minus the wait for a CPU) stands \
+             beside it, and a claim holds by both"
+        }
         Metric::Wall => "wall time",
     }
 }

@@ -34,6 +34,7 @@ mod sqlite_buffered;
 mod store;
 pub mod suite;
 mod syncs;
+mod watched;
 
 pub use buffer::Buffer;
 pub use disk::{
@@ -49,6 +50,7 @@ pub use sqlite::{
 pub use store::{Access, Connection, Counters, Found, Rung, Session, Store, StoreKind};
 pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
+pub use watched::watched;
 
 /// What every function of a store returns.
 pub type Result<T> = std::result::Result<T, StoreError>;

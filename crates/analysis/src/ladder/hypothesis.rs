@@ -71,10 +71,9 @@ pub(crate) fn hypothesis(
     let larger = pair(&spec.larger, &measured, &mut missing);
     let smaller = pair(&spec.smaller, &measured, &mut missing);
     let difference = larger.as_ref().zip(smaller.as_ref());
-    let difference = difference.and_then(|(larger, smaller)| {
-        let terms = larger.clone().minus(smaller);
-        measured.cost(&terms)
-    });
+    let terms = difference.map(|(larger, smaller)| larger.clone().minus(smaller));
+    let difference = terms.as_ref().and_then(|terms| measured.cost(terms));
+    let beside = terms.as_ref().and_then(|terms| measured.cost_beside(terms));
     let of = spec.of.as_ref();
     let of = of.and_then(|key| measured.measured(key).ok());
     Some(HypothesisOutcome {
@@ -85,7 +84,7 @@ pub(crate) fn hypothesis(
         larger: outcome(&spec.larger, larger.as_ref(), &measured),
         smaller: outcome(&spec.smaller, smaller.as_ref(), &measured),
         of: of.and_then(|cell| Some((cell.cell.id.clone(), cell.time_ns?))),
-        verdict: verdict(difference.as_ref(), measured.outcome.reliable),
+        verdict: verdict(difference.as_ref(), beside, measured.outcome.reliable),
         difference,
         missing,
     })
@@ -125,12 +124,16 @@ fn outcome(
     }
 }
 
-fn verdict(difference: Option<&Cost>, reliable: bool) -> ClaimVerdict {
+/// `beside`: the difference by corrected time, where the headline is wall time because blocks sleep; a
+/// judgement needs both.
+fn verdict(difference: Option<&Cost>, beside: Option<Cost>, reliable: bool) -> ClaimVerdict {
+    let both =
+        |holds: fn(&Cost) -> bool, cost: &Cost| holds(cost) && beside.as_ref().is_none_or(holds);
     match difference {
         None => ClaimVerdict::NoData,
         Some(_) if !reliable => ClaimVerdict::Unreliable,
-        Some(cost) if cost.low > 0.0 => ClaimVerdict::Holds,
-        Some(cost) if cost.high < 0.0 => ClaimVerdict::DoesNotHold,
+        Some(cost) if both(|cost| cost.low > 0.0, cost) => ClaimVerdict::Holds,
+        Some(cost) if both(|cost| cost.high < 0.0, cost) => ClaimVerdict::DoesNotHold,
         Some(_) => ClaimVerdict::Undecided,
     }
 }

@@ -1,7 +1,7 @@
 //! What the analysis makes of runs whose answer is known.
 
 use crate::support::{
-    RULE, analysis, block, cell, comparison, contrast, header, outcome, records, rounds, syncs,
+    RULE, analysis, block, cell, comparison, contrast, header, id, outcome, records, rounds, syncs,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
@@ -9,7 +9,8 @@ use hdrhistogram::{
     serialization::{Serializer, V2Serializer},
 };
 use stowplan_analysis::{
-    Analysis, AnalysisError, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict, analyse,
+    Analysis, AnalysisError, Claims, Estimate, Metric, RunWarning, TWICE_DIFFERED, Verdict,
+    WorkDifference, analyse, work_differences,
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
@@ -352,9 +353,11 @@ fn percentiles_are_those_of_all_latency_blocks_together() {
     assert_eq!(latency.count, 1000);
     assert_eq!(
         (latency.p50_ns, latency.p90_ns, latency.p99_ns),
-        (500, 900, 990)
+        (Some(500), Some(900), Some(990))
     );
-    assert_eq!((latency.p999_ns, latency.max_ns), (999, 1000));
+    assert_eq!(latency.p999_ns, None, "one operation lies beyond it");
+    assert_eq!((latency.max_ns, latency.blocks), (1000, 2));
+    assert_eq!(latency.intervals, [], "two blocks give none");
     assert!((latency.mean_ns - 500.5).abs() < 1e-9);
     assert_eq!(
         found.cells[0].rounds, 10,
@@ -527,6 +530,78 @@ fn a_cell_that_does_other_work_than_the_baseline_neither_is_fastest_nor_prevents
         assert_eq!(found.contrasts[0].verdict, Verdict::Faster);
         assert!(found.fastest().is_none(), "no rival is left");
     }
+}
+
+#[test]
+fn writes_of_which_other_numbers_shared_a_commit_are_other_work() {
+    let comparison = writing(comparison(&["quick"]));
+    let fastest = |operations: u64| {
+        let mut blocks = ten(&[("quick", 1_000.0)]);
+        for block in &mut blocks {
+            if block.cell == id("quick") {
+                block.operations = operations;
+            }
+        }
+        let found = outcome(&comparison, &blocks);
+        let (quick, base) = (&found.cells[2], &found.cells[0]);
+        let words = work_differences(quick, base);
+        let words = words.first().map(WorkDifference::in_words);
+        (found.fastest, words)
+    };
+    assert_eq!(fastest(1_000), (Some(id("quick")), None));
+    let differs = (
+        "operations per commit",
+        "10000".to_owned(),
+        "1000".to_owned(),
+    );
+    assert_eq!(fastest(10_000), (None, Some(differs)));
+}
+
+#[test]
+fn blocks_that_found_their_data_as_a_repair_left_it_are_counted_in_a_warning() {
+    let mut blocks = ten(&[("x", 10_000.0)]);
+    let said = |blocks: &[Measurement]| -> Vec<String> {
+        let warnings = analysis(&comparison(&["x"]), blocks).warnings;
+        let messages = warnings.into_iter().map(|warning| warning.message);
+        messages.filter(|m| m.contains("read in again")).collect()
+    };
+    assert!(said(&blocks).is_empty());
+    let of_x = blocks.iter_mut().filter(|m| m.cell == id("x"));
+    of_x.skip(7).for_each(|block| block.read_in_again = true);
+    let messages = said(&blocks);
+    assert_eq!(messages.len(), 1);
+    assert!(messages[0].ends_with("so measured were 3 of 10 blocks of 'the x'"));
+}
+
+#[test]
+fn a_ratio_that_drifts_is_warned_of_by_name_and_one_beside_it_is_not() {
+    let mut blocks = rounds(
+        &[&EQUAL[..], &[("x", 9_000.0), ("y", 9_000.0)]].concat(),
+        0..20,
+    );
+    for block in blocks.iter_mut().filter(|m| m.cell == id("x")) {
+        block.wall_ns += u64::from(block.round) * 100_000;
+    }
+    let warnings = analysis(&comparison(&["x", "y"]), &blocks).warnings;
+    let mut messages = warnings.iter().map(|warning| &warning.message);
+    let said = messages.find(|m| m.contains("not independent")).unwrap();
+    assert!(
+        said.contains("'the x' against 'the base' drifted"),
+        "{said}"
+    );
+    assert!(!said.contains("the y"), "{said}");
+}
+
+#[test]
+fn a_study_says_of_how_many_ratios_it_claims_something() {
+    let blocks = ten(&[("same", 10_000.0), ("slow", 20_000.0)]);
+    let found = Claims::of(&analysis(&comparison(&["same", "slow"]), &blocks));
+    let (ratios, different, same) = (found.ratios, found.differences, found.equivalent);
+    assert_eq!((ratios, different, same), (2, 1, 1));
+    assert!((found.false_at_most - 0.1).abs() < 1e-12);
+    let short = rounds(&[&EQUAL[..], &[("slow", 20_000.0)]].concat(), 0..5);
+    let found = Claims::of(&analysis(&comparison(&["slow"]), &short));
+    assert_eq!(found.ratios, 0, "too few rounds for a ratio");
 }
 
 #[test]

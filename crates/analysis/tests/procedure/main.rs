@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod calibration;
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod compare;
 #[cfg(test)]
 mod crossover;

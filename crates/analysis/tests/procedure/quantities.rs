@@ -145,7 +145,10 @@ fn latencies_of_a_mix_are_told_apart_by_action_and_one_that_is_damaged_is_named(
     let cell = &found.comparisons[0].cells[0];
     assert_eq!(cell.latencies.keys().collect::<Vec<_>>(), [&Action::Read]);
     let read = &cell.latencies[&Action::Read];
-    assert_eq!((read.count, read.p50_ns, read.p95_ns), (1000, 500, 950));
+    assert_eq!(
+        (read.count, read.p50_ns, read.p95_ns),
+        (1000, Some(500), Some(950))
+    );
     assert_eq!(cell.conflicts, 7);
     let problems = found.warnings.iter().filter(|w| w.message.contains("base"));
     assert_eq!(problems.count(), 1, "{:?}", found.warnings);

@@ -111,6 +111,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         round,
         position: 0,
         repeats: 0,
+        read_in_again: false,
         block: BlockKind::Ratio,
         operations: 1000,
         bytes: 10_000_000,

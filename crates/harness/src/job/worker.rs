@@ -99,14 +99,21 @@ impl<'a> Worker<'a> {
         let before = storage_write_bytes(id);
         let began = Instant::now();
         let task = ToDriver::Rest(Rest { checkpoint });
-        self.process
-            .done(&task, self.patience.telling(0), &mut |_, _| ())?;
+        let limits = self.patience.telling(0);
+        // The drain ends with the last activity, not when it is clear that none follows.
+        let watched_ns = match self.process.ask(&task, limits, &mut |_, _| ())? {
+            FromDriver::Done => 0,
+            FromDriver::AtRest { watched_ns } => watched_ns,
+            other => return Err(self.process.unexpected(&other)),
+        };
         let after = storage_write_bytes(id);
         if self.at.place.is_dir() {
             room::sync_filesystem(&self.at.place)?;
         }
         Ok(Drain {
-            ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            ns: u64::try_from(began.elapsed().as_nanos())
+                .unwrap_or(u64::MAX)
+                .saturating_sub(watched_ns),
             write_bytes: before.zip(after).map(|(a, b)| b.saturating_sub(a)),
         })
     }

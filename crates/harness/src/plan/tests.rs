@@ -155,7 +155,7 @@ fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
     assert_eq!(instance("read/dir"), instance("read/stdio"));
     assert_eq!(
         instance("read/dir"),
-        instance("write/safe"),
+        instance("cold/dir"),
         "across comparisons too"
     );
     for other in ["read/tree", "read/sql", "write/floor", "lax-first/safe"] {
@@ -164,9 +164,41 @@ fn cells_share_a_built_store_where_only_settings_differ_that_do_not_shape_it() {
 }
 
 #[test]
+fn a_cell_that_writes_has_a_store_of_its_own_built_as_others_are() {
+    let plan = planned(&PlanOptions::default());
+    let instance = |id| cell(&plan, id).instance.as_str();
+    assert_eq!(
+        instance("write/safe"),
+        "blobs.files.layout-dir.+.write.safe"
+    );
+    assert_eq!(
+        instance("write/safe"),
+        instance("write/safe#2"),
+        "the control"
+    );
+    for other in ["read/dir", "write/lax"] {
+        assert_ne!(instance("write/safe"), instance(other));
+        assert_eq!(
+            stowplan_model::built_alike(instance("write/safe")),
+            stowplan_model::built_alike(instance(other)),
+        );
+    }
+    let alike = "blobs.sqlite".to_owned();
+    let mut workload = cell(&plan, "write/lax").workload.clone();
+    let long = "x".repeat(300);
+    let name = instance_of_cell(alike.clone(), &workload, (&long, "a"));
+    assert!(name.len() < 100 && name != instance_of_cell(alike.clone(), &workload, (&long, "b")));
+    workload.operation = Operation::Insert;
+    assert_eq!(
+        instance_of_cell(alike.clone(), &workload, ("c", "a")),
+        alike
+    );
+}
+
+#[test]
 fn the_name_of_a_built_store_is_fit_for_a_directory() {
     for cell in planned(&PlanOptions::default()).cells() {
-        let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let fit = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
         assert!(cell.instance.chars().all(fit), "{}", cell.instance);
         assert!(cell.instance.starts_with(&format!("{}.", cell.dataset)));
     }

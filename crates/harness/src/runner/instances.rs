@@ -12,16 +12,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_model::{
     Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, Settings,
-    Want,
+    Want, built_alike,
 };
 
 pub(super) struct Instances {
     work: PathBuf,
     datasets: BTreeMap<String, Dataset>,
     built: BTreeSet<String>,
-    /// Those whose footprint after building is known.
+    /// Those whose footprint after building is known: one of all that are built alike.
     weighed: BTreeSet<String>,
     versions: BTreeMap<String, u32>,
+    /// Those whose data was read in again since they were built (R9).
+    read_in_again: BTreeSet<String>,
 }
 
 /// What building a store gave.
@@ -41,6 +43,7 @@ impl Instances {
             built: BTreeSet::new(),
             weighed,
             versions: BTreeMap::new(),
+            read_in_again: BTreeSet::new(),
         }
     }
 
@@ -104,7 +107,7 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
-        let footprint = if self.weighed.insert(cell.instance.clone()) {
+        let footprint = if self.weighed.insert(built_alike(&cell.instance).to_owned()) {
             self.footprint(cell, blocks, false)?
         } else {
             None
@@ -127,6 +130,7 @@ impl Instances {
             fs::remove_dir_all(&paths.instance)
                 .map_err(HarnessError::io("remove", &paths.instance))?;
         }
+        self.read_in_again.remove(&cell.instance);
         Ok(self.built.remove(&cell.instance))
     }
 
@@ -224,6 +228,17 @@ impl Instances {
     /// Reads a cell's store into the page cache.
     pub(super) fn warm_one(&self, cell: &Cell) -> Result<(), HarnessError> {
         page_cache::warm(&[self.paths(cell).instance]).map(|_| ())
+    }
+
+    /// Notes that a cell's store was read into the page cache again, in order: its pages no longer lie
+    /// there as building left them.
+    pub(super) fn note_read_in_again(&mut self, cell: &Cell) {
+        self.read_in_again.insert(cell.instance.clone());
+    }
+
+    /// Whether a cell's store was read in again since it was built.
+    pub(super) fn was_read_in_again(&self, cell: &Cell) -> bool {
+        self.read_in_again.contains(&cell.instance)
     }
 
     fn dataset_directory(&self, name: &str) -> PathBuf {
@@ -404,6 +419,23 @@ mod tests {
         instances.release_dataset("blobs").unwrap();
         let again = instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
         assert!(again.is_some());
+    }
+
+    #[test]
+    fn a_store_that_was_read_in_again_is_known_until_it_is_built_anew() {
+        let work = tempfile::tempdir().unwrap();
+        let mut instances = Instances::new(work.path(), BTreeSet::new());
+        let cells = [cell("files"), cell("files:read=stdio"), cell("flat")];
+        instances.note_read_in_again(&cells[0]);
+        let known =
+            |instances: &Instances| cells.each_ref().map(|c| instances.was_read_in_again(c));
+        assert_eq!(
+            known(&instances),
+            [true, true, false],
+            "those that share it"
+        );
+        instances.forget(&cells[1]).unwrap();
+        assert_eq!(known(&instances), [false; 3]);
     }
 
     #[test]

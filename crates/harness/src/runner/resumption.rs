@@ -16,7 +16,7 @@ use stowplan_analysis::{LOOKS, StoppingRule, undecided};
 use stowplan_model::{
     BlockKind, Cell, CellId, Change, Comparison, Contrast, Extension, Measurement,
     PROTOCOL_VERSION, Plan, Record, Role, RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session,
-    is_one_run, read_result,
+    built_alike, is_one_run, read_result,
 };
 
 /// A run that was broken off and can go on. While it exists, no other run writes to the result.
@@ -301,8 +301,6 @@ fn header(records: &[Record]) -> Result<RunHeader, String> {
 pub(super) struct Earlier {
     /// Ratio blocks by cell, without what percentiles need.
     blocks: BTreeMap<CellId, Vec<Measurement>>,
-    /// Rounds with a latency block.
-    latencies: BTreeMap<CellId, BTreeSet<u32>>,
     /// Rounds in which anything was measured.
     rounds: BTreeMap<CellId, BTreeSet<u32>>,
     pub(super) failed: BTreeSet<CellId>,
@@ -324,7 +322,8 @@ impl Earlier {
             Record::HarnessCost(_) => _ = self.costs.insert(String::new()),
             Record::DriverCost(cost) => _ = self.costs.insert(cost.driver),
             Record::Footprint(footprint) if !footprint.after_workloads => {
-                self.weighed.insert(footprint.instance);
+                let alike = built_alike(&footprint.instance);
+                self.weighed.insert(alike.to_owned());
             }
             Record::Effective(effective) => {
                 self.effective.insert(effective.cell);
@@ -356,11 +355,7 @@ impl Earlier {
                 measurement.latencies.clear();
                 self.blocks.entry(cell).or_default().push(measurement);
             }
-            BlockKind::Latency => {
-                let rounds = self.latencies.entry(cell).or_default();
-                rounds.insert(measurement.round);
-            }
-            BlockKind::Pilot | BlockKind::Counting => {}
+            BlockKind::Latency | BlockKind::Pilot | BlockKind::Counting => {}
         }
     }
 
@@ -378,9 +373,6 @@ impl Earlier {
                     .iter()
                     .map(|round| format!("{cell} has a round {round}, to which no run comes")),
             );
-        }
-        for rounds in self.latencies.values_mut() {
-            rounds.split_off(&end);
         }
         problems
     }
@@ -402,17 +394,6 @@ impl Earlier {
         let cells = comparison.cells.iter();
         let rounds = cells.filter_map(|cell| self.rounds.get(&cell.id)?.last());
         rounds.max().map_or(0, |round| round.saturating_add(1))
-    }
-
-    /// Rounds in which every cell of a comparison has a latency block.
-    pub(super) fn latency_rounds(&self, comparison: &Comparison) -> u32 {
-        let rounds = |cell: &Cell| self.latencies.get(&cell.id).map_or(0, BTreeSet::len);
-        let going_on = comparison
-            .cells
-            .iter()
-            .filter(|cell| !self.failed.contains(&cell.id));
-        let fewest = going_on.map(rounds).min().unwrap_or(0);
-        u32::try_from(fewest).unwrap_or(u32::MAX)
     }
 
     /// How many operations the blocks of a cell hold: as many as before.

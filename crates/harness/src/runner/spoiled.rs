@@ -43,6 +43,8 @@ pub(super) struct Attempted {
     pub(super) effective: Settings,
     /// It should have been warm, and read from storage in each attempt.
     pub(super) read_from_storage: bool,
+    /// Whether the data was read in again, in order.
+    pub(super) warmed: bool,
 }
 
 /// Measures a block, again where a covariate says that it did not measure what it should (R9).
@@ -52,7 +54,7 @@ pub(super) fn attempt(
     mut measure: impl FnMut(u32) -> Result<(Measurement, Reported), HarnessError>,
     warm: impl Fn() -> Result<(), HarnessError>,
 ) -> Result<Attempted, HarnessError> {
-    let mut repeats = 0;
+    let (mut repeats, mut warmed) = (0, false);
     loop {
         let (mut measurement, reported) = measure(repeats)?;
         measurement.repeats = repeats;
@@ -61,6 +63,7 @@ pub(super) fn attempt(
         let read_from_storage = match spoiled(cell, &measurement) {
             Some(Spoiled::ReadFromStorage) => {
                 warm()?;
+                warmed = true;
                 true
             }
             // On a machine that is taken away all the time no better block will come.
@@ -72,6 +75,7 @@ pub(super) fn attempt(
                 measurement,
                 effective: reported.effective,
                 read_from_storage,
+                warmed,
             });
         }
     }
@@ -185,6 +189,7 @@ mod tests {
             )
             .unwrap();
             let repeats = attempted.measurement.repeats;
+            assert_eq!(attempted.warmed, warmed.get() > 0);
             (repeats, attempted.read_from_storage, warmed.get())
         };
         assert_eq!(tried(0), (0, false, 0));

@@ -162,10 +162,7 @@ fn metric(comparison: &ComparisonOutcome) -> String {
         let share = format::percent(share);
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
-    format!(
-        "Ratios are of {}.{delay}",
-        wording::metric(comparison.metric)
-    )
+    format!("Ratios are of {}.{delay}", wording::metric(comparison))
 }
 
 /// A sentence for each ratio, those to the baseline first.

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Detail, Fold, Medium, Section, facts};
 use crate::{format, wording};
-use stowplan_analysis::Analysis;
+use stowplan_analysis::{Analysis, Claims, ERROR_OF_A_RATIO};
 
 /// One note: a heading and a paragraph.
 type Note = (&'static str, String);
@@ -17,7 +17,9 @@ const ROUNDS: &str = "Every cell runs once per round, in fresh random order, in 
 
 const TIME: &str = "Corrected time C = W − D: wall time W minus the time D that the thread was ready \
                     but waited for a CPU. If other threads of the worker used 1% of the wall time or \
-                    more, or D is unknown, wall time is used instead, and the comparison says so. Warm \
+                    more, or D is unknown, wall time is used instead, and the comparison says so; so it \
+                    is where blocks sleep for more than 5% of the time or sync, and there a claim has to \
+                    hold by corrected time too. Warm \
                     blocks that read from storage are repeated; nothing is discarded for its time.";
 
 const FLUSH: &str = "What a write leaves to be done when its block ends is timed apart: the final \
@@ -30,7 +32,7 @@ const RATIO: &str = "In round r, d(r) = ln(time of the cell / time of the refere
 
 const INTERVAL: &str = "The exact interval of Wilcoxon's signed-rank test; for wall time that of the \
                         sign test around the median. Looks at 10, 20 and 40 rounds, each with α = \
-                        0.0207, keep the overall error at 5%. It is then widened to [low / exp(φ), \
+                        0.0207, keep the error of each ratio at 5%. It is then widened to [low / exp(φ), \
                         high × exp(φ)] by the noise floor φ = max(ln 1.01, |θ of the control|), with \
                         ln 1.03 in place of ln 1.01 if blocks waited for a CPU for more than 5% of \
                         their time, or do not tell.";
@@ -50,11 +52,12 @@ const DURABILITY: &str = "none (D0): killing the process can damage committed da
                           crash leaves the old value or the new one. Ratios across classes compare \
                           different promises.";
 
-const LATENCY: &str = "Percentiles are of single operations over all latency blocks, in wall time, \
+const LATENCY: &str = "Percentiles are of single operations over all latency blocks, which are spread \
+                       over the rounds, in wall time, \
                        with the clock's own cost in them. Waiting for a CPU shows in the highest \
                        percentiles. Where a transaction holds more than one operation, its commit is \
-                       in none of them. A line of percentiles ends where fewer than ten operations lie \
-                       beyond it.";
+                       in none of them. None is shown beyond which fewer than ten operations lie. \
+                       Intervals draw whole blocks again (95%).";
 
 const BY_SIZE: &str = "A side wins at a size if the verdict there is faster or slower. A range of \
                        sizes is claimed for it only if it wins at every size measured in the range; \
@@ -106,6 +109,7 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
         ("Ratio", RATIO.to_owned()),
         ("Interval", INTERVAL.to_owned()),
         ("Verdict", verdict(analysis)),
+        ("False claims", false_claims(analysis)),
         ("Control", CONTROL.to_owned()),
         ("Floor", FLOOR.to_owned()),
         ("Durability", DURABILITY.to_owned()),
@@ -123,6 +127,23 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
         notes.push(("Order by size", BY_SIZE.to_owned()));
     }
     notes
+}
+
+/// How many ratios were judged, and how many claims may be false.
+fn false_claims(analysis: &Analysis) -> String {
+    let claims = Claims::of(analysis);
+    let ratios = format::counted(claims.ratios, "ratio");
+    format!(
+        "Of {ratios} between stores, {} are claimed to differ and {} to be equivalent. Each errs in at \
+         most {} of sessions, and no correction is made across them: if no store differed from \
+         another, up to {} false claims of a difference were to be expected of so many. That noise \
+         widens intervals keeps it far below in simulations of independent rounds (docs/method.md, \
+         “How often it errs”).",
+        format::count(claims.differences as u64),
+        format::count(claims.equivalent as u64),
+        format::percent(ERROR_OF_A_RATIO),
+        format::ratio(claims.false_at_most),
+    )
 }
 
 fn verdict(analysis: &Analysis) -> String {

@@ -3,7 +3,7 @@
 use crate::cells::{self, grouped};
 use crate::columns::{Columns, float};
 use crate::document::{
-    Axis, Block, Detail, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section, Table,
+    Axis, Block, Cell, Detail, Line, LineKind, Medium, Panel, Plane, Point, Scale, Section, Table,
     anchor, folded, paragraph,
 };
 use crate::{format, quantity, wording};
@@ -134,9 +134,15 @@ fn table(comparison: &ComparisonOutcome) -> Table {
     let rows = rows.filter_map(|cell| Some((cell, cell.latency.as_ref()?)));
     let rows: Vec<Row<'_>> = rows.collect();
     let make = Columns::<Row<'_>>::new();
-    let time = |title, help, weight, get: fn(&LatencySummary) -> f64| {
-        let column = make.time(title, move |row| Some(get(row.1)));
+    let time = |title, help, weight, get: fn(&LatencySummary) -> Option<f64>| {
+        let column = make.time(title, move |row| get(row.1));
         column.help(help).weighing(weight)
+    };
+    let ends = |title, percentile: f64| {
+        let column = make.number(title, move |row: &Row<'_>| interval(row.1, percentile));
+        column
+            .help("95%, by drawing whole blocks again; empty with fewer than five of them")
+            .weighing(1)
     };
     let most = "at most this";
     let far = |row: &Row<'_>| {
@@ -148,16 +154,30 @@ fn table(comparison: &ComparisonOutcome) -> Table {
         make.name(|row| row.0),
         make.count("count", |row| Some(row.1.count))
             .help("operations timed singly"),
-        time("mean", "", 2, |l| l.mean_ns),
-        time("p50", most, 4, |l| float(l.p50_ns)),
-        time("p90", most, 2, |l| float(l.p90_ns)),
-        time("p95", most, 2, |l| float(l.p95_ns)),
-        time("p99", most, 5, |l| float(l.p99_ns)),
-        time("p99.9", most, 4, |l| float(l.p999_ns)),
+        make.count("blocks", |row| Some(row.1.blocks as u64))
+            .help("blocks that they are of, spread over the rounds"),
+        time("mean", "", 2, |l| Some(l.mean_ns)),
+        time("p50", most, 4, |l| l.p50_ns.map(float)),
+        time("p90", most, 2, |l| l.p90_ns.map(float)),
+        time("p95", most, 2, |l| l.p95_ns.map(float)),
+        time("p99", most, 5, |l| l.p99_ns.map(float)),
+        ends("p99 interval", 99.0),
+        time("p99.9", most, 4, |l| l.p999_ns.map(float)),
+        ends("p99.9 interval", 99.9),
         make.time("p99.99", far)
             .help("at most this; empty where too few operations lie beyond it")
             .weighing(3),
-        time("largest", "", 3, |l| float(l.max_ns)),
+        time("largest", "", 3, |l| Some(float(l.max_ns))),
     ];
     Table::of(format!("Latency: {}", comparison.title), columns, &rows)
+}
+
+/// `[1.21 µs, 1.30 µs]`
+fn interval(latency: &LatencySummary, percentile: f64) -> Cell {
+    let mut intervals = latency.intervals.iter();
+    let found = intervals.find(|found| found.percentile.to_bits() == percentile.to_bits());
+    found.map_or_else(Cell::default, |found| {
+        let ends = [found.low_ns, found.high_ns].map(|ns| format::time(float(ns)));
+        Cell::number(float(found.low_ns), format!("[{}]", ends.join(", ")))
+    })
 }

@@ -57,7 +57,7 @@ fn of_mix() -> Analysis {
     let cell = &mut analysis.comparisons[0].cells[3];
     let mut latency = cell.latency.clone().unwrap();
     cell.latencies.insert(Action::Read, latency.clone());
-    latency.p50_ns *= 7;
+    latency.p50_ns = latency.p50_ns.map(|ns| 7 * ns);
     cell.latencies.insert(Action::Overwrite, latency);
     analysis
 }

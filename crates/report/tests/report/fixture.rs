@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, ContrastOutcome,
-    ControlOutcome, Interval, LatencySummary, Metric, PublishedRatio, RatioEstimate,
-    Recommendation, RunWarning, SpaceRow, TotalOutcome, Verdict,
+    ControlOutcome, Interval, LatencySummary, Metric, PercentileInterval, PublishedRatio,
+    RatioEstimate, Recommendation, RunWarning, SpaceRow, TotalOutcome, Verdict,
 };
 use stowplan_model::{
     CacheState, Capabilities, Cell, CellFailure, CellId, ChartSpec, Delivery, Device, Durability,
@@ -234,6 +234,7 @@ impl Draft {
             },
             rounds: 20,
             operations: 20 * 10_000,
+            operations_per_commit: None,
             time_ns: Some(Interval {
                 estimate: ns,
                 low: ns * 0.97,
@@ -243,6 +244,7 @@ impl Draft {
             driver_cost: None,
             published_error_seconds: None,
             wall_ns: ns * 1.02,
+            corrected_ns: Some(ns),
             cpu_ns: ns * 0.99,
             kernel_share: if files { 0.93 } else { 0.74 },
             kernel_share_resolution: None,
@@ -266,12 +268,18 @@ impl Draft {
             latencies: BTreeMap::new(),
             latency: Some(LatencySummary {
                 count: 200_000,
+                blocks: 8,
                 mean_ns: ns * 1.05,
-                p50_ns: round(0.98),
-                p90_ns: round(1.22),
-                p95_ns: round(1.6),
-                p99_ns: round(2.9),
-                p999_ns: round(9.1),
+                p50_ns: Some(round(0.98)),
+                p90_ns: Some(round(1.22)),
+                p95_ns: Some(round(1.6)),
+                p99_ns: Some(round(2.9)),
+                p999_ns: Some(round(9.1)),
+                intervals: vec![PercentileInterval {
+                    percentile: 99.0,
+                    low_ns: round(2.7),
+                    high_ns: round(3.2),
+                }],
                 max_ns: round(412.0),
                 curve: vec![
                     (50.0, round(0.98)),
@@ -353,6 +361,7 @@ pub(crate) fn comparison(
             } else {
                 Verdict::Unreliable
             },
+            corrected: None,
             total: total(key).zip(total(reference)).map(|(ours, theirs)| {
                 let estimate = self::estimate(ours / theirs, half_width);
                 let verdict = judge(&estimate);
@@ -376,6 +385,7 @@ pub(crate) fn comparison(
         id: id.to_owned(),
         title: title.to_owned(),
         metric: Metric::Corrected,
+        sleeps: false,
         control: Some(ControlOutcome {
             estimate: control,
             verdict: judge(&control),

@@ -2,7 +2,9 @@
 
 use crate::fixture;
 use crate::support::{VERBOSE, WIDE, findings, markdown, terminal, words};
-use stowplan_analysis::{Analysis, Kind, NoFastest, PreferredAs, Recommendation, Verdict};
+use stowplan_analysis::{
+    Analysis, CorrectedRatio, Kind, NoFastest, PreferredAs, Recommendation, Verdict,
+};
 use stowplan_model::{Durability, DurabilityClaim, Operation, RunOutcome};
 use stowplan_report::wording;
 
@@ -177,6 +179,35 @@ fn what_measuring_the_same_thing_twice_showed_is_said_as_a_factor_where_it_doubl
         text.contains("and 15.5× in the noisiest: too noisy to decide; every interval"),
         "{text}"
     );
+}
+
+#[test]
+fn what_wall_and_corrected_time_do_not_agree_on_is_said_with_both_factors() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.sleeps = true;
+    let contrast = &mut comparison.contrasts[0];
+    contrast.verdict = Verdict::Unresolved;
+    contrast.estimate = Some(fixture::estimate(1.3, 0.02));
+    contrast.corrected = Some(CorrectedRatio {
+        estimate: fixture::estimate(0.8, 0.02),
+        agrees: false,
+    });
+    let other = &mut comparison.contrasts[1];
+    other.corrected = Some(CorrectedRatio {
+        estimate: other.estimate.unwrap(),
+        agrees: true,
+    });
+    let findings = findings(&analysis, 0);
+    let text = &findings.statements[0].text;
+    assert!(
+        text.contains("because wall and corrected time do not agree: 1.30 times as long")
+            && text.contains("by wall time, 1.25 times as fast")
+            && text.contains("by corrected time"),
+        "{text}"
+    );
+    let text = &findings.statements[1].text;
+    assert!(text.contains(" By corrected time: "), "{text}");
 }
 
 #[test]

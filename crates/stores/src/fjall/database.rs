@@ -1,23 +1,24 @@
 //! fjall's two kinds of transactional databases, as one.
 
 use super::options::{Options, Transactions};
+use crate::watched::watched_for;
 use fjall::{
     OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode, Readable, Result,
     SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx, Snapshot,
 };
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The name of the keyspace.
 const KEYSPACE: &str = "kv";
 
 /// How often the engine is asked whether it has come to rest.
-const POLL: Duration = Duration::from_millis(2);
+pub(super) const POLL: Duration = Duration::from_micros(500);
 
 /// So many answers in a row that nothing runs and nothing has ended since mean that it has. fjall
 /// does not tell how many compactions are queued; its workers take the next one at once.
-const QUIET_POLLS: u32 = 25;
+pub(super) const QUIET_POLLS: u32 = 100;
 
 pub(super) enum Database {
     SingleWriter(SingleWriterTxDatabase),
@@ -82,11 +83,13 @@ impl Database {
         self.inner().delete_keyspace(inner)
     }
 
-    /// Writes the memtable to a table, and waits until no flush or compaction is left.
+    /// Writes the memtable to a table, and waits until no flush or compaction is left. The time from
+    /// the first answer that nothing runs is [`crate::watched`]: nobody's work.
     pub(super) fn settle(&self, keyspace: &Keyspace) -> Result<()> {
         keyspace.inner().rotate_memtable()?;
         let database = self.inner();
         let (mut quiet, mut before) = (0, database.compactions_completed());
+        let mut since = Instant::now();
         while quiet < QUIET_POLLS {
             sleep(POLL);
             // A worker that fails ends, with its work undone; only a later call tells.
@@ -97,8 +100,12 @@ impl Database {
                 && keyspace.inner().sealed_memtable_count() == 0
                 && ended == before;
             quiet = if rests { quiet + 1 } else { 0 };
+            if quiet <= 1 {
+                since = Instant::now();
+            }
             before = ended;
         }
+        watched_for(since.elapsed());
         Ok(())
     }
 

@@ -129,3 +129,18 @@ fn after_a_checkpoint_no_compaction_is_left() {
         assert_eq!(keyspace.inner().sealed_memtable_count(), 0, "{round}");
     }
 }
+
+/// Seeing that nothing more comes takes a while, which is no work of the store.
+#[test]
+fn what_is_only_watched_after_the_last_activity_is_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::from_settings(&settings("fjall")).unwrap();
+    let database = Database::open(directory.path(), &options).unwrap();
+    let keyspace = database.make_keyspace(&options).unwrap();
+    let (before, began) = (crate::watched(), std::time::Instant::now());
+    database.settle(&keyspace).unwrap();
+    let (took, watched) = (began.elapsed(), crate::watched() - before);
+    // Other tests of this process may watch meanwhile.
+    assert!(watched >= super::database::POLL * (super::database::QUIET_POLLS - 1));
+    assert!(took >= super::database::POLL * super::database::QUIET_POLLS);
+}

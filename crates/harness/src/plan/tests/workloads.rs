@@ -185,3 +185,28 @@ fn connections_with_caches_of_their_own_share_the_memory_budget() {
     );
     assert_eq!(cache("redb", 8), 64 << 20, "one for all");
 }
+
+#[test]
+fn cells_that_commit_other_numbers_of_operations_at_once_are_refused_with_what_to_set() {
+    let cells = |workload, own: &str| {
+        let b = format!(r#"store = "files:write=rename", workload = {{ {own} }}"#);
+        planned(workload, r#"store = "files""#, &b)
+    };
+    let overwrite = r#"operation = "overwrite", operations = 50"#;
+    let message = cells(overwrite, "operations = 20").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "comparison 'c': one commit ends 50 operations of cell 'a' and 20 of 'b', so each bears \
+         another share of it: set the same 'operations' for both, or how many operations share a \
+         transaction ('per_transaction', a number)"
+    );
+    assert!(cells(overwrite, "operations = 50").is_ok(), "the same");
+    assert!(cells(overwrite, "").is_ok(), "that of the comparison");
+    let each = r#"operation = "overwrite", operations = 50, per_transaction = 1"#;
+    assert!(cells(each, "operations = 20").is_ok(), "none is shared");
+    let read = r#"operation = "read", operations = 50"#;
+    assert!(
+        cells(read, "operations = 20").is_ok(),
+        "nothing is committed"
+    );
+}

@@ -27,8 +27,8 @@ pub(super) fn blocks(comparison: &ComparisonOutcome) -> Vec<Block> {
 
 fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
     let make = Columns::<Row<'_>>::new();
-    let time = |title, help, weight, get: fn(&LatencySummary) -> f64| {
-        let column = make.time(title, move |row| Some(get(row.2)));
+    let time = |title, help, weight, get: fn(&LatencySummary) -> Option<f64>| {
+        let column = make.time(title, move |row| get(row.2));
         column.help(help).weighing(weight)
     };
     vec![
@@ -39,19 +39,19 @@ fn columns<'a>() -> Vec<TableBuilder<'a, Row<'a>>> {
         make.durability(|row| row.0).weighing(0),
         make.count("count", |row| Some(row.2.count))
             .help("operations timed singly"),
-        time("mean", "", 2, |l| l.mean_ns),
+        time("mean", "", 2, |l| Some(l.mean_ns)),
         time("p50", "half of them took at most this", 6, |l| {
-            float(l.p50_ns)
+            l.p50_ns.map(float)
         }),
         time("p95", "95% of them took at most this", 5, |l| {
-            float(l.p95_ns)
+            l.p95_ns.map(float)
         }),
         time("p99", "99% of them took at most this", 7, |l| {
-            float(l.p99_ns)
+            l.p99_ns.map(float)
         }),
         time("p99.9", "99.9% of them took at most this", 4, |l| {
-            float(l.p999_ns)
+            l.p999_ns.map(float)
         }),
-        time("largest", "", 3, |l| float(l.max_ns)),
+        time("largest", "", 3, |l| Some(float(l.max_ns))),
     ]
 }

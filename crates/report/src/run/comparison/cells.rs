@@ -22,6 +22,7 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     let mut columns = vec![make().name(|cell| cell)];
     columns.extend(class(comparison));
     columns.extend(times());
+    columns.extend(corrected(comparison));
     columns.extend(driver_cost(comparison));
     columns.extend(verdicts(comparison));
     columns.extend(measured());
@@ -76,6 +77,15 @@ fn times<'a>() -> Vec<Column<'a>> {
             .help("time of one operation, including the final flush to disk")
             .weighing(5),
     ]
+}
+
+/// Where blocks sleep, the headline is wall time, and corrected time stands beside it.
+fn corrected<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
+    let column = make()
+        .time("corrected/op", |cell| cell.corrected_ns)
+        .help("wall time of one operation less the wait for a CPU: median of rounds")
+        .weighing(1);
+    comparison.sleeps.then_some(column)
 }
 
 /// What the driver of each cell costs, and its share of the time; that is to be compared where several
@@ -188,8 +198,10 @@ fn measured<'a>() -> Vec<Column<'a>> {
 
 fn latencies<'a>() -> Vec<Column<'a>> {
     let make = make();
-    let latency = |title, get: fn(&LatencySummary) -> u64| {
-        make.time(title, move |cell| cell.latency.as_ref().map(get).map(float))
+    let latency = |title, get: fn(&LatencySummary) -> Option<u64>| {
+        make.time(title, move |cell| {
+            cell.latency.as_ref().and_then(get).map(float)
+        })
     };
     vec![
         latency("p50", |l| l.p50_ns)

@@ -1,0 +1,177 @@
+//! Whether the rounds of a ratio are what its interval takes them for: independent, and of one level.
+//!
+//! Both looks are at ranks, so that one wild round is no finding. Limits are those of about one false
+//! alarm in a thousand ratios whose rounds are independent.
+
+use crate::judge::Judge;
+use crate::{ComparisonOutcome, stopping};
+use stowplan_model::{Warning, WarningKind};
+
+/// Standard normal quantile of 0.9995: a trend may go either way.
+const TREND_Z: f64 = 3.29;
+/// That of 0.999: only rounds that resemble each other make an interval too narrow.
+const LAG_Z: f64 = 3.09;
+/// The rank correlation that is a trend with ten rounds, for which the normal limit is beyond 1.
+const STEADY: f64 = 0.9;
+
+/// What the rounds of a ratio show besides the ratio.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stationarity {
+    /// Spearman's rank correlation of the difference with the round.
+    pub trend: f64,
+    /// Autocorrelation of the ranks at lag 1.
+    pub lag_1: f64,
+    /// Rounds.
+    pub rounds: usize,
+}
+
+impl Stationarity {
+    /// That of differences in the order of their rounds; nothing of fewer than an interval needs, or
+    /// where all are the same.
+    #[must_use]
+    pub fn of(differences: &[f64]) -> Option<Self> {
+        let ranks = centred_ranks(differences);
+        let squares: f64 = ranks.iter().map(|rank| rank * rank).sum();
+        if ranks.len() < crate::MIN_ROUNDS || squares <= 0.0 {
+            return None;
+        }
+        let order: Vec<f64> = (0_u32..).take(ranks.len()).map(f64::from).collect();
+        let order = centred_ranks(&order);
+        let of_order: f64 = order.iter().map(|rank| rank * rank).sum();
+        let with_order: f64 = ranks.iter().zip(&order).map(|(a, b)| a * b).sum();
+        let with_next: f64 = ranks.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        Some(Self {
+            trend: with_order / (squares * of_order).sqrt(),
+            lag_1: with_next / squares,
+            rounds: ranks.len(),
+        })
+    }
+
+    /// Whether the level moves with the rounds.
+    #[must_use]
+    pub fn drifts(&self) -> bool {
+        self.trend.abs() > (TREND_Z / self.root(1)).min(STEADY)
+    }
+
+    /// Whether a round resembles the one before it.
+    #[must_use]
+    pub fn clusters(&self) -> bool {
+        self.lag_1 > LAG_Z / self.root(0)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+    fn root(&self, less: usize) -> f64 {
+        (self.rounds.saturating_sub(less).max(1) as f64).sqrt()
+    }
+}
+
+/// Ranks less their mean; equal values share the mean of theirs.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+fn centred_ranks(values: &[f64]) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
+        below as f64 + (equal as f64 - 1.0) / 2.0
+    };
+    let mean = (values.len() as f64 - 1.0) / 2.0;
+    values.iter().map(|value| rank(value) - mean).collect()
+}
+
+/// A warning where rounds of some ratios of a comparison are not independent.
+pub(crate) fn warning(judge: &Judge<'_>, outcome: &ComparisonOutcome) -> Option<Warning> {
+    let label = |id| judge.comparison.cell(id).map(|cell| cell.label.as_str());
+    let found = outcome.contrasts.iter().filter_map(|contrast| {
+        let pair = (&contrast.cell, &contrast.reference);
+        let differences = judge.blocks.differences(pair.0, pair.1, outcome.metric);
+        let rounds = contrast.estimate?.rounds;
+        let values = stopping::values(&differences);
+        let found = Stationarity::of(values.get(..rounds)?)?;
+        let what = match (found.drifts(), found.clusters()) {
+            (true, _) => format!(
+                "drifted (rank correlation with the round {:.2}",
+                found.trend
+            ),
+            (false, true) => format!("moved slowly (autocorrelation {:.2}", found.lag_1),
+            (false, false) => return None,
+        };
+        Some(format!(
+            "'{}' against '{}' {what}, {rounds} rounds)",
+            label(pair.0)?,
+            label(pair.1)?
+        ))
+    });
+    let found: Vec<String> = found.collect();
+    (!found.is_empty()).then(|| Warning {
+        kind: WarningKind::Other,
+        message: format!(
+            "comparison {}: rounds are not independent, so that intervals are too narrow: {}",
+            outcome.id,
+            found.join("; ")
+        ),
+        advice: "Run it again, on a quieter machine if you can, and compare both.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small seeded generator (splitmix64), uniform on (-1, 1).
+    fn noise(state: &mut u64) -> f64 {
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = *state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    /// Of 2,000 sessions of `rounds` rounds, those that drift and those that cluster; each round
+    /// keeps `kept` of the one before and moves by `step`.
+    fn alarms(rounds: usize, kept: f64, step: f64) -> (usize, usize) {
+        let (mut state, mut found) = (7, (0, 0));
+        for _ in 0..2_000 {
+            let mut level = 0.0;
+            let differences: Vec<f64> = (0..rounds)
+                .map(|round| {
+                    level = kept * level + noise(&mut state);
+                    level + step * round as f64
+                })
+                .collect();
+            let session = Stationarity::of(&differences).unwrap();
+            found.0 += usize::from(session.drifts());
+            found.1 += usize::from(session.clusters());
+        }
+        found
+    }
+
+    #[test]
+    fn independent_rounds_are_hardly_ever_warned_of() {
+        for rounds in [10, 20, 40] {
+            let (drifting, clustering) = alarms(rounds, 0.0, 0.0);
+            assert!(
+                drifting <= 8 && clustering <= 8,
+                "{rounds}: {drifting}, {clustering}"
+            );
+        }
+    }
+
+    #[test]
+    fn rounds_that_drift_or_resemble_each_other_are_warned_of() {
+        let (drifting, _) = alarms(10, 0.0, 1.0);
+        assert!(drifting > 1_000, "{drifting}");
+        let (drifting, _) = alarms(40, 0.0, 0.1);
+        assert!(drifting > 1_900, "{drifting}");
+        let (_, clustering) = alarms(40, 0.8, 0.0);
+        assert!(clustering > 1_000, "{clustering}");
+    }
+
+    #[test]
+    fn one_wild_round_and_rounds_that_are_all_the_same_say_nothing() {
+        assert_eq!(Stationarity::of(&[0.5; 20]), None);
+        assert_eq!(Stationarity::of(&[1.0, 2.0]), None);
+        let mut wild: Vec<f64> = [0.01, -0.01].repeat(10);
+        wild[19] = 1e6;
+        let found = Stationarity::of(&wild).unwrap();
+        assert!(!found.drifts() && !found.clusters(), "{found:?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! Which clock decides: where blocks sleep or sync, wall time, and corrected time has to agree.
+
+use crate::support::{RULE, block, comparison, id, outcome, rounds, syncs};
+use stowplan_analysis::{ComparisonOutcome, Metric, Verdict, undecided};
+use stowplan_model::Measurement;
+
+/// Rounds of the baseline, its control and `x`: microseconds of wall time per block, of which a part
+/// was waiting for a CPU. All sleep for half of the rest.
+fn sleeping(number: u32, [base, x]: [(f64, f64); 2]) -> Vec<Measurement> {
+    let times = [("base", base.0), ("again", base.0), ("x", x.0)];
+    let mut blocks = rounds(&times, 0..number);
+    for block in &mut blocks {
+        let (wall, delay) = if block.cell == id("x") { x } else { base };
+        let delay = (block.wall_ns as f64 * delay / wall) as u64;
+        block.run_delay_ns = Some(delay);
+        block.thread_cpu_ns = (block.wall_ns - delay) / 2;
+        block.process_cpu_ns = block.thread_cpu_ns;
+        block.voluntary_switches = 10;
+    }
+    blocks
+}
+
+fn found(times: [(f64, f64); 2]) -> ComparisonOutcome {
+    outcome(&comparison(&["x"]), &sleeping(10, times))
+}
+
+#[test]
+fn what_is_slower_by_wall_time_and_faster_by_corrected_time_is_claimed_as_neither() {
+    // 13 ms against 10, of which 5 waiting for a CPU: 8 against 10.
+    let times = [(10_000.0, 0.0), (13_000.0, 5_000.0)];
+    let found = found(times);
+    let contrast = &found.contrasts[0];
+    assert_eq!((found.metric, found.sleeps), (Metric::Wall, true));
+    assert_eq!(contrast.verdict, Verdict::Unresolved);
+    assert_eq!(found.fastest, None);
+    let (wall, corrected) = (contrast.estimate.unwrap(), contrast.corrected.unwrap());
+    assert!(wall.low > 1.2, "{wall:?}");
+    assert!(
+        corrected.estimate.high < 0.9 && !corrected.agrees,
+        "{corrected:?}"
+    );
+    for number in [10, 20] {
+        let open = undecided(&comparison(&["x"]), &sleeping(number, times), &RULE);
+        assert_eq!(open.len(), 1, "more rounds may tell: {number}");
+    }
+}
+
+#[test]
+fn what_is_slower_by_wall_time_and_not_shown_to_be_by_corrected_time_is_not_claimed() {
+    let found = found([(10_000.0, 0.0), (13_000.0, 3_000.0)]);
+    assert_eq!(found.contrasts[0].verdict, Verdict::Unresolved);
+    assert!(!found.contrasts[0].corrected.unwrap().agrees);
+}
+
+#[test]
+fn what_both_times_show_is_claimed_and_the_ratio_is_that_of_wall_time() {
+    let found = found([(10_000.0, 0.0), (15_000.0, 2_000.0)]);
+    let contrast = &found.contrasts[0];
+    assert_eq!(contrast.verdict, Verdict::Slower);
+    assert!((contrast.estimate.unwrap().ratio - 1.5).abs() < 0.02);
+    let corrected = contrast.corrected.unwrap();
+    assert!(corrected.agrees && (corrected.estimate.ratio - 1.3).abs() < 0.02);
+    assert_eq!(found.fastest, Some(id("base")));
+    let x = &found.cells[2];
+    assert!((x.corrected_ns.unwrap() - 13_000.0).abs() < 200.0);
+    let inverse = contrast.inverse();
+    assert!((inverse.corrected.unwrap().estimate.ratio - 1.0 / 1.3).abs() < 0.02);
+}
+
+#[test]
+fn equivalent_by_wall_time_is_not_equivalent_where_corrected_time_differs() {
+    let verdict = |delay| found([(10_000.0, delay), (10_000.0, 0.0)]).contrasts[0].verdict;
+    assert_eq!(verdict(0.0), Verdict::Equivalent);
+    assert_eq!(verdict(3_000.0), Verdict::Unresolved);
+}
+
+#[test]
+fn blocks_that_do_not_sleep_have_one_clock() {
+    let blocks = rounds(&[("base", 10.0), ("again", 10.0), ("x", 20.0)], 0..10);
+    let found = outcome(&comparison(&["x"]), &blocks);
+    assert_eq!((found.metric, found.sleeps), (Metric::Corrected, false));
+    assert_eq!(found.contrasts[0].corrected, None);
+}
+
+#[test]
+fn one_cell_that_syncs_turns_the_whole_comparison_to_wall_time() {
+    let metric = |syncing: u32| {
+        let mut blocks = rounds(&[("base", 10.0), ("again", 10.0), ("x", 20.0)], 0..10);
+        let of_x = blocks.iter_mut().filter(|m| m.cell == id("x"));
+        for block in of_x.take(syncing as usize) {
+            block.syncs = syncs(1);
+        }
+        let found = outcome(&comparison(&["x"]), &blocks);
+        assert_eq!(found.sleeps, found.metric == Metric::Wall);
+        found.metric
+    };
+    assert_eq!(metric(6), Metric::Wall);
+    assert_eq!(metric(5), Metric::Corrected, "not in the median block");
+}
+
+#[test]
+fn a_block_sleeps_from_a_twentieth_of_its_time_on_if_it_asked_for_that() {
+    let metric = |asleep_ns: u64, switches: u64, outside: &str| {
+        let mut blocks = [block("base", 0, 1_000_000), block("again", 0, 1_000_000)];
+        for block in &mut blocks {
+            block.thread_cpu_ns -= asleep_ns;
+            block.process_cpu_ns -= asleep_ns;
+            block.voluntary_switches = switches;
+            block.read_from_outside = vec![outside.to_owned()];
+        }
+        outcome(&comparison(&[]), &blocks).metric
+    };
+    assert_eq!(metric(50_001, 1, ""), Metric::Wall);
+    assert_eq!(metric(50_000, 1, ""), Metric::Corrected);
+    assert_eq!(
+        metric(500_000, 0, ""),
+        Metric::Corrected,
+        "the machine was taken away"
+    );
+    assert_eq!(
+        metric(500_000, 1, "thread_cpu_ns"),
+        Metric::Corrected,
+        "of more than the block"
+    );
+}
