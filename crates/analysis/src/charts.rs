@@ -125,6 +125,7 @@ fn itself(cell: &Cell, judge: &Judge<'_>) -> ContrastOutcome {
         } else {
             Verdict::NoData
         },
+        builds: None,
         total: None,
         driver_cost: None,
         same_durability: true,

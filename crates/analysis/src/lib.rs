@@ -8,6 +8,7 @@ mod answers;
 mod bars;
 mod block_time;
 mod blocks;
+mod builds;
 pub mod calibration;
 mod charts;
 mod cold;
@@ -44,6 +45,7 @@ pub use analyse::{AnalysisError, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};
 pub use block_time::BlockTime;
+pub use builds::{Builds, builds_differ};
 pub use cold::{ColdCell, ColdOutcome};
 pub use counts::{CallCounts, CountSummary, DevicePerOperation};
 pub use crossover::{

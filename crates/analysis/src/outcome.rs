@@ -1,7 +1,7 @@
 //! What the analysis finds: the one structure that every output reads.
 
 use crate::{
-    BarsOutcome, BlockTime, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
+    BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
     Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome, Recommendation,
     RunWarning, SweepPoint, answers::Answer,
 };
@@ -264,6 +264,10 @@ pub struct ContrastOutcome {
     pub estimate: Option<RatioEstimate>,
     /// The verdict.
     pub verdict: Verdict,
+    /// The builds that it was measured on; nothing where each block makes a store of its own, or the
+    /// result does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builds: Option<Builds>,
     /// The same with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
     /// What the loops of both drivers may be of the difference; nothing where one driver hosts both,
@@ -303,6 +307,7 @@ impl ContrastOutcome {
             reference: self.cell.clone(),
             estimate: self.estimate.map(|estimate| estimate.inverse()),
             verdict: self.verdict.inverse(),
+            builds: self.builds,
             total: self.total.map(|total| total.inverse()),
             driver_cost: self.driver_cost.map(|cost| cost.inverse()),
             same_durability: self.same_durability,

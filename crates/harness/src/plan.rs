@@ -672,17 +672,24 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
         .collect()
 }
 
-/// What the plan needs of the machine; `keep`: nothing is removed before the end.
+/// What the plan needs of the machine, with two builds of each store; `keep`: nothing is removed before
+/// the end.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub fn needs(plan: &Plan, keep: bool) -> Needs {
+    needs_with(plan, keep, 2)
+}
+
+/// The same with so many builds of each store at a time.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
     let uses = Uses::of(&plan.comparisons);
     let sequences = |comparison| sequences_bytes(plan, comparison);
     let largest_sequences = plan.comparisons.iter().map(sequences).max().unwrap_or(0);
-    let everything = room(plan, |_| true, |_| true).saturating_add(largest_sequences);
+    let everything = room(plan, builds, |_| true, |_| true).saturating_add(largest_sequences);
     let during = |(index, comparison)| {
         room(
             plan,
+            builds,
             |name| uses.dataset_exists(name, index),
             |cell| uses.instance_exists(cell, index),
         )
@@ -713,7 +720,7 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
     Demand {
         what: format!("study {}", plan.study.name),
         disk_bytes: needs(plan, false).disk_bytes,
-        least_disk_bytes: needs(smallest, false).disk_bytes,
+        least_disk_bytes: needs_with(smallest, false, 1).disk_bytes,
         cached_bytes: instances.values().copied().fold(0, u64::saturating_add),
         working_set_bytes: instances.values().copied().min(),
     }
@@ -723,13 +730,18 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
 /// write-ahead log the size of what one block writes.
 fn room(
     plan: &Plan,
+    builds: u64,
     dataset_exists: impl Fn(&str) -> bool,
     instance_exists: impl Fn(&Cell) -> bool,
 ) -> u64 {
     let instances: BTreeMap<&str, u64> = plan
         .cells()
         .filter(|cell| cell.capabilities.persistent && instance_exists(cell))
-        .map(|cell| (cell.instance.as_str(), plan.dataset_bytes(&cell.dataset)))
+        .map(|cell| {
+            let builds = if has_builds(cell) { builds } else { 1 };
+            let bytes = plan.dataset_bytes(&cell.dataset).saturating_mul(builds);
+            (cell.instance.as_str(), bytes)
+        })
         .collect();
     let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
     let built = instances
@@ -764,14 +776,19 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     largest.into_values().fold(one_more, u64::saturating_add)
 }
 
-/// Refuses a plan that needs more disk than there is at a place, which need not exist yet;
-/// `keep` as for [`needs`].
+/// Whether a cell's store is built before its blocks, so that two builds of it can differ.
+pub(crate) fn has_builds(cell: &Cell) -> bool {
+    cell.capabilities.persistent && !cell.workload.changes_keys()
+}
+
+/// Refuses a plan that needs more disk than there is at a place, which need not exist yet, even with
+/// one build of each store at a time; `keep` as for [`needs`].
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
 pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
     let existing = environment::nearest_existing(place);
-    let room = room::require_free(existing, needs(plan, keep).disk_bytes);
+    let room = room::require_free(existing, needs_with(plan, keep, 1).disk_bytes);
     Ok(room.map_err(|error| match error {
         // The place that was asked for says more than the directory above it that exists.
         DatasetError::Space {

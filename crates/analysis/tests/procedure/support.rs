@@ -112,6 +112,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         position: 0,
         repeats: 0,
         block: BlockKind::Ratio,
+        build: None,
         operations: 1000,
         bytes: 10_000_000,
         lead_in_operations: 500,

@@ -2,6 +2,7 @@
 //! share them.
 
 use super::blocks::{Blocks, CellPaths};
+use super::builds::{is_second, on_second};
 use crate::dataset::{self, Dataset};
 use crate::{HarnessError, disk, page_cache, placement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,10 @@ pub(super) struct Instances {
     /// Those whose footprint after building is known.
     weighed: BTreeSet<String>,
     versions: BTreeMap<String, u32>,
+    /// The number that each build has within the run.
+    numbers: BTreeMap<String, u32>,
+    /// That of the next one.
+    next: u32,
 }
 
 /// What building a store gave.
@@ -41,7 +46,24 @@ impl Instances {
             built: BTreeSet::new(),
             weighed,
             versions: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            next: 0,
         }
+    }
+
+    /// The same with builds that are numbered from `next` on.
+    pub(super) fn numbered_from(self, next: u32) -> Self {
+        Self { next, ..self }
+    }
+
+    /// The number of the build that a cell is on; nothing where its store is not built beforehand.
+    pub(super) fn number(&self, cell: &Cell) -> Option<u32> {
+        self.numbers.get(&cell.instance).copied()
+    }
+
+    /// Whether the store of a cell is there.
+    pub(super) fn is_built(&self, cell: &Cell) -> bool {
+        self.built.contains(&cell.instance)
     }
 
     /// Writes a dataset unless it is there; returns how long it took.
@@ -104,7 +126,11 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
-        let footprint = if self.weighed.insert(cell.instance.clone()) {
+        self.numbers.insert(cell.instance.clone(), self.next);
+        self.next = self.next.saturating_add(1);
+        // A second build takes as much.
+        let footprint = if !is_second(&cell.instance) && self.weighed.insert(cell.instance.clone())
+        {
             self.footprint(cell, blocks, false)?
         } else {
             None
@@ -127,6 +153,7 @@ impl Instances {
             fs::remove_dir_all(&paths.instance)
                 .map_err(HarnessError::io("remove", &paths.instance))?;
         }
+        self.numbers.remove(&cell.instance);
         Ok(self.built.remove(&cell.instance))
     }
 
@@ -217,8 +244,10 @@ impl Instances {
         comparison
             .cells
             .iter()
-            .filter(|cell| self.built.contains(&cell.instance) && seen.insert(&cell.instance))
-            .try_for_each(|cell| self.warm_one(cell))
+            .filter(|cell| self.is_built(cell) && seen.insert(&cell.instance))
+            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .filter(|cell| self.is_built(cell))
+            .try_for_each(|cell| self.warm_one(&cell))
     }
 
     /// Reads a cell's store into the page cache.
