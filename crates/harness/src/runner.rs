@@ -833,16 +833,16 @@ impl<'a> Runner<'a> {
             if self.skipped(cell) {
                 continue;
             }
-            let second = on_second(cell);
-            let checked = match self.instances.is_built(&second) {
-                true => self.verify(&second),
-                false => Ok(()),
-            };
-            let checked = checked.and_then(|()| self.verify(cell)).and_then(|()| {
+            let checked = self.verify(cell).and_then(|()| {
                 let first = weighed.insert(&cell.instance);
-                first
+                let footprint = first
                     .then(|| self.instances.footprint(cell, &self.blocks, true))
-                    .transpose()
+                    .transpose()?;
+                let second = on_second(cell);
+                if self.instances.is_built(&second) {
+                    self.verify(&second)?;
+                }
+                Ok(footprint)
             });
             match checked {
                 Ok(footprint) => {
