@@ -1,7 +1,7 @@
 //! The timed blocks of one comparison, by cell and round, and what they say together: which time
 //! can be trusted, how long blocks waited for a CPU, and the paired differences.
 
-use crate::{Metric, estimate::median};
+use crate::{Metric, builds::Paired, estimate::median};
 use std::collections::BTreeMap;
 use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement};
 
@@ -192,6 +192,12 @@ impl<'a> Blocks<'a> {
         reference: &CellId,
         metric: Metric,
     ) -> Vec<(u32, f64)> {
+        let paired = self.paired(cell, reference, metric).into_iter();
+        paired.map(|pair| (pair.round, pair.difference)).collect()
+    }
+
+    /// The same with the builds that both blocks met.
+    pub(crate) fn paired(&self, cell: &CellId, reference: &CellId, metric: Metric) -> Vec<Paired> {
         let Some(denominators) = self.by_cell.get(reference) else {
             return Vec::new();
         };
@@ -199,7 +205,11 @@ impl<'a> Blocks<'a> {
             .filter_map(|numerator| {
                 let denominator = denominators.get(&numerator.round)?;
                 let log = |block| log_time(block, metric, self.span);
-                Some((numerator.round, log(numerator) - log(denominator)))
+                Some(Paired {
+                    round: numerator.round,
+                    difference: log(numerator) - log(denominator),
+                    builds: [numerator.build, denominator.build],
+                })
             })
             .collect()
     }

@@ -126,6 +126,7 @@ fn itself(cell: &Cell, judge: &Judge<'_>) -> ContrastOutcome {
             Verdict::NoData
         },
         corrected: None,
+        builds: None,
         total: None,
         driver_cost: None,
         same_durability: true,

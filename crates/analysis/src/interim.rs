@@ -4,6 +4,7 @@
 use crate::{
     RatioEstimate, StoppingRule,
     blocks::Blocks,
+    builds,
     stopping::{self, Noise},
 };
 use stowplan_model::{Comparison, Contrast, Measurement};
@@ -40,10 +41,10 @@ pub fn interim(
     let open = stopping::open(comparison, &blocks, noise.metric, rule);
     open.into_iter()
         .map(|(contrast, differences)| {
-            let estimate = stopping::estimate_of(&differences, noise.metric);
+            let found = builds::estimate_of(&differences, noise.metric);
             Interim {
                 contrast,
-                estimate: estimate.map(|estimate| estimate.to_ratio(noise.floor)),
+                estimate: found.map(|(estimate, _)| estimate.to_ratio(noise.floor)),
             }
         })
         .collect()

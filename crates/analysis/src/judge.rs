@@ -1,8 +1,9 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
+    Builds, ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
     blocks::Blocks,
+    builds,
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
@@ -46,7 +47,7 @@ impl<'a> Judge<'a> {
     /// the look at which the pair was decided, widened by the noise floor of the whole session.
     pub(crate) fn contrast(&self, cell: &Cell, reference: &Cell) -> ContrastOutcome {
         let timed = (&self.blocks, &self.noise);
-        let (estimate, verdict) = self.at_its_look(cell, reference, timed);
+        let (estimate, verdict, builds) = self.at_its_look(cell, reference, timed);
         let (verdict, corrected) = self.borne_out(cell, reference, timed, (estimate, verdict));
         ContrastOutcome {
             cell: cell.id.clone(),
@@ -54,6 +55,7 @@ impl<'a> Judge<'a> {
             estimate,
             verdict,
             corrected,
+            builds,
             total: self.total(cell, reference),
             driver_cost: None,
             same_durability: same_durability(cell, reference),
@@ -67,7 +69,7 @@ impl<'a> Judge<'a> {
         if !writes(cell) || !writes(reference) {
             return None;
         }
-        let (estimate, verdict) = self.at_its_look(cell, reference, (blocks, noise));
+        let (estimate, verdict, _) = self.at_its_look(cell, reference, (blocks, noise));
         let found = (estimate, verdict);
         let (verdict, _) = self.borne_out(cell, reference, (blocks, noise), found);
         let estimate = estimate?;
@@ -102,16 +104,17 @@ impl<'a> Judge<'a> {
         cell: &Cell,
         reference: &Cell,
         (blocks, noise): (&Blocks<'_>, &Noise),
-    ) -> (Option<RatioEstimate>, Verdict) {
+    ) -> (Option<RatioEstimate>, Verdict, Option<Builds>) {
         let pair = (&cell.id, &reference.id);
         let metric = noise.metric;
         let progress = stopping::replay(self.comparison, blocks, pair, metric, self.rule);
-        match stopping::estimate_of(&progress.differences, metric) {
-            Some(estimate) => (
+        match builds::estimate_of(&progress.differences, metric) {
+            Some((estimate, builds)) => (
                 Some(estimate.to_ratio(noise.floor)),
                 noise.verdict(&estimate, self.rule),
+                builds,
             ),
-            None => (None, Verdict::NoData),
+            None => (None, Verdict::NoData, None),
         }
     }
 
@@ -123,9 +126,8 @@ impl<'a> Judge<'a> {
             return None;
         }
         let metric = self.noise.metric;
-        let paired = self.blocks.differences(&cell.id, &floor.id, metric);
-        let differences: Vec<f64> = paired.into_iter().map(|(_, d)| d).collect();
-        let estimate = stopping::estimate_of(&differences, metric)?;
+        let paired = self.blocks.paired(&cell.id, &floor.id, metric);
+        let (estimate, _) = builds::estimate_of(&paired, metric)?;
         Some(estimate.to_ratio(self.noise.floor))
     }
 

@@ -1,7 +1,7 @@
 //! What the analysis finds: the one structure that every output reads.
 
 use crate::{
-    BarsOutcome, BlockTime, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
+    BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
     Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome, Recommendation,
     RunWarning, SweepPoint, answers::Answer,
 };
@@ -269,6 +269,10 @@ pub struct ContrastOutcome {
     pub verdict: Verdict,
     /// The same by corrected time, where the headline is wall time because blocks sleep.
     pub corrected: Option<CorrectedRatio>,
+    /// The builds that it was measured on; nothing where each block makes a store of its own, or the
+    /// result does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub builds: Option<Builds>,
     /// The same with the final flush to disk in both times, where both cells write.
     pub total: Option<TotalOutcome>,
     /// What the loops of both drivers may be of the difference; nothing where one driver hosts both,
@@ -322,6 +326,7 @@ impl ContrastOutcome {
                 estimate: other.estimate.inverse(),
                 ..other
             }),
+            builds: self.builds,
             total: self.total.map(|total| total.inverse()),
             driver_cost: self.driver_cost.map(|cost| cost.inverse()),
             same_durability: self.same_durability,

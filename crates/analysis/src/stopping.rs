@@ -5,7 +5,11 @@
 //! (METHOD "Ratios"). What a look concludes depends on the rounds up to that look only, so the
 //! looks can be replayed from a record at any later time and stop at the same place.
 
-use crate::{ControlOutcome, Estimate, Metric, RatioEstimate, Verdict, blocks::Blocks};
+use crate::{
+    ControlOutcome, Estimate, Metric, RatioEstimate, Verdict,
+    blocks::Blocks,
+    builds::{self, Paired},
+};
 use stowplan_model::{Cell, CellId, Comparison, Contrast, Measurement, Role, RunHeader};
 
 /// Paired rounds after which a contrast is looked at (METHOD "Ratios").
@@ -84,7 +88,11 @@ pub fn decide(
     metric: Metric,
     rule: &StoppingRule,
 ) -> Decision {
-    let Some(estimate) = estimate_of(differences, metric) else {
+    decide_on(estimate_of(differences, metric), noise_floor, rule)
+}
+
+fn decide_on(estimate: Option<Estimate>, noise_floor: f64, rule: &StoppingRule) -> Decision {
+    let Some(estimate) = estimate else {
         return Decision::Continue;
     };
     let (low, high) = estimate.widened(noise_floor);
@@ -291,7 +299,7 @@ fn enough_to_miss_a_control(comparison: &Comparison, blocks: &Blocks<'_>) -> boo
 pub(crate) struct Progress {
     /// The differences that its verdict rests on: those up to the look at which it was decided,
     /// or all there are.
-    pub(crate) differences: Vec<f64>,
+    pub(crate) differences: Vec<Paired>,
     /// Whether it needs no further round.
     pub(crate) decided: bool,
 }
@@ -305,7 +313,7 @@ pub(crate) fn replay(
     metric: Metric,
     rule: &StoppingRule,
 ) -> Progress {
-    let paired = blocks.differences(cell, reference, metric);
+    let paired = blocks.paired(cell, reference, metric);
     let looks = rule.looks(comparison);
     let cap = looks.last().copied().unwrap_or_default();
     let stop = looks
@@ -313,12 +321,12 @@ pub(crate) fn replay(
         .take_while(|look| *look <= paired.len())
         .find(|look| {
             *look == cap || {
-                let known = blocks.up_to(paired[look - 1].0);
+                let known = blocks.up_to(paired[look - 1].round);
                 look_at(comparison, &known, (cell, reference), rule) == Decision::Decided
             }
         });
     Progress {
-        differences: values(&paired[..stop.unwrap_or(paired.len())]),
+        differences: paired[..stop.unwrap_or(paired.len())].to_vec(),
         decided: stop.is_some(),
     }
 }
@@ -335,8 +343,9 @@ fn look_at(
     if !noise.reliable || contradicted(known, (cell, reference), &noise, rule) {
         return Decision::Continue;
     }
-    let differences = known.differences(cell, reference, noise.metric);
-    decide(&values(&differences), noise.floor, noise.metric, rule)
+    let paired = known.paired(cell, reference, noise.metric);
+    let found = builds::estimate_of(&paired, noise.metric);
+    decide_on(found.map(|(estimate, _)| estimate), noise.floor, rule)
 }
 
 /// Whether the time beside the headline does not bear out what the headline says.
@@ -397,8 +406,8 @@ pub(crate) fn open(
     blocks: &Blocks<'_>,
     metric: Metric,
     rule: &StoppingRule,
-) -> Vec<(Contrast, Vec<f64>)> {
-    let open: Vec<(Contrast, Vec<f64>)> = asked(comparison)
+) -> Vec<(Contrast, Vec<Paired>)> {
+    let open: Vec<(Contrast, Vec<Paired>)> = asked(comparison)
         .filter_map(|contrast| {
             let pair = (&contrast.cell, &contrast.reference);
             let progress = replay(comparison, blocks, pair, metric, rule);
@@ -420,11 +429,11 @@ fn short_control(
     blocks: &Blocks<'_>,
     metric: Metric,
     rule: &StoppingRule,
-) -> Option<(Contrast, Vec<f64>)> {
+) -> Option<(Contrast, Vec<Paired>)> {
     let contrast = contrast_of_control(comparison)?;
-    let differences = blocks.differences(&contrast.cell, &contrast.reference, metric);
+    let paired = blocks.paired(&contrast.cell, &contrast.reference, metric);
     let needed = rule.looks(comparison).into_iter().next()?;
-    (differences.len() < needed).then(|| (contrast, values(&differences)))
+    (paired.len() < needed).then_some((contrast, paired))
 }
 
 /// The control over the cell that it is a copy of; nothing if one of them is missing.

@@ -770,17 +770,24 @@ fn contrasts(study: &Study, spec: &ComparisonSpec, cells: &[Cell]) -> Vec<Contra
         .collect()
 }
 
-/// What the plan needs of the machine; `keep`: nothing is removed before the end.
+/// What the plan needs of the machine, with two builds of each store; `keep`: nothing is removed before
+/// the end.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
 pub fn needs(plan: &Plan, keep: bool) -> Needs {
+    needs_with(plan, keep, 2)
+}
+
+/// The same with so many builds of each store at a time.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn needs_with(plan: &Plan, keep: bool, builds: u64) -> Needs {
     let uses = Uses::of(&plan.comparisons);
     let sequences = |comparison| sequences_bytes(plan, comparison);
     let largest_sequences = plan.comparisons.iter().map(sequences).max().unwrap_or(0);
-    let everything = room(plan, |_| true, |_| true).saturating_add(largest_sequences);
+    let everything = room(plan, builds, |_| true, |_| true).saturating_add(largest_sequences);
     let during = |(index, comparison)| {
         room(
             plan,
+            builds,
             |name| uses.dataset_exists(name, index),
             |cell| uses.instance_exists(cell, index),
         )
@@ -817,7 +824,7 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
     Demand {
         what: format!("study {}", plan.study.name),
         disk_bytes: needs(plan, false).disk_bytes,
-        least_disk_bytes: needs(smallest, false).disk_bytes,
+        least_disk_bytes: needs_with(smallest, false, 1).disk_bytes,
         cached_bytes: at_a_time.max().unwrap_or(0),
         working_set_bytes: instances(&|_| true).values().copied().min(),
     }
@@ -826,6 +833,7 @@ pub fn demand(plan: &Plan, smallest: &Plan) -> Demand {
 /// Room for the datasets and built stores that exist.
 fn room(
     plan: &Plan,
+    builds: u64,
     dataset_exists: impl Fn(&str) -> bool,
     instance_exists: impl Fn(&Cell) -> bool,
 ) -> u64 {
@@ -833,8 +841,10 @@ fn room(
     for comparison in &plan.comparisons {
         let cells = comparison.cells.iter();
         for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
+            let builds = if has_builds(cell) { builds } else { 1 };
+            let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
             let most = instances.entry(&cell.instance).or_default();
-            *most = space::store_bytes(plan, comparison, cell).max(*most);
+            *most = bytes.max(*most);
         }
     }
     let datasets = plan.datasets.keys().filter(|name| dataset_exists(name));
@@ -867,14 +877,19 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     largest.into_values().fold(one_more, u64::saturating_add)
 }
 
-/// Refuses a plan that needs more disk than there is at a place, which need not exist yet;
-/// `keep` as for [`needs`].
+/// Whether a cell's store is built before its blocks, so that two builds of it can differ.
+pub(crate) fn has_builds(cell: &Cell) -> bool {
+    cell.capabilities.persistent && !cell.workload.changes_keys()
+}
+
+/// Refuses a plan that needs more disk than there is at a place, which need not exist yet, even with
+/// one build of each store at a time; `keep` as for [`needs`].
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
 pub fn require_space(plan: &Plan, keep: bool, place: &Path) -> Result<(), HarnessError> {
     let existing = environment::nearest_existing(place);
-    let room = room::require_free(existing, needs(plan, keep).disk_bytes);
+    let room = room::require_free(existing, needs_with(plan, keep, 1).disk_bytes);
     Ok(room.map_err(|error| match error {
         // The place that was asked for says more than the directory above it that exists.
         DatasetError::Space {

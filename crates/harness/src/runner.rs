@@ -4,6 +4,7 @@
 //! It times nothing itself; every block runs in a worker process of its own.
 
 mod blocks;
+mod builds;
 mod counts;
 mod event;
 mod instances;
@@ -32,6 +33,7 @@ use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
+use builds::{on_second, second_of};
 use instances::Instances;
 use log::ResultLog;
 use phases::{Phase, PhaseClock};
@@ -174,6 +176,10 @@ struct Runner<'a> {
     earlier: Earlier,
     /// What draws flame graphs, where they are wanted and it works.
     profiler: Option<Profiler>,
+    /// Whether there is room for two builds of each store at a time.
+    two_builds: bool,
+    /// Memory that was free when the session began.
+    memory_bytes: u64,
     /// When this session began.
     started: Instant,
     /// Where its time goes.
@@ -207,6 +213,7 @@ impl<'a> Runner<'a> {
         let mut log = ResultLog::create(&options.result)?;
         log.begin(&[&header, &Record::Session(session(options, None))])?;
         let mut runner = Self::new(plan.clone(), options, observer, log, Earlier::default());
+        runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
@@ -234,6 +241,7 @@ impl<'a> Runner<'a> {
             ..session(options, Some(environment.clone()))
         };
         runner.log.append(&Record::Session(session))?;
+        runner.memory_bytes = environment.memory_available_bytes;
         runner.warn_of_machine(&environment)?;
         Ok(runner)
     }
@@ -252,13 +260,16 @@ impl<'a> Runner<'a> {
             observer,
             log,
             blocks: Blocks::new(&options.drivers, &options.interrupt, &options.work),
-            instances: Instances::new(&options.work, std::mem::take(&mut earlier.weighed)),
+            instances: Instances::new(&options.work, std::mem::take(&mut earlier.weighed))
+                .numbered_from(earlier.builds),
             failed: earlier.failed.clone(),
             verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
             strace: None,
             earlier,
             profiler: None,
+            two_builds: false,
+            memory_bytes: 0,
             started: Instant::now(),
             clock: PhaseClock::start(),
         }
@@ -361,6 +372,7 @@ impl<'a> Runner<'a> {
         comparison: &Comparison,
         index: usize,
     ) -> Result<Ended, HarnessError> {
+        self.look_for_room(index)?;
         self.prepare(comparison)?;
         let total = self.plan.comparisons.len();
         self.observer.event(Event::Comparison {
@@ -443,7 +455,7 @@ impl<'a> Runner<'a> {
         if !cell.workload.operation.writes() {
             self.during(Phase::Verification, |runner| runner.verify(cell))?;
         }
-        Ok(())
+        self.prepare_second(cell)
     }
 
     fn prepare_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
@@ -522,8 +534,7 @@ impl<'a> Runner<'a> {
                 break;
             }
             let active = active(comparison, &open);
-            let every = comparison.rebuild_every;
-            if every.is_some_and(|rounds| done.is_multiple_of(rounds)) {
+            if self.wants_builds(comparison, &measured, done) {
                 self.during(Phase::Stores, |runner| runner.rebuild(&active, done == 0))?;
             }
             let progress = RoundProgress {
@@ -564,28 +575,6 @@ impl<'a> Runner<'a> {
         lacking.max().unwrap_or(0)
     }
 
-    /// Builds the stores of a comparison anew, and warms them. Two builds of the same data can differ by
-    /// a third in what reading them costs, and a store that is written to ages: without this, both
-    /// would be taken for properties of the store. What was built for the comparison serves reads
-    /// of its `first` round.
-    fn rebuild(&mut self, active: &[&Cell], first: bool) -> Result<(), HarnessError> {
-        let mut done = BTreeSet::new();
-        for cell in active {
-            let fresh = first && !cell.workload.operation.writes();
-            if fresh || self.skipped(cell) || !done.insert(&cell.instance) {
-                continue;
-            }
-            let built = self.instances.forget(cell).and_then(|_| {
-                self.instances.build(cell, &self.blocks, &mut |_, _| ())?;
-                self.instances.warm_one(cell)
-            });
-            if let Err(error) = built {
-                self.cell_failed(cell, error)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Has stores built anew once they were evicted. How pages came into the page cache matters,
     /// for the kernel keeps them in units whose size depends on it: overwriting a tenth of a 1 GB
     /// database took 12 µs a value as built, 17 to 26 µs after cold reads and a warm-up, 65 µs
@@ -600,6 +589,7 @@ impl<'a> Runner<'a> {
         };
         for cell in evicted {
             self.instances.forget(cell)?;
+            self.instances.forget(&on_second(cell))?;
             self.verified.clear();
         }
         Ok(())
@@ -620,9 +610,12 @@ impl<'a> Runner<'a> {
         for cell in &comparison.cells {
             if !later.instance(cell) {
                 self.instances.release(cell)?;
+                self.instances.release(&on_second(cell))?;
                 // Should it be built again after all, it is another one.
-                let prefix = format!("{}\n", cell.instance);
-                self.verified.retain(|what| !what.starts_with(&prefix));
+                for instance in [cell.instance.clone(), second_of(&cell.instance)] {
+                    let prefix = format!("{instance}\n");
+                    self.verified.retain(|what| !what.starts_with(&prefix));
+                }
             }
             if !later.dataset(&cell.dataset) {
                 self.instances.release_dataset(&cell.dataset)?;
@@ -806,14 +799,15 @@ impl<'a> Runner<'a> {
                 } else {
                     *size
                 };
+                let met = self.on_build(comparison, cell, progress.round);
                 let task = BlockTask {
                     round: progress.round,
                     position: u32::try_from(position).unwrap_or(u32::MAX),
                     latencies: slow || kind == BlockKind::Latency,
-                    ..self.task(cell, &sequences, kind, size, first)
+                    ..self.task(&met, &sequences, kind, size, first)
                 };
                 first += size.steps();
-                match self.block(cell, &task) {
+                match self.block(&met, &task) {
                     Ok(Some(measurement)) => {
                         self.tell(cell, &measurement, progress);
                         if kind == BlockKind::Ratio {
@@ -878,6 +872,7 @@ impl<'a> Runner<'a> {
         }
         let mut measurement = attempted.measurement;
         measurement.read_in_again = self.instances.was_read_in_again(cell);
+        measurement.build = self.instances.number(cell);
         if !attempted.read_from_storage {
             self.log.append(&Record::Measurement(measurement.clone()))?;
             measurement.latency = None;
@@ -921,9 +916,14 @@ impl<'a> Runner<'a> {
             }
             let checked = self.verify(cell).and_then(|()| {
                 let first = weighed.insert(&cell.instance);
-                first
+                let footprint = first
                     .then(|| self.instances.footprint(cell, &self.blocks, true))
-                    .transpose()
+                    .transpose()?;
+                let second = on_second(cell);
+                if self.instances.is_built(&second) {
+                    self.verify(&second)?;
+                }
+                Ok(footprint)
             });
             match checked {
                 Ok(footprint) => {
@@ -1021,8 +1021,12 @@ impl<'a> Runner<'a> {
         self.log.append(&Record::Failure(failure))?;
         self.failed.insert(cell.id.clone());
         // Nobody knows what a failed writer left behind; others may share the built store.
+        let second = on_second(cell);
         if cell.workload.operation.writes() && self.instances.forget(cell)? {
             self.prepare_instance(cell)?;
+            if self.instances.forget(&second)? {
+                self.prepare_instance(&second)?;
+            }
         }
         Ok(())
     }
@@ -1259,7 +1263,11 @@ mod tests {
         };
         let slow = |measured: &[Measurement]| is_slow(&CellId("c/a".to_owned()), measured);
         assert!(!slow(&[]), "nothing is known of it");
-        assert!(slow(&[block("c/a", 5), block("c/a", 20_000), block("c/b", 5)]));
+        assert!(slow(&[
+            block("c/a", 5),
+            block("c/a", 20_000),
+            block("c/b", 5)
+        ]));
         assert!(!slow(&[block("c/a", 20_000), block("c/a", 19_999)]));
     }
 

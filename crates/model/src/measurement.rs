@@ -38,6 +38,10 @@ pub struct Measurement {
     pub read_in_again: bool,
     /// How it was timed.
     pub block: BlockKind,
+    /// Which build of its store it met: blocks of a run with the same number met the same files.
+    /// Nothing where the store is not built beforehand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<u32>,
     /// Operations within the timed window.
     pub operations: u64,
     /// Bytes delivered or written by them.

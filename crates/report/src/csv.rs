@@ -13,7 +13,7 @@ pub const START: &str = "study,scale,host,started,comparison,cell,";
 type Column = (&'static str, &'static str);
 
 /// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 85] = [
+const COLUMNS: [Column; 88] = [
     ("study", "/study"),
     ("scale", "/scale"),
     ("host", "/host"),
@@ -105,6 +105,9 @@ const COLUMNS: [Column; 85] = [
     ("driver_cost_metric", "/cell/driver_cost/of"),
     ("driver_cost_difference_ns", "/driver_cost/difference_ns"),
     ("driver_cost_difference_share", "/driver_cost/share"),
+    ("builds", "/builds/count"),
+    ("builds_differ", "/builds/differ"),
+    ("builds_deviation", "/builds/deviation"),
 ];
 
 /// What is told of the latency of each operation of a mix.
@@ -149,6 +152,7 @@ fn row(
         "ratio": to_baseline.and_then(|(ratio, _)| ratio),
         "verdict": to_baseline.map(|(_, verdict)| verdict),
         "total": contrast.and_then(|contrast| contrast.total),
+        "builds": contrast.and_then(|contrast| contrast.builds),
         "driver": summary.cell.driver,
         "driver_cost": contrast.and_then(|contrast| contrast.driver_cost),
         "ops_per_s": summary.time_ns.map(|time| 1e9 / time.estimate),

@@ -4,8 +4,8 @@
 use crate::advice::{self, Advice};
 use crate::{format, wording};
 use stowplan_analysis::{
-    Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS, PromiseDifference,
-    RatioEstimate, Verdict,
+    Analysis, Builds, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS,
+    PromiseDifference, RatioEstimate, Verdict,
 };
 use stowplan_model::{CellId, Operation, Role};
 
@@ -117,13 +117,14 @@ fn statement(
         ),
     };
     let rounds = format::counted(estimate.rounds, "round");
+    let builds = contrast.builds.map_or_else(String::new, on_builds);
     let work = match wording::work_difference(cell, reference) {
         work if work.is_empty() => work,
         work => format!(" ({work})"),
     };
     let corrected = by_corrected_time(contrast);
     let flush = with_flush(contrast, cell, reference);
-    format!("{label}: {pace}, {finding}, {rounds}{promise}{work}.{corrected}{flush}")
+    format!("{label}: {pace}, {finding}, {rounds}{builds}{promise}{work}.{corrected}{flush}")
 }
 
 /// What corrected time says besides, where it agrees.
@@ -143,6 +144,18 @@ fn disagreement(wall: &RatioEstimate, corrected: &RatioEstimate, other: &str) ->
         "nothing is claimed against {other}, because wall and corrected time do not agree: {factor} \
          {ends} by wall time, {by_corrected} {its_ends} by corrected time"
     )
+}
+
+/// On how many builds of each store, and by how much they differ where they do: ` on 8 builds, which
+/// differ by 5%`.
+fn on_builds(builds: Builds) -> String {
+    let count = format::counted(builds.count, "build");
+    let differ = builds.deviation.filter(|_| builds.differ);
+    let differ = differ.map_or_else(String::new, |deviation| {
+        let share = format::percent(deviation.exp_m1());
+        format!(", which differ by {share}")
+    });
+    format!(" on {count}{differ}")
 }
 
 /// What remains to be done after the timer stopped can reverse a verdict on writes.

@@ -2,7 +2,7 @@
 //! what follows for the ratios.
 
 use crate::{format, wording};
-use stowplan_analysis::{ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
+use stowplan_analysis::{Builds, ComparisonOutcome, Kind, MIN_ROUNDS, TWICE_DIFFERED};
 use stowplan_model::Role;
 
 /// By how much the larger exceeds the smaller.
@@ -71,6 +71,7 @@ pub(crate) fn span(parts: impl Iterator<Item = f64>) -> Option<String> {
 /// What the numbers of these comparisons rest on, in a line.
 pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> String {
     let rounds = wording::range_of_rounds(rounds);
+    let builds = on_builds(comparisons);
     let noise = noise_at_most(comparisons).zip(widening(comparisons));
     let noise = noise.map_or_else(String::new, |(noise, widened)| {
         format!(
@@ -79,7 +80,34 @@ pub(crate) fn evidence(comparisons: &[&ComparisonOutcome], rounds: &[usize]) -> 
             too_noisy(comparisons)
         )
     });
-    format!("Each ratio rests on {rounds}{noise}.")
+    format!("Each ratio rests on {rounds}{builds}{noise}.")
+}
+
+/// On how many builds of each store the ratios of these comparisons rest, and by how much builds differ
+/// where they do: ` on 2 to 8 builds of each store, which differ by up to 5%`; nothing where no result
+/// tells.
+fn on_builds(comparisons: &[&ComparisonOutcome]) -> String {
+    let contrasts = comparisons.iter().flat_map(|found| &found.contrasts);
+    let builds: Vec<Builds> = contrasts.filter_map(|contrast| contrast.builds).collect();
+    let counts = builds.iter().map(|builds| builds.count);
+    let Some((fewest, most)) = counts.clone().min().zip(counts.max()) else {
+        return String::new();
+    };
+    let count = match fewest == most {
+        true => format::counted(most, "build"),
+        false => format!("{fewest} to {}", format::counted(most, "build")),
+    };
+    let differing = builds.iter().filter(|builds| builds.differ);
+    let most = differing
+        .filter_map(|builds| builds.deviation)
+        .max_by(f64::total_cmp);
+    let differ = most.map_or_else(String::new, |deviation| {
+        format!(
+            ", which differ by up to {}",
+            by_how_much(deviation.exp_m1())
+        )
+    });
+    format!(" on {count} of each store{differ}")
 }
 
 /// What makes a session unreliable.
@@ -110,11 +138,12 @@ pub(crate) fn of_comparison(comparison: &ComparisonOutcome) -> String {
         )
     };
     format!(
-        "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}.",
+        "Noise: {TWICE_DIFFERED} by {} (control {} {}){consequence}; {}{}.",
         by_how_much(away_from_one(estimate.ratio)),
         format::ratio(estimate.ratio),
         format::interval(estimate.low, estimate.high),
-        wording::rounds_of(&[comparison])
+        wording::rounds_of(&[comparison]),
+        on_builds(&[comparison])
     )
 }
 

@@ -2,6 +2,7 @@
 //! share them.
 
 use super::blocks::{Blocks, CellPaths};
+use super::builds::{is_second, on_second};
 use crate::dataset::{self, Dataset};
 use crate::{HarnessError, disk, page_cache, placement};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,10 @@ pub(super) struct Instances {
     versions: BTreeMap<String, u32>,
     /// Those whose data was read in again since they were built (R9).
     read_in_again: BTreeSet<String>,
+    /// The number that each build has within the run.
+    numbers: BTreeMap<String, u32>,
+    /// That of the next one.
+    next: u32,
 }
 
 /// What building a store gave.
@@ -44,7 +49,24 @@ impl Instances {
             weighed,
             versions: BTreeMap::new(),
             read_in_again: BTreeSet::new(),
+            numbers: BTreeMap::new(),
+            next: 0,
         }
+    }
+
+    /// The same with builds that are numbered from `next` on.
+    pub(super) fn numbered_from(self, next: u32) -> Self {
+        Self { next, ..self }
+    }
+
+    /// The number of the build that a cell is on; nothing where its store is not built beforehand.
+    pub(super) fn number(&self, cell: &Cell) -> Option<u32> {
+        self.numbers.get(&cell.instance).copied()
+    }
+
+    /// Whether the store of a cell is there.
+    pub(super) fn is_built(&self, cell: &Cell) -> bool {
+        self.built.contains(&cell.instance)
     }
 
     /// Writes a dataset unless it is there; returns how long it took.
@@ -107,7 +129,12 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
-        let footprint = if self.weighed.insert(built_alike(&cell.instance).to_owned()) {
+        self.numbers.insert(cell.instance.clone(), self.next);
+        self.next = self.next.saturating_add(1);
+        // A second build takes as much, and so does what is built alike.
+        let first = !is_second(&cell.instance)
+            && self.weighed.insert(built_alike(&cell.instance).to_owned());
+        let footprint = if first {
             self.footprint(cell, blocks, false)?
         } else {
             None
@@ -131,6 +158,7 @@ impl Instances {
                 .map_err(HarnessError::io("remove", &paths.instance))?;
         }
         self.read_in_again.remove(&cell.instance);
+        self.numbers.remove(&cell.instance);
         Ok(self.built.remove(&cell.instance))
     }
 
@@ -221,8 +249,10 @@ impl Instances {
         comparison
             .cells
             .iter()
-            .filter(|cell| self.built.contains(&cell.instance) && seen.insert(&cell.instance))
-            .try_for_each(|cell| self.warm_one(cell))
+            .filter(|cell| self.is_built(cell) && seen.insert(&cell.instance))
+            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .filter(|cell| self.is_built(cell))
+            .try_for_each(|cell| self.warm_one(&cell))
     }
 
     /// Reads a cell's store into the page cache.

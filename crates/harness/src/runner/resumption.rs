@@ -314,6 +314,8 @@ pub(super) struct Earlier {
     checked: BTreeSet<CellId>,
     /// Drivers whose cost is known; the program itself is the one without a name.
     pub(super) costs: BTreeSet<String>,
+    /// Builds that were numbered.
+    pub(super) builds: u32,
 }
 
 impl Earlier {
@@ -343,6 +345,8 @@ impl Earlier {
     fn measured_in(&mut self, mut measurement: Measurement) {
         let cell = measurement.cell.clone();
         self.checked.remove(&cell);
+        let builds = measurement.build.map_or(0, |build| build.saturating_add(1));
+        self.builds = self.builds.max(builds);
         if measurement.block == BlockKind::Counting {
             self.counted.insert(cell);
             return;

@@ -2,6 +2,7 @@
 
 use crate::fixture;
 use crate::support::{html, markdown};
+use stowplan_analysis::Builds;
 use stowplan_model::Action;
 use stowplan_report::{csv, json};
 
@@ -48,6 +49,14 @@ fn every_column_of_csv_finds_its_field_in_some_run() {
         crate::inserts::analysis(),
         crate::drivers::with_python(232.0),
     ];
+    let comparisons = runs.iter_mut().flat_map(|run| &mut run.comparisons);
+    for contrast in comparisons.flat_map(|comparison| &mut comparison.contrasts) {
+        contrast.builds = Some(Builds {
+            count: 4,
+            differ: true,
+            deviation: Some(0.05),
+        });
+    }
     let cells = runs.iter_mut().flat_map(|run| &mut run.comparisons);
     for cell in cells.flat_map(|comparison| &mut comparison.cells) {
         let latencies = cell.latency.iter().cycle().cloned();
@@ -235,4 +244,26 @@ fn csv_has_the_percentiles_of_each_operation_of_a_mix() {
     assert_eq!(rows[3]["insert_max_ns"], rows[3]["max_ns"]);
     assert_eq!(rows[3]["insert_count"], "200000");
     assert_eq!(rows[3]["read_p50_ns"], "");
+}
+
+#[test]
+fn the_builds_of_a_ratio_stand_in_its_sentence_its_row_and_the_line_about_noise() {
+    let mut run = fixture::analysis();
+    let builds = |count, differ| Builds {
+        count,
+        differ,
+        deviation: Some(0.05_f64.ln_1p()),
+    };
+    let contrasts = &mut run.comparisons[0].contrasts;
+    contrasts[0].builds = Some(builds(8, true));
+    contrasts[1].builds = Some(builds(2, false));
+    let text = markdown(&run);
+    for expected in [
+        "rounds on 8 builds, which differ by 5%",
+        "rounds on 2 builds",
+        "on 2 to 8 builds of each store, which differ by up to 5%",
+        "8 ≠",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
 }

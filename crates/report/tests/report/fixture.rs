@@ -368,6 +368,7 @@ pub(crate) fn comparison(
                 TotalOutcome { estimate, verdict }
             }),
             driver_cost: None,
+            builds: None,
             same_durability: id != "overwrites" || cell.claim == other.claim,
         }
     };

@@ -162,11 +162,27 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         make.number("interval", interval)
             .help("interval of that ratio, widened by the noise floor")
             .weighing(9),
+        make.number("builds", move |cell| builds(comparison, cell))
+            .help(
+                "builds of each store that the verdict rests on; ≠: they differ by more than rounds on \
+                 the same builds, and the interval takes builds as the unit",
+            )
+            .weighing(9),
         // It has the factor in it, and means nothing without the class where promises differ.
         make.cell("verdict", move |cell| verdict(comparison, cell))
             .help("against the baseline")
             .weighing(11),
     ]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of builds")]
+fn builds(comparison: &ComparisonOutcome, cell: &CellSummary) -> Cell {
+    let contrast = comparison.to_baseline(cell);
+    let builds = contrast.and_then(|contrast| contrast.builds);
+    builds.map_or_else(Cell::default, |builds| {
+        let differ = if builds.differ { " ≠" } else { "" };
+        Cell::number(builds.count as f64, format!("{}{differ}", builds.count))
+    })
 }
 
 fn verdict(comparison: &ComparisonOutcome, cell: &CellSummary) -> Cell {

@@ -1,0 +1,270 @@
+//! Builds as a source of noise: two builds of the same data differ in what reading them costs, and
+//! all rounds on one build share that, so that no number of them averages it away.
+
+use crate::{
+    Estimate, Metric, StoppingRule,
+    blocks::Blocks,
+    stopping::{self, Noise},
+};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_model::{Comparison, Measurement};
+
+/// The variance of an estimate over that of independent rounds, above which builds differ. Of builds
+/// that do not, two of each store show as much in about one of three comparisons: that costs building
+/// others, and what is missed costs a wrong interval (METHOD "Builds").
+const DIFFERS_BEYOND: f64 = 1.5;
+
+/// Two-sided quantiles of Student's t for [`crate::ALPHA_PER_LOOK`], from one degree of freedom on, and
+/// that of the normal distribution.
+const STUDENT: [f64; 15] = [
+    30.744, 6.842, 4.483, 3.707, 3.333, 3.116, 2.974, 2.874, 2.8, 2.744, 2.699, 2.662, 2.632,
+    2.607, 2.585,
+];
+const NORMAL: f64 = 2.313;
+
+/// The logarithm of a ratio in one round, and the builds that its two blocks met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Paired {
+    pub(crate) round: u32,
+    /// `ln(x_cell / x_reference)`.
+    pub(crate) difference: f64,
+    /// Build of the cell's store and of the reference's; nothing where each block makes its own, or
+    /// the record does not tell.
+    pub(crate) builds: [Option<u32>; 2],
+}
+
+/// The builds that a ratio was measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Builds {
+    /// How many: of that store of the two that has fewer.
+    pub count: usize,
+    /// Whether they differ by more than rounds on the same builds do.
+    pub differ: bool,
+    /// Standard deviation of the ratio from build to build of both stores, as a natural logarithm, the
+    /// noise of rounds subtracted; 0 where nothing is left. Nothing with a single build.
+    pub deviation: Option<f64>,
+}
+
+/// The estimate of a ratio, with the interval of its rounds widened by what builds add to it (METHOD
+/// "Builds"). Nothing with fewer than ten rounds.
+pub(crate) fn estimate_of(paired: &[Paired], metric: Metric) -> Option<(Estimate, Option<Builds>)> {
+    let differences: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
+    let estimate = stopping::estimate_of(&differences, metric)?;
+    let Some(count) = count(paired) else {
+        return Some((estimate, None));
+    };
+    let clusters = Clusters::of(paired, &scores(&differences, metric));
+    let factor = clusters.as_ref().map_or(1.0, Clusters::factor);
+    let of_values = Clusters::of(paired, &centred(&differences));
+    let builds = Builds {
+        count,
+        differ: clusters.is_some_and(|clusters| clusters.effect() > DIFFERS_BEYOND),
+        deviation: of_values.map(|clusters| clusters.deviation(differences.len())),
+    };
+    let widened = Estimate {
+        low: estimate.estimate - factor * (estimate.estimate - estimate.low),
+        high: estimate.estimate + factor * (estimate.high - estimate.estimate),
+        ..estimate
+    };
+    Some((widened, Some(builds)))
+}
+
+/// Whether a comparison should go on with other builds: those so far differ in one of its open ratios.
+#[must_use]
+pub fn builds_differ(
+    comparison: &Comparison,
+    measurements: &[Measurement],
+    rule: &StoppingRule,
+) -> bool {
+    let blocks = Blocks::of(comparison, measurements);
+    let metric = Noise::of(comparison, &blocks, rule).metric;
+    let open = stopping::open(comparison, &blocks, metric, rule);
+    open.iter().any(|(_, paired)| {
+        let builds = estimate_of(paired, metric).and_then(|(_, builds)| builds);
+        builds.is_some_and(|builds| builds.differ)
+    })
+}
+
+/// How many builds there are of the store that has fewer; nothing where neither tells.
+fn count(paired: &[Paired]) -> Option<usize> {
+    let of = |side| {
+        Some(
+            labels(paired, side)?
+                .into_iter()
+                .collect::<BTreeSet<_>>()
+                .len(),
+        )
+    };
+    [of(0), of(1)].into_iter().flatten().min()
+}
+
+/// The builds of one side, round by round; nothing unless all are known.
+fn labels(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
+    paired.iter().map(|pair| pair.builds[side]).collect()
+}
+
+/// What each round contributes to the estimate: for that of signed ranks its rank, for the median its
+/// sign, both less their mean. A round that is far off weighs no more than it does in the estimate.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+fn scores(differences: &[f64], metric: Metric) -> Vec<f64> {
+    let rank = |value: &f64| {
+        let below = differences.iter().filter(|other| *other < value).count();
+        let above = differences.iter().filter(|other| *other > value).count();
+        below as f64 - above as f64
+    };
+    let ranks: Vec<f64> = differences.iter().map(rank).collect();
+    match metric {
+        Metric::Corrected => ranks,
+        Metric::Wall => {
+            let sign = |rank: &f64| if *rank == 0.0 { 0.0 } else { rank.signum() };
+            centred(&ranks.iter().map(sign).collect::<Vec<f64>>())
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+fn centred(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.iter().map(|value| value - mean).collect()
+}
+
+/// Variances of the sum of the rounds' scores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Clusters {
+    /// With the rounds of a build of either store as one unit (Cameron, Gelbach & Miller 2011: two-way
+    /// clusters).
+    clustered: f64,
+    /// As if all rounds were independent.
+    independent: f64,
+    /// The same from what rounds on the same builds differ by.
+    within: f64,
+    /// Degrees of freedom of what builds add.
+    freedom: f64,
+    /// Builds of the store that has fewer.
+    builds: f64,
+}
+
+impl Clusters {
+    /// Nothing where neither store has two builds, or all rounds are alike.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of rounds and builds")]
+    fn of(paired: &[Paired], scores: &[f64]) -> Option<Self> {
+        let n = scores.len() as f64;
+        let squares: f64 = scores.iter().map(|score| score * score).sum();
+        let independent = squares * n / (n - 1.0);
+        let sides = [labels(paired, 0), labels(paired, 1)];
+        let both: Vec<[Option<u32>; 2]> = paired.iter().map(|pair| pair.builds).collect();
+        let both = Partition::of(&both, scores);
+        let mut sides: Vec<Partition> = sides
+            .into_iter()
+            .flatten()
+            .map(|labels| Partition::of(&labels, scores))
+            .filter(|side| side.builds > 1)
+            .collect();
+        sides.sort_by_key(|side| side.builds);
+        let fewest = sides.first()?;
+        let (clustered, freedom) = match sides.get(1) {
+            // Whatever build one store had, the other had its counterpart: one factor.
+            Some(other) if both.builds > other.builds => {
+                // What both counted: the noise of rounds. Of more than two builds each, what the
+                // builds of the same rounds have in common is counted twice as well.
+                let twice = match fewest.builds {
+                    2 => both.within(n).unwrap_or(independent),
+                    _ => both.clustered,
+                };
+                let freedom = (fewest.builds - 1).max(2);
+                (fewest.clustered + other.clustered - twice, freedom)
+            }
+            _ => (fewest.clustered, fewest.builds - 1),
+        };
+        (independent > 0.0).then_some(Self {
+            clustered,
+            independent,
+            within: both.within(n).unwrap_or(independent),
+            freedom: freedom as f64,
+            builds: fewest.builds as f64,
+        })
+    }
+
+    /// How much larger the variance is than that of independent rounds (the design effect of Kish,
+    /// *Survey Sampling*, 1965); at least 1.
+    fn effect(&self) -> f64 {
+        (self.clustered / self.independent).max(1.0)
+    }
+
+    /// By how much the interval of independent rounds is too narrow: by the root of the variance, and
+    /// by what the few builds leave uncertain of it (Satterthwaite 1946).
+    fn factor(&self) -> f64 {
+        let effect = self.effect();
+        let of_builds = effect - 1.0;
+        let quantile = student(self.freedom * (effect / of_builds).powi(2));
+        effect.sqrt() * quantile / NORMAL
+    }
+
+    /// Standard deviation of one round's score from build to build, in units of the scores.
+    fn deviation(&self, rounds: usize) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+        let rounds = rounds as f64;
+        let of_mean = (self.clustered - self.within).max(0.0) / (rounds * rounds);
+        (of_mean * self.builds).sqrt()
+    }
+}
+
+/// Rounds divided by the builds that they met.
+#[derive(Debug, Clone, Copy)]
+struct Partition {
+    builds: usize,
+    /// Variance of the sum of scores with the rounds of each build as one unit.
+    clustered: f64,
+    /// Sum of squares of scores about the means of their builds.
+    squares_within: f64,
+}
+
+impl Partition {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of rounds and builds")]
+    fn of<L: Ord + Copy>(labels: &[L], scores: &[f64]) -> Self {
+        let mut by_build: BTreeMap<L, Vec<f64>> = BTreeMap::new();
+        for (label, score) in labels.iter().zip(scores) {
+            by_build.entry(*label).or_default().push(*score);
+        }
+        let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
+        let sums: Vec<f64> = by_build.values().map(|of| of.iter().sum()).collect();
+        let builds = by_build.len();
+        let freedom = builds.saturating_sub(1).max(1) as f64;
+        Self {
+            builds,
+            clustered: squares(&sums) * builds as f64 / freedom,
+            squares_within: by_build.values().map(|of| squares(&centred(of))).sum(),
+        }
+    }
+
+    /// Variance of the sum of `n` independent scores, by how those on the same builds differ; nothing
+    /// where there are too few.
+    #[expect(clippy::cast_precision_loss, reason = "a number of builds")]
+    fn within(&self, n: f64) -> Option<f64> {
+        let freedom = n - self.builds as f64;
+        (freedom >= 2.0).then_some(self.squares_within * n / freedom)
+    }
+}
+
+/// The quantile of Student's t, interpolated over the inverse of the degrees of freedom.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "places in a table"
+)]
+fn student(freedom: f64) -> f64 {
+    let last = STUDENT.len() as f64;
+    if freedom >= last {
+        let share = last / freedom;
+        return NORMAL + share * (STUDENT[STUDENT.len() - 1] - NORMAL);
+    }
+    let below = freedom.max(1.0).floor();
+    let share = (1.0 / below - 1.0 / freedom.max(1.0)) / (1.0 / below - 1.0 / (below + 1.0));
+    let at = |place: f64| STUDENT[(place as usize - 1).min(STUDENT.len() - 1)];
+    at(below) + share * (at(below + 1.0) - at(below))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! Two builds of each store at a time, which the rounds of a comparison take turns on: what one build
+//! costs to read is no property of its store (METHOD "Builds").
+
+use super::Runner;
+use super::phases::Phase;
+use super::resumption::without;
+use crate::HarnessError;
+use crate::plan::{self, has_builds};
+use std::collections::BTreeSet;
+use stowplan_analysis::builds_differ;
+use stowplan_model::{CacheState, Cell, Comparison, Measurement, Plan, Role};
+
+/// Rounds on the same two builds of each store.
+const ROUNDS_ON_TWO: u32 = 10;
+/// Rounds on the same build, where there is no room for two.
+const ROUNDS_ON_ONE: u32 = 5;
+/// Rounds after which no others are built: there are eight of each store.
+const LAST_ROUND: u32 = 40;
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Second,
+}
+
+/// A cell on the second build of its store.
+pub(super) fn on_second(cell: &Cell) -> Cell {
+    Cell {
+        instance: second_of(&cell.instance),
+        ..cell.clone()
+    }
+}
+
+/// The name of the second build of a store.
+pub(super) fn second_of(instance: &str) -> String {
+    format!("{instance}+second")
+}
+
+/// Whether a name is that of a second build.
+pub(super) fn is_second(instance: &str) -> bool {
+    instance.ends_with("+second")
+}
+
+/// On which build a cell is measured in a round. The baseline takes turns, its control is always on the
+/// other one, and other stores change the turn after every, every second or now and then pair of
+/// rounds, so that any two stores meet in all four combinations.
+fn place(comparison: &Comparison, cell: &Cell, round: u32) -> Place {
+    let mut stores: Vec<&str> = Vec::new();
+    for cell in &comparison.cells {
+        if !stores.contains(&cell.instance.as_str()) {
+            stores.push(&cell.instance);
+        }
+    }
+    let pair = round / 2;
+    let store = stores.iter().position(|store| *store == cell.instance);
+    let turned = match store.unwrap_or(0) {
+        0 => 0,
+        other => match other % 3 {
+            1 => pair,
+            2 => pair / 2,
+            _ => pair ^ (pair / 2),
+        },
+    };
+    let other_one = u32::from(cell.role == Role::Control);
+    match (round + turned + other_one) % 2 {
+        0 => Place::First,
+        _ => Place::Second,
+    }
+}
+
+impl Runner<'_> {
+    /// Notes whether two builds of each store have room, on the disk and, where they should stay warm,
+    /// in memory.
+    pub(super) fn look_for_room(&mut self, index: usize) -> Result<(), HarnessError> {
+        let left = Plan {
+            comparisons: self.plan.comparisons[index..].to_vec(),
+            ..self.plan.clone()
+        };
+        let free = stowplan_dataset::room::free_bytes(&self.options.work)?;
+        let on_disk = plan::needs(&left, self.options.keep).disk_bytes;
+        let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
+            let mut seen = BTreeSet::new();
+            let warm = comparison.cells.iter().filter(|cell| {
+                has_builds(cell)
+                    && cell.workload.cache == CacheState::Warm
+                    && seen.insert(&cell.instance)
+            });
+            warm.map(|cell| self.plan.dataset_bytes(&cell.dataset))
+                .sum()
+        });
+        self.two_builds = on_disk <= free && in_memory.saturating_mul(5) / 2 <= self.memory_bytes;
+        Ok(())
+    }
+
+    /// Builds a cell's store a second time, where there is room.
+    pub(super) fn prepare_second(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        if !self.two_builds || !has_builds(cell) {
+            return Ok(());
+        }
+        let second = on_second(cell);
+        match self.prepare_instance(&second) {
+            Err(error) if error.is_lack_of_room() => {
+                self.two_builds = false;
+                self.instances.forget(&second)?;
+                Ok(())
+            }
+            Err(error) => Err(error),
+            Ok(()) if cell.workload.operation.writes() => Ok(()),
+            Ok(()) => self.during(Phase::Verification, |runner| runner.verify(&second)),
+        }
+    }
+
+    /// The cell on the build that it is measured on in a round.
+    pub(super) fn on_build(&self, comparison: &Comparison, cell: &Cell, round: u32) -> Cell {
+        let second = on_second(cell);
+        match place(comparison, cell, round) {
+            Place::Second if self.instances.is_built(&second) => second,
+            _ => cell.clone(),
+        }
+    }
+
+    /// Whether the rounds to come should have other builds, when this session has measured so many.
+    pub(super) fn wants_builds(
+        &self,
+        comparison: &Comparison,
+        measured: &[Measurement],
+        done: u32,
+    ) -> bool {
+        if let Some(rounds) = comparison.rebuild_every {
+            return done.is_multiple_of(rounds);
+        }
+        let rounds = if self.two_builds {
+            ROUNDS_ON_TWO
+        } else {
+            ROUNDS_ON_ONE
+        };
+        let at_an_end = done > 0 && done < LAST_ROUND && done.is_multiple_of(rounds);
+        // One build alone says nothing about others.
+        let only_one = !self.two_builds && done == rounds;
+        at_an_end && (only_one || self.builds_differ(comparison, measured))
+    }
+
+    fn builds_differ(&self, comparison: &Comparison, measured: &[Measurement]) -> bool {
+        let going_on = without(comparison, &self.failed);
+        builds_differ(&going_on, measured, &self.options.rule)
+    }
+
+    /// Builds the stores of cells anew, and warms them: each that is there, and what was built for the
+    /// comparison serves reads of its `first` round.
+    pub(super) fn rebuild(&mut self, active: &[&Cell], first: bool) -> Result<(), HarnessError> {
+        let mut done = BTreeSet::new();
+        for cell in active {
+            let fresh = first && !cell.workload.operation.writes();
+            if fresh || self.skipped(cell) || !done.insert(&cell.instance) {
+                continue;
+            }
+            let second = on_second(cell);
+            let with_second = self.instances.is_built(&second);
+            let built = self.build_anew(cell).and_then(|()| match with_second {
+                true => self.build_anew(&second),
+                false => Ok(()),
+            });
+            if let Err(error) = built {
+                self.cell_failed(cell, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        self.instances.forget(cell)?;
+        self.instances.build(cell, &self.blocks, &mut |_, _| ())?;
+        self.instances.warm_one(cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_size::tests::cell;
+    use std::collections::BTreeMap;
+    use stowplan_model::CellId;
+
+    fn comparison() -> Comparison {
+        let mut base = cell("files");
+        base.role = Role::Baseline;
+        let control = Cell {
+            id: CellId(format!("{}#2", base.id)),
+            role: Role::Control,
+            ..base.clone()
+        };
+        let others = ["sqlite", "flat", "files:layout=tree", "sqlar"].map(|name| Cell {
+            instance: format!("d.{name}"),
+            id: CellId(format!("c/{name}")),
+            role: Role::Candidate,
+            ..base.clone()
+        });
+        Comparison {
+            id: "c".to_owned(),
+            title: "C".to_owned(),
+            cells: [base, control].into_iter().chain(others).collect(),
+            contrasts: Vec::new(),
+            not_applicable: BTreeMap::new(),
+            rebuild_every: None,
+            published_label: None,
+            max_rounds: 40,
+        }
+    }
+
+    #[test]
+    fn the_control_is_never_on_the_build_of_the_baseline() {
+        let comparison = comparison();
+        for round in 0..40 {
+            let at = |cell: usize| place(&comparison, &comparison.cells[cell], round);
+            assert_ne!(at(0), at(1), "round {round}");
+        }
+    }
+
+    #[test]
+    fn each_build_has_as_many_rounds_as_the_other_and_meets_both_of_the_baseline() {
+        let comparison = comparison();
+        for cell in &comparison.cells[2..] {
+            let mut met: BTreeMap<(bool, bool), u32> = BTreeMap::new();
+            for round in 0..10 {
+                let of_base = place(&comparison, &comparison.cells[0], round) == Place::First;
+                let own = place(&comparison, cell, round) == Place::First;
+                *met.entry((of_base, own)).or_default() += 1;
+            }
+            assert_eq!(met.len(), 4, "{}: {met:?}", cell.id);
+            let first: u32 = [(true, true), (false, true)]
+                .map(|pair| met[&pair])
+                .iter()
+                .sum();
+            assert_eq!(first, 5, "{}: {met:?}", cell.id);
+        }
+    }
+
+    #[test]
+    fn cells_that_share_a_store_meet_the_same_build() {
+        let comparison = comparison();
+        let sharing = Cell {
+            id: CellId("c/another".to_owned()),
+            role: Role::Candidate,
+            ..comparison.cells[0].clone()
+        };
+        for round in 0..10 {
+            let of_base = place(&comparison, &comparison.cells[0], round);
+            assert_eq!(place(&comparison, &sharing, round), of_base);
+        }
+    }
+
+    #[test]
+    fn a_second_build_lies_elsewhere_and_is_known_by_its_name() {
+        let cell = cell("files");
+        let second = on_second(&cell);
+        assert_eq!((&second.id, &second.settings), (&cell.id, &cell.settings));
+        assert_ne!(second.instance, cell.instance);
+        assert!(is_second(&second.instance) && !is_second(&cell.instance));
+    }
+}
