@@ -149,7 +149,8 @@ fn with_keep_every_size_stays() {
     );
     let left = entries(&bench.path("out/work"));
     let stores = left.iter().filter(|name| name.starts_with("store-"));
-    assert_eq!(stores.count(), 3 * 3, "{left:?}");
+    // Two more belong to the cells that write.
+    assert_eq!(stores.count(), 3 * 3 + 2, "{left:?}");
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
         line.unwrap().split(" of disk").next().unwrap().to_owned()
     };
     assert_eq!(room(&[]), "needs about 1.83 GB");
-    assert_eq!(room(&["--keep"]), "needs about 12.8 GB");
+    assert_eq!(room(&["--keep"]), "needs about 24.9 GB");
 }
 
 #[test]
