@@ -56,9 +56,9 @@ impl BlockSize {
         let lead_in = match (cell.workload.cache, waits_for_disk(cell)) {
             // The block has a store of its own, from its first operation on.
             _ if cell.workload.changes_keys() => 0,
-            (CacheState::Cold | CacheState::MetadataCold | CacheState::AsFound, _) => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
+            (_, _) => 0,
         };
         Some(Self {
             // No longer than two blocks: of large values few make one, and 500 would take more
@@ -94,9 +94,9 @@ impl BlockSize {
         };
         let operations = fitting.clamp(least, OPERATIONS.1);
         let lead_in = match cell.workload.cache {
-            CacheState::Cold | CacheState::MetadataCold | CacheState::AsFound => 0,
             // Lasts no longer than two blocks.
             CacheState::Warm => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
+            _ => 0,
         };
         Self::within(cell, lead_in, operations, count)
     }

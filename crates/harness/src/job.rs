@@ -3,6 +3,7 @@
 
 mod block;
 mod build;
+mod cold;
 mod deal;
 mod expected;
 mod latencies;

@@ -1,7 +1,7 @@
 //! The page cache: emptied of a file, checked, filled.
 //!
 //! No root, no machine-wide `drop_caches`: other work on the machine is left in peace. But where a
-//! study asks for metadata that is not in memory there is no other way.
+//! study asks for names that are not in memory there is no other way.
 
 use crate::{HarnessError, platform};
 use memmap2::MmapMut;
@@ -95,31 +95,37 @@ fn make_cold_with(files: &[PathBuf], pause: &mut dyn FnMut()) -> Result<Residenc
     })
 }
 
-/// Whether this process may have inodes and directory entries dropped.
-pub(crate) fn may_drop_metadata() -> bool {
+/// Whether this process may have everything dropped that is in memory of files.
+pub(crate) fn may_drop_everything() -> bool {
     platform::DROP_CACHES.is_some_and(|path| OpenOptions::new().write(true).open(path).is_ok())
 }
 
-/// Drops the inodes and directory entries that nothing uses, of the whole machine; the page cache
-/// stays as it is, except for files whose inodes go.
+/// Drops the page cache, inodes and directory entries of the whole machine, as far as nothing uses
+/// them. The blocks of a file system that hold inodes and directories are pages of its device's, not of
+/// any file: they only go with the page cache.
 ///
 /// # Errors
 /// The system does not let this process do so: it takes root.
-pub(crate) fn drop_metadata() -> Result<(), HarnessError> {
-    /// "To free reclaimable slab objects (includes dentries and inodes)" (the kernel's
-    /// Documentation/admin-guide/sysctl/vm.rst).
-    const SLAB: &str = "2\n";
+pub(crate) fn drop_everything() -> Result<(), HarnessError> {
+    /// "To free slab objects and pagecache" (the kernel's Documentation/admin-guide/sysctl/vm.rst).
+    const ALL: &str = "3\n";
+    /// Pages go before slab objects do, and some of those hold pages: a journal's notes of blocks that
+    /// were written since. These go the second time.
+    const TIMES: u32 = 2;
     let Some(path) = platform::DROP_CACHES else {
         return Err(HarnessError::invalid(
-            "inodes and directory entries cannot be dropped on this system",
+            "what is in memory of files cannot be dropped on this system; measure cold reads of data \
+             alone (--cache-state cold)",
         ));
     };
-    // Those of written files stay until they are written.
+    // What is to be written stays until it is.
     rustix::fs::sync();
-    std::fs::write(path, SLAB).map_err(HarnessError::io(
-        "have inodes and directory entries dropped by (it takes root)",
-        Path::new(path),
-    ))
+    (0..TIMES).try_for_each(|_| {
+        std::fs::write(path, ALL).map_err(HarnessError::io(
+            "empty memory of files, which takes root (--cache-state cold does not), by",
+            Path::new(path),
+        ))
+    })
 }
 
 /// Pages of these files in the page cache; nothing where the system does not tell.

@@ -26,9 +26,13 @@ use stowplan_model::{
 /// The scale of the published study.
 pub const SEED_SCALE: &str = "seed";
 
-/// Why a metadata-cold comparison cannot be measured.
-pub(crate) const ROOT_ONLY: &str =
-    "only root may have inodes and directory entries dropped: run it with sudo";
+/// Why an all-cold comparison cannot be measured.
+pub(crate) const ROOT_ONLY: &str = "only root may have names dropped from memory, of the whole machine, \
+     and there is no way to drop those of the run's own files alone: run it with sudo";
+
+/// Why a metadata-cold comparison is not measured.
+pub(crate) const METADATA_COLD: &str = "'metadata-cold' is not measured any more, for it left the file \
+     system's own blocks in memory: write 'all-cold', which leaves nothing";
 
 /// What of a study is wanted.
 #[derive(Debug, Clone, Default)]
@@ -86,9 +90,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         }
     }
     if comparisons.is_empty() {
-        return Err(HarnessError::invalid(
-            "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every comparison, or what is left needs root (metadata-cold); 'stowplan study --dry-run' lists them",
-        ));
+        return Err(nothing_left(&study, options));
     }
     let used: BTreeSet<&str> = comparisons
         .iter()
@@ -331,6 +333,27 @@ fn expand(
     }))
 }
 
+/// The refusal of a plan without comparisons.
+fn nothing_left(study: &Study, options: &PlanOptions) -> HarnessError {
+    let state = |spec: &ComparisonSpec| spec.workload.complete().cache;
+    let asked = |spec: &&ComparisonSpec| {
+        options
+            .cache_state
+            .is_none_or(|wanted| wanted == state(spec))
+    };
+    let mut asked = study.comparisons.iter().filter(asked).peekable();
+    if asked.peek().is_some() && asked.all(needs_root) {
+        return HarnessError::invalid(format!(
+            "nothing is left to measure: {ROOT_ONLY}, or measure with names in memory \
+             (--cache-state cold)"
+        ));
+    }
+    HarnessError::invalid(
+        "nothing is left to measure: the filters (--only, --cache-state, --durability) exclude every \
+         comparison, or what is left needs root (all-cold); 'stowplan study --dry-run' lists them",
+    )
+}
+
 /// The refusal of a comparison whose baseline cannot run, with the reasons.
 fn no_baseline(spec: &ComparisonSpec, not_applicable: BTreeMap<String, String>) -> HarnessError {
     let reasons: BTreeSet<String> = not_applicable.into_values().collect();
@@ -366,7 +389,7 @@ fn check_question(
 
 /// Whether a comparison can only be measured by root, which this process is not.
 fn needs_root(spec: &ComparisonSpec) -> bool {
-    spec.workload.complete().cache == CacheState::MetadataCold && !page_cache::may_drop_metadata()
+    spec.workload.complete().cache == CacheState::AllCold && !page_cache::may_drop_everything()
 }
 
 /// The comparisons of a plan's study that are not in it because they need root. Where other
@@ -581,7 +604,10 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
             "{store} has no cold state: its data is not in files of its own"
         ));
     }
-    if workload.cache == CacheState::MetadataCold && !page_cache::may_drop_metadata() {
+    if workload.cache == CacheState::MetadataCold {
+        return Some(METADATA_COLD.to_owned());
+    }
+    if workload.cache == CacheState::AllCold && !page_cache::may_drop_everything() {
         return Some(ROOT_ONLY.to_owned());
     }
     if workload.age > 0 && !can.persistent {
@@ -858,10 +884,11 @@ fn block_seconds(cell: &Cell) -> f64 {
     let each = operation_seconds(cell);
     let timed = workload.operations.map_or(0.025, |n| f64::from(n) * each);
     // Starting a process and preparing it; eviction and drain where they occur.
-    let around = if workload.operation.writes() || workload.cache.is_cold() {
-        0.2
-    } else {
-        0.04
+    let around = match workload.cache {
+        // The whole machine's files are dropped, and the program is read again.
+        CacheState::AllCold => 1.0,
+        cache if cache.is_cold() || workload.operation.writes() => 0.2,
+        _ => 0.04,
     };
     // A store of its own is loaded, mostly with as many values as there are operations.
     let loading = match workload.operations {

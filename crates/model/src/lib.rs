@@ -35,8 +35,8 @@ pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
 };
 pub use measurement::{
-    BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, Residency, SyncCalls,
-    SystemCalls, Verification, WallBreakdown,
+    BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads, Residency,
+    SyncCalls, SystemCalls, Verification, WallBreakdown,
 };
 pub use protocol::{
     At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,

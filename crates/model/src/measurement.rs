@@ -94,6 +94,9 @@ pub struct Measurement {
     pub page_fill: Option<f64>,
     /// Pages found in the page cache before a cold block.
     pub residency: Option<Residency>,
+    /// What an all-cold block had from storage beside data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata_reads: Option<MetadataReads>,
     /// Bytes sent to storage while written data was brought to rest, after the timed window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drain_write_bytes: Option<u64>,
@@ -314,6 +317,27 @@ pub struct Residency {
     /// Of a cold block: those that were resident once it was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_block_pages: Option<u64>,
+}
+
+/// What was fetched from storage beside data for a block that found nothing in memory: names, inodes,
+/// and what else a file system has to read before it knows where data lies. From when memory was emptied,
+/// and the programs were read again, until the block was timed, opening the store included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetadataReads {
+    /// Bytes that the harness and the driver had from storage, less those of data.
+    pub bytes: u64,
+    /// Fewer bytes than these show that names were in memory; 0 where the block reads too few files
+    /// to tell.
+    pub least_bytes: u64,
+}
+
+impl MetadataReads {
+    /// Whether as much was fetched as names take that are not in memory.
+    #[must_use]
+    pub fn are_enough(&self) -> bool {
+        self.bytes >= self.least_bytes
+    }
 }
 
 /// What the untimed check of every value found.

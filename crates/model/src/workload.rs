@@ -289,21 +289,26 @@ pub enum CacheState {
     /// discarded and repeated.
     #[default]
     Warm,
-    /// No page of the data the block reads is in the page cache (inodes and directory entries
-    /// may be); verified before the block.
+    /// No page of the data the block reads is in the page cache, but names may be in memory:
+    /// directory entries, inodes, and the blocks of the file system that hold them. Verified
+    /// before the block.
     Cold,
-    /// As cold, and inodes and directory entries are not in memory either. Takes root: they can
-    /// only be dropped for the whole machine.
+    /// Only of earlier results: as cold, and inodes and directory entries were dropped, but the
+    /// blocks of the file system that hold them stayed in the page cache of its device. Nothing was
+    /// verified of it, and it is not measured any more: see all-cold.
     MetadataCold,
+    /// Nothing is in memory, as after a reboot: neither data nor names. Verified by what the
+    /// storage delivered beside data. Takes root: names can only be dropped for the whole machine.
+    AllCold,
     /// Whatever it is: nothing is done about it, and nothing is checked.
     AsFound,
 }
 
 impl CacheState {
-    /// Whether the data is not in the page cache.
+    /// Whether the data is not in the page cache; names may be in memory or not.
     #[must_use]
     pub fn is_cold(self) -> bool {
-        matches!(self, Self::Cold | Self::MetadataCold)
+        matches!(self, Self::Cold | Self::MetadataCold | Self::AllCold)
     }
 
     /// Its name in files, flags and reports.
@@ -313,6 +318,7 @@ impl CacheState {
             Self::Warm => "warm",
             Self::Cold => "cold",
             Self::MetadataCold => "metadata-cold",
+            Self::AllCold => "all-cold",
             Self::AsFound => "as-found",
         }
     }

@@ -159,8 +159,11 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         _ if workload.operation.writes() => "",
         CacheState::Warm => " that are in the page cache",
         CacheState::AsFound => " with the page cache as it was found",
-        CacheState::Cold => " that are not in the page cache",
-        CacheState::MetadataCold => " that are not in the page cache, nor their inodes in memory",
+        CacheState::Cold => " whose data is not in memory (names still are)",
+        CacheState::MetadataCold => {
+            " whose data and inodes are not in memory (the file system's own blocks may be)"
+        }
+        CacheState::AllCold => " with nothing in memory (as after a reboot)",
     };
     let transactions = match workload.per_transaction {
         PerTransaction::All => String::new(),

@@ -276,10 +276,10 @@ impl Colour {
 pub(crate) enum CacheStateArgument {
     /// In the page cache.
     Warm,
-    /// Not in the page cache.
+    /// Data not in memory, names still are.
     Cold,
-    /// Not in the page cache, and inodes and directory entries dropped (root).
-    MetadataCold,
+    /// Nothing in memory, as after a reboot; for the whole machine, so it takes root.
+    AllCold,
     /// As it happens to be; nothing is checked.
     AsFound,
 }
@@ -289,7 +289,7 @@ impl From<CacheStateArgument> for CacheState {
         match argument {
             CacheStateArgument::Warm => Self::Warm,
             CacheStateArgument::Cold => Self::Cold,
-            CacheStateArgument::MetadataCold => Self::MetadataCold,
+            CacheStateArgument::AllCold => Self::AllCold,
             CacheStateArgument::AsFound => Self::AsFound,
         }
     }

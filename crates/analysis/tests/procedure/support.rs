@@ -140,6 +140,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         footprint: None,
         page_fill: None,
         residency: None,
+        metadata_reads: None,
         system_calls: None,
         device: None,
         latency: None,

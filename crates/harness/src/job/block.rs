@@ -1,21 +1,22 @@
 //! Timing one block.
 
+use super::cold::Cold;
 use super::latencies::Latencies;
 use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::worker::{Drain, Worker};
 use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
 use crate::environment::device_counters;
+use crate::plan::METADATA_COLD;
 use crate::worker_process::one_line;
 use crate::{HarnessError, disk, page_cache};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    Operation, PayloadSource, Residency, Usage, Want,
+    Operation, PayloadSource, Usage, Want,
 };
 
 /// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
@@ -77,10 +78,13 @@ impl Block<'_> {
         let before = self.read(worker);
         let measured = self.shares.go(worker)?;
         let after = self.read(worker);
-        let residency = cold.map(|cold| self.residency_after(cold)).transpose()?;
+        let cold = cold.map(Cold::after).transpose()?;
         let mut measurement = self.measurement(&measured, &before, &after, worker)?;
         measurement.started_unix_ms = started_unix_ms;
-        measurement.residency = residency;
+        if let Some((residency, metadata_reads)) = cold {
+            measurement.residency = Some(residency);
+            measurement.metadata_reads = metadata_reads;
+        }
         self.bring_to_rest(worker, &mut measurement)?;
         let not_counted = measured.not_counted.as_deref().map(one_line);
         let reported = Reported {
@@ -113,35 +117,19 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Evicts the data of the block's operations and proves that it is gone.
-    fn make_cold(
-        &self,
-        worker: &mut Worker<'_>,
-    ) -> Result<Option<(Vec<PathBuf>, Residency)>, HarnessError> {
+    /// Takes what the block's operations read out of memory, and proves that it is gone.
+    fn make_cold(&self, worker: &mut Worker<'_>) -> Result<Option<Cold>, HarnessError> {
         let cache = self.job.workload.cache;
-        if !cache.is_cold() {
-            return Ok(None);
+        match cache {
+            CacheState::Warm | CacheState::AsFound => return Ok(None),
+            CacheState::Cold | CacheState::AllCold => {}
+            // Of a run that an earlier version began.
+            CacheState::MetadataCold => return Err(HarnessError::invalid(METADATA_COLD)),
         }
         let windows = self.shares.timed()?;
         let keys = windows.iter().flat_map(steps).map(|step| step.key);
         let files = worker.files(keys)?;
-        let residency = page_cache::make_cold(&files)?;
-        if cache == CacheState::MetadataCold {
-            page_cache::drop_metadata()?;
-        }
-        Ok(Some((files, residency)))
-    }
-
-    /// Notes what a cold block has brought into the page cache.
-    fn residency_after(
-        &self,
-        (files, residency): (Vec<PathBuf>, Residency),
-    ) -> Result<Residency, HarnessError> {
-        let after = page_cache::residency(&files)?;
-        Ok(Residency {
-            after_block_pages: after.map(|after| after.resident_pages),
-            ..residency
-        })
+        Cold::make(files, cache, worker.process.id()).map(Some)
     }
 
     fn read(&self, worker: &Worker<'_>) -> Readings {

@@ -1,5 +1,7 @@
 //! What the operating system counts of a worker, read from outside.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use stowplan_model::{IoCounters, Usage};
 
 /// What a process has used up to now, as far as the system tells others.
@@ -31,8 +33,61 @@ pub(super) fn usage(process: u32) -> Usage {
 
 /// Bytes that a process has sent to storage.
 pub(super) fn storage_write_bytes(process: u32) -> Option<u64> {
+    Some(io(process)?.storage_write_bytes)
+}
+
+/// Bytes that a process has had fetched from storage: of files, and of what a file system has to read
+/// to find them.
+pub(super) fn storage_read_bytes(process: u32) -> Option<u64> {
+    Some(io(process)?.storage_read_bytes)
+}
+
+fn io(process: u32) -> Option<IoCounters> {
     let text = std::fs::read_to_string(format!("/proc/{process}/io")).ok()?;
-    Some(IoCounters::parse(&text)?.storage_write_bytes)
+    IoCounters::parse(&text)
+}
+
+/// A process, those that it started, and those that these did, as they run now.
+pub(super) fn with_children(process: u32) -> BTreeSet<u32> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let child_and_parent = processes.filter_map(|entry| {
+        let child: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        Some((child, u32::try_from(field(&stat, 1)?).ok()?))
+    });
+    family(process, &Vec::from_iter(child_and_parent))
+}
+
+fn family(process: u32, child_and_parent: &[(u32, u32)]) -> BTreeSet<u32> {
+    let mut family = BTreeSet::new();
+    let mut found = vec![process];
+    while let Some(member) = found.pop() {
+        if family.insert(member) {
+            let children = child_and_parent.iter();
+            let children = children.filter(|(_, parent)| *parent == member);
+            found.extend(children.map(|(child, _)| *child));
+        }
+    }
+    family
+}
+
+/// The files that a process runs: its program, and the libraries of it. Nothing where the system does
+/// not tell.
+pub(super) fn program_files(process: u32) -> Vec<PathBuf> {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let files = executable(&maps).into_iter();
+    files.filter(|file| file.is_file()).collect()
+}
+
+/// Those of `maps` that are mapped as code: lines of an address range, what is permitted, offset, device,
+/// inode, and the path.
+fn executable(maps: &str) -> BTreeSet<PathBuf> {
+    let path = |line: &str| {
+        let permitted = line.split_whitespace().nth(1)?;
+        let at = line.find('/').filter(|_| permitted.contains('x'))?;
+        Some(PathBuf::from(&line[at..]))
+    };
+    maps.lines().filter_map(path).collect()
 }
 
 /// What the driver reported of itself, and where it did not what was read from outside before and after
@@ -125,6 +180,39 @@ fn named(status: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_the_files_that_are_mapped_as_code() {
+        let maps = "55d0-55d8 r-xp 00001000 fe:00 123    /opt/a program\n\
+                    55d8-55d9 rw-p 00002000 fe:00 124    /opt/data\n\
+                    7f00-7f01 r-xp 00000000 00:00 0      [vdso]\n\
+                    7f02-7f03 r-xp 00000000 00:00 0\n\
+                    nonsense";
+        let found = executable(maps);
+        assert_eq!(found, BTreeSet::from([PathBuf::from("/opt/a program")]));
+        let own = program_files(std::process::id());
+        if cfg!(target_os = "linux") {
+            assert!(own.contains(&std::env::current_exe().unwrap()), "{own:?}");
+        }
+    }
+
+    #[test]
+    fn children_are_found_with_theirs_and_nobody_elses() {
+        let pairs = [(2, 1), (7, 2), (8, 7), (9, 7), (10, 1), (11, 10), (5, 5)];
+        assert_eq!(family(2, &pairs), BTreeSet::from([2, 7, 8, 9]));
+        assert_eq!(family(5, &pairs), BTreeSet::from([5]), "of a loop");
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
+        let own = with_children(std::process::id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if cfg!(target_os = "linux") {
+            assert!(own.contains(&child.id()), "{own:?}");
+        }
+        assert!(own.contains(&std::process::id()));
+    }
 
     #[test]
     fn fields_are_found_whatever_the_process_is_called() {

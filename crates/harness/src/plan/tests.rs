@@ -454,6 +454,38 @@ fn the_cache_state_filter_keeps_comparisons_in_that_state() {
 }
 
 #[test]
+fn a_study_that_asks_for_what_only_earlier_versions_measured_is_told_what_to_write() {
+    let text = STUDY.replace(r#"cache = "cold""#, r#"cache = "metadata-cold""#);
+    let message = refusal(&text, &PlanOptions::default());
+    for part in [
+        "'cold'",
+        "'metadata-cold' is not measured",
+        "write 'all-cold'",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn what_needs_root_is_planned_for_root_and_left_out_for_others_with_the_reason() {
+    let text = STUDY.replace(r#"cache = "cold""#, r#"cache = "all-cold""#);
+    let all_cold = PlanOptions {
+        cache_state: Some(CacheState::AllCold),
+        ..PlanOptions::default()
+    };
+    if page_cache::may_drop_everything() {
+        let drivers = crate::drivers::Drivers::built_in();
+        let planned = plan(study(&text), &all_cold, &drivers).unwrap();
+        assert_eq!(comparison_ids(&planned), ["cold"]);
+        return;
+    }
+    let message = refusal(&text, &all_cold);
+    for part in ["run it with sudo", "--cache-state cold"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
 fn filters_that_exclude_everything_are_refused() {
     let options = PlanOptions {
         cache_state: Some(CacheState::Cold),

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         "drop_caches",
-        "It empties the cache of the whole machine, names of files too; Stowplan evicts its own files instead.",
+        "It empties memory of all files, names too, as after a reboot; data alone Stowplan evicts without it.",
         drop_caches,
     ),
     row(
@@ -117,7 +117,7 @@ fn residency(context: &Context<'_>) -> Finding {
 fn drop_caches(context: &Context<'_>) -> Finding {
     device_file(
         context.facts.features.drop_caches,
-        "Only root may, and not in every container; only 'metadata-cold' needs it.",
+        "Only root may, and not in every container; only 'all-cold' needs it.",
     )
 }
 
