@@ -133,7 +133,7 @@ fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &Stoppin
     let bars = study.bars.iter();
     let lines = study.lines.iter();
     let matrices = study.matrices.iter();
-    let cold = |outcome| cold::cold(outcome, &gathered.placements, &gathered.run.environment);
+    let cold = |outcome| cold::cold(outcome, gathered);
     analysis.sweeps = sweeps::outcomes(plan, comparisons, failures);
     analysis.cold = comparisons.iter().filter_map(cold).collect();
     analysis.bars = bars

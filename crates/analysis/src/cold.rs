@@ -1,10 +1,12 @@
 //! Why cold reads rank as they do: what each value takes from storage, in how many requests, and
 //! where it lies.
 
+use crate::gathered::Gathered;
 use crate::{CellSummary, ComparisonOutcome, RatioEstimate, Verdict};
 use serde::Serialize;
 use stowplan_model::{
-    Cell, CellId, Environment, Operation, PlacementRecord, Role, Value, Warning, WarningKind,
+    BlockKind, Cell, CellId, Measurement, Operation, PlacementRecord, Role, Value, Warning,
+    WarningKind,
 };
 
 /// From this multiple of its value on, what a mapped read fetches is read-ahead.
@@ -34,6 +36,9 @@ pub struct ColdCell {
     pub value_bytes: f64,
     /// Bytes fetched from storage, of the timed blocks.
     pub storage_bytes: f64,
+    /// Those of them that are no data: names, inodes and the file system's own blocks. Nothing where
+    /// names were in memory, or might have been.
+    pub metadata_bytes: Option<f64>,
     /// Read requests that the device completed, of the counting block; nothing where they were not
     /// counted, or where others read from the device as well.
     pub requests: Option<f64>,
@@ -51,19 +56,15 @@ pub struct ColdCell {
 }
 
 /// What explains a comparison of cold reads; nothing if it is none, or was not measured.
-pub(crate) fn cold(
-    outcome: &ComparisonOutcome,
-    placements: &[&PlacementRecord],
-    environment: &Environment,
-) -> Option<ColdOutcome> {
+pub(crate) fn cold(outcome: &ComparisonOutcome, gathered: &Gathered<'_>) -> Option<ColdOutcome> {
     let cells: Vec<ColdCell> = outcome
         .cells
         .iter()
         .filter(|cell| cell.cell.role != Role::Control && cell.rounds > 0)
         .filter(|cell| is_cold_read(&cell.cell))
-        .map(|cell| explained(cell, outcome, placements))
+        .map(|cell| explained(cell, outcome, gathered))
         .collect();
-    let device = environment.device.as_ref();
+    let device = gathered.run.environment.device.as_ref();
     (!cells.is_empty()).then(|| ColdOutcome {
         comparison: outcome.id.clone(),
         read_ahead_bytes: device.and_then(|device| Some(device.read_ahead_kib? * 1024)),
@@ -75,22 +76,19 @@ fn is_cold_read(cell: &Cell) -> bool {
     cell.workload.cache.is_cold() && cell.workload.operation == Operation::Read
 }
 
-fn explained(
-    cell: &CellSummary,
-    outcome: &ComparisonOutcome,
-    placements: &[&PlacementRecord],
-) -> ColdCell {
+fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathered<'_>) -> ColdCell {
     let contrast = outcome.contrasts.iter().find(|c| {
         let baseline = outcome.cell(&c.reference);
         c.cell == cell.cell.id && baseline.is_some_and(|b| b.cell.role == Role::Baseline)
     });
-    let mut placements = placements.iter().rev();
+    let mut placements = gathered.placements.iter().rev();
     let mapped = is_mapped(&cell.cell);
     ColdCell {
         cell: cell.cell.id.clone(),
         role: cell.cell.role,
         value_bytes: cell.bytes,
         storage_bytes: cell.storage_read_bytes,
+        metadata_bytes: metadata_bytes(gathered.measurements(&cell.cell.id)),
         requests: requests(cell),
         placement: placements
             .find(|placement| placement.instance == cell.cell.instance)
@@ -100,6 +98,21 @@ fn explained(
         ratio: contrast.and_then(|contrast| contrast.estimate),
         verdict: contrast.map(|contrast| contrast.verdict),
     }
+}
+
+/// Of the blocks that ratios come from, per operation.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "bytes of a run stay far below 2^53"
+)]
+fn metadata_bytes(blocks: &[&Measurement]) -> Option<f64> {
+    let blocks = blocks.iter().filter(|m| m.block == BlockKind::Ratio);
+    let (mut bytes, mut operations) = (0, 0);
+    for block in blocks {
+        bytes += block.metadata_reads?.bytes;
+        operations += block.operations;
+    }
+    (operations > 0).then(|| bytes as f64 / operations as f64)
 }
 
 /// A device counts what anyone asks of it: its requests are the cell's where it read no more than

@@ -13,8 +13,8 @@ use stowplan_analysis::{
 };
 use stowplan_model::{
     BlockKind, CacheState, Cell, CellFailure, Comparison, Delivery, Durability, DurabilityClaim,
-    EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, Operation,
-    PerTransaction, Record, Role, SCHEMA_VERSION, Value, WarningKind, Workload,
+    EffectiveSettings, Footprint, FootprintRecord, IoCounters, Measurement, MetadataReads,
+    Operation, PerTransaction, Record, Role, SCHEMA_VERSION, Value, WarningKind, Workload,
 };
 
 const EQUAL: [(&str, f64); 2] = [("base", 10_000.0), ("again", 10_000.0)];
@@ -671,6 +671,37 @@ fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of
         w.message
             .starts_with("c/mapped: each cold read of 10 kB fetched")
     }));
+}
+
+/// What blocks of 1,000 values had from storage beside data, where that was told.
+fn of_names(bytes: impl Fn(u32) -> Option<u64>) -> Option<f64> {
+    let mut blocks = ten(&[("other", 10_000.0)]);
+    for block in &mut blocks {
+        block.operations = 1_000;
+        block.metadata_reads = bytes(block.round).map(|bytes| MetadataReads {
+            bytes,
+            least_bytes: 4_096,
+        });
+    }
+    let mut planned = comparison(&["other"]);
+    for cell in &mut planned.cells {
+        cell.workload.cache = CacheState::AllCold;
+    }
+    analysis(&planned, &blocks).cold[0].cells[1].metadata_bytes
+}
+
+#[test]
+fn what_names_take_of_storage_is_told_per_operation_and_only_where_every_block_proved_it() {
+    let half = |round| {
+        Some(if round % 2 == 0 {
+            20_000_000
+        } else {
+            30_000_000
+        })
+    };
+    assert_eq!(of_names(half), Some(25_000.0));
+    assert_eq!(of_names(|round| half(round).filter(|_| round > 0)), None);
+    assert_eq!(of_names(|_| None), None, "names were in memory");
 }
 
 #[test]

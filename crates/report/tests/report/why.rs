@@ -32,6 +32,15 @@ fn markdown_has_every_figure() {
 }
 
 #[test]
+fn what_is_fetched_of_names_stands_apart_from_data() {
+    let mut analysis = analysis();
+    analysis.cold[0].cells[0].metadata_bytes = Some(4_100.0);
+    let text = markdown(&analysis);
+    let told = "fetches 11.8 kB from storage (4.10 kB of names and inodes) in one request";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
 fn parts_stand_apart_and_are_never_an_answer() {
     let analysis = analysis();
     let text = terminal(&analysis, &PLAIN);

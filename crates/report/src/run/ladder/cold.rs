@@ -30,6 +30,9 @@ fn sentence(
     let label = comparison.cell(&cell.cell).map_or("", |c| &c.cell.label);
     let requests = cell.requests.map(|count| things(count, "request"));
     let requests = requests.map(|requests| format!(" in {requests}"));
+    let names = cell
+        .metadata_bytes
+        .map(|bytes| format!(" ({} of names and inodes)", format::bytes(bytes)));
     let against = baseline.filter(|baseline| baseline.cell != cell.cell);
     let read_ahead = match cell.ruled_by_read_ahead {
         true => {
@@ -39,9 +42,10 @@ fn sentence(
         false => "",
     };
     format!(
-        "{} fetches {} from storage{} per value of {}{}{}{read_ahead}.",
+        "{} fetches {} from storage{}{} per value of {}{}{}{read_ahead}.",
         wording::quoted(label),
         format::bytes(cell.storage_bytes),
+        names.unwrap_or_default(),
         requests.unwrap_or_default(),
         format::bytes(cell.value_bytes),
         placement(cell).unwrap_or_default(),
