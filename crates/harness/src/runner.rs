@@ -42,9 +42,10 @@ use stowplan_analysis::{
     Interim, LOOKS, RatioEstimate, StoppingRule, contrast_of_control, interim,
 };
 use stowplan_model::{
-    BlockKind, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings, Environment,
-    Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role, RunEnd, RunHeader,
-    RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind, Workload,
+    BlockKind, CacheState, Cell, CellFailure, CellId, Comparison, DriverCost, EffectiveSettings,
+    Environment, Extension, Measurement, PROTOCOL_VERSION, PayloadSource, Plan, Record, Role,
+    RunEnd, RunHeader, RunOutcome, SCHEMA_VERSION, Session, Settings, Warning, WarningKind,
+    Workload,
 };
 
 /// Rounds in which latency blocks are taken besides (percentiles need operations, not rounds).
@@ -541,13 +542,18 @@ impl<'a> Runner<'a> {
     /// Has stores built anew once they were evicted. How pages came into the page cache matters,
     /// for the kernel keeps them in units whose size depends on it: overwriting a tenth of a 1 GB
     /// database took 12 µs a value as built, 17 to 26 µs after cold reads and a warm-up, 65 µs
-    /// after reading it in order with a read-ahead of 8 MiB.
+    /// after reading it in order with a read-ahead of 8 MiB. Where memory was emptied, every store was
+    /// evicted.
     fn discard_after_cold_reads(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        for cell in &comparison.cells {
-            if cell.workload.cache.is_cold() {
-                self.instances.forget(cell)?;
-                self.verified.clear();
-            }
+        let all_cold = |cell: &Cell| cell.workload.cache == CacheState::AllCold;
+        let is_cold = |cell: &&Cell| cell.workload.cache.is_cold();
+        let evicted: Vec<&Cell> = match comparison.cells.iter().any(all_cold) {
+            true => self.plan.cells().collect(),
+            false => comparison.cells.iter().filter(is_cold).collect(),
+        };
+        for cell in evicted {
+            self.instances.forget(cell)?;
+            self.verified.clear();
         }
         Ok(())
     }
