@@ -143,7 +143,7 @@ pub(crate) fn drop_everything() -> Result<(), HarnessError> {
     rustix::fs::sync();
     (0..TIMES).try_for_each(|_| {
         std::fs::write(path, ALL).map_err(HarnessError::io(
-            "have memory emptied of files by (it takes root)",
+            "empty memory of files, which takes root (--cache-state cold does not), by",
             Path::new(path),
         ))
     })
