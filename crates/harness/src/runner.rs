@@ -1033,6 +1033,7 @@ fn session(options: &RunOptions, resumed: Option<Environment>, removed_bytes: u6
             .filter(|_| options.work != beside)
             .and_then(|work| work.into_os_string().into_string().ok()),
         environment: resumed.map(Box::new),
+        boot_id: crate::platform::boot_id(),
         removed_bytes,
     }
 }

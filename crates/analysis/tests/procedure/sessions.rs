@@ -12,6 +12,7 @@ fn resumed(environment: Environment) -> Record {
         protocol: 3,
         work: None,
         environment: Some(Box::new(environment)),
+        boot_id: None,
         removed_bytes: 0,
     })
 }
