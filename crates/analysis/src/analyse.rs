@@ -92,6 +92,7 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         space: space::rows(gathered),
         placements: gathered.placements.iter().copied().cloned().collect(),
         sessions: gathered.sessions(),
+        boots: gathered.boots.iter().copied().map(str::to_owned).collect(),
         warnings: run_warning::recorded(gathered),
         harness_cost: gathered.harness_cost,
         driver_costs: gathered.driver_costs.values().copied().cloned().collect(),

@@ -9,21 +9,32 @@
 //! * and by what the *floor* cells, the same trivial code on the same bytes, may have shifted between
 //!   the two sessions;
 //! * beside it stands the ratio to the baseline, in which what both cells share cancels.
+//!
+//! Of several sessions on each side the session is the unit: what two sessions of the same program
+//! differ by is then measured, and not allowed for.
 
+mod family;
 mod judge;
 mod machine;
 pub mod mann_whitney;
 mod matching;
+mod student;
+mod turns;
 
 use crate::{Analysis, Interval, Metric};
+pub use family::judge_together;
 use judge::{Criteria, floor_shift};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
-use matching::{Matching, Place, is_floor, matching, obstacles};
+use matching::{Matching, Pair, Place, comparable, is_floor, matching};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use stowplan_model::{CellId, Role, suggestion};
 use thiserror::Error;
+pub use turns::Turns;
+
+/// Fewest sessions on each side that tell how far two of the same program lie apart.
+pub const MIN_SESSIONS: usize = 2;
 
 /// Sessions are over when they are compared: there is one look, and no stopping rule to pay for.
 const ALPHA: f64 = 0.05;
@@ -82,6 +93,16 @@ impl ResultSide {
     }
 }
 
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// The rounds of one session on each side: what differs between sessions is allowed for.
+    Round,
+    /// The sessions of both sides, several on each: what differs between them is measured.
+    Session,
+}
+
 /// Something that reads otherwise in NEW than in BASE.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Difference {
@@ -106,7 +127,15 @@ impl Difference {
 /// Everything that can be said of NEW against BASE.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Changes {
-    /// Whether both ran on the same machine: host, kernel, CPU, file system and device.
+    /// What intervals rest on.
+    pub unit: Unit,
+    /// Sessions of BASE.
+    pub base_sessions: usize,
+    /// Sessions of NEW.
+    pub new_sessions: usize,
+    /// In which order they ran.
+    pub turns: Turns,
+    /// Whether all ran on the same machine: host, kernel, CPU, file system and device.
     pub same_machine: bool,
     /// What decides whether a cell regressed.
     pub decides: Decides,
@@ -122,6 +151,8 @@ pub struct Changes {
     pub drift_assumed: bool,
     /// How the floors shifted: the same trivial code in both.
     pub floors: Vec<FloorShift>,
+    /// How many cells decide together whether anything regressed, see [`judge_together`].
+    pub family: usize,
     /// The cells that were compared: regressions first, then by verdict, the largest change first.
     pub cells: Vec<CellChange>,
     /// The cells that were not, in the order of BASE, those of NEW last.
@@ -133,14 +164,52 @@ impl Changes {
     pub fn regressions(&self) -> impl Iterator<Item = &CellChange> {
         self.cells.iter().filter(|cell| cell.regression)
     }
+
+    /// The cells whose change decides, each with that and the verdict on it; none where nothing
+    /// decides.
+    pub fn judged(&self) -> impl Iterator<Item = (&CellChange, Change, ChangeVerdict)> {
+        let decides = (self.decides != Decides::Nothing).then_some(self.decides);
+        self.cells.iter().filter_map(move |cell| {
+            let (change, verdict) = cell.decisive(decides?)?;
+            Some((cell, change, verdict))
+        })
+    }
+
+    /// How many of the cells that decide would be told apart though nothing changed, if each interval
+    /// missed as often as it may. They are widened, so that fewer are.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "at most thousands of cells")]
+    pub fn expected_false(&self) -> f64 {
+        self.judged().count() as f64 * ALPHA
+    }
+
+    /// The cells of which it is open whether they regressed: the interval of what decides is too wide
+    /// to tell, or lies above the threshold by no more than chance does to one of so many; or what was
+    /// measured is not good enough for an interval.
+    pub fn unresolved(&self) -> impl Iterator<Item = &CellId> {
+        let open = self.judged();
+        let open = open.filter(|(cell, _, verdict)| match verdict {
+            ChangeVerdict::Unresolved => true,
+            ChangeVerdict::Slower => !cell.regression,
+            _ => false,
+        });
+        let left_out = self
+            .not_compared
+            .iter()
+            .filter(|left_out| left_out.is_open());
+        let left_out = left_out.map(|left_out| &left_out.cell);
+        open.map(|(cell, _, _)| &cell.new).chain(left_out)
+    }
 }
 
 /// A ratio of NEW to BASE with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// Estimate: the exponential of the two-sample Hodges–Lehmann shift of logarithms.
+    /// Estimate: the exponential of a shift of logarithms. By rounds that of Hodges and Lehmann, by
+    /// sessions the difference of the means of both sides.
     pub ratio: f64,
-    /// Lower end of the 95% interval of Mann and Whitney, before widening.
+    /// Lower end of the 95% interval, by rounds of Mann and Whitney, by sessions of Welch, before
+    /// widening.
     pub raw_low: f64,
     /// Upper end of it.
     pub raw_high: f64,
@@ -148,18 +217,26 @@ pub struct Change {
     pub low: f64,
     /// Upper end, widened.
     pub high: f64,
-    /// By what it is widened for the noise within the sessions, as a natural logarithm: the noise
-    /// floors of both.
+    /// By what it is widened for the noise within the sessions, as a natural logarithm: by rounds the
+    /// noise floors of both, by sessions nothing.
     pub noise_floor: f64,
     /// By what the lower end is widened besides, as a natural logarithm of at least 0: the machine
     /// may have become slower by this between the sessions.
     pub drift_slower: f64,
     /// The same of the upper end: it may have become faster by this.
     pub drift_faster: f64,
-    /// Rounds of BASE that it rests on.
+    /// The p value that it became slower by more than the threshold: the least `alpha` with which the
+    /// widened interval, of `1 − alpha` instead of 95%, would lie above it. So it is two-sided, and at
+    /// most 5% exactly where the lower end lies above the threshold.
+    pub p_slower: f64,
+    /// Rounds of BASE that it rests on, of all sessions.
     pub base_rounds: usize,
     /// Rounds of NEW.
     pub new_rounds: usize,
+    /// Sessions of BASE.
+    pub base_sessions: usize,
+    /// Sessions of NEW.
+    pub new_sessions: usize,
 }
 
 /// How one floor shifted between the sessions.
@@ -211,7 +288,8 @@ pub struct CellChange {
     pub role: Role,
     /// Which time it is.
     pub metric: Metric,
-    /// Time per operation in BASE, nanoseconds.
+    /// Time per operation in BASE, nanoseconds: of several sessions the geometric mean of their times,
+    /// with Student's interval.
     pub base_time_ns: Option<Interval>,
     /// Time per operation in NEW, nanoseconds.
     pub new_time_ns: Option<Interval>,
@@ -224,7 +302,11 @@ pub struct CellChange {
     pub ratio: Option<Change>,
     /// The verdict on that.
     pub ratio_verdict: Option<ChangeVerdict>,
-    /// Whether it counts as a regression, by what decides.
+    /// The p value of what decides, adjusted for all cells that are judged together by Holm's method;
+    /// nothing for a cell that decides nothing.
+    pub adjusted_p: Option<f64>,
+    /// Whether it counts as a regression: its interval lies above the threshold, and it does so by
+    /// more than chance does to one of so many.
     pub regression: bool,
     /// In what it differs though it has the same name: store and settings.
     pub differences: Vec<Difference>,
@@ -244,8 +326,8 @@ impl CellChange {
     }
 }
 
-/// What a cell takes besides time, where both results know it. One figure per run, without an
-/// interval: nothing regresses by it.
+/// What a cell takes besides time, where both results know it. One figure per run (of several the
+/// median), without an interval: nothing regresses by it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Resources {
     /// Bytes allocated on disk.
@@ -278,9 +360,27 @@ pub struct NotCompared {
     pub reasons: Vec<Obstacle>,
 }
 
-/// Why cells cannot be paired as the user asked for.
+impl NotCompared {
+    /// Whether both results did the same, and only what was measured does not do.
+    fn is_open(&self) -> bool {
+        self.reasons.iter().all(Obstacle::is_of_measurement)
+    }
+}
+
+/// Why results cannot be compared as the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PairingError {
+    /// So many sessions make no comparison.
+    #[error(
+        "BASE has {base} and NEW {new} of the results: give one each, or at least two each, whose \
+         spread tells what sessions of the same program differ by"
+    )]
+    Sessions {
+        /// Sessions of BASE.
+        base: usize,
+        /// Sessions of NEW.
+        new: usize,
+    },
     /// No cell has this name.
     #[error("{} has no cell '{name}'{suggestion}", .side.name())]
     Unknown {
@@ -341,55 +441,87 @@ pub fn compare(
     new: &Analysis,
     question: &Question,
 ) -> Result<Changes, PairingError> {
+    compare_sessions(&[base], &[new], question)
+}
+
+/// Compares the sessions of two sides cell by cell: one on each side by their rounds, or several by
+/// what they differ by among themselves.
+///
+/// # Errors
+/// No session on a side, or one on one and several on the other; a name in the question that no cell
+/// of its side has, or that stands there twice.
+pub fn compare_sessions(
+    base: &[&Analysis],
+    new: &[&Analysis],
+    question: &Question,
+) -> Result<Changes, PairingError> {
+    let unit = unit(base.len(), new.len())?;
     check_names(base, new, &question.cells)?;
-    let environment = machine::changes(&base.run.environment, &new.run.environment);
+    let turns = Turns::of(base, new);
+    let environment = machine::changes(base, new);
     let same_machine = !environment.iter().any(|change| change.another_machine);
     let Matching { pairs, alone } = matching(base, new, &question.cells);
     let mut not_compared: Vec<NotCompared> = Vec::new();
-    let mut comparable = Vec::new();
-    for (ours, theirs) in pairs {
-        let reasons = obstacles(ours, theirs);
-        if reasons.is_empty() {
-            comparable.push((ours, theirs));
-        } else {
-            let cell = ours.id().clone();
-            not_compared.push(NotCompared { cell, reasons });
+    let mut compared = Vec::new();
+    for pair in pairs {
+        let cell = pair.base.first.id().clone();
+        match comparable(pair, unit) {
+            Ok(pair) => compared.push(pair),
+            Err(reasons) => not_compared.push(NotCompared { cell, reasons }),
         }
     }
     let alone = alone.into_iter();
     not_compared.extend(alone.map(|(cell, reasons)| NotCompared { cell, reasons }));
-    let floors = floors(base, new);
-    let zone = base.run.equivalence.max(new.run.equivalence);
+    let floors = floors(base, new, unit);
+    let zones = base
+        .iter()
+        .chain(new)
+        .map(|session| session.run.equivalence);
+    let zone = zones.fold(0.0, f64::max);
     let criteria = Criteria {
         decides: decides(same_machine, question),
         threshold: question.threshold,
         zone: zone.min(question.threshold.unwrap_or(zone)),
         floors: &floors,
+        unit,
+        turns,
     };
-    let cells = comparable.into_iter();
-    let cells = cells.filter(|(ours, theirs)| !is_floor(*ours, *theirs));
-    let cells = cells.filter_map(|pair| criteria.cell(pair));
-    let mut cells: Vec<CellChange> = cells.collect();
-    cells.sort_by(|a, b| criteria.order(a, b));
-    Ok(Changes {
+    let cells = compared.iter().filter(|pair| !is_floor(pair));
+    let mut changes = Changes {
+        unit,
+        base_sessions: base.len(),
+        new_sessions: new.len(),
+        turns,
         same_machine,
         decides: criteria.decides,
         threshold: criteria.threshold,
         zone: criteria.zone,
-        drift_assumed: floors.is_empty(),
+        drift_assumed: criteria.assumes_drift(),
+        family: 0,
         environment,
-        cells,
+        cells: cells.filter_map(|pair| criteria.cell(pair)).collect(),
         not_compared,
         floors,
-    })
+    };
+    judge_together(std::slice::from_mut(&mut changes));
+    Ok(changes)
+}
+
+fn unit(base: usize, new: usize) -> Result<Unit, PairingError> {
+    match (base, new) {
+        (1, 1) => Ok(Unit::Round),
+        _ if base.min(new) >= MIN_SESSIONS => Ok(Unit::Session),
+        _ => Err(PairingError::Sessions { base, new }),
+    }
 }
 
 /// How the floors shifted: by their names, whatever the user had them compared with.
-fn floors(base: &Analysis, new: &Analysis) -> Vec<FloorShift> {
+fn floors(base: &[&Analysis], new: &[&Analysis], unit: Unit) -> Vec<FloorShift> {
     let pairs = matching(base, new, &[]).pairs.into_iter();
     let floors = pairs
-        .filter(|(ours, theirs)| is_floor(*ours, *theirs) && obstacles(*ours, *theirs).is_empty());
-    floors.filter_map(floor_shift).collect()
+        .filter(is_floor)
+        .filter_map(|pair: Pair<'_>| comparable(pair, unit).ok());
+    floors.filter_map(|pair| floor_shift(&pair, unit)).collect()
 }
 
 fn decides(same_machine: bool, question: &Question) -> Decides {
@@ -403,8 +535,8 @@ fn decides(same_machine: bool, question: &Question) -> Decides {
 /// Names that the user gave must be of cells, each once: a misspelt one would be compared with
 /// nothing, and of two pairs with the same cell one would be dropped.
 fn check_names(
-    base: &Analysis,
-    new: &Analysis,
+    base: &[&Analysis],
+    new: &[&Analysis],
     given: &[(CellId, CellId)],
 ) -> Result<(), PairingError> {
     let mut seen = BTreeSet::new();
@@ -414,8 +546,9 @@ fn check_names(
             (ResultSide::New, new, theirs),
         ]
     });
-    for (side, analysis, name) in names {
-        let known = Place::all(analysis);
+    for (side, sessions, name) in names {
+        let known = sessions.iter().flat_map(|session| Place::all(session));
+        let known: Vec<Place<'_>> = known.collect();
         let ids = known.iter().map(|place| &*place.id().0);
         if !ids.clone().any(|id| id == name.0) {
             return Err(PairingError::Unknown {

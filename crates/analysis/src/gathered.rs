@@ -17,6 +17,8 @@ pub(crate) struct Gathered<'a> {
     measurements: BTreeMap<&'a CellId, Vec<&'a Measurement>>,
     /// The sessions after the first.
     pub(crate) resumed: Vec<&'a Session>,
+    /// The boots of the system that the sessions ran in, each once, as far as they are known.
+    pub(crate) boots: Vec<&'a str>,
     /// For each measurement above, the session that made it, from 0.
     made_in: BTreeMap<&'a CellId, Vec<usize>>,
     pub(crate) effective: BTreeMap<&'a CellId, &'a Settings>,
@@ -55,6 +57,7 @@ impl<'a> Gathered<'a> {
             run: Cow::Borrowed(run),
             measurements: BTreeMap::new(),
             resumed: Vec::new(),
+            boots: Vec::new(),
             made_in: BTreeMap::new(),
             effective: BTreeMap::new(),
             verifications: BTreeMap::new(),
@@ -100,14 +103,23 @@ impl<'a> Gathered<'a> {
                 self.made_in.remove(&failure.cell);
                 self.failures.push(failure);
             }
-            Record::Session(session) if session.environment.is_some() => self.resume(session),
+            Record::Session(session) => self.begin(session),
             Record::End(end) => {
                 let mut end = end.clone();
                 end.seconds += self.earlier_seconds;
                 end.phases = end.phases.map(|phases| phases + self.earlier_phases);
                 self.end = Some(end);
             }
-            Record::Run(_) | Record::Session(_) | Record::Newer(_) | Record::Unknown => {}
+            Record::Run(_) | Record::Newer(_) | Record::Unknown => {}
+        }
+    }
+
+    fn begin(&mut self, session: &'a Session) {
+        let boot = session.boot_id.as_deref();
+        let boot = boot.filter(|boot| !self.boots.contains(boot));
+        self.boots.extend(boot);
+        if session.environment.is_some() {
+            self.resume(session);
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Analysis {
     pub placements: Vec<PlacementRecord>,
     /// How many sessions the run has had: one, and one more for each time it was resumed.
     pub sessions: usize,
+    /// The boots of the system that the sessions ran in, each once, as far as they are known.
+    pub boots: Vec<String>,
     /// What spoils or qualifies the run.
     pub warnings: Vec<RunWarning>,
     /// What the harness itself costs.

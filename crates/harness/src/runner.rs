@@ -1119,6 +1119,7 @@ fn session(options: &RunOptions, resumed: Option<Environment>) -> Session {
             .and_then(|work| work.into_os_string().into_string().ok()),
         environment: resumed.map(Box::new),
         max_rounds: None,
+        boot_id: crate::platform::boot_id(),
         removed_bytes: 0,
     }
 }

@@ -112,6 +112,10 @@ pub struct Session {
     /// The most rounds of each comparison from now on, where more were asked for than before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
+    /// What the system calls the time since it was last started (on Linux a random UUID); nothing
+    /// where it has no name for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
     /// Bytes of a half-written last line that were removed before it, the only ones that ever are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub removed_bytes: u64,

@@ -9,6 +9,7 @@ mod obstacles;
 mod resources;
 mod sentences;
 mod tables;
+mod turns;
 
 pub use csv::{CSV_START, render as csv};
 pub use json::render as json;
@@ -38,13 +39,45 @@ pub struct Source<'a> {
     pub analysis: &'a Analysis,
 }
 
+/// The results of one side: sessions of the same program, as typed.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    /// The first of them.
+    pub first: Source<'a>,
+    /// The others; mostly none.
+    pub more: Vec<Source<'a>>,
+}
+
+impl<'a> From<Source<'a>> for Side<'a> {
+    fn from(first: Source<'a>) -> Self {
+        let more = Vec::new();
+        Self { first, more }
+    }
+}
+
+impl<'a> Side<'a> {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Source<'a>> {
+        [&self.first].into_iter().chain(&self.more)
+    }
+
+    /// What to call it: `before`, `before-1 and 3 more`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.more.len() {
+            0 => self.first.name.to_owned(),
+            more => format!("{} and {more} more", self.first.name),
+        }
+    }
+}
+
 /// BASE, and what each NEW changed against it.
 #[derive(Debug)]
 pub struct Compared<'a> {
     /// What the others are compared with.
-    pub base: Source<'a>,
+    pub base: Side<'a>,
     /// The others, as typed; at least one.
-    pub news: Vec<(Source<'a>, Changes)>,
+    pub news: Vec<(Side<'a>, Changes)>,
 }
 
 /// The report: for each NEW the verdict, what changed, the cells in a table, and the rest folded.
@@ -56,9 +89,9 @@ pub fn document(compared: &Compared<'_>) -> Document {
         several => {
             let sections = several.iter().map(|(new, changes)| {
                 let section = Section::new(against(base, new), about(base, new, changes));
-                Block::from(section.in_contents(new.name)).at(Detail::Brief)
+                Block::from(section.in_contents(new.name())).at(Detail::Brief)
             });
-            let title = format!("{} results against {}", several.len(), base.name);
+            let title = format!("{} results against {}", several.len(), base.name());
             (title, sections.collect())
         }
     };
@@ -70,16 +103,17 @@ pub fn document(compared: &Compared<'_>) -> Document {
     }
 }
 
-fn against(base: &Source<'_>, new: &Source<'_>) -> String {
-    format!("{} against {}", new.name, base.name)
+fn against(base: &Side<'_>, new: &Side<'_>) -> String {
+    format!("{} against {}", new.name(), base.name())
 }
 
 /// Everything about one NEW.
-fn about(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<Block> {
+fn about(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Vec<Block> {
     let verdict = strong(sentences::headline(changes));
     let mut blocks = vec![paragraph(verdict).at(Detail::Brief)];
     let reservations = sentences::reservations(base, new, changes).into_iter();
     blocks.extend(reservations.map(|text| notice(text).at(Detail::Brief)));
+    blocks.extend(turns::warning(changes));
     blocks.extend(changed(changes));
     blocks.extend(tables::decisive(changes));
     blocks.extend(tables::undecisive(changes));

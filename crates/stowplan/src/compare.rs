@@ -6,10 +6,14 @@ use crate::form::{FormOptions, Format};
 use crate::report::{Loaded, load};
 use crate::values::percent_within;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
-use stowplan_analysis::compare::{Changes, Decides, Question, same_run};
+use std::path::{Path, PathBuf};
+use stowplan_analysis::Analysis;
+use stowplan_analysis::compare::{
+    ChangeVerdict, Changes, Decides, PairingError, Question, Unit, compare_sessions,
+    judge_together, same_run,
+};
 use stowplan_model::CellId;
-use stowplan_report::compare::{Compared, MARK, Source, csv, document, json, other_machine};
+use stowplan_report::compare::{Compared, MARK, Side, Source, csv, document, json, other_machine};
 use stowplan_report::render;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -17,6 +21,11 @@ Examples:
   stowplan compare before after       did anything get slower? exit 1 if so
   stowplan compare before after --threshold 5%
                                       by more than 5%
+  stowplan compare --base old-* --new new-*
+                                      several sessions of each: measures what
+                                      sessions of one program differ by
+  stowplan compare before after --require-resolved
+                                      exit 2 if that cannot be told of a cell
   stowplan compare before after --format md > comment.md
                                       a comment for a pull request
   stowplan compare before after --output changes.html
@@ -28,15 +37,26 @@ Examples:
 
 What it can tell and what it cannot: docs/compare.md.";
 
+/// So many cells are named in a message before the rest is counted.
+const FEW_NAMES: usize = 5;
+
 /// Options of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareOptions {
     /// The result to compare with: its directory, or its result.jsonl.
-    #[arg(value_name = "BASE")]
-    base: PathBuf,
+    #[arg(value_name = "BASE", required_unless_present = "base_sessions")]
+    base: Option<PathBuf>,
     /// The results to compare, each with BASE.
-    #[arg(value_name = "NEW", required = true)]
+    #[arg(value_name = "NEW", required_unless_present = "base_sessions")]
     new: Vec<PathBuf>,
+    /// Instead of BASE: results of several sessions of it, at least 2.
+    #[arg(long = "base", value_name = "RESULT", num_args = 1.., requires = "new_sessions")]
+    #[arg(conflicts_with_all = ["base", "new"])]
+    base_sessions: Vec<PathBuf>,
+    /// Instead of NEW: results of several sessions of that.
+    #[arg(long = "new", value_name = "RESULT", num_args = 1.., requires = "base_sessions")]
+    #[arg(conflicts_with_all = ["base", "new"])]
+    new_sessions: Vec<PathBuf>,
     /// A regression is a cell that takes longer by more than this, such as 5%
     /// [default: by more than the noise].
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, value_parser = threshold)]
@@ -48,6 +68,10 @@ pub(crate) struct CompareOptions {
     /// Compare this cell of BASE with that one of NEW; may be repeated. Others go by their names.
     #[arg(long, value_name = "A=B", value_parser = pair)]
     cells: Vec<(CellId, CellId)>,
+    /// Exit 2 as well where a cell that decides stayed unresolved: neither a regression nor shown to
+    /// be none.
+    #[arg(long)]
+    require_resolved: bool,
     /// Short for '--format md'.
     #[arg(long, conflicts_with_all = ["json", "quiet", "verbose", "format"])]
     markdown: bool,
@@ -92,48 +116,125 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<Exit, CliError> {
     let form = options
         .form
         .asked(markdown.or(Format::json(options.print.json)))?;
-    let base = load(&options.base)?;
-    let news: Vec<Loaded> = options
-        .new
-        .iter()
-        .map(|path| load(path))
-        .collect::<Result<_, _>>()?;
-    let base_name = options.base.display().to_string();
-    let names: Vec<String> = options
-        .new
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    let mut compared = Compared {
-        base: Source {
-            name: &base_name,
-            analysis: &base.analysis,
-        },
-        news: Vec::new(),
+    let (base, news) = sides(options)?;
+    let changes = changes(&base, &news, options)?;
+    let news = news.iter().map(Results::side);
+    let compared = Compared {
+        base: base.side(),
+        news: news.zip(changes).collect(),
     };
-    let question = question(options);
-    for (name, new) in names.iter().zip(&news) {
-        let analysis = &new.analysis;
-        if question.cells.is_empty() && same_run(&base.analysis, analysis) {
-            return Err(CliError::Usage(format!(
-                "{base_name} and {name} are of the same run; give it once, or pair its cells with \
-                 --cells"
-            )));
-        }
-        let changes = stowplan_analysis::compare::compare(&base.analysis, analysis, &question)
-            .map_err(|error| CliError::Usage(format!("--cells: {error}")))?;
-        compared.news.push((Source { name, analysis }, changes));
-    }
     let document = document(&compared);
     if form.format == Some(Format::Md) {
         form.deliver(&format!("{MARK}\n{}", render::markdown::render(&document)))?;
-        return conclusion(&compared, &question, options.print.quiet);
+        return conclusion(&compared, options);
     }
     form.write(&document, options.print.detail(), |format| match format {
         Format::Csv => Ok(csv(&compared)),
         _ => json(&compared),
     })?;
-    conclusion(&compared, &question, options.print.quiet)
+    conclusion(&compared, options)
+}
+
+/// The results of one side, at least one, each with what the user calls it.
+struct Results {
+    first: (String, Loaded),
+    more: Vec<(String, Loaded)>,
+}
+
+impl Results {
+    fn load(first: &Path, more: &[PathBuf]) -> Result<Self, CliError> {
+        let named = |path: &Path| Ok((path.display().to_string(), load(path)?));
+        Ok(Self {
+            first: named(first)?,
+            more: more
+                .iter()
+                .map(|path| named(path))
+                .collect::<Result<_, CliError>>()?,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &(String, Loaded)> {
+        [&self.first].into_iter().chain(&self.more)
+    }
+
+    fn analyses(&self) -> Vec<&Analysis> {
+        self.all().map(|(_, loaded)| &loaded.analysis).collect()
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side {
+            first: source(&self.first),
+            more: self.more.iter().map(source).collect(),
+        }
+    }
+}
+
+fn source((name, loaded): &(String, Loaded)) -> Source<'_> {
+    Source {
+        name,
+        analysis: &loaded.analysis,
+    }
+}
+
+/// BASE and each NEW.
+fn sides(options: &CompareOptions) -> Result<(Results, Vec<Results>), CliError> {
+    let (base, new) = (&options.base_sessions, &options.new_sessions);
+    if let Some(((base, more_base), (new, more_new))) = base.split_first().zip(new.split_first()) {
+        let base = Results::load(base, more_base)?;
+        return Ok((base, vec![Results::load(new, more_new)?]));
+    }
+    let Some(base) = &options.base else {
+        return Err(CliError::Usage(
+            "give BASE and NEW, or --base and --new".to_owned(),
+        ));
+    };
+    let news = options.new.iter().map(|path| Results::load(path, &[]));
+    Ok((Results::load(base, &[])?, news.collect::<Result<_, _>>()?))
+}
+
+/// What each NEW changed against BASE; what regressed is judged over all of them together, because
+/// any decides the exit code.
+fn changes(
+    base: &Results,
+    news: &[Results],
+    options: &CompareOptions,
+) -> Result<Vec<Changes>, CliError> {
+    let question = question(options);
+    let mut all = Vec::new();
+    for new in news {
+        given_twice(base, new, &question)?;
+        let changes = compare_sessions(&base.analyses(), &new.analyses(), &question);
+        all.push(changes.map_err(|error| {
+            CliError::Usage(match error {
+                PairingError::Sessions { .. } => error.to_string(),
+                _ => format!("--cells: {error}"),
+            })
+        })?);
+    }
+    judge_together(&mut all);
+    Ok(all)
+}
+
+/// A run that was given twice is no second session. One cell of it may be compared with another.
+fn given_twice(base: &Results, new: &Results, question: &Question) -> Result<(), CliError> {
+    let sides = [(base, base), (new, new), (base, new)];
+    let sides = sides
+        .iter()
+        .take(if question.cells.is_empty() { 3 } else { 2 });
+    let pairs = sides.flat_map(|(side, other)| {
+        let pairs = side
+            .all()
+            .flat_map(|one| other.all().map(move |two| (one, two)));
+        pairs.filter(|(one, two)| !std::ptr::eq(*one, *two))
+    });
+    for ((one, first), (two, second)) in pairs {
+        if same_run(&first.analysis, &second.analysis) {
+            return Err(CliError::Usage(format!(
+                "{one} and {two} are of the same run; give it once, or pair its cells with --cells"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn question(options: &CompareOptions) -> Question {
@@ -147,15 +248,18 @@ fn question(options: &CompareOptions) -> Question {
     }
 }
 
-fn conclusion(compared: &Compared<'_>, question: &Question, quiet: bool) -> Result<Exit, CliError> {
+fn conclusion(compared: &Compared<'_>, options: &CompareOptions) -> Result<Exit, CliError> {
     let regressed = |changes: &Changes| changes.regressions().next().is_some();
     if compared.news.iter().any(|(_, changes)| regressed(changes)) {
         return Ok(Exit::Failed);
     }
+    let quiet = options.print.quiet;
     let mut news = compared.news.iter();
     let unchecked = news.find_map(|(new, changes)| {
-        unchecked(compared.base.name, new.name, changes, quiet)
-            .or_else(|| not_compared_as_asked(new.name, changes, &question.cells, quiet))
+        let (base, new) = (compared.base.name(), new.name());
+        unchecked(&base, &new, changes, quiet)
+            .or_else(|| not_compared_as_asked(&new, changes, &options.cells, quiet))
+            .or_else(|| left_open(&new, changes).filter(|_| options.require_resolved))
     });
     match unchecked {
         None => Ok(Exit::Done),
@@ -181,7 +285,43 @@ fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<St
             "no cell of {new} has a ratio to a baseline that is the same in {base}: nothing was \
              judged; leave out --by ratio"
         )),
+        _ if nothing_resolved(changes) => Some(format!(
+            "every change from {base} to {new} is unresolved: a regression would not have been seen \
+             either; {}",
+            measure_more(changes)
+        )),
         _ => None,
+    }
+}
+
+/// Whether each interval that decides is too wide to tell anything.
+fn nothing_resolved(changes: &Changes) -> bool {
+    let mut judged = changes.judged();
+    judged.all(|(_, _, verdict)| verdict == ChangeVerdict::Unresolved)
+}
+
+/// Which cells that decide stayed open, the first few by name; nothing where none did.
+fn left_open(new: &str, changes: &Changes) -> Option<String> {
+    let open: Vec<&str> = changes.unresolved().map(|cell| &*cell.0).collect();
+    let (first, more) = open.split_at(open.len().min(FEW_NAMES));
+    let more = match more.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!open.is_empty()).then(|| {
+        format!(
+            "of {new} it is open whether {}{more} regressed, and --require-resolved was given: {}",
+            first.join(", "),
+            measure_more(changes)
+        )
+    })
+}
+
+/// What may resolve what is not.
+fn measure_more(changes: &Changes) -> &'static str {
+    match changes.unit {
+        Unit::Round => "measure more rounds, or on a quieter machine ('stowplan doctor')",
+        Unit::Session => "measure more sessions, or on a quieter machine ('stowplan doctor')",
     }
 }
 

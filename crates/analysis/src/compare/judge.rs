@@ -2,10 +2,14 @@
 
 use super::{
     ALPHA, CellChange, Change, ChangeVerdict, Decides, FloorShift, ResourceChange, Resources,
-    mann_whitney::{MAX_SAMPLE, shift},
-    matching::{Place, obstacles, shown_differences},
+    Turns, Unit,
+    mann_whitney::{MAX_SAMPLE, Shift, p_above, shift},
+    matching::{Pair, Place, Sessions, comparable, shown_differences},
+    student::{self, Welch},
 };
-use crate::{estimate::MIN_ROUNDS, quantity};
+use crate::{
+    Interval, Metric, estimate::MIN_ROUNDS, estimate::median, quantity, summary::location,
+};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use stowplan_model::{Measure, Role};
@@ -54,30 +58,40 @@ impl Drift {
     }
 }
 
-/// What every cell of two results is judged by.
+/// What the time of a cell may hold besides what NEW changed in it, as natural logarithms of at
+/// least 0: intervals are widened by it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Allowance {
+    /// For the noise within the sessions, to both sides.
+    noise: f64,
+    drift: Drift,
+}
+
+/// What every cell of two sides is judged by.
 #[derive(Debug)]
 pub(super) struct Criteria<'a> {
     pub(super) decides: Decides,
     pub(super) threshold: Option<f64>,
     pub(super) zone: f64,
     pub(super) floors: &'a [FloorShift],
+    pub(super) unit: Unit,
+    pub(super) turns: Turns,
 }
 
 impl Criteria<'_> {
     /// The change of one cell; nothing if it has no figures.
-    pub(super) fn cell(&self, (base, new): (Place<'_>, Place<'_>)) -> Option<CellChange> {
-        let noise = noise(base, new);
-        let drift = self.drift((base, new), |floor| Some(floor.time));
-        let time = change((&times(base), &times(new)), noise, drift)?;
-        let drift = self.drift((base, new), |floor| floor.ratio);
-        let ratio = ratio_change((base, new), noise, drift);
-        let time_verdict = self.verdict(&time);
-        let ratio_verdict = ratio.map(|ratio| self.verdict(&ratio));
-        let decisive = match self.decides {
-            Decides::Time => Some(time_verdict),
-            Decides::Ratio => ratio_verdict,
-            Decides::Nothing => None,
+    pub(super) fn cell(&self, pair: &Pair<'_>) -> Option<CellChange> {
+        let allowed = |drift| Allowance {
+            noise: noise(pair, self.unit),
+            drift,
         };
+        let limit = self.threshold.map_or(0.0, f64::ln_1p);
+        let (base, new) = (pair.base.first, pair.new.first);
+        let drift = self.drift(pair, |floor| Some(floor.time));
+        let time = Samples::times(pair).change(self.unit, allowed(drift), limit)?;
+        let drift = self.drift(pair, |floor| floor.ratio);
+        let ratio = Samples::ratios(pair, self.unit)
+            .and_then(|samples| samples.change(self.unit, allowed(drift), limit));
         Some(CellChange {
             base: base.id().clone(),
             new: new.id().clone(),
@@ -85,27 +99,57 @@ impl Criteria<'_> {
             title: new.comparison.title.clone(),
             role: new.cell.cell.role,
             metric: new.comparison.metric,
-            base_time_ns: base.cell.time_ns,
-            new_time_ns: new.cell.time_ns,
+            base_time_ns: self.time_ns(&pair.base),
+            new_time_ns: self.time_ns(&pair.new),
             time,
-            time_verdict,
+            time_verdict: self.verdict(&time),
             ratio,
-            ratio_verdict,
-            regression: decisive == Some(ChangeVerdict::Slower),
+            ratio_verdict: ratio.map(|ratio| self.verdict(&ratio)),
+            adjusted_p: None,
+            regression: false,
             differences: shown_differences(base, new),
-            resources: self.resources(base, new),
+            resources: self.resources(pair),
         })
     }
 
-    /// What may have shifted between the sessions: what the floors of the same comparison show, or,
+    /// The time on one side; of several sessions by what they differ by.
+    fn time_ns(&self, side: &Sessions<'_>) -> Option<Interval> {
+        match self.unit {
+            Unit::Round => side.first.cell.time_ns,
+            Unit::Session => {
+                let metric = side.first.comparison.metric;
+                let times = side.all().map(|place| level(&times(place), metric));
+                let times: Vec<f64> = times.collect::<Option<_>>()?;
+                let mean = student::mean(&times, ALPHA)?;
+                Some(Interval {
+                    estimate: mean.estimate.exp(),
+                    low: mean.low.exp(),
+                    high: mean.high.exp(),
+                })
+            }
+        }
+    }
+
+    /// Whether what the machine did lies in the spread of the sessions, because both sides had their
+    /// turns while it did.
+    fn drift_is_measured(&self) -> bool {
+        self.unit == Unit::Session && self.turns == Turns::Taken
+    }
+
+    /// Whether something is assumed to have shifted, because nothing tells.
+    pub(super) fn assumes_drift(&self) -> bool {
+        self.floors.is_empty() && !self.drift_is_measured()
+    }
+
+    /// What may have shifted between the sides: what the floors of the same comparison show, or,
     /// where it has none, all floors. Another machine is a shift like any other: what it does to
-    /// trivial code says nothing of a cell.
-    fn drift(
-        &self,
-        (base, new): (Place<'_>, Place<'_>),
-        of: impl Fn(&FloorShift) -> Option<Change>,
-    ) -> Drift {
-        let ids = (&base.comparison.id, &new.comparison.id);
+    /// trivial code says nothing of a cell. Nothing where the sessions took turns.
+    fn drift(&self, pair: &Pair<'_>, of: impl Fn(&FloorShift) -> Option<Change>) -> Drift {
+        if self.drift_is_measured() {
+            return Drift::NONE;
+        }
+        let comparison = |side: &Sessions<'_>| side.first.comparison.id.clone();
+        let ids = (&comparison(&pair.base), &comparison(&pair.new));
         let own = |floor: &&FloorShift| (&floor.base_comparison, &floor.new_comparison) == ids;
         let own = Drift::seen(self.floors.iter().filter(own).filter_map(&of));
         own.or_else(|| Drift::seen(self.floors.iter().filter_map(&of)))
@@ -118,13 +162,16 @@ impl Criteria<'_> {
         verdict(low, high, threshold, self.zone.ln_1p())
     }
 
-    fn resources(&self, base: Place<'_>, new: Place<'_>) -> Resources {
+    fn resources(&self, pair: &Pair<'_>) -> Resources {
         let figure = |measure: Measure| {
-            let of = |place: Place<'_>| {
-                let found = quantity::of(place.cell, measure, &place.analysis.space);
-                found.map(|quantity| quantity.value)
+            let of = |side: &Sessions<'_>| {
+                let figures = side.all().filter_map(|place| {
+                    let found = quantity::of(place.cell, measure, &place.analysis.space);
+                    found.map(|quantity| quantity.value)
+                });
+                median(figures.collect())
             };
-            let (base, new) = (of(base)?, of(new)?);
+            let (base, new) = (of(&pair.base)?, of(&pair.new)?);
             let ratio = new / base;
             let beyond = |threshold: f64| ratio.ln().abs() > threshold.ln_1p();
             ratio.is_finite().then(|| ResourceChange {
@@ -140,20 +187,20 @@ impl Criteria<'_> {
             peak_memory_bytes: figure(Measure::PeakMemory),
         }
     }
+}
 
-    /// Regressions first, then by verdict, then the largest change first.
-    pub(super) fn order(&self, a: &CellChange, b: &CellChange) -> Ordering {
-        let key = |cell: &CellChange| {
-            let (change, verdict) = cell
-                .decisive(self.decides)
-                .map_or((cell.time, None), |(change, verdict)| {
-                    (change, Some(verdict))
-                });
-            (!cell.regression, place(verdict), -change.ratio.ln().abs())
-        };
-        let (a, b) = (key(a), key(b));
-        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
-    }
+/// Regressions first, then by verdict, then the largest change first.
+pub(super) fn order(decides: Decides, a: &CellChange, b: &CellChange) -> Ordering {
+    let key = |cell: &CellChange| {
+        let (change, verdict) = cell
+            .decisive(decides)
+            .map_or((cell.time, None), |(change, verdict)| {
+                (change, Some(verdict))
+            });
+        (!cell.regression, place(verdict), -change.ratio.ln().abs())
+    };
+    let (a, b) = (key(a), key(b));
+    (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
 }
 
 /// Where a verdict stands in the list; what has none comes last.
@@ -187,38 +234,47 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
 }
 
 /// How a floor shifted, widened for the noise within the sessions only.
-pub(super) fn floor_shift((base, new): (Place<'_>, Place<'_>)) -> Option<FloorShift> {
-    let noise = noise(base, new);
+pub(super) fn floor_shift(pair: &Pair<'_>, unit: Unit) -> Option<FloorShift> {
+    let allowed = Allowance {
+        noise: noise(pair, unit),
+        drift: Drift::NONE,
+    };
+    let (base, new) = (pair.base.first, pair.new.first);
+    let ratios = Samples::ratios(pair, unit);
     Some(FloorShift {
         cell: base.id().clone(),
         base_comparison: base.comparison.id.clone(),
         new_comparison: new.comparison.id.clone(),
-        time: change((&times(base), &times(new)), noise, Drift::NONE)?,
-        ratio: ratio_change((base, new), noise, Drift::NONE),
+        time: Samples::times(pair).change(unit, allowed, 0.0)?,
+        ratio: ratios.and_then(|samples| samples.change(unit, allowed, 0.0)),
     })
 }
 
-/// The change of the ratio to the baseline, where that is the same in both.
-fn ratio_change((base, new): (Place<'_>, Place<'_>), noise: f64, drift: Drift) -> Option<Change> {
-    let (ours, theirs) = baselines(base, new)?;
-    change((&ratios(base, ours), &ratios(new, theirs)), noise, drift)
-}
-
-/// The baselines that two cells are related to, if they are one and the same cell, and not these.
-fn baselines<'a>(base: Place<'a>, new: Place<'a>) -> Option<(Place<'a>, Place<'a>)> {
-    let (ours, theirs) = (
-        base.with_role(Role::Baseline)?,
-        new.with_role(Role::Baseline)?,
-    );
-    let others = ours.id() != base.id() && theirs.id() != new.id();
-    let same = || obstacles(ours, theirs).is_empty() && shown_differences(ours, theirs).is_empty();
-    (others && same()).then_some((ours, theirs))
+/// The baselines that a cell is related to in each session, if they are one and the same cell, and
+/// not this one.
+fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
+    let of = |side: &Sessions<'a>| {
+        Sessions::each(side.all().map(|place| place.with_role(Role::Baseline)))
+    };
+    let (base, new) = (of(&pair.base)?, of(&pair.new)?);
+    let others = base.first.id() != pair.base.first.id() && new.first.id() != pair.new.first.id();
+    let same = shown_differences(base.first, new.first).is_empty();
+    let lengths = (base.len(), new.len());
+    let found = comparable(Pair { base, new }, unit).ok()?;
+    let all = (found.base.len(), found.new.len()) == lengths;
+    (others && same && all).then_some(found)
 }
 
 /// What the sessions say of the noise within them, as a natural logarithm. Each floor bounds an
-/// error of its own session, and the errors may add up.
-fn noise(base: Place<'_>, new: Place<'_>) -> f64 {
-    base.comparison.noise_floor + new.comparison.noise_floor
+/// error of its own session, and the errors may add up. What several sessions differ by holds it
+/// already.
+fn noise(pair: &Pair<'_>, unit: Unit) -> f64 {
+    match unit {
+        Unit::Round => {
+            pair.base.first.comparison.noise_floor + pair.new.first.comparison.noise_floor
+        }
+        Unit::Session => 0.0,
+    }
 }
 
 /// Per round, the logarithm of the time per operation. Only the cell's own: the control is a second
@@ -238,24 +294,92 @@ fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<f64> {
         .collect()
 }
 
-/// The change from logarithms of BASE to those of NEW.
-fn change((base, new): (&[f64], &[f64]), noise_floor: f64, drift: Drift) -> Option<Change> {
-    if base.len().min(new.len()) < MIN_ROUNDS {
-        return None;
+/// Where the logarithms of one session lie.
+fn level(logs: &[f64], metric: Metric) -> Option<f64> {
+    location(logs, metric).map(|found| found.estimate.ln())
+}
+
+/// Logarithms of both sides: for each session one per round.
+struct Samples {
+    base: Vec<Vec<f64>>,
+    new: Vec<Vec<f64>>,
+    metric: Metric,
+}
+
+impl Samples {
+    fn times(pair: &Pair<'_>) -> Self {
+        Self {
+            base: pair.base.all().map(times).collect(),
+            new: pair.new.all().map(times).collect(),
+            metric: pair.new.first.comparison.metric,
+        }
     }
-    let found = shift(base, new, ALPHA)?;
-    Some(Change {
-        ratio: found.estimate.exp(),
-        raw_low: found.low.exp(),
-        raw_high: found.high.exp(),
-        low: (found.low - noise_floor - drift.slower).exp(),
-        high: (found.high + noise_floor + drift.faster).exp(),
-        noise_floor,
-        drift_slower: drift.slower,
-        drift_faster: drift.faster,
-        base_rounds: base.len(),
-        new_rounds: new.len(),
-    })
+
+    /// Of the ratios to the baseline, where that is the same in all sessions.
+    fn ratios(pair: &Pair<'_>, unit: Unit) -> Option<Self> {
+        let baselines = baselines(pair, unit)?;
+        let of = |side: &Sessions<'_>, baselines: &Sessions<'_>| {
+            let places = side.all().zip(baselines.all());
+            places
+                .map(|(place, baseline)| ratios(place, baseline))
+                .collect()
+        };
+        Some(Self {
+            base: of(&pair.base, &baselines.base),
+            new: of(&pair.new, &baselines.new),
+            metric: pair.new.first.comparison.metric,
+        })
+    }
+
+    /// The change from BASE to NEW, its interval widened by what is allowed for, and the p value that
+    /// it lies above `limit`, a natural logarithm. Nothing where a session has too few rounds.
+    fn change(&self, unit: Unit, allowed: Allowance, limit: f64) -> Option<Change> {
+        let (base, new) = (&self.base, &self.new);
+        if base
+            .iter()
+            .chain(new)
+            .any(|rounds| rounds.len() < MIN_ROUNDS)
+        {
+            return None;
+        }
+        let Allowance { noise, drift } = allowed;
+        let (found, p_slower) = self.test(unit, limit + noise + drift.slower)?;
+        Some(Change {
+            ratio: found.estimate.exp(),
+            raw_low: found.low.exp(),
+            raw_high: found.high.exp(),
+            low: (found.low - noise - drift.slower).exp(),
+            high: (found.high + noise + drift.faster).exp(),
+            noise_floor: noise,
+            drift_slower: drift.slower,
+            drift_faster: drift.faster,
+            p_slower,
+            base_rounds: base.iter().map(Vec::len).sum(),
+            new_rounds: new.iter().map(Vec::len).sum(),
+            base_sessions: base.len(),
+            new_sessions: new.len(),
+        })
+    }
+
+    /// The shift with its interval, and the p value that it is more than `limit`. That the widened
+    /// interval lies above a threshold is that the interval itself lies above the threshold and what
+    /// it is widened by, so that the p value of the widened one is that of this sum.
+    fn test(&self, unit: Unit, limit: f64) -> Option<(Shift, f64)> {
+        match unit {
+            Unit::Round => {
+                let (base, new) = (self.base.first()?, self.new.first()?);
+                Some((shift(base, new, ALPHA)?, p_above(base, new, limit)?))
+            }
+            Unit::Session => {
+                let levels = |sessions: &[Vec<f64>]| -> Option<Vec<f64>> {
+                    let levels = sessions.iter().map(|rounds| level(rounds, self.metric));
+                    levels.collect()
+                };
+                let welch = Welch::of(&levels(&self.base)?, &levels(&self.new)?)?;
+                Some((welch.shift(ALPHA), welch.p_above(limit)))
+            }
+        }
+    }
 }
 
 #[cfg(test)]

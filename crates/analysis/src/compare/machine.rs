@@ -1,7 +1,9 @@
 //! What changed around the measurements: the machine, its state, and the program.
 
 use super::Difference;
+use crate::Analysis;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use stowplan_model::{Environment, Fact, FactOf};
 
 /// One fact about the surroundings that is not the same in both results.
@@ -53,34 +55,85 @@ fn version_and_options(text: &str) -> (&str, Option<&str>) {
     parts.map_or((text, None), |(version, options)| (version, Some(options)))
 }
 
-/// Everything that is not the same, in the order in which it is told; what only one of them has
-/// (an engine, a device) as well.
-pub(super) fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentChange> {
-    let (base, new) = (facts(base), facts(new));
-    let value_in = |facts: &[Fact], what: &str| {
-        let mut facts = facts.iter();
-        facts.find(|fact| fact.name == what)?.value.clone()
+/// What the time since the system was last started is called.
+const BOOT: &str = "boot of the system";
+
+/// So many characters of a boot's name tell it from others.
+const BOOT_CHARACTERS: usize = 8;
+
+/// Everything that is not the same in the sessions of both sides; in which boots of the system they
+/// ran comes last.
+pub(super) fn changes(base: &[&Analysis], new: &[&Analysis]) -> Vec<EnvironmentChange> {
+    let environments = |sessions: &[&Analysis]| -> Vec<Vec<Fact>> {
+        let environments = sessions.iter().map(|session| &session.run.environment);
+        environments.map(facts).collect()
     };
-    let only_in_new = new
-        .iter()
-        .filter(|fact| !base.iter().any(|known| known.name == fact.name));
-    let all = base.iter().chain(only_in_new);
-    all.filter_map(|fact| {
-        let (was, is) = (value_in(&base, &fact.name), value_in(&new, &fact.name));
-        let (was, is) = match fact.name.strip_prefix(OPTIONS_OF) {
-            Some(engine) => {
-                // How an engine was built that the other one does not have is no change.
-                value_in(&base, engine).and(value_in(&new, engine))?;
-                (only_in(&was, &is), only_in(&is, &was))
-            }
-            None => (was, is),
-        };
-        (was != is).then(|| EnvironmentChange {
-            difference: Difference::of(&fact.name, was, is),
-            another_machine: matches!(fact.of, FactOf::Machine | FactOf::Place),
-        })
+    let mut found = of_facts(&environments(base), &environments(new));
+    found.extend(other_boot(base, new));
+    found
+}
+
+/// The boots, where they are known of all sessions and not the same on both sides.
+fn other_boot(base: &[&Analysis], new: &[&Analysis]) -> Option<EnvironmentChange> {
+    let boots = |sessions: &[&Analysis]| {
+        let known = sessions.iter().all(|session| !session.boots.is_empty());
+        let boots = sessions.iter().flat_map(|session| &session.boots);
+        let short = boots.map(|boot| boot.chars().take(BOOT_CHARACTERS).collect());
+        known.then(|| short.collect::<BTreeSet<String>>())
+    };
+    let (was, is) = (boots(base)?, boots(new)?);
+    (was != is).then(|| EnvironmentChange {
+        difference: Difference::of(BOOT, listed(was), listed(is)),
+        another_machine: false,
     })
-    .collect()
+}
+
+/// Everything that is not the same, in the order in which it is told; what only one side has (an
+/// engine, a device) as well. Of several sessions each value is told once. What makes another machine
+/// is told where it is not the same in all of them, anything else where the sides differ by it.
+fn of_facts(base: &[Vec<Fact>], new: &[Vec<Fact>]) -> Vec<EnvironmentChange> {
+    let values = |side: &[Vec<Fact>], name: &str| -> BTreeSet<Option<String>> {
+        let of = |facts: &Vec<Fact>| facts.iter().find(|fact| fact.name == name)?.value.clone();
+        side.iter().map(of).collect()
+    };
+    let mut told = BTreeSet::new();
+    let all = base.iter().chain(new).flatten();
+    all.filter(|fact| told.insert(&fact.name))
+        .filter_map(|fact| {
+            let (was, is) = (values(base, &fact.name), values(new, &fact.name));
+            let another_machine = matches!(fact.of, FactOf::Machine | FactOf::Place);
+            if was == is && (was.len() == 1 || !another_machine) {
+                return None;
+            }
+            let (was, is) = (
+                listed(was.into_iter().flatten()),
+                listed(is.into_iter().flatten()),
+            );
+            let (was, is) = match fact.name.strip_prefix(OPTIONS_OF) {
+                Some(engine) => {
+                    // How an engine was built that the other one does not have is no change.
+                    let known = |side| {
+                        values(side, engine)
+                            .into_iter()
+                            .all(|value| value.is_some())
+                    };
+                    (known(base) && known(new)).then_some(())?;
+                    (only_in(&was, &is), only_in(&is, &was))
+                }
+                None => (was, is),
+            };
+            (was.is_some() || is.is_some()).then(|| EnvironmentChange {
+                difference: Difference::of(&fact.name, was, is),
+                another_machine,
+            })
+        })
+        .collect()
+}
+
+/// `6.1 or 6.12`; nothing of nothing.
+fn listed(values: impl IntoIterator<Item = String>) -> Option<String> {
+    let values: Vec<String> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.join(" or "))
 }
 
 /// The items of one list, of dozens, that the other one does not have.
@@ -94,6 +147,10 @@ fn only_in(list: &Option<String>, other: &Option<String>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn changes(base: &Environment, new: &Environment) -> Vec<EnvironmentChange> {
+        of_facts(&[facts(base)], &[facts(new)])
+    }
 
     fn told(base: &Environment, new: &Environment) -> Vec<String> {
         let all = changes(base, new).into_iter();
@@ -153,6 +210,32 @@ mod tests {
         );
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[1].difference, options);
+    }
+
+    #[test]
+    fn of_several_sessions_each_value_is_told_once_and_a_machine_must_be_the_same_in_all() {
+        let with = |kernel: &str, governor: &str| {
+            facts(&Environment {
+                kernel: kernel.to_owned(),
+                governor: Some(governor.to_owned()),
+                ..Environment::default()
+            })
+        };
+        let told = |base: &[Vec<Fact>], new: &[Vec<Fact>]| -> Vec<String> {
+            let all = of_facts(base, new)
+                .into_iter()
+                .map(|change| change.difference);
+            let text = |text: Option<String>| text.unwrap_or_default();
+            all.map(|found| format!("{} {} → {}", found.what, text(found.base), text(found.new)))
+                .collect()
+        };
+        let (old, other) = (with("6.1", "powersave"), with("6.12", "performance"));
+        let mixed = [old.clone(), other.clone(), other.clone()];
+        assert_eq!(told(&mixed, &mixed), ["kernel 6.1 or 6.12 → 6.1 or 6.12"]);
+        let [_, governor] = told(&mixed, &[old.clone(), old]).try_into().unwrap();
+        assert_eq!(governor, "governor performance or powersave → powersave");
+        let twice = [other.clone(), other.clone()];
+        assert!(told(&[other], &twice).is_empty());
     }
 
     #[test]

@@ -37,6 +37,20 @@ pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
     })
 }
 
+/// Twice the probability of so large a shift where the true one is `limit`, at most 1: at most `alpha`
+/// exactly where the interval of [`shift`] at that `alpha` lies above the limit, so that it is the
+/// least `alpha` of such an interval. Nothing where there is no interval at any.
+pub(super) fn p_above(base: &[f64], new: &[f64], limit: f64) -> Option<f64> {
+    if base.len().max(new.len()) > MAX_SAMPLE || base.is_empty() || new.is_empty() {
+        return None;
+    }
+    let pairs = new.iter().flat_map(|y| base.iter().map(move |x| y - x));
+    let not_above = pairs.filter(|difference| *difference <= limit).count();
+    let tail = distribution(base.len(), new.len());
+    let tail: f64 = tail.iter().take(not_above + 1).sum();
+    Some((2.0 * tail).min(1.0))
+}
+
 /// The rank `k`, from 1, of the differences that bound the interval: the largest with
 /// `P(U ≤ k − 1) ≤ alpha/2` under the null distribution of the Mann–Whitney statistic `U` of
 /// samples of `m` and `n` values.
@@ -188,6 +202,14 @@ mod tests {
             prop_assert_eq!(there.estimate, -back.estimate);
             prop_assert_eq!((there.low, there.high), (-back.high, -back.low));
             prop_assert!(there.low <= there.estimate && there.estimate <= there.high);
+        }
+
+        #[test]
+        fn the_p_value_is_at_most_alpha_exactly_where_the_interval_lies_above(
+            a in sample(), b in sample(), limit in -1.0..1.0f64, alpha in 0.001..0.2f64,
+        ) {
+            let (found, p) = (shift(&a, &b, alpha).unwrap(), p_above(&a, &b, limit).unwrap());
+            prop_assert_eq!(found.low > limit, p <= alpha, "{:?}, p {}", found, p);
         }
 
         #[test]

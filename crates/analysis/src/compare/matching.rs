@@ -1,6 +1,6 @@
 //! Which cell of one result is which cell of the other, and why two of them cannot be compared.
 
-use super::{Difference, ResultSide};
+use super::{Difference, MIN_SESSIONS, ResultSide, Unit};
 use crate::{
     Analysis, CellSummary, ComparisonOutcome, Metric, WorkDifference, estimate::MIN_ROUNDS,
     workload_differences,
@@ -79,6 +79,36 @@ pub enum Obstacle {
         /// In which result.
         side: ResultSide,
     },
+    /// The sessions of one side did not do the same.
+    NotAlike {
+        /// Of which side.
+        side: ResultSide,
+        /// In what one of them differs from the first.
+        differences: Vec<Difference>,
+    },
+    /// It failed, has too few rounds or is unreliable in so many sessions that too few are left.
+    TooFewSessions {
+        /// Sessions of BASE that are left.
+        base: usize,
+        /// Sessions of NEW.
+        new: usize,
+        /// The fewest of a side.
+        needed: usize,
+    },
+}
+
+impl Obstacle {
+    /// Whether the same was asked of both, and only what was measured cannot be compared.
+    pub(super) fn is_of_measurement(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed { .. }
+                | Self::TooFewRounds { .. }
+                | Self::Clock { .. }
+                | Self::Unreliable { .. }
+                | Self::TooFewSessions { .. }
+        )
+    }
 }
 
 /// A cell where it stands: its summary, its comparison, and the result of both.
@@ -142,50 +172,130 @@ impl<'a> Place<'a> {
     }
 }
 
+/// One cell in the sessions of a side that have it, in their order.
+#[derive(Debug, Clone)]
+pub(super) struct Sessions<'a> {
+    pub(super) first: Place<'a>,
+    more: Vec<Place<'a>>,
+}
+
+impl<'a> Sessions<'a> {
+    fn of(places: Vec<Place<'a>>) -> Option<Self> {
+        let mut places = places.into_iter();
+        let first = places.next()?;
+        let more = places.collect();
+        Some(Self { first, more })
+    }
+
+    /// Another cell in each session; nothing if one of them does not have it.
+    pub(super) fn each(places: impl Iterator<Item = Option<Place<'a>>>) -> Option<Self> {
+        Self::of(places.collect::<Option<_>>()?)
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = Place<'a>> {
+        [self.first].into_iter().chain(self.more.iter().copied())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.more.len() + 1
+    }
+
+    /// Every cell of the sessions of a side, in the order in which they first have it.
+    fn of_side(sessions: &[&'a Analysis]) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for place in sessions.iter().flat_map(|session| Place::all(session)) {
+            let same_session = |known: Place<'_>| std::ptr::eq(known.analysis, place.analysis);
+            let mut cells = found
+                .iter_mut()
+                .filter(|cell| cell.first.id() == place.id());
+            match cells.find(|cell| !cell.all().any(same_session)) {
+                Some(cell) => cell.more.push(place),
+                None => found.push(Self {
+                    first: place,
+                    more: Vec::new(),
+                }),
+            }
+        }
+        found
+    }
+
+    /// Those in which it was measured well enough to be compared.
+    fn usable(&self) -> Vec<Place<'a>> {
+        let usable = |place: &Place<'_>| {
+            let measured = place.failure().is_none() && place.cell.rounds >= MIN_ROUNDS;
+            measured && place.comparison.reliable
+        };
+        self.all().filter(usable).collect()
+    }
+
+    /// In what a session of a side differs from its first one, which makes it no session of the same
+    /// program on the same data.
+    fn not_alike(&self, side: ResultSide) -> Option<Obstacle> {
+        let mut more = self.more.iter();
+        let differences = more.find_map(|place| {
+            let found = differences_within(self.first, *place);
+            (!found.is_empty()).then_some(found)
+        })?;
+        Some(Obstacle::NotAlike { side, differences })
+    }
+}
+
+/// One cell on both sides.
+#[derive(Debug, Clone)]
+pub(super) struct Pair<'a> {
+    pub(super) base: Sessions<'a>,
+    pub(super) new: Sessions<'a>,
+}
+
 /// The pairs of cells to compare, in the order of BASE, and those that have no partner.
 pub(super) struct Matching<'a> {
-    pub(super) pairs: Vec<(Place<'a>, Place<'a>)>,
+    pub(super) pairs: Vec<Pair<'a>>,
     pub(super) alone: Vec<(CellId, Vec<Obstacle>)>,
 }
 
-/// Pairs the cells of two results by name, except those that the user paired.
+/// Pairs the cells of two sides by name, except those that the user paired.
 pub(super) fn matching<'a>(
-    base: &'a Analysis,
-    new: &'a Analysis,
+    base: &[&'a Analysis],
+    new: &[&'a Analysis],
     given: &[(CellId, CellId)],
 ) -> Matching<'a> {
-    let (cells, mut others) = (Place::all(base), Place::all(new));
+    let (cells, mut others) = (Sessions::of_side(base), Sessions::of_side(new));
     let by_hand: BTreeMap<&CellId, &CellId> = given.iter().map(|(a, b)| (a, b)).collect();
     let taken = |id: &CellId| by_hand.values().any(|b| *b == id);
     let mut found = Matching {
         pairs: Vec::new(),
         alone: Vec::new(),
     };
-    for place in cells {
-        let partner = match by_hand.get(place.id()) {
+    for base in cells {
+        let id = base.first.id();
+        let partner = match by_hand.get(id) {
             Some(partner) => Some(*partner),
-            None => Some(place.id()).filter(|id| !taken(id)),
+            None => Some(id).filter(|id| !taken(id)),
         };
-        let at = others.iter().position(|other| Some(other.id()) == partner);
+        let mut ids = others.iter().map(|other| other.first.id());
+        let at = ids.position(|other| Some(other) == partner);
         match at {
-            Some(at) => found.pairs.push((place, others.remove(at))),
-            None => found.alone.push(alone(place, ResultSide::Base, new)),
+            Some(at) => found.pairs.push(Pair {
+                base,
+                new: others.remove(at),
+            }),
+            None => found.alone.push(alone(base.first, ResultSide::Base, new)),
         }
     }
     let rest = others.into_iter();
-    let rest = rest.map(|place| alone(place, ResultSide::New, base));
+    let rest = rest.map(|other| alone(other.first, ResultSide::New, base));
     found.alone.extend(rest);
     found
 }
 
-/// A cell of one result, and why it has no partner in the other. One by its own name it would have
+/// A cell of one side, and why it has no partner on the other. One by its own name it would have
 /// had, unless the user paired one of the two otherwise.
-fn alone(place: Place<'_>, side: ResultSide, other: &Analysis) -> (CellId, Vec<Obstacle>) {
-    let namesakes = Place::all(other);
-    if namesakes.iter().any(|other| other.id() == place.id()) {
+fn alone(place: Place<'_>, side: ResultSide, others: &[&Analysis]) -> (CellId, Vec<Obstacle>) {
+    let mut namesakes = others.iter().flat_map(|other| Place::all(other));
+    if namesakes.any(|other| other.id() == place.id()) {
         return (place.id().clone(), vec![Obstacle::PairedOtherwise]);
     }
-    let mut comparisons = other.comparisons.iter();
+    let mut comparisons = others.iter().flat_map(|other| &other.comparisons);
     let there = comparisons.find(|comparison| comparison.id == place.comparison.id);
     let why = there.and_then(|there| there.not_applicable.get(&place.cell.cell.key));
     let obstacle = match why {
@@ -198,9 +308,62 @@ fn alone(place: Place<'_>, side: ResultSide, other: &Analysis) -> (CellId, Vec<O
     (place.id().clone(), vec![obstacle])
 }
 
+/// The pair with the sessions that can be compared, or why it cannot be. Of several sessions those
+/// are left out in which the cell failed, has too few rounds, or is unreliable.
+pub(super) fn comparable(pair: Pair<'_>, unit: Unit) -> Result<Pair<'_>, Vec<Obstacle>> {
+    let (ours, theirs) = (pair.base.first, pair.new.first);
+    let found = match unit {
+        Unit::Round => obstacles(ours, theirs),
+        Unit::Session => {
+            let base = pair.base.not_alike(ResultSide::Base);
+            let new = pair.new.not_alike(ResultSide::New);
+            let within = base.into_iter().chain(new);
+            asked_obstacles(ours, theirs)
+                .into_iter()
+                .chain(within)
+                .collect()
+        }
+    };
+    match unit {
+        _ if !found.is_empty() => Err(found),
+        Unit::Round => Ok(pair),
+        Unit::Session => of_usable_sessions(&pair).map_err(|obstacle| vec![obstacle]),
+    }
+}
+
+fn of_usable_sessions<'a>(pair: &Pair<'a>) -> Result<Pair<'a>, Obstacle> {
+    let (base, new) = (pair.base.usable(), pair.new.usable());
+    let too_few = Obstacle::TooFewSessions {
+        base: base.len(),
+        new: new.len(),
+        needed: MIN_SESSIONS,
+    };
+    if base.len().min(new.len()) < MIN_SESSIONS {
+        return Err(too_few);
+    }
+    let mut metrics = base.iter().chain(&new).map(|place| place.comparison.metric);
+    let first = metrics.next();
+    let other = metrics.find(|metric| Some(*metric) != first);
+    if let Some((base, new)) = first.zip(other) {
+        return Err(Obstacle::Clock { base, new });
+    }
+    let sides = Sessions::of(base).zip(Sessions::of(new));
+    sides.map(|(base, new)| Pair { base, new }).ok_or(too_few)
+}
+
 /// Why these two cells cannot be compared; nothing if they can be. What was asked for comes first:
 /// of cells that did different things, nobody asks how often they were measured.
-pub(super) fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
+fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
+    let asked = asked_obstacles(base, new);
+    if asked.is_empty() {
+        measured_obstacles(base, new)
+    } else {
+        asked
+    }
+}
+
+/// In what these two were asked for something else.
+fn asked_obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
     let mut asked = Vec::new();
     let datasets = dataset_differences(base.dataset(), new.dataset());
     if !datasets.is_empty() {
@@ -222,16 +385,26 @@ pub(super) fn obstacles(base: Place<'_>, new: Place<'_>) -> Vec<Obstacle> {
         });
     }
     asked.extend(other_promise(base, new));
-    if asked.is_empty() {
-        measured_obstacles(base, new)
-    } else {
-        asked
-    }
+    asked
+}
+
+/// In what two sessions of one side differ that ought to be the same in all of them.
+fn differences_within(first: Place<'_>, other: Place<'_>) -> Vec<Difference> {
+    let mut found = dataset_differences(first.dataset(), other.dataset());
+    let (ours, theirs) = (&first.cell.cell, &other.cell.cell);
+    let workloads = workload_differences(&ours.workload, &theirs.workload);
+    found.extend(workloads.into_iter().map(worded));
+    let promises = [ours, theirs].map(|cell| cell.capabilities.durability.to_string());
+    let [was, is] = promises;
+    found.extend(differences([("durability promise", was, is)]));
+    found.extend(shown_differences(first, other));
+    found
 }
 
 /// Whether two cells are the same trivial code, so that what shifted is the machine's. A floor that
 /// was changed, or that the user paired with something else, is a cell like any other.
-pub(super) fn is_floor(base: Place<'_>, new: Place<'_>) -> bool {
+pub(super) fn is_floor(pair: &Pair<'_>) -> bool {
+    let (base, new) = (pair.base.first, pair.new.first);
     let floors = [base, new]
         .iter()
         .all(|place| place.cell.cell.role == Role::Floor);
@@ -305,11 +478,13 @@ fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) ->
 fn workload_obstacles(base: &Workload, new: &Workload) -> Vec<Difference> {
     let all = workload_differences(base, new).into_iter();
     all.filter(|difference| !matches!(difference, WorkDifference::Cache(_)))
-        .map(|difference| {
-            let (what, base, new) = difference.in_words();
-            Difference::of(what, Some(base), Some(new))
-        })
+        .map(worded)
         .collect()
+}
+
+fn worded(difference: WorkDifference) -> Difference {
+    let (what, base, new) = difference.in_words();
+    Difference::of(what, Some(base), Some(new))
 }
 
 /// Those of (what, in BASE, in NEW) that are not the same.

@@ -20,6 +20,8 @@ mod findings;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod identical_sessions;
+#[cfg(test)]
 mod ladder;
 #[cfg(test)]
 mod machines;
@@ -37,6 +39,8 @@ mod recorded_noise;
 mod sessions;
 #[cfg(test)]
 mod sessions_apart;
+#[cfg(test)]
+mod several_sessions;
 #[cfg(test)]
 mod simulated_drift;
 #[cfg(test)]

@@ -13,6 +13,7 @@ fn resumed(environment: Environment) -> Record {
         work: None,
         environment: Some(Box::new(environment)),
         max_rounds: None,
+        boot_id: None,
         removed_bytes: 0,
     })
 }

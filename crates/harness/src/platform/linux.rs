@@ -19,6 +19,13 @@ pub(crate) fn run_delay_ns() -> Option<u64> {
     (fields.next()?? > 0).then_some(delay)
 }
 
+/// The UUID that the kernel drew when it was started (random(4)).
+pub(crate) fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let id = text.trim();
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
 /// Drops the clean pages of a file from the page cache.
 pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(

@@ -4,6 +4,10 @@ pub(crate) fn run_delay_ns() -> Option<u64> {
     None
 }
 
+pub(crate) fn boot_id() -> Option<String> {
+    None
+}
+
 pub(crate) fn extents(_: &std::fs::File) -> Option<Vec<super::Extent>> {
     None
 }

@@ -1,6 +1,6 @@
 //! Changes for spreadsheets and scripts.
 
-use super::{Compared, sentences};
+use super::{Compared, Side, sentences};
 use crate::csv;
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 pub const CSV_START: &str = "base_result,new_result,base_cell,new_cell,";
 
 /// Columns and where their fields stand in a row, see [`csv::table`].
-const COLUMNS: [(&str, &str); 35] = [
+const COLUMNS: [(&str, &str); 39] = [
     ("base_result", "/base_result"),
     ("new_result", "/new_result"),
     ("base_cell", "/cell/base"),
@@ -59,17 +59,22 @@ const COLUMNS: [(&str, &str); 35] = [
         "new_peak_memory_bytes",
         "/cell/resources/peak_memory_bytes/new",
     ),
+    ("base_sessions", "/cell/time/base_sessions"),
+    ("new_sessions", "/cell/time/new_sessions"),
+    ("p_slower", "/p_slower"),
+    ("adjusted_p", "/cell/adjusted_p"),
 ];
 
 /// The cells that were compared as CSV (RFC 4180, but with plain line feeds): a header, then a row
-/// per cell of each NEW. Changes are NEW over BASE. Empty fields are unknown or do not apply.
+/// per cell of each NEW; results of several sessions are named one behind the other. Changes are NEW over BASE. Empty fields are unknown or do not apply.
 #[must_use]
 pub fn render(compared: &Compared<'_>) -> String {
     let rows = compared.news.iter().flat_map(|(new, changes)| {
         changes.cells.iter().map(|cell| {
             json!({
-                "base_result": compared.base.name,
-                "new_result": new.name,
+                "base_result": names(&compared.base),
+                "new_result": names(new),
+                "p_slower": cell.decisive(changes.decides).map(|(change, _)| change.p_slower),
                 "decides": changes.decides,
                 "same_machine": changes.same_machine,
                 "threshold": changes.threshold,
@@ -79,4 +84,10 @@ pub fn render(compared: &Compared<'_>) -> String {
         })
     });
     csv::table(&COLUMNS, rows)
+}
+
+/// `before-1 before-2`
+fn names(side: &Side<'_>) -> String {
+    let names: Vec<&str> = side.all().map(|source| source.name).collect();
+    names.join(" ")
 }

@@ -1,6 +1,6 @@
 //! Changes as one JSON document.
 
-use super::{Compared, Source};
+use super::{Compared, Side, Source};
 use crate::json;
 use serde::Serialize;
 use stowplan_analysis::compare::Changes;
@@ -10,8 +10,17 @@ use stowplan_model::RunEnd;
 struct Content<'a> {
     /// In all results.
     regressions: usize,
-    base: Run<'a>,
+    base: Runs<'a>,
     results: Vec<Result<'a>>,
+}
+
+/// Which runs the results of a side are of: the first, and the others where there are several.
+#[derive(Serialize)]
+struct Runs<'a> {
+    #[serde(flatten)]
+    first: Run<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    more: Vec<Run<'a>>,
 }
 
 /// Which run a result is of.
@@ -30,8 +39,10 @@ struct Run<'a> {
 
 #[derive(Serialize)]
 struct Result<'a> {
-    new: Run<'a>,
+    new: Runs<'a>,
     regressions: usize,
+    /// How many cells would be told apart if nothing had changed and each interval missed as often as it may.
+    expected_false: f64,
     #[serde(flatten)]
     changes: &'a Changes,
 }
@@ -42,17 +53,25 @@ struct Result<'a> {
 /// None that is known: every key is a text.
 pub fn render(compared: &Compared<'_>) -> std::result::Result<String, serde_json::Error> {
     let results = compared.news.iter().map(|(new, changes)| Result {
-        new: run(new),
+        new: runs(new),
         regressions: changes.regressions().count(),
+        expected_false: changes.expected_false(),
         changes,
     });
     let results: Vec<Result<'_>> = results.collect();
     let content = Content {
         regressions: results.iter().map(|result| result.regressions).sum(),
-        base: run(&compared.base),
+        base: runs(&compared.base),
         results,
     };
     json::of("compare", &content)
+}
+
+fn runs<'a>(side: &Side<'a>) -> Runs<'a> {
+    Runs {
+        first: run(&side.first),
+        more: side.more.iter().map(run).collect(),
+    }
 }
 
 fn run<'a>(source: &Source<'a>) -> Run<'a> {

@@ -79,6 +79,18 @@ fn reason(obstacle: &Obstacle) -> String {
         Obstacle::Unreliable { side } => {
             format!("{} is unreliable here: {}", side.name(), beyond_noise())
         }
+        Obstacle::NotAlike {
+            side,
+            differences: all,
+        } => format!(
+            "the sessions of {} did not do the same: {}",
+            side.name(),
+            differences(all)
+        ),
+        Obstacle::TooFewSessions { base, new, needed } => format!(
+            "too few sessions in which it was measured reliably: BASE {base}, NEW {new}, of at least \
+             {needed} each"
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes in sentences: plain, exact, and never more than the analysis found. All factors and
 //! percentages have one direction, NEW over BASE: above 1 and with a plus NEW is slower.
 
-use super::Source;
+use super::Side;
 use crate::document::Tone;
 use crate::{format, wording};
 use std::cmp::Ordering;
@@ -66,11 +66,15 @@ pub fn other_machine(changes: &Changes) -> String {
 }
 
 /// What to know beside the headline: that a run ended early, and that cells were left out.
-pub(super) fn reservations(base: &Source<'_>, new: &Source<'_>, changes: &Changes) -> Vec<String> {
+pub(super) fn reservations(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -> Vec<String> {
     let sides = [("BASE", base), ("NEW", new)];
-    let endings = sides.into_iter().filter_map(|(side, source)| {
-        let ending = wording::ending(source.analysis)?;
-        Some(format!("{side}: {ending}"))
+    let endings = sides.into_iter().flat_map(|(name, side)| {
+        let one = side.more.is_empty();
+        side.all().filter_map(move |source| {
+            let ending = wording::ending(source.analysis)?;
+            let which = if one { name } else { source.name };
+            Some(format!("{which}: {ending}"))
+        })
     });
     let left_out = match changes.not_compared.len() {
         0 => None,
@@ -154,7 +158,23 @@ pub(super) fn statement(cell: &CellChange, decides: Decides) -> String {
     } else {
         format!(" Settings differ: {}.", differences(&cell.differences))
     };
-    format!("{name} ({label}): {found}.{beside}{differences}")
+    let by_chance = by_chance(cell, decides);
+    format!("{name} ({label}): {found}.{by_chance}{beside}{differences}")
+}
+
+/// What keeps a cell from being a regression whose interval lies above the limit; empty if nothing
+/// does.
+fn by_chance(cell: &CellChange, decides: Decides) -> String {
+    let slower = cell.decisive(decides);
+    let slower = slower.is_some_and(|(_, verdict)| verdict == ChangeVerdict::Slower);
+    match cell.adjusted_p {
+        Some(p) if slower && !cell.regression => format!(
+            " No regression: where nothing changed, one of so many cells lies so far off in up to {} \
+             of comparisons.",
+            format::percent(p)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// `interval 1.47 to 1.55`

@@ -6,7 +6,7 @@ use crate::document::{
 };
 use crate::format;
 use stowplan_analysis::Interval;
-use stowplan_analysis::compare::{CellChange, Changes, Decides};
+use stowplan_analysis::compare::{CellChange, Changes, Decides, Unit};
 
 /// What does not decide, and what its column is called.
 fn other(decides: Decides) -> (Decides, &'static str) {
@@ -41,6 +41,9 @@ pub(super) fn decisive(changes: &Changes) -> Option<Block> {
     columns.push(text_column("verdict", "", verdict).weighing(10));
     columns.push(changed_by(other_title, other).weighing(4));
     columns.push(number("rounds", "of BASE, of NEW", rounds).weighing(0));
+    if changes.unit == Unit::Session {
+        columns.push(number("sessions", "of BASE, of NEW", sessions).weighing(3));
+    }
     let caption = match by {
         Decides::Ratio => "ratio to the baseline vs BASE",
         Decides::Time | Decides::Nothing => "time vs BASE",
@@ -105,5 +108,10 @@ fn changed_by<'a>(title: &str, by: Decides) -> TableBuilder<'a, CellChange> {
 
 fn rounds(cell: &CellChange) -> Cell {
     let (base, new) = (cell.time.base_rounds, cell.time.new_rounds);
+    Cell::text(format!("{base}, {new}"))
+}
+
+fn sessions(cell: &CellChange) -> Cell {
+    let (base, new) = (cell.time.base_sessions, cell.time.new_sessions);
     Cell::text(format!("{base}, {new}"))
 }

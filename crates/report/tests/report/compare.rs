@@ -3,10 +3,10 @@
 use crate::fixture;
 use crate::said::{in_text, on_page};
 use crate::support::{PLAIN, VERBOSE, in_brief, without_sequences, words};
-use stowplan_analysis::compare::{Decides, Question, compare};
+use stowplan_analysis::compare::{Decides, Question, compare, compare_sessions};
 use stowplan_analysis::{Analysis, CellSummary};
 use stowplan_model::{CacheState, Value};
-use stowplan_report::compare::{CSV_START, Compared, Source, csv, document, json};
+use stowplan_report::compare::{CSV_START, Compared, Side, Source, csv, document, json};
 use stowplan_report::document::{Detail, Document};
 use stowplan_report::render::terminal::{self, TerminalOptions};
 use unicode_width::UnicodeWidthStr as _;
@@ -69,8 +69,8 @@ fn printed(new: &Analysis, question: &Question, print: impl Fn(&Compared<'_>) ->
     let changes = compare(&base, new, question).unwrap();
     let source = |name, analysis| Source { name, analysis };
     print(&Compared {
-        base: source("results/before", &base),
-        news: vec![(source("results/after", new), changes)],
+        base: source("results/before", &base).into(),
+        news: vec![(source("results/after", new).into(), changes)],
     })
 }
 
@@ -86,8 +86,8 @@ pub(crate) fn one() -> Document {
     let changes = compare(&base, &new, &Question::default()).unwrap();
     let source = |name, analysis| Source { name, analysis };
     document(&Compared {
-        base: source("results/before", &base),
-        news: vec![(source("results/after", &new), changes)],
+        base: source("results/before", &base).into(),
+        news: vec![(source("results/after", &new).into(), changes)],
     })
 }
 
@@ -97,10 +97,10 @@ pub(crate) fn several() -> Document {
     let source = |name, analysis| Source { name, analysis };
     let against = |new| compare(&base, new, &Question::default()).unwrap();
     document(&Compared {
-        base: source("before", &base),
+        base: source("before", &base).into(),
         news: vec![
-            (source("one", &one), against(&one)),
-            (source("other", &other), against(&other)),
+            (source("one", &one).into(), against(&one)),
+            (source("other", &other).into(), against(&other)),
         ],
     })
 }
@@ -387,4 +387,104 @@ fn csv_has_a_row_per_cell_that_was_compared() {
     assert!(lines[1].starts_with(first), "{text}");
     assert!(lines[1].contains(",time,true,3620,"), "{text}");
     assert!(lines[1].contains(",slower,"), "{text}");
+}
+
+/// Two sessions of each side, those of BASE in these hours and those of NEW in the others.
+fn of_sessions(base_hours: [u32; 2], new_hours: [u32; 2], slower: f64) -> Document {
+    let session = |hour: u32, machine: f64, slower: f64| {
+        let mut session = base();
+        for cell in cells(&mut session) {
+            for (_, log) in &mut cell.series {
+                *log += machine.ln();
+            }
+        }
+        slow(&mut session, "reads/sql", slower);
+        session.run.started = format!("2026-03-03T{hour:02}:00:00Z");
+        session
+    };
+    let machines = [1.0, 1.001];
+    let of = |hours: [u32; 2], slower: f64| {
+        let sessions = hours.into_iter().zip(machines);
+        sessions
+            .map(|(hour, machine)| session(hour, machine, slower))
+            .collect::<Vec<_>>()
+    };
+    let (olds, news) = (of(base_hours, 1.0), of(new_hours, slower));
+    let [base, new] = [&olds, &news].map(|side| side.iter().collect::<Vec<_>>());
+    let changes = compare_sessions(&base, &new, &Question::default()).unwrap();
+    let source = |name, analysis| Source { name, analysis };
+    document(&Compared {
+        base: Side {
+            first: source("old-1", &olds[0]),
+            more: vec![source("old-2", &olds[1])],
+        },
+        news: vec![(
+            Side {
+                first: source("new-1", &news[0]),
+                more: vec![source("new-2", &news[1])],
+            },
+            changes,
+        )],
+    })
+}
+
+#[test]
+fn several_sessions_are_counted_named_and_said_to_be_the_unit() {
+    let document = of_sessions([0, 2], [1, 3], 2.5);
+    assert_eq!(document.title, "new-1 and 1 more against old-1 and 1 more");
+    insta::assert_snapshot!(terminal::render(&document, &PLAIN));
+}
+
+#[test]
+fn where_one_side_ran_first_the_commands_that_take_turns_stand_under_the_verdict() {
+    let text = words(&in_brief(&of_sessions([0, 1], [2, 3], 1.0), &PLAIN));
+    assert!(
+        text.contains("All sessions of BASE ran before all of NEW"),
+        "{text}"
+    );
+    assert!(
+        text.contains("for i in 1 2; do OLD study STUDY --output base-$i"),
+        "{text}"
+    );
+    let text = words(&in_brief(&of_sessions([2, 3], [0, 1], 1.0), &PLAIN));
+    assert!(
+        text.contains("All sessions of NEW ran before all of BASE"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_cell_that_is_slower_by_itself_and_not_among_all_says_why_it_is_no_regression() {
+    let base = base();
+    let mut changes = compare(&base, &new(), &Question::default()).unwrap();
+    let cell = changes
+        .cells
+        .iter_mut()
+        .find(|cell| cell.base.0 == "reads/sql");
+    let cell = cell.unwrap();
+    (cell.regression, cell.adjusted_p) = (false, Some(0.12));
+    let new = new();
+    let text = words(&in_brief(
+        &document(&Compared {
+            base: Source {
+                name: "a",
+                analysis: &base,
+            }
+            .into(),
+            news: vec![(
+                Source {
+                    name: "b",
+                    analysis: &new,
+                }
+                .into(),
+                changes,
+            )],
+        }),
+        &PLAIN,
+    ));
+    assert!(text.contains("3 of 11 cells regressed; 1 slower"), "{text}");
+    assert!(
+        text.contains("No regression: where nothing changed, one of so many cells"),
+        "{text}"
+    );
 }

@@ -730,6 +730,7 @@ pub(crate) fn analysis() -> Analysis {
         cold: Vec::new(),
         space: space(),
         sessions: 1,
+        boots: Vec::new(),
         warnings: warnings().into_iter().map(RunWarning::from).collect(),
         harness_cost: Some(HarnessCost {
             ratio_ns: 6.2,

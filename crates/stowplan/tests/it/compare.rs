@@ -194,6 +194,65 @@ fn a_cell_that_takes_half_as_long_is_none() {
     found.exits(0).prints("1 faster").prints("−50%");
 }
 
+/// The result with the times of cells whose name begins like this spread over a factor of ten.
+fn scattered(cells: &str) -> String {
+    edited(measured(), |record| {
+        let is_meant = record["cell"]
+            .as_str()
+            .is_some_and(|cell| cell.starts_with(cells));
+        if is_meant && record["type"] == "measurement" {
+            let percent = if record["round"].as_u64().unwrap() % 2 == 0 {
+                30
+            } else {
+                300
+            };
+            let wall = record["wall_ns"].as_u64().unwrap();
+            set_time(record, wall * percent / 100);
+        }
+    })
+}
+
+#[test]
+fn a_check_that_resolved_nothing_does_not_pass() {
+    let bench = bench(&scattered(""));
+    let found = compare(&bench, "");
+    found
+        .prints("4 unresolved")
+        .refuses("every change from base.jsonl to new.jsonl is unresolved");
+    compare(&bench, "--threshold 5%").exits(2);
+    compare(&bench, "--threshold 900%").exits(0);
+}
+
+#[test]
+fn one_cell_that_stayed_open_passes_unless_all_are_to_be_resolved() {
+    let bench = bench(&scattered("write/wal"));
+    compare(&bench, "").exits(0).prints("1 unresolved");
+    compare(&bench, "--require-resolved")
+        .prints("No regression in 4 cells")
+        .refuses("of new.jsonl it is open whether write/wal regressed");
+    compare(&bench, "--require-resolved --threshold 900%").exits(0);
+    let both = edited(&scattered("write/wal"), |record| {
+        if record["cell"] == "read/sql" && record["type"] == "measurement" {
+            let wall = record["wall_ns"].as_u64().unwrap();
+            set_time(record, wall * 2);
+        }
+    });
+    bench.write("new.jsonl", &later(&both));
+    compare(&bench, "--require-resolved").exits(1);
+}
+
+#[test]
+fn a_cell_that_failed_in_one_result_is_open_too() {
+    let failed = edited(measured(), |record| {
+        if record["cell"] == "write/wal" && record["type"] == "measurement" {
+            *record = json!({ "type": "forgotten" });
+        }
+    });
+    let bench = bench(&failed);
+    compare(&bench, "").exits(0);
+    compare(&bench, "--require-resolved").refuses("write/wal");
+}
+
 #[test]
 fn a_threshold_says_what_is_too_slow() {
     let bench = bench(&slowed("read/sql", 150));
@@ -232,7 +291,12 @@ fn what_every_cell_suffered_shows_in_the_time_and_not_in_the_ratio_to_the_baseli
     assert_eq!(cell(&document, "read/sql")["time_verdict"], "slower");
     let ratio = &cell(&document, "read/sql")["ratio"]["ratio"];
     assert!((ratio.as_f64().unwrap() - 1.0).abs() < 0.01, "{ratio}");
-    compare(&bench, "--by ratio").exits(0).prints("baseline");
+    compare(&bench, "--by ratio")
+        .prints("No regression")
+        .refuses("unresolved");
+    compare(&bench, "--by ratio --threshold 30%")
+        .exits(0)
+        .prints("baseline");
 }
 
 #[test]
@@ -465,4 +529,115 @@ fn a_run_that_was_cut_off_is_compared_as_far_as_it_came_and_said_to_be_cut_off()
     let document = json(&bench, "");
     assert_eq!(document["base"]["end"]["outcome"], "complete");
     assert_eq!(document["results"][0]["new"]["end"], Value::Null);
+}
+
+/// The result as of a run that began in this hour of a later day, every time of it multiplied by a
+/// percentage and those of one cell by another one.
+fn in_hour(hour: u32, machine: u64, cell: &str, percent: u64) -> String {
+    edited(measured(), |record| {
+        if record["type"] == "run" {
+            record["started"] = json!(format!("2126-01-01T{hour:02}:00:00+00:00"));
+        }
+        if record["type"] == "measurement" {
+            let own = if record["cell"] == cell { percent } else { 100 };
+            let wall = record["wall_ns"].as_u64().unwrap();
+            set_time(record, wall * machine / 100 * own / 100);
+        }
+    })
+}
+
+/// Three sessions of each side, in turns or one side after the other; in those of NEW one cell takes
+/// a percentage of its time.
+fn sessions(in_turns: bool, cell: &str, percent: u64) -> Bench {
+    let bench = Bench::new();
+    for (session, machine) in (0..3).zip([100, 110, 105]) {
+        let (base, new) = if in_turns {
+            (2 * session, 2 * session + 1)
+        } else {
+            (session, session + 3)
+        };
+        bench.write(
+            &format!("base-{session}.jsonl"),
+            &in_hour(base, machine, "", 100),
+        );
+        let machine = 210 - machine;
+        bench.write(
+            &format!("new-{session}.jsonl"),
+            &in_hour(new, machine, cell, percent),
+        );
+    }
+    bench
+}
+
+const SIDES: &str = "compare --base base-0.jsonl base-1.jsonl base-2.jsonl --new new-0.jsonl \
+                     new-1.jsonl --new new-2.jsonl";
+
+fn of_sides(bench: &Bench, options: &str) -> Finished {
+    let arguments = format!("{SIDES} {options}");
+    bench.run(&arguments.split_whitespace().collect::<Vec<_>>())
+}
+
+#[test]
+fn several_sessions_of_each_side_are_compared_by_what_they_differ_by() {
+    let bench = sessions(true, "read/sql", 130);
+    let found = of_sides(&bench, "");
+    found.exits(1).prints("1 of 4 cells regressed");
+    says(&found, "3 of BASE and 3 of NEW");
+    says(&found, "4 cells decide");
+    assert!(!found.stdout().contains("ran before"), "{}", found.stdout());
+    let document: Value = serde_json::from_str(&of_sides(&bench, "--json").stdout()).unwrap();
+    assert_eq!(document["base"]["more"][1]["name"], "base-2.jsonl");
+    let result = &document["results"][0];
+    let keys = ["unit", "turns", "base_sessions", "family"].map(|key| result[key].clone());
+    assert_eq!(keys, [json!("session"), json!("taken"), json!(3), json!(4)]);
+    let csv = of_sides(&bench, "--format csv").stdout();
+    assert!(
+        csv.contains("base-0.jsonl base-1.jsonl base-2.jsonl,"),
+        "{csv}"
+    );
+    // Nothing is told from what sessions of one side differ by.
+    let bench = sessions(true, "", 100);
+    of_sides(&bench, "")
+        .refuses("every change from base-0.jsonl and 2 more to new-0.jsonl and 2 more");
+    of_sides(&bench, "").refuses("measure more sessions");
+    of_sides(&bench, "--threshold 20%").exits(0);
+}
+
+#[test]
+fn sessions_that_took_no_turns_are_warned_of_with_the_commands_that_do() {
+    let bench = sessions(false, "read/sql", 150);
+    for options in ["", "--quiet", "--markdown"] {
+        let found = of_sides(&bench, options);
+        says(&found, "All sessions of BASE ran before all of NEW");
+        says(&found, "stowplan compare --base base-* --new new-*");
+    }
+}
+
+#[test]
+fn sides_are_given_in_one_way_and_no_run_twice() {
+    let bench = sessions(true, "", 100);
+    let refuses = |arguments: &str, what: &str| {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        bench.run(&arguments).refuses(what);
+    };
+    refuses(
+        "compare base-0.jsonl new-0.jsonl --base base-1.jsonl",
+        "--base",
+    );
+    refuses("compare --base base-0.jsonl", "--new");
+    refuses(
+        "compare --base base-0.jsonl --new new-0.jsonl new-1.jsonl",
+        "BASE has 1 and NEW 2 of the results",
+    );
+    refuses(
+        "compare --base base-0.jsonl base-0.jsonl --new new-0.jsonl new-1.jsonl",
+        "base-0.jsonl and base-0.jsonl are of the same run",
+    );
+    refuses(
+        "compare --base base-0.jsonl base-1.jsonl --new new-0.jsonl base-1.jsonl",
+        "base-1.jsonl and base-1.jsonl are of the same run",
+    );
+    let one = "compare --base base-0.jsonl --new new-0.jsonl";
+    let one: Vec<&str> = one.split_whitespace().collect();
+    assert!(bench.run(&one).stdout().contains("ran first"));
 }

@@ -1,0 +1,310 @@
+//! The shift between two groups of sessions: the interval and the p value of Welch (1947), by Student's
+//! distribution.
+
+use super::mann_whitney::Shift;
+
+/// Means of two samples with the error of their difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Welch {
+    /// How far NEW's mean lies above BASE's.
+    pub(super) estimate: f64,
+    /// The standard error of that.
+    error: f64,
+    /// Degrees of freedom; at least 1.
+    freedom: f64,
+}
+
+impl Welch {
+    /// Each sample has its own variance; the degrees of freedom are those of Welch and Satterthwaite.
+    /// Nothing where a sample has fewer than two values, or one that is not finite.
+    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
+    pub(super) fn of(base: &[f64], new: &[f64]) -> Option<Self> {
+        let (ours, theirs) = (Mean::of(base)?, Mean::of(new)?);
+        let square = ours.square_error + theirs.square_error;
+        let part = |mean: &Mean| mean.square_error.powi(2) / (mean.n - 1) as f64;
+        let freedom = square.powi(2) / (part(&ours) + part(&theirs));
+        Some(Self {
+            estimate: theirs.mean - ours.mean,
+            error: square.sqrt(),
+            // Without any variance there are none.
+            freedom: if freedom.is_finite() { freedom } else { 1.0 },
+        })
+    }
+
+    /// The estimate with its interval, which misses with the probability `alpha`.
+    pub(super) fn shift(&self, alpha: f64) -> Shift {
+        let reach = quantile(alpha, self.freedom) * self.error;
+        Shift {
+            estimate: self.estimate,
+            low: self.estimate - reach,
+            high: self.estimate + reach,
+        }
+    }
+
+    /// Twice the probability of so large a shift where the true one is `limit`; at most 1. Below
+    /// `alpha` exactly where the interval that misses with that probability lies above the limit.
+    pub(super) fn p_above(&self, limit: f64) -> f64 {
+        let above = self.estimate - limit;
+        if above > 0.0 {
+            two_sided(above / self.error, self.freedom)
+        } else {
+            1.0
+        }
+    }
+}
+
+/// A mean, with the interval that misses it with the probability `alpha`. Nothing of fewer than two
+/// values, or where one is not finite.
+#[expect(clippy::cast_precision_loss, reason = "a few sessions")]
+pub(super) fn mean(values: &[f64], alpha: f64) -> Option<Shift> {
+    let found = Mean::of(values)?;
+    let freedom = (found.n - 1) as f64;
+    let reach = quantile(alpha, freedom) * found.square_error.sqrt();
+    Some(Shift {
+        estimate: found.mean,
+        low: found.mean - reach,
+        high: found.mean + reach,
+    })
+}
+
+struct Mean {
+    n: usize,
+    mean: f64,
+    /// The square of the mean's standard error.
+    square_error: f64,
+}
+
+impl Mean {
+    #[expect(clippy::cast_precision_loss, reason = "a few sessions")]
+    fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len();
+        if n < 2 || values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n as f64;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Self {
+            n,
+            mean,
+            square_error: squares / (n - 1) as f64 / n as f64,
+        })
+    }
+}
+
+/// The probability that Student's t lies at least so far (0 or more) from 0, either way: the
+/// regularised incomplete beta function `I_x(freedom/2, 1/2)` at `x = freedom/(freedom + t²)`
+/// (DLMF 8.17; Abramowitz & Stegun 26.7.1).
+fn two_sided(t: f64, freedom: f64) -> f64 {
+    let x = freedom / t.mul_add(t, freedom);
+    let (a, b) = (freedom / 2.0, 0.5);
+    // The fraction converges fast on the side of the mean.
+    if x <= 0.0 {
+        0.0
+    } else if x < (a + 1.0) / (a + b + 2.0) {
+        beta(x, a, b)
+    } else {
+        1.0 - beta(1.0 - x, b, a)
+    }
+}
+
+/// `I_x(a, b)` by its continued fraction (DLMF 8.17.22), evaluated as Lentz does; `x` from 0, and
+/// below the mean of the distribution.
+fn beta(x: f64, a: f64, b: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    let front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (-x).ln_1p();
+    let (mut fraction, mut upper, mut lower) = (1.0, 1.0, 0.0);
+    for step in 0..FRACTION_TERMS {
+        let m = f64::from(step / 2);
+        let term = match step {
+            0 => 1.0,
+            _ if step % 2 == 0 => m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        };
+        lower = 1.0 / away_from_0(1.0 + term * lower);
+        upper = away_from_0(1.0 + term / upper);
+        fraction *= upper * lower;
+        if (upper * lower - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    front.exp() / a * (fraction - 1.0)
+}
+
+/// More than any argument here takes: a dozen is usual.
+const FRACTION_TERMS: u32 = 500;
+
+fn away_from_0(value: f64) -> f64 {
+    if value.abs() < 1e-300 { 1e-300 } else { value }
+}
+
+/// The logarithm of the gamma function from 1/2 on: Lanczos's approximation, to about 15 digits.
+fn ln_gamma(z: f64) -> f64 {
+    const G: f64 = 7.0;
+    const FIRST: f64 = 0.999_999_999_999_809_9;
+    const SERIES: [f64; 8] = [
+        676.520_368_121_885_1,
+        -1_259.139_216_722_402_8,
+        771.323_428_777_653_1,
+        -176.615_029_162_140_6,
+        12.507_343_278_686_905,
+        -0.138_571_095_265_720_12,
+        9.984_369_578_019_572e-6,
+        1.505_632_735_149_311_6e-7,
+    ];
+    let mut at = z - 1.0;
+    let shifted = at + G + 0.5;
+    let power = (at + 0.5) * shifted.ln() - shifted;
+    let mut sum = FIRST;
+    for coefficient in SERIES {
+        at += 1.0;
+        sum += coefficient / at;
+    }
+    0.5 * std::f64::consts::TAU.ln() + power + sum.ln()
+}
+
+/// How far from 0 Student's t lies with the probability `alpha` (above 0 and below 1), by halving.
+fn quantile(alpha: f64, freedom: f64) -> f64 {
+    let mut high = 1.0;
+    while two_sided(high, freedom) > alpha && high < 1e12 {
+        high *= 2.0;
+    }
+    let mut low = 0.0;
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if two_sided(middle, freedom) > alpha {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn critical_values_are_those_of_published_tables() {
+        // R: qt(1 - alpha / 2, df).
+        let table = [
+            (0.05, 1.0, 12.7062),
+            (0.05, 2.0, 4.3027),
+            (0.05, 3.0, 3.1824),
+            (0.05, 6.0, 2.4469),
+            (0.05, 7.0, 2.3646),
+            (0.05, 30.0, 2.0423),
+            (0.01, 4.0, 4.6041),
+            (0.01, 5.0, 4.0321),
+            (0.002, 6.0, 5.2076),
+            (0.002, 9.0, 4.2968),
+        ];
+        for (alpha, freedom, expected) in table {
+            let found = quantile(alpha, freedom);
+            assert!(
+                (found - expected).abs() < 5e-5,
+                "{alpha}, {freedom}: {found}"
+            );
+            assert!((two_sided(found, freedom) - alpha).abs() < 1e-12);
+        }
+        assert_eq!(two_sided(0.0, 5.0), 1.0);
+        assert_eq!(two_sided(f64::INFINITY, 4.0), 0.0);
+    }
+
+    /// The finite series for whole degrees of freedom (Abramowitz & Stegun 26.7.3 and 26.7.4).
+    fn by_series(t: f64, freedom: u32) -> f64 {
+        let angle = (t / f64::from(freedom).sqrt()).atan();
+        let (sine, cosine) = angle.sin_cos();
+        let odd = freedom % 2 == 1;
+        let (mut exponent, mut term) = if odd { (1, cosine) } else { (0, 1.0) };
+        let mut sum = 0.0;
+        while exponent + 2 <= freedom {
+            sum += term;
+            term *= cosine * cosine * f64::from(exponent + 1) / f64::from(exponent + 2);
+            exponent += 2;
+        }
+        1.0 - if odd {
+            std::f64::consts::FRAC_2_PI * (angle + sine * sum)
+        } else {
+            sine * sum
+        }
+    }
+
+    #[test]
+    fn the_distribution_is_that_of_the_finite_series_and_between_them_between() {
+        for freedom in 1..40 {
+            for t in [0.01, 0.3, 1.0, 2.5, 7.0, 30.0] {
+                let (found, expected) = (two_sided(t, f64::from(freedom)), by_series(t, freedom));
+                assert!(
+                    (found - expected).abs() < 1e-12,
+                    "{t}, {freedom}: {found}, {expected}"
+                );
+                let more = two_sided(t, f64::from(freedom) + 0.5);
+                let next = two_sided(t, f64::from(freedom) + 1.0);
+                assert!(more < found && next < more, "{t}, {freedom}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_interval_is_that_of_welch() {
+        // By hand: means 2.5 and 7, variances 5/3 and 20/3, error sqrt(25/12), and (25/12)² over
+        // ((5/12)² + (20/12)²)/3 are 75/17 degrees of freedom.
+        let welch = Welch::of(&[1.0, 2.0, 3.0, 4.0], &[4.0, 6.0, 8.0, 10.0]).unwrap();
+        assert_eq!(welch.estimate, 4.5);
+        assert!((welch.freedom - 75.0 / 17.0).abs() < 1e-12, "{welch:?}");
+        let error = (25.0_f64 / 12.0).sqrt();
+        assert!((welch.error - error).abs() < 1e-12);
+        let found = welch.shift(0.05);
+        let reach = quantile(0.05, 75.0 / 17.0) * error;
+        assert!((found.low - (4.5 - reach)).abs() < 1e-9, "{found:?}");
+        assert!((found.high - (4.5 + reach)).abs() < 1e-9, "{found:?}");
+        assert!(
+            (2.5706..2.7765).contains(&(reach / error)),
+            "between 5 and 4 degrees"
+        );
+    }
+
+    #[test]
+    fn fewer_than_two_sessions_or_a_value_that_is_not_finite_give_nothing() {
+        assert_eq!(Welch::of(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(Welch::of(&[1.0, 2.0], &[]), None);
+        assert_eq!(Welch::of(&[1.0, f64::NAN], &[1.0, 2.0]), None);
+        assert_eq!(mean(&[1.0], 0.05), None);
+    }
+
+    #[test]
+    fn sessions_without_any_spread_have_an_interval_without_length() {
+        let welch = Welch::of(&[1.0; 3], &[2.0; 3]).unwrap();
+        let found = welch.shift(0.05);
+        assert_eq!((found.low, found.high), (1.0, 1.0));
+        assert_eq!((welch.p_above(0.5), welch.p_above(1.0)), (0.0, 1.0));
+    }
+
+    fn sample() -> impl Strategy<Value = Vec<f64>> {
+        proptest::collection::vec(-1.0..1.0f64, 2..9)
+    }
+
+    proptest! {
+        #[test]
+        fn the_p_value_is_below_alpha_exactly_where_the_interval_lies_above(
+            a in sample(), b in sample(), limit in -0.5..0.5f64, alpha in 0.001..0.2f64,
+        ) {
+            let welch = Welch::of(&a, &b).unwrap();
+            let found = welch.shift(alpha);
+            prop_assume!((found.low - limit).abs() > 1e-9);
+            prop_assert_eq!(found.low > limit, welch.p_above(limit) < alpha);
+        }
+
+        #[test]
+        fn swapping_the_samples_mirrors_estimate_and_interval(a in sample(), b in sample()) {
+            let there = Welch::of(&a, &b).unwrap().shift(0.05);
+            let back = Welch::of(&b, &a).unwrap().shift(0.05);
+            prop_assert!((there.estimate + back.estimate).abs() < 1e-12);
+            prop_assert!((there.low + back.high).abs() < 1e-9 && (there.high + back.low).abs() < 1e-9);
+        }
+    }
+}
