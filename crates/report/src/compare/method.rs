@@ -185,7 +185,7 @@ fn order(changes: &Changes) -> Option<String> {
     (changes.unit == Unit::Round).then(|| {
         format!(
             "{first} ran first: only the floors tell what the machine did in between from a change. \
-             Several sessions of each, in turns, measure it (compare --base … --new …)."
+             Several sessions of each, in turns, measure it (compare --base, --new)."
         )
     })
 }
