@@ -8,7 +8,7 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
-use stowplan_model::{Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
+use stowplan_model::{BlockKind, Cell, CellId, Measurement, Role, Warning, WarningKind, Workload};
 
 /// What the loop of a cell's driver costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -72,7 +72,9 @@ pub(crate) fn of_cell(
     let cost = gathered.driver_cost(&cell.driver)?;
     let blocks: Vec<&Measurement> = judge.blocks.of_cell(&cell.id).collect();
     blocks.first()?;
-    let ns = match blocks.iter().any(|block| block.latency.is_some()) {
+    let reads_the_clock =
+        |block: &&Measurement| block.block == BlockKind::Latency || block.latency.is_some();
+    let ns = match blocks.iter().any(reads_the_clock) {
         true => cost.latency_ns,
         false => cost.ratio_ns,
     };

@@ -18,7 +18,7 @@ fn measured() -> &'static str {
 }
 
 /// The result with each line changed.
-fn edited(text: &str, mut edit: impl FnMut(&mut Value)) -> String {
+pub(crate) fn edited(text: &str, mut edit: impl FnMut(&mut Value)) -> String {
     let lines = text.lines().map(|line| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         edit(&mut record);
@@ -38,7 +38,7 @@ fn set_time(record: &mut Value, nanoseconds: u64) {
 
 /// A quiet machine: each operation takes a time that depends on the store, within 1%, so that no
 /// test depends on what else runs here.
-fn calm(record: &mut Value) {
+pub(crate) fn calm(record: &mut Value) {
     if record["type"] != "measurement" {
         return;
     }

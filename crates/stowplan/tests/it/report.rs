@@ -2,6 +2,7 @@
 //! files of others are left alone.
 
 use crate::bench::{Bench, Finished, entries};
+use crate::compare::{calm, edited};
 use serde_json::Value;
 
 const MINE: &str = "# My notes\n\nYears of work.\n";
@@ -269,6 +270,10 @@ fn any_cell_can_be_the_baseline_and_the_files_beside_the_result_keep_theirs() {
 #[test]
 fn several_results_are_set_side_by_side_in_every_format() {
     let bench = measured();
+    bench.write(
+        "out/result.jsonl",
+        &edited(&text(&bench, "out/result.jsonl"), calm),
+    );
     as_if_from(&bench, "attic");
     as_if_from(&bench, "lab");
     let three = ["report", "out", "attic", "lab/result.jsonl"];

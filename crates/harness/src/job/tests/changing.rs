@@ -99,6 +99,7 @@ fn mixes_of_everything_leave_what_their_steps_say() {
                     panic!("it measures");
                 };
                 task.block = block;
+                task.latencies = block == BlockKind::Latency;
                 let measured = lab.measured(job);
                 assert_eq!(measured.operations, 44, "{spec} {order}");
                 let actions = if block == BlockKind::Latency { 6 } else { 0 };
