@@ -164,7 +164,7 @@ fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
         line.unwrap().split(" of disk").next().unwrap().to_owned()
     };
     assert_eq!(room(&[]), "needs about 3.32 GB");
-    assert_eq!(room(&["--keep"]), "needs about 20.7 GB");
+    assert_eq!(room(&["--keep"]), "needs about 39.2 GB");
 }
 
 #[test]
