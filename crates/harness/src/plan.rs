@@ -521,6 +521,8 @@ fn build_cell(
     let resolved = resolve(drivers, &spec.store, study.memory_budget, workload.threads);
     let resolved = resolved.map_err(|error| match error {
         error @ (HarnessError::Worker { .. } | HarnessError::Interrupted) => error,
+        // A process that cannot be started: no cell is at fault.
+        error if error.is_refusal() => error,
         error => place(error.to_string()),
     })?;
     workload.check().map_err(place)?;

@@ -50,6 +50,7 @@ fn faults_of(
             Ok(cell) => cells.push(cell),
             // A driver that does not answer is at fault, and not what is written.
             Err(HarnessError::Worker { .. } | HarnessError::Interrupted) => return faults,
+            Err(error) if error.is_refusal() => return faults,
             Err(error) => faults.push((key.clone(), error)),
         }
     }
