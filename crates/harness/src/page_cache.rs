@@ -118,7 +118,8 @@ fn may_see_residency(file: &Path) -> bool {
 
 /// Whether this process may have everything dropped that is in memory of files.
 pub(crate) fn may_drop_everything() -> bool {
-    platform::DROP_CACHES.is_some_and(|path| OpenOptions::new().write(true).open(path).is_ok())
+    platform::DROP_CACHES
+        .is_some_and(|path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok())
 }
 
 /// Drops the page cache, inodes and directory entries of the whole machine, as far as nothing uses
