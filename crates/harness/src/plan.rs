@@ -843,7 +843,7 @@ fn room(
     for comparison in &plan.comparisons {
         let cells = comparison.cells.iter();
         for cell in cells.filter(|cell| cell.capabilities.persistent && instance_exists(cell)) {
-            let builds = if has_builds(cell) { builds } else { 1 };
+            let builds = if has_builds(plan, cell) { builds } else { 1 };
             let bytes = space::store_bytes(plan, comparison, cell).saturating_mul(builds);
             let most = instances.entry(&cell.instance).or_default();
             *most = bytes.max(*most);
@@ -879,9 +879,17 @@ fn sequences_bytes(plan: &Plan, comparison: &Comparison) -> u64 {
     largest.into_values().fold(one_more, u64::saturating_add)
 }
 
-/// Whether a cell's store is built before its blocks, so that two builds of it can differ.
-pub(crate) fn has_builds(cell: &Cell) -> bool {
-    cell.capabilities.persistent && !cell.workload.changes_keys()
+/// The most bytes of values that a cell which writes has two builds of. Each such cell has a store of its
+/// own already: with two builds of each, the overwrites of `fasterthanfs` would keep 16 GB warm.
+const MOST_WRITTEN_TWICE: u64 = 256_000_000;
+
+/// Whether a cell's store is built before its blocks, so that two builds of it can differ, and is one of
+/// those that are built twice.
+pub(crate) fn has_builds(plan: &Plan, cell: &Cell) -> bool {
+    let small = || plan.dataset_bytes(&cell.dataset) <= MOST_WRITTEN_TWICE;
+    cell.capabilities.persistent
+        && !cell.workload.changes_keys()
+        && (!cell.workload.operation.writes() || small())
 }
 
 /// Refuses a plan that needs more disk than there is at a place, which need not exist yet, even with

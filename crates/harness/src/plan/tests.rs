@@ -749,3 +749,16 @@ fn cells_that_answer_another_question_than_the_baseline_are_refused() {
         assert!(message.contains("its own [[comparison]]"), "{message}");
     }
 }
+
+#[test]
+fn cells_that_write_much_have_one_build() {
+    let builds = |count: &str, of: &str| {
+        let text = STUDY.replace("count = 1_000\n", count);
+        let drivers = crate::drivers::Drivers::built_in();
+        let plan = plan(study(&text), &PlanOptions::default(), &drivers).unwrap();
+        let cell = &comparison(&plan, of).cells[0];
+        has_builds(&plan, cell)
+    };
+    assert!(builds("count = 1_000\n", "write") && builds("count = 1_000\n", "read"));
+    assert!(!builds("count = 100_000\n", "write") && builds("count = 100_000\n", "read"));
+}

@@ -82,7 +82,7 @@ impl Runner<'_> {
         let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
             let mut seen = BTreeSet::new();
             let warm = comparison.cells.iter().filter(|cell| {
-                has_builds(cell)
+                has_builds(&self.plan, cell)
                     && cell.workload.cache == CacheState::Warm
                     && seen.insert(&cell.instance)
             });
@@ -95,7 +95,7 @@ impl Runner<'_> {
 
     /// Builds a cell's store a second time, where there is room.
     pub(super) fn prepare_second(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        if !self.two_builds || !has_builds(cell) {
+        if !self.two_builds || !has_builds(&self.plan, cell) {
             return Ok(());
         }
         let second = on_second(cell);
