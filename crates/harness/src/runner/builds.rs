@@ -7,6 +7,7 @@ use super::resumption::without;
 use crate::HarnessError;
 use crate::plan::{self, has_builds};
 use std::collections::BTreeSet;
+use std::time::Duration;
 use stowplan_analysis::builds_differ;
 use stowplan_model::{CacheState, Cell, Comparison, Measurement, Plan, Role};
 
@@ -16,6 +17,10 @@ const ROUNDS_ON_TWO: u32 = 10;
 const ROUNDS_ON_ONE: u32 = 5;
 /// Rounds after which no others are built: there are eight of each store.
 const LAST_ROUND: u32 = 40;
+
+/// A store that takes longer to build is built once: 100,000 files took 50 s where a disk is slow, and the
+/// study that they belong to had not begun after four minutes.
+const LONGEST_TWICE: Duration = Duration::from_secs(10);
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,9 +98,10 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Builds a cell's store a second time, where there is room.
+    /// Builds a cell's store a second time, where there is room and it does not take long.
     pub(super) fn prepare_second(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        if !self.two_builds || !has_builds(&self.plan, cell) {
+        let takes_long = self.instances.took(cell) > LONGEST_TWICE;
+        if !self.two_builds || takes_long || !has_builds(&self.plan, cell) {
             return Ok(());
         }
         let second = on_second(cell);

@@ -29,6 +29,8 @@ pub(super) struct Instances {
     numbers: BTreeMap<String, u32>,
     /// That of the next one.
     next: u32,
+    /// What building each took.
+    took: BTreeMap<String, Duration>,
 }
 
 /// What building a store gave.
@@ -51,6 +53,7 @@ impl Instances {
             read_in_again: BTreeSet::new(),
             numbers: BTreeMap::new(),
             next: 0,
+            took: BTreeMap::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Instances {
             }
         };
         self.built.insert(cell.instance.clone());
+        self.took.insert(cell.instance.clone(), began.elapsed());
         self.numbers.insert(cell.instance.clone(), self.next);
         self.next = self.next.saturating_add(1);
         // A second build takes as much, and so does what is built alike.
@@ -148,6 +152,11 @@ impl Instances {
             },
             footprint,
         }))
+    }
+
+    /// What building a cell's store took the last time; nothing where it was not built.
+    pub(super) fn took(&self, cell: &Cell) -> Duration {
+        self.took.get(&cell.instance).copied().unwrap_or_default()
     }
 
     /// Removes a store that can no longer be trusted; returns whether there was one.
