@@ -2,8 +2,10 @@
 //! all rounds on one build share that, so that no number of them averages it away.
 
 use crate::{
-    Estimate, Metric, StoppingRule,
+    ALPHA_PER_LOOK, Estimate, Metric, StoppingRule,
     blocks::Blocks,
+    compare::student,
+    stationarity::centred_ranks,
     stopping::{self, Noise},
 };
 use serde::Serialize;
@@ -15,13 +17,8 @@ use stowplan_model::{Comparison, Measurement};
 /// others, and what is missed costs a wrong interval (METHOD "Builds").
 const DIFFERS_BEYOND: f64 = 1.5;
 
-/// Two-sided quantiles of Student's t for [`crate::ALPHA_PER_LOOK`], from one degree of freedom on, and
-/// that of the normal distribution.
-const STUDENT: [f64; 15] = [
-    30.744, 6.842, 4.483, 3.707, 3.333, 3.116, 2.974, 2.874, 2.8, 2.744, 2.699, 2.662, 2.632,
-    2.607, 2.585,
-];
-const NORMAL: f64 = 2.313;
+/// With so many degrees of freedom Student's distribution is the normal one.
+const NORMAL: f64 = 1e6;
 
 /// The logarithm of a ratio in one round, and the builds that its two blocks met.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,14 +103,8 @@ fn labels(paired: &[Paired], side: usize) -> Option<Vec<u32>> {
 
 /// What each round contributes to the estimate: for that of signed ranks its rank, for the median its
 /// sign, both less their mean. A round that is far off weighs no more than it does in the estimate.
-#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
 fn scores(differences: &[f64], metric: Metric) -> Vec<f64> {
-    let rank = |value: &f64| {
-        let below = differences.iter().filter(|other| *other < value).count();
-        let above = differences.iter().filter(|other| *other > value).count();
-        below as f64 - above as f64
-    };
-    let ranks: Vec<f64> = differences.iter().map(rank).collect();
+    let ranks = centred_ranks(differences);
     match metric {
         Metric::Corrected => ranks,
         Metric::Wall => {
@@ -197,8 +188,9 @@ impl Clusters {
     fn factor(&self) -> f64 {
         let effect = self.effect();
         let of_builds = effect - 1.0;
-        let quantile = student(self.freedom * (effect / of_builds).powi(2));
-        effect.sqrt() * quantile / NORMAL
+        let freedom = self.freedom * (effect / of_builds).powi(2);
+        let quantile = |freedom| student::quantile(ALPHA_PER_LOOK, freedom);
+        effect.sqrt() * quantile(freedom.min(NORMAL)) / quantile(NORMAL)
     }
 
     /// Standard deviation of one round's score from build to build, in units of the scores.
@@ -245,25 +237,6 @@ impl Partition {
         let freedom = n - self.builds as f64;
         (freedom >= 2.0).then_some(self.squares_within * n / freedom)
     }
-}
-
-/// The quantile of Student's t, interpolated over the inverse of the degrees of freedom.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "places in a table"
-)]
-fn student(freedom: f64) -> f64 {
-    let last = STUDENT.len() as f64;
-    if freedom >= last {
-        let share = last / freedom;
-        return NORMAL + share * (STUDENT[STUDENT.len() - 1] - NORMAL);
-    }
-    let below = freedom.max(1.0).floor();
-    let share = (1.0 / below - 1.0 / freedom.max(1.0)) / (1.0 / below - 1.0 / (below + 1.0));
-    let at = |place: f64| STUDENT[(place as usize - 1).min(STUDENT.len() - 1)];
-    at(below) + share * (at(below + 1.0) - at(below))
 }
 
 #[cfg(test)]

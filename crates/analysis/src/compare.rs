@@ -18,7 +18,7 @@ mod judge;
 mod machine;
 pub mod mann_whitney;
 mod matching;
-mod student;
+pub(crate) mod student;
 mod turns;
 
 use crate::{Analysis, Interval, Metric};

@@ -83,7 +83,7 @@ fn ends_of(mut values: Vec<u64>, percentile: f64) -> Option<PercentileInterval> 
 }
 
 /// A number below `n`, by splitmix64 (Steele, Lea & Flood 2014).
-fn below(state: &mut u64, n: usize) -> usize {
+pub(crate) fn below(state: &mut u64, n: usize) -> usize {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

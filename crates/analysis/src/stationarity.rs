@@ -67,7 +67,7 @@ impl Stationarity {
 
 /// Ranks less their mean; equal values share the mean of theirs.
 #[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
-fn centred_ranks(values: &[f64]) -> Vec<f64> {
+pub(crate) fn centred_ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
         let equal = values.iter().filter(|other| *other == value).count();
@@ -115,14 +115,11 @@ pub(crate) fn warning(judge: &Judge<'_>, outcome: &ComparisonOutcome) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::percentiles::below;
 
-    /// A small seeded generator (splitmix64), uniform on (-1, 1).
+    /// Uniform on (-1, 1).
     fn noise(state: &mut u64) -> f64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = *state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+        below(state, 1 << 20) as f64 / f64::from(1 << 19) - 1.0
     }
 
     /// Of 2,000 sessions of `rounds` rounds, those that drift and those that cluster; each round

@@ -59,7 +59,13 @@ impl BlockSize {
             _ if cell.workload.changes_keys() => 0,
             (CacheState::Warm, true) => LEAD_IN / 25,
             (CacheState::Warm, false) => LEAD_IN,
-            (_, _) => 0,
+            (
+                CacheState::Cold
+                | CacheState::MetadataCold
+                | CacheState::AllCold
+                | CacheState::AsFound,
+                _,
+            ) => 0,
         };
         Some(Self {
             // No longer than two blocks: of large values few make one, and 500 would take more
@@ -97,7 +103,10 @@ impl BlockSize {
         let lead_in = match cell.workload.cache {
             // Lasts no longer than two blocks.
             CacheState::Warm => filling_all(cell, cache_bytes).min((2 * fitting).max(20)),
-            _ => 0,
+            CacheState::Cold
+            | CacheState::MetadataCold
+            | CacheState::AllCold
+            | CacheState::AsFound => 0,
         };
         Self::within(cell, lead_in, operations, count)
     }

@@ -53,9 +53,6 @@ use stowplan_model::{
     Workload,
 };
 
-/// Rounds of one cell alone in which latency blocks are taken besides.
-const LATENCY_ROUNDS: u32 = 3;
-
 /// From this time of an operation on, nanoseconds, ratio blocks take latencies themselves: reading the
 /// clock for each operation costs some 40 ns, 0.2% of that.
 const SLOW_NS: u64 = 20_000;

@@ -165,7 +165,7 @@ fn ln_gamma(z: f64) -> f64 {
 }
 
 /// How far from 0 Student's t lies with the probability `alpha` (above 0 and below 1), by halving.
-fn quantile(alpha: f64, freedom: f64) -> f64 {
+pub(crate) fn quantile(alpha: f64, freedom: f64) -> f64 {
     let mut high = 1.0;
     while two_sided(high, freedom) > alpha && high < 1e12 {
         high *= 2.0;

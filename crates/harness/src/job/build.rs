@@ -38,9 +38,9 @@ pub(super) fn build(
     })
 }
 
-/// Replaces every value, in random order and in groups, each a transaction: half of a group is deleted and inserted again
-/// in another order, which leaves holes of other sizes than what comes into them; the other half is
-/// overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
+/// Replaces every value, in random order and in groups, each a transaction: half of a group is deleted
+/// and inserted again in another order, which leaves holes of other sizes than what comes into them; the
+/// other half is overwritten. Storage age as Sears, van Ingen and Gray (2006) define it.
 fn grow_old(
     values: &Values,
     dataset: &Dataset,

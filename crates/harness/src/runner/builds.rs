@@ -18,8 +18,8 @@ const ROUNDS_ON_ONE: u32 = 5;
 /// Rounds after which no others are built: there are eight of each store.
 const LAST_ROUND: u32 = 40;
 
-/// A store that takes longer to build is built once: 100,000 files took 50 s where a disk is slow, and the
-/// study that they belong to had not begun after four minutes.
+/// A store that takes longer to build is built once: on a disk where 10,000 files took 5 s, the reads of
+/// `fasterthanfs` with two builds of each store had come to their tenth round after four and a half minutes.
 const LONGEST_TWICE: Duration = Duration::from_secs(10);
 
 /// Which of the two.

@@ -1,7 +1,6 @@
 //! One cell in rounds, on data that someone brought along: blocks as in any run, and nothing that is
 //! built, read back, compared or recorded.
 
-use super::LATENCY_ROUNDS;
 use super::blocks::{Blocks, CellPaths};
 use super::spoiled::{ATTEMPTS, attempt};
 use crate::block_size::BlockSize;
@@ -15,6 +14,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_model::{
     BlockKind, CacheState, Cell, Measurement, PayloadSource, Settings, Warning, WarningKind,
 };
+
+/// Rounds of one cell alone in which latency blocks are taken besides.
+const LATENCY_ROUNDS: u32 = 3;
 
 /// What is measured, and how often.
 #[derive(Debug)]
