@@ -163,9 +163,8 @@ impl Beside {
         (cell, reference): (&CellId, &CellId),
         rounds: usize,
     ) -> Option<RatioEstimate> {
-        let mut differences = blocks.differences(cell, reference, self.metric);
-        differences.truncate(rounds);
-        let estimate = estimate_of(&values(&differences), self.metric)?;
+        let paired = blocks.paired(cell, reference, self.metric);
+        let (estimate, _) = builds::estimate_of(paired.get(..rounds)?, self.metric)?;
         Some(estimate.to_ratio(self.floor))
     }
 }
@@ -355,10 +354,11 @@ fn contradicted(
     noise: &Noise,
     rule: &StoppingRule,
 ) -> bool {
-    let differences = values(&known.differences(cell, reference, noise.metric));
+    let paired = known.paired(cell, reference, noise.metric);
     let other = noise.beside.as_ref();
-    let other = other.and_then(|time| time.ratio(known, (cell, reference), differences.len()));
-    let Some((estimate, other)) = estimate_of(&differences, noise.metric).zip(other) else {
+    let other = other.and_then(|time| time.ratio(known, (cell, reference), paired.len()));
+    let found = builds::estimate_of(&paired, noise.metric);
+    let Some(((estimate, _), other)) = found.zip(other) else {
         return false;
     };
     let verdict = noise.verdict(&estimate, rule);

@@ -165,7 +165,7 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         make.number("builds", move |cell| builds(comparison, cell))
             .help(
                 "builds of each store that the verdict rests on; ≠: they differ by more than rounds on \
-                 the same builds, and the interval takes builds as the unit",
+                 the same builds, and the interval is widened for it",
             )
             .weighing(9),
         // It has the factor in it, and means nothing without the class where promises differ.
