@@ -16,7 +16,7 @@ mod worker;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, disk};
+use crate::{HarnessError, disk, places};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -205,7 +205,7 @@ struct BlockDirectory {
 impl BlockDirectory {
     fn make(job: &Job) -> Result<Self, HarnessError> {
         let path = job.instance.join(format!("block-{}", std::process::id()));
-        fs::create_dir(&path).map_err(HarnessError::io("create directory", &path))?;
+        places::make_directory(&path)?;
         Ok(Self { path, there: true })
     }
 

@@ -19,6 +19,7 @@ pub mod interrupt;
 mod job;
 mod page_cache;
 mod placement;
+mod places;
 pub mod plan;
 mod platform;
 mod profile;

@@ -26,6 +26,22 @@ pub(crate) fn boot_id() -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
+/// Has the directories that are made in one lie anywhere on the disk, not near it: where that is a matter
+/// of a flag of ext4.
+pub(crate) fn spread_directories(parent: &File) {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    if let Ok(flags) = ioctl_getflags(parent) {
+        // Other file systems refuse, and need it not.
+        let _ = ioctl_setflags(parent, flags | IFlags::TOPDIR);
+    }
+}
+
+/// Whether the directories that are made in one lie anywhere on the disk.
+pub(crate) fn directories_are_spread(parent: &File) -> bool {
+    use rustix::fs::{IFlags, ioctl_getflags};
+    ioctl_getflags(parent).is_ok_and(|flags| flags.contains(IFlags::TOPDIR))
+}
+
 /// Drops the clean pages of a file from the page cache.
 pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(

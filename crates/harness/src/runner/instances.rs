@@ -4,7 +4,7 @@
 use super::blocks::{Blocks, CellPaths};
 use super::builds::{is_second, on_second};
 use crate::dataset::{self, Dataset};
-use crate::{HarnessError, disk, page_cache, placement};
+use crate::{HarnessError, disk, page_cache, placement, places};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,10 +114,11 @@ impl Instances {
         }
         let began = Instant::now();
         let paths = self.paths(cell);
-        fs::create_dir(&paths.instance)
-            .map_err(HarnessError::io("create directory", &paths.instance))?;
+        places::make_directory(&paths.instance)?;
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
+            let directory = fs::File::open(&paths.instance);
+            places::spread(&directory.map_err(HarnessError::io("open", &paths.instance))?);
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
