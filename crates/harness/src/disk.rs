@@ -240,33 +240,54 @@ fn is_directory(directory: BorrowedFd<'_>, name: &CStr) -> bool {
         .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
 }
 
-/// Removes what is in a directory but the marker, each directory by a thread of its own: a hundred
-/// thousand files take seconds, and there are several such stores.
+/// Removes what is in a directory but the marker.
 fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), HarnessError> {
-    let refused = |name: &CStr| {
-        let path = path.join(&*name.to_string_lossy());
-        move |errno: Errno| HarnessError::io("remove", &path)(errno)
-    };
     let mut entries = entries(directory, path)?;
     entries.retain(|(name, _)| name.as_c_str() != MARKER);
     let (directories, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.1);
     for (name, _) in &others {
-        unlink(directory, name, AtFlags::empty()).map_err(refused(name))?;
+        unlink(directory, name, AtFlags::empty()).map_err(refused(path, name))?;
     }
+    let directories: Vec<CString> = directories.into_iter().map(|(name, _)| name).collect();
+    remove_trees(directory, path, &directories)
+}
+
+/// Removes directories of `parent` with all they hold, as far as they are there.
+///
+/// # Errors
+/// The file system refuses, or something is mounted in one of them.
+pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(), HarnessError> {
+    let names = paths.iter().map(|path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        CString::new(name).map_err(HarnessError::io("remove", path))
+    });
+    let names: Vec<CString> = names.collect::<Result<_, _>>()?;
+    let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
+    remove_trees(&directory, parent, &names)
+}
+
+/// Each by a thread of its own: a hundred thousand files take seconds, and there are several such stores.
+fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
-        for (name, _) in &directories {
-            let work = move || remove_tree(directory.as_fd(), name).map_err(refused(name));
+        for name in names {
+            let work = move || remove_tree(directory.as_fd(), name).map_err(refused(path, name));
             match std::thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => threads.push(thread),
                 // The system grants no more threads.
                 Err(_) => work()?,
             }
         }
+        let panicked = || HarnessError::invalid("removing a directory panicked");
         threads
             .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
     })
+}
+
+fn refused(directory: &Path, name: &CStr) -> impl FnOnce(Errno) -> HarnessError + use<> {
+    let path = directory.join(&*name.to_string_lossy());
+    move |errno| HarnessError::io("remove", &path)(errno)
 }
 
 /// Removes a directory with all it holds, by descriptors: whoever puts a link in the place of a

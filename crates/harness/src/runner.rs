@@ -33,7 +33,7 @@ use crate::profile::Profiler;
 use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
-use builds::{on_second, second_of};
+use builds::on_second;
 use instances::Instances;
 use log::ResultLog;
 use phases::{Phase, PhaseClock};
@@ -165,7 +165,6 @@ struct Runner<'a> {
     blocks: Blocks<'a>,
     instances: Instances,
     failed: BTreeSet<CellId>,
-    verified: BTreeSet<String>,
     effective_seen: BTreeSet<CellId>,
     /// The program `strace`, if there is one; nothing before it was looked for.
     strace: Option<Option<PathBuf>>,
@@ -260,7 +259,6 @@ impl<'a> Runner<'a> {
             instances: Instances::new(&options.work, std::mem::take(&mut earlier.weighed))
                 .numbered_from(earlier.builds),
             failed: earlier.failed.clone(),
-            verified: BTreeSet::new(),
             effective_seen: std::mem::take(&mut earlier.effective),
             strace: None,
             earlier,
@@ -378,7 +376,9 @@ impl<'a> Runner<'a> {
             total,
         });
         let ended = self.compare(comparison, index)?;
-        self.release_unused(comparison, index)?;
+        self.during(Phase::Removal, |runner| {
+            runner.release_unused(comparison, index)
+        })?;
         Ok(ended)
     }
 
@@ -449,9 +449,7 @@ impl<'a> Runner<'a> {
             runner.prepare_dataset(&cell.dataset)
         })?;
         self.prepare_instance(cell)?;
-        if !cell.workload.operation.writes() {
-            self.during(Phase::Verification, |runner| runner.verify(cell))?;
-        }
+        self.during(Phase::Verification, |runner| runner.verify_build(cell))?;
         self.prepare_second(cell)
     }
 
@@ -467,6 +465,9 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        if cell.workload.cache == CacheState::Warm && self.instances.was_evicted(cell) {
+            self.instances.forget(cell)?;
+        }
         let built = self.during(Phase::Stores, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
@@ -483,11 +484,7 @@ impl<'a> Runner<'a> {
         if self.options.drivers.kind(&cell.store)?.keeps_nothing {
             return Ok(());
         }
-        let what = format!(
-            "{}\n{}{}",
-            cell.instance, cell.settings, cell.workload.delivery
-        );
-        if !self.verified.insert(what) {
+        if !self.instances.is_to_be_checked(cell) {
             return Ok(());
         }
         let what = format!("checking every value of {}", cell.label);
@@ -532,7 +529,7 @@ impl<'a> Runner<'a> {
             }
             let active = active(comparison, &open);
             if self.wants_builds(comparison, &measured, done) {
-                self.during(Phase::Stores, |runner| runner.rebuild(&active, done == 0))?;
+                self.rebuild(comparison, &active, done == 0)?;
             }
             let progress = RoundProgress {
                 round: first + done,
@@ -548,10 +545,12 @@ impl<'a> Runner<'a> {
                 runner.round(comparison, &sizes, &active, &progress, &mut measured)
             })?;
         }
-        self.explain(comparison, &sizes)?;
-        self.profile(comparison, &sizes)?;
+        self.during(Phase::Counting, |runner| {
+            runner.explain(comparison, &sizes)?;
+            runner.profile(comparison, &sizes)
+        })?;
         self.during(Phase::Verification, |runner| runner.finish(comparison))?;
-        self.discard_after_cold_reads(comparison)?;
+        self.note_evictions(comparison);
         Ok(ended)
     }
 
@@ -572,12 +571,12 @@ impl<'a> Runner<'a> {
         lacking.max().unwrap_or(0)
     }
 
-    /// Has stores built anew once they were evicted. How pages came into the page cache matters,
+    /// Has stores built anew, once they are to be warm, that were evicted. How pages came into the page cache matters,
     /// for the kernel keeps them in units whose size depends on it: overwriting a tenth of a 1 GB
     /// database took 12 µs a value as built, 17 to 26 µs after cold reads and a warm-up, 65 µs
     /// after reading it in order with a read-ahead of 8 MiB. Where memory was emptied, every store was
     /// evicted.
-    fn discard_after_cold_reads(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+    fn note_evictions(&mut self, comparison: &Comparison) {
         let all_cold = |cell: &Cell| cell.workload.cache == CacheState::AllCold;
         let is_cold = |cell: &&Cell| cell.workload.cache.is_cold();
         let evicted: Vec<&Cell> = match comparison.cells.iter().any(all_cold) {
@@ -585,11 +584,9 @@ impl<'a> Runner<'a> {
             false => comparison.cells.iter().filter(is_cold).collect(),
         };
         for cell in evicted {
-            self.instances.forget(cell)?;
-            self.instances.forget(&on_second(cell))?;
-            self.verified.clear();
+            self.instances.note_evicted(cell);
+            self.instances.note_evicted(&on_second(cell));
         }
-        Ok(())
     }
 
     /// Removes what this comparison used and no later one does, so that a study of many sizes
@@ -604,16 +601,13 @@ impl<'a> Runner<'a> {
         }
         let later = self.later(index);
         let later = Uses::of(&later);
+        let cells = comparison.cells.iter();
+        let unused: Vec<Cell> = cells
+            .filter(|cell| !later.instance(cell))
+            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .collect();
+        self.instances.release(&unused)?;
         for cell in &comparison.cells {
-            if !later.instance(cell) {
-                self.instances.release(cell)?;
-                self.instances.release(&on_second(cell))?;
-                // Should it be built again after all, it is another one.
-                for instance in [cell.instance.clone(), second_of(&cell.instance)] {
-                    let prefix = format!("{instance}\n");
-                    self.verified.retain(|what| !what.starts_with(&prefix));
-                }
-            }
             if !later.dataset(&cell.dataset) {
                 self.instances.release_dataset(&cell.dataset)?;
             }
@@ -776,19 +770,15 @@ impl<'a> Runner<'a> {
             .cells
             .first()
             .map_or(0, |cell| random.below(self.count(&cell.dataset)));
-        let slow: BTreeSet<&CellId> = order
-            .iter()
-            .map(|cell| &cell.id)
-            .filter(|id| is_slow(id, measured))
-            .collect();
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
-                let slow = slow.contains(&cell.id);
+                let slow = is_slow(&cell.id, measured);
                 let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
                     continue;
                 };
-                if slow && kind == BlockKind::Latency {
+                // Its next ratio block takes them, where there is one.
+                if slow && kind == BlockKind::Latency && self.cap(comparison) > 1 {
                     continue;
                 }
                 let size = if kind == BlockKind::Latency {
@@ -903,13 +893,8 @@ impl<'a> Runner<'a> {
     /// After the rounds: every value of stores that were written to is checked, and their
     /// footprint taken again.
     fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        let writers: Vec<&Cell> = writers(comparison).collect();
-        if !writers.is_empty() {
-            // What was checked before may have been overwritten since.
-            self.verified.clear();
-        }
         let mut weighed = BTreeSet::new();
-        for cell in writers {
+        for cell in writers(comparison) {
             if self.skipped(cell) {
                 continue;
             }

@@ -241,8 +241,8 @@ pub struct RunEnd {
     pub phases: Option<Phases>,
 }
 
-/// Where the seconds of a session went. What is in none of these is the rest: what the harness itself
-/// costs, counting system calls, flame graphs, removing what was built.
+/// Where the seconds of a session went. What is in none of these is the rest: looking at the
+/// machine, and what the harness itself costs.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phases {
@@ -256,18 +256,26 @@ pub struct Phases {
     pub rounds: f64,
     /// Reading every value to compare it, and weighing what was written.
     pub verification: f64,
+    /// Counting system calls, looking where values lie, drawing flame graphs.
+    #[serde(default)]
+    pub counting: f64,
+    /// Removing what was built.
+    #[serde(default)]
+    pub removal: f64,
 }
 
 impl Phases {
     /// Each with its name, in the order in which they come.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, f64); 5] {
+    pub fn named(&self) -> [(&'static str, f64); 7] {
         [
             ("datasets", self.datasets),
             ("stores", self.stores),
             ("pilots", self.pilots),
             ("rounds", self.rounds),
             ("verification", self.verification),
+            ("counting", self.counting),
+            ("removal", self.removal),
         ]
     }
 }
@@ -282,6 +290,8 @@ impl std::ops::Add for Phases {
             pilots: self.pilots + other.pilots,
             rounds: self.rounds + other.rounds,
             verification: self.verification + other.verification,
+            counting: self.counting + other.counting,
+            removal: self.removal + other.removal,
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::plan::{self, has_builds};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use stowplan_analysis::builds_differ;
+use stowplan_dataset::room;
 use stowplan_model::{CacheState, Cell, Comparison, Measurement, Plan, Role};
 
 /// Rounds on the same two builds of each store.
@@ -17,6 +18,10 @@ const ROUNDS_ON_TWO: u32 = 10;
 const ROUNDS_ON_ONE: u32 = 5;
 /// Rounds after which no others are built: there are eight of each store.
 const LAST_ROUND: u32 = 40;
+
+/// Stores that take longer to build, all of a comparison together, are not built anew where they differ:
+/// with four of 1 GB each that took a minute, and most of it was spent three times on one comparison.
+const LONGEST_ANEW: Duration = Duration::from_secs(20);
 
 /// A store that takes longer to build is built once: on a disk where 10,000 files took 5 s, the reads of
 /// `fasterthanfs` with two builds of each store had come to their tenth round after four and a half minutes.
@@ -82,8 +87,8 @@ impl Runner<'_> {
             comparisons: self.plan.comparisons[index..].to_vec(),
             ..self.plan.clone()
         };
-        let free = stowplan_dataset::room::free_bytes(&self.options.work)?;
         let on_disk = plan::needs(&left, self.options.keep).disk_bytes;
+        let free = room::free_bytes(&self.options.work)?;
         let in_memory: u64 = left.comparisons.first().map_or(0, |comparison| {
             let mut seen = BTreeSet::new();
             let warm = comparison.cells.iter().filter(|cell| {
@@ -112,8 +117,7 @@ impl Runner<'_> {
                 Ok(())
             }
             Err(error) => Err(error),
-            Ok(()) if cell.workload.operation.writes() => Ok(()),
-            Ok(()) => self.during(Phase::Verification, |runner| runner.verify(&second)),
+            Ok(()) => self.during(Phase::Verification, |runner| runner.verify_build(&second)),
         }
     }
 
@@ -144,7 +148,19 @@ impl Runner<'_> {
         let at_an_end = done > 0 && done < LAST_ROUND && done.is_multiple_of(rounds);
         // One build alone says nothing about others.
         let only_one = !self.two_builds && done == rounds;
-        at_an_end && (only_one || self.builds_differ(comparison, measured))
+        let soon = || self.building_takes(comparison) <= LONGEST_ANEW;
+        at_an_end && (only_one || soon() && self.builds_differ(comparison, measured))
+    }
+
+    /// What building all stores of a comparison took.
+    fn building_takes(&self, comparison: &Comparison) -> Duration {
+        let mut seen = BTreeSet::new();
+        let cells = comparison.cells.iter();
+        cells
+            .flat_map(|cell| [cell.clone(), on_second(cell)])
+            .filter(|cell| seen.insert(cell.instance.clone()))
+            .map(|cell| self.instances.took(&cell))
+            .sum()
     }
 
     fn builds_differ(&self, comparison: &Comparison, measured: &[Measurement]) -> bool {
@@ -152,32 +168,78 @@ impl Runner<'_> {
         builds_differ(&going_on, measured, &self.options.rule)
     }
 
-    /// Builds the stores of cells anew, and warms them: each that is there, and what was built for the
-    /// comparison serves reads of its `first` round.
-    pub(super) fn rebuild(&mut self, active: &[&Cell], first: bool) -> Result<(), HarnessError> {
+    /// Builds the stores of cells anew, checks and warms them; before the `first` round those that were
+    /// written to when it was found out how long blocks are.
+    pub(super) fn rebuild(
+        &mut self,
+        comparison: &Comparison,
+        active: &[&Cell],
+        first: bool,
+    ) -> Result<(), HarnessError> {
         let mut done = BTreeSet::new();
         for cell in active {
-            let fresh = first && !cell.workload.operation.writes();
-            if fresh || self.skipped(cell) || !done.insert(&cell.instance) {
+            let fresh = first && self.instances.is_as_built(cell);
+            let stays = fresh || self.skipped(cell) || !self.is_rebuilt(comparison, cell);
+            if stays || !done.insert(&cell.instance) {
                 continue;
             }
-            let second = on_second(cell);
-            let with_second = self.instances.is_built(&second);
-            let built = self.build_anew(cell).and_then(|()| match with_second {
-                true => self.build_anew(&second),
-                false => Ok(()),
-            });
-            if let Err(error) = built {
-                self.cell_failed(cell, error)?;
+            if let Err(error) = self.build_both_anew(cell) {
+                self.all_on_it_failed(active, cell, error)?;
             }
         }
         Ok(())
     }
 
+    /// Whether a cell's store is built anew when others are: not one that takes long, or that is large and
+    /// has one build for that, unless the study says so.
+    fn is_rebuilt(&self, comparison: &Comparison, cell: &Cell) -> bool {
+        let soon = self.instances.took(cell) <= LONGEST_TWICE;
+        comparison.rebuild_every.is_some() || soon && has_builds(&self.plan, cell)
+    }
+
+    fn build_both_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        self.build_anew(cell)?;
+        let second = on_second(cell);
+        match self.instances.is_built(&second) {
+            true => self.build_anew(&second),
+            false => Ok(()),
+        }
+    }
+
     fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
         self.instances.forget(cell)?;
-        self.instances.build(cell, &self.blocks, &mut |_, _| ())?;
-        self.instances.warm_one(cell)
+        self.during(Phase::Stores, |runner| {
+            runner
+                .instances
+                .build(cell, &runner.blocks, &mut |_, _| ())?;
+            runner.instances.warm_one(cell)
+        })?;
+        self.during(Phase::Verification, |runner| runner.verify_build(cell))
+    }
+
+    /// What is written is checked when it was written.
+    pub(super) fn verify_build(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+        match cell.workload.operation.writes() {
+            true => Ok(()),
+            false => self.verify(cell),
+        }
+    }
+
+    /// All cells on a store fail that could not be built.
+    fn all_on_it_failed(
+        &mut self,
+        active: &[&Cell],
+        built: &Cell,
+        error: HarnessError,
+    ) -> Result<(), HarnessError> {
+        if !error.is_of_a_store() {
+            return Err(error);
+        }
+        let (message, stderr) = error.split();
+        active
+            .iter()
+            .filter(|cell| cell.instance == built.instance)
+            .try_for_each(|cell| self.cell_failed(cell, HarnessError::worker(&message, &stderr)))
     }
 }
 

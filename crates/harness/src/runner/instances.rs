@@ -31,6 +31,12 @@ pub(super) struct Instances {
     next: u32,
     /// What building each took.
     took: BTreeMap<String, Duration>,
+    /// How each was read and compared since it was built, or written to.
+    checked: BTreeMap<String, BTreeSet<String>>,
+    /// Those that were written to since they were built.
+    written: BTreeSet<String>,
+    /// Those that were evicted from memory since they were built.
+    evicted: BTreeSet<String>,
 }
 
 /// What building a store gave.
@@ -54,6 +60,9 @@ impl Instances {
             numbers: BTreeMap::new(),
             next: 0,
             took: BTreeMap::new(),
+            checked: BTreeMap::new(),
+            written: BTreeSet::new(),
+            evicted: BTreeSet::new(),
         }
     }
 
@@ -160,29 +169,65 @@ impl Instances {
         self.took.get(&cell.instance).copied().unwrap_or_default()
     }
 
-    /// Removes a store that can no longer be trusted; returns whether there was one.
-    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
-        let paths = self.paths(cell);
-        if paths.instance.exists() {
-            fs::remove_dir_all(&paths.instance)
-                .map_err(HarnessError::io("remove", &paths.instance))?;
-        }
-        self.read_in_again.remove(&cell.instance);
-        self.numbers.remove(&cell.instance);
-        Ok(self.built.remove(&cell.instance))
+    /// Whether the values of a cell's store are still to be read and compared as the cell reads them:
+    /// from now on they are not, until something changes. What another build was compared by says
+    /// that this way of reading is right; of a second build it is the values that count.
+    pub(super) fn is_to_be_checked(&mut self, cell: &Cell) -> bool {
+        let how = match is_second(&cell.instance) {
+            true => String::new(),
+            false => format!("{}{}", cell.settings, cell.workload.delivery),
+        };
+        let checked = self.checked.entry(cell.instance.clone()).or_default();
+        checked.insert(how)
     }
 
-    /// Removes a cell's store, if it is there, and the list of its versions: nothing uses them
-    /// any more.
-    pub(super) fn release(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        self.forget(cell)?;
-        self.versions.remove(&cell.instance);
-        match self.paths(cell).versions {
-            Some(versions) if versions.exists() => {
-                fs::remove_file(&versions).map_err(HarnessError::io("remove", &versions))
-            }
-            _ => Ok(()),
+    /// Whether a cell's store is as it was built: nothing was written to it.
+    pub(super) fn is_as_built(&self, cell: &Cell) -> bool {
+        self.is_built(cell) && !self.written.contains(&cell.instance)
+    }
+
+    /// Notes that a cell's store was evicted from memory.
+    pub(super) fn note_evicted(&mut self, cell: &Cell) {
+        self.evicted.insert(cell.instance.clone());
+    }
+
+    /// Whether a cell's store was evicted from memory since it was built.
+    pub(super) fn was_evicted(&self, cell: &Cell) -> bool {
+        self.evicted.contains(&cell.instance)
+    }
+
+    /// Removes a store that can no longer be trusted; returns whether there was one.
+    pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
+        disk::remove_directories(&self.work, &[self.paths(cell).instance])?;
+        let instance = &cell.instance;
+        for noted in [
+            &mut self.read_in_again,
+            &mut self.written,
+            &mut self.evicted,
+        ] {
+            noted.remove(instance);
         }
+        self.checked.remove(instance);
+        self.numbers.remove(instance);
+        Ok(self.built.remove(instance))
+    }
+
+    /// Removes the stores of cells, as far as they are there, and the lists of their versions: nothing
+    /// uses them any more. (While others are built it takes no less time: 7.5 s of removing became
+    /// 3.2 s, and 9.4 s of building 17.4 s.)
+    pub(super) fn release(&mut self, cells: &[Cell]) -> Result<(), HarnessError> {
+        let stores: Vec<PathBuf> = cells.iter().map(|cell| self.paths(cell).instance).collect();
+        disk::remove_directories(&self.work, &stores)?;
+        for cell in cells {
+            self.forget(cell)?;
+            self.versions.remove(&cell.instance);
+            if let Some(versions) = self.paths(cell).versions
+                && versions.exists()
+            {
+                fs::remove_file(&versions).map_err(HarnessError::io("remove", &versions))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a dataset, if it is there: no store is built from it or checked against it any
@@ -208,7 +253,11 @@ impl Instances {
     pub(super) fn next_version(&mut self, cell: &Cell) -> u32 {
         let built = cell.workload.age;
         let version = self.versions.entry(cell.instance.clone()).or_insert(built);
-        *version += u32::from(cell.workload.operation.writes());
+        if cell.workload.operation.writes() {
+            *version += 1;
+            self.written.insert(cell.instance.clone());
+            self.checked.remove(&cell.instance);
+        }
         *version
     }
 
@@ -448,14 +497,14 @@ mod tests {
         instances.built.insert(cell.instance.clone());
         assert_eq!(instances.next_version(&cell), 1);
 
-        instances.release(&cell).unwrap();
+        instances.release(std::slice::from_ref(&cell)).unwrap();
         instances.release_dataset("blobs").unwrap();
         assert_eq!(fs::read_dir(work.path()).unwrap().count(), 0);
         assert!(instances.opened("blobs").is_err());
         assert!(!instances.built.contains(&cell.instance));
         assert_eq!(instances.next_version(&cell), 1, "it begins anew");
 
-        instances.release(&cell).unwrap();
+        instances.release(std::slice::from_ref(&cell)).unwrap();
         instances.release_dataset("blobs").unwrap();
         let again = instances.dataset("blobs", &spec(), &mut |_, _| ()).unwrap();
         assert!(again.is_some());

@@ -11,6 +11,8 @@ pub(super) enum Phase {
     Pilots,
     Rounds,
     Verification,
+    Counting,
+    Removal,
     /// None of these.
     Rest,
 }
@@ -44,6 +46,8 @@ impl PhaseClock {
             Phase::Pilots => self.spent.pilots += seconds,
             Phase::Rounds => self.spent.rounds += seconds,
             Phase::Verification => self.spent.verification += seconds,
+            Phase::Counting => self.spent.counting += seconds,
+            Phase::Removal => self.spent.removal += seconds,
             Phase::Rest => {}
         }
         std::mem::replace(&mut self.now, phase)
