@@ -254,18 +254,31 @@ fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), Harne
         unlink(directory, name, AtFlags::empty()).map_err(refused(name))?;
     }
     std::thread::scope(|scope| {
-        let mut threads = Vec::new();
+        let (mut threads, mut ends) = (Vec::new(), Vec::new());
         for (name, _) in &directories {
             let work = move || remove_tree(directory.as_fd(), name).map_err(refused(name));
             match std::thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => threads.push(thread),
                 // The system grants no more threads.
-                Err(_) => work()?,
+                Err(_) => ends.push(work()),
             }
         }
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or(Ok(())))
+        ends.extend(threads.into_iter().map(|thread| ended(thread.join(), path)));
+        ends.into_iter().collect()
+    })
+}
+
+/// What a thread came to that removes from this directory; one that panicked removed not all.
+fn ended(
+    thread: std::thread::Result<Result<(), HarnessError>>,
+    path: &Path,
+) -> Result<(), HarnessError> {
+    thread.unwrap_or_else(|_| {
+        Err(HarnessError::invalid(format!(
+            "not all of {} was removed: a thread of stowplan panicked, which is a mistake in it; remove \
+             the rest by hand",
+            path.display()
+        )))
     })
 }
 
@@ -407,6 +420,17 @@ pub(crate) fn lock(file: &File) -> Result<(), TryLockError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_thread_that_panics_while_it_removes_is_an_error_that_names_the_directory() {
+        let thread = std::thread::spawn(|| -> Result<(), HarnessError> { panic!("as asked") });
+        let error = ended(thread.join(), Path::new("/work/left")).unwrap_err();
+        assert!(
+            error.to_string().contains("not all of /work/left"),
+            "{error}"
+        );
+        assert!(ended(Ok(Ok(())), Path::new("/work/left")).is_ok());
+    }
 
     #[test]
     fn a_work_directory_is_newly_made_and_removed() {
