@@ -5,6 +5,7 @@ use crate::{
     ALPHA_PER_LOOK, Estimate, Metric, StoppingRule,
     blocks::Blocks,
     compare::student,
+    estimate::median,
     stationarity::centred_ranks,
     stopping::{self, Noise},
 };
@@ -81,6 +82,30 @@ pub fn builds_differ(
         let builds = estimate_of(paired, metric).and_then(|(_, builds)| builds);
         builds.is_some_and(|builds| builds.differ)
     })
+}
+
+/// What is left of the differences of rounds without what builds of either store differ by. By medians
+/// taken from both in turns (Tukey's median polish, *Exploratory Data Analysis*, 1977), so that one wild
+/// round does not move those that share its builds.
+pub(crate) fn residuals(paired: &[Paired]) -> Vec<f64> {
+    /// After so many turns nothing moves any more that matters.
+    const TURNS: usize = 3;
+    let mut left: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
+    let sides = [labels(paired, 0), labels(paired, 1)];
+    for labels in std::iter::repeat_n(sides.iter().flatten(), TURNS).flatten() {
+        let mut by_build: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for (label, value) in labels.iter().zip(&left) {
+            by_build.entry(*label).or_default().push(*value);
+        }
+        let centre = by_build
+            .into_iter()
+            .filter_map(|(label, values)| Some((label, median(values)?)));
+        let centre: BTreeMap<u32, f64> = centre.collect();
+        for (label, value) in labels.iter().zip(&mut left) {
+            *value -= centre.get(label).copied().unwrap_or(0.0);
+        }
+    }
+    left
 }
 
 /// How many builds there are of the store that has fewer; nothing where neither tells.

@@ -39,6 +39,8 @@ pub struct ColdCell {
     /// Those of them that are no data: names, inodes and the file system's own blocks. Nothing where
     /// names were in memory, or might have been.
     pub metadata_bytes: Option<f64>,
+    /// Whether they prove that no name was in memory: of few files, names take too little to tell.
+    pub metadata_proved: bool,
     /// Read requests that the device completed, of the counting block; nothing where they were not
     /// counted, or where others read from the device as well.
     pub requests: Option<f64>,
@@ -89,6 +91,7 @@ fn explained(cell: &CellSummary, outcome: &ComparisonOutcome, gathered: &Gathere
         value_bytes: cell.bytes,
         storage_bytes: cell.storage_read_bytes,
         metadata_bytes: metadata_bytes(gathered.measurements(&cell.cell.id)),
+        metadata_proved: metadata_proved(gathered.measurements(&cell.cell.id)),
         requests: requests(cell),
         placement: placements
             .find(|placement| placement.instance == cell.cell.instance)
@@ -113,6 +116,15 @@ fn metadata_bytes(blocks: &[&Measurement]) -> Option<f64> {
         operations += block.operations;
     }
     (operations > 0).then(|| bytes as f64 / operations as f64)
+}
+
+/// Whether something was demanded of each block that ratios come from.
+fn metadata_proved(blocks: &[&Measurement]) -> bool {
+    let mut blocks = blocks.iter().filter(|m| m.block == BlockKind::Ratio);
+    blocks.all(|block| {
+        let reads = block.metadata_reads;
+        reads.is_some_and(|reads| reads.least_bytes > 0 && reads.are_enough())
+    })
 }
 
 /// A device counts what anyone asks of it: its requests are the cell's where it read no more than

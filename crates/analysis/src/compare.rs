@@ -23,7 +23,7 @@ mod turns;
 
 use crate::{Analysis, Interval, Metric};
 pub use family::judge_together;
-use judge::{Criteria, floor_shift};
+use judge::{Criteria, floor_shift, leaves_open};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
 use matching::{Matching, Pair, Place, comparable, is_floor, matching};
@@ -184,21 +184,31 @@ impl Changes {
     }
 
     /// The cells of which it is open whether they regressed: the interval of what decides is too wide
-    /// to tell, or lies above the threshold by no more than chance does to one of so many; or what was
-    /// measured is not good enough for an interval.
+    /// to tell, among them those of a small difference that may be more than the threshold, or lies
+    /// above the threshold by no more than chance does to one of so many; or what was measured is not
+    /// good enough for an interval.
     pub fn unresolved(&self) -> impl Iterator<Item = &CellId> {
         let open = self.judged();
-        let open = open.filter(|(cell, _, verdict)| match verdict {
-            ChangeVerdict::Unresolved => true,
-            ChangeVerdict::Slower => !cell.regression,
-            _ => false,
-        });
+        let open = open.filter(|(cell, change, verdict)| self.is_open(cell, change, *verdict));
         let left_out = self
             .not_compared
             .iter()
             .filter(|left_out| left_out.is_open());
         let left_out = left_out.map(|left_out| &left_out.cell);
         open.map(|(cell, _, _)| &cell.new).chain(left_out)
+    }
+
+    /// Whether of each cell that decides it is open whether it regressed.
+    #[must_use]
+    pub fn resolve_nothing(&self) -> bool {
+        let mut judged = self.judged();
+        judged.all(|(cell, change, verdict)| self.is_open(cell, &change, verdict))
+    }
+
+    fn is_open(&self, cell: &CellChange, change: &Change, verdict: ChangeVerdict) -> bool {
+        let by_chance = verdict == ChangeVerdict::Slower && !cell.regression;
+        let threshold = self.threshold.map_or(0.0, f64::ln_1p);
+        by_chance || leaves_open(verdict, change.high.ln(), threshold)
     }
 }
 

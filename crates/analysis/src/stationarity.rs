@@ -2,9 +2,13 @@
 //!
 //! Both looks are at ranks, so that one wild round is no finding. Limits are those of about one false
 //! alarm in a thousand ratios whose rounds are independent.
+//!
+//! What builds differ by is no finding either: rounds on the same build resemble each other, and the
+//! interval knows (METHOD "Builds").
 
+use crate::ComparisonOutcome;
+use crate::builds::{self, Builds, Paired};
 use crate::judge::Judge;
-use crate::{ComparisonOutcome, stopping};
 use stowplan_model::{Warning, WarningKind};
 
 /// Standard normal quantile of 0.9995: a trend may go either way.
@@ -47,6 +51,19 @@ impl Stationarity {
         })
     }
 
+    /// That of the rounds of a ratio; where builds differ, of what is left once that is taken out.
+    pub(crate) fn of_rounds(paired: &[Paired], builds: Option<Builds>) -> Option<Self> {
+        match builds {
+            Some(builds) if builds.differ => Self::of(&builds::residuals(paired)),
+            _ => Self::of(
+                &paired
+                    .iter()
+                    .map(|pair| pair.difference)
+                    .collect::<Vec<_>>(),
+            ),
+        }
+    }
+
     /// Whether the level moves with the rounds.
     #[must_use]
     pub fn drifts(&self) -> bool {
@@ -82,10 +99,9 @@ pub(crate) fn warning(judge: &Judge<'_>, outcome: &ComparisonOutcome) -> Option<
     let label = |id| judge.comparison.cell(id).map(|cell| cell.label.as_str());
     let found = outcome.contrasts.iter().filter_map(|contrast| {
         let pair = (&contrast.cell, &contrast.reference);
-        let differences = judge.blocks.differences(pair.0, pair.1, outcome.metric);
+        let paired = judge.blocks.paired(pair.0, pair.1, outcome.metric);
         let rounds = contrast.estimate?.rounds;
-        let values = stopping::values(&differences);
-        let found = Stationarity::of(values.get(..rounds)?)?;
+        let found = Stationarity::of_rounds(paired.get(..rounds)?, contrast.builds)?;
         let what = match (found.drifts(), found.clusters()) {
             (true, _) => format!(
                 "drifted (rank correlation with the round {:.2}",
@@ -160,6 +176,46 @@ mod tests {
         assert!(drifting > 1_900, "{drifting}");
         let (_, clustering) = alarms(40, 0.8, 0.0);
         assert!(clustering > 1_000, "{clustering}");
+    }
+
+    /// Of 300 sessions of 40 rounds on two builds of each store, two others after every `rebuilt` of
+    /// them, those that are warned of. Builds differ by up to `apart` times what rounds do, and each
+    /// round keeps `kept` of the one before.
+    fn alarms_on_builds(rebuilt: u32, apart: f64, kept: f64) -> usize {
+        let mut state = 11;
+        let session = |state: &mut u64| {
+            let levels: Vec<f64> = (0..32).map(|_| apart * noise(state)).collect();
+            let mut level = 0.0;
+            let paired: Vec<Paired> = (0..40)
+                .map(|round| {
+                    level = kept * level + noise(state);
+                    let slots = [round + round / 2, round].map(|turn| turn % 2);
+                    let [cell, reference] = slots.map(|slot| round / rebuilt * 2 + slot);
+                    let of = |build: u32| levels[build as usize];
+                    Paired {
+                        round,
+                        difference: level + of(cell) - of(31 - reference),
+                        builds: [Some(cell), Some(100 + reference)],
+                    }
+                })
+                .collect();
+            let (_, builds) = builds::estimate_of(&paired, crate::Metric::Corrected).unwrap();
+            let found = Stationarity::of_rounds(&paired, builds).unwrap();
+            found.drifts() || found.clusters()
+        };
+        (0..300).filter(|_| session(&mut state)).count()
+    }
+
+    #[test]
+    fn what_builds_differ_by_is_not_warned_of_and_what_else_moves_is() {
+        for rebuilt in [5, 10] {
+            for apart in [0.0, 1.0, 10.0] {
+                let found = alarms_on_builds(rebuilt, apart, 0.0);
+                assert!(found <= 3, "{rebuilt}, {apart}: {found}");
+            }
+        }
+        let found = alarms_on_builds(10, 3.0, 0.8);
+        assert!(found > 80, "{found}");
     }
 
     #[test]

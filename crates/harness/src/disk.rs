@@ -269,19 +269,31 @@ pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(),
 /// Each by a thread of its own: a hundred thousand files take seconds, and there are several such stores.
 fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
     std::thread::scope(|scope| {
-        let mut threads = Vec::new();
+        let (mut threads, mut ends) = (Vec::new(), Vec::new());
         for name in names {
             let work = move || remove_tree(directory.as_fd(), name).map_err(refused(path, name));
             match std::thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(thread) => threads.push(thread),
                 // The system grants no more threads.
-                Err(_) => work()?,
+                Err(_) => ends.push(work()),
             }
         }
-        let panicked = || HarnessError::invalid("removing a directory panicked");
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+        ends.extend(threads.into_iter().map(|thread| ended(thread.join(), path)));
+        ends.into_iter().collect()
+    })
+}
+
+/// What a thread came to that removes from this directory; one that panicked removed not all.
+fn ended(
+    thread: std::thread::Result<Result<(), HarnessError>>,
+    path: &Path,
+) -> Result<(), HarnessError> {
+    thread.unwrap_or_else(|_| {
+        Err(HarnessError::invalid(format!(
+            "not all of {} was removed: a thread of stowplan panicked, which is a mistake in it; remove \
+             the rest by hand",
+            path.display()
+        )))
     })
 }
 
@@ -428,6 +440,17 @@ pub(crate) fn lock(file: &File) -> Result<(), TryLockError> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_thread_that_panics_while_it_removes_is_an_error_that_names_the_directory() {
+        let thread = std::thread::spawn(|| -> Result<(), HarnessError> { panic!("as asked") });
+        let error = ended(thread.join(), Path::new("/work/left")).unwrap_err();
+        assert!(
+            error.to_string().contains("not all of /work/left"),
+            "{error}"
+        );
+        assert!(ended(Ok(Ok(())), Path::new("/work/left")).is_ok());
+    }
 
     #[test]
     fn a_work_directory_is_newly_made_and_removed() {

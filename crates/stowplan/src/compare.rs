@@ -9,8 +9,7 @@ use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use stowplan_analysis::Analysis;
 use stowplan_analysis::compare::{
-    ChangeVerdict, Changes, Decides, PairingError, Question, Unit, compare_sessions,
-    judge_together, same_run,
+    Changes, Decides, PairingError, Question, Unit, compare_sessions, judge_together, same_run,
 };
 use stowplan_model::CellId;
 use stowplan_report::compare::{Compared, MARK, Side, Source, csv, document, json, other_machine};
@@ -285,19 +284,13 @@ fn unchecked(base: &str, new: &str, changes: &Changes, quiet: bool) -> Option<St
             "no cell of {new} has a ratio to a baseline that is the same in {base}: nothing was \
              judged; leave out --by ratio"
         )),
-        _ if nothing_resolved(changes) => Some(format!(
-            "every change from {base} to {new} is unresolved: a regression would not have been seen \
-             either; {}",
+        _ if changes.resolve_nothing() => Some(format!(
+            "it is open of every cell whether it regressed from {base} to {new}, so nothing was \
+             checked; {}",
             measure_more(changes)
         )),
         _ => None,
     }
-}
-
-/// Whether each interval that decides is too wide to tell anything.
-fn nothing_resolved(changes: &Changes) -> bool {
-    let mut judged = changes.judged();
-    judged.all(|(_, _, verdict)| verdict == ChangeVerdict::Unresolved)
 }
 
 /// Which cells that decide stayed open, the first few by name; nothing where none did.

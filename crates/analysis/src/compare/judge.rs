@@ -233,6 +233,19 @@ fn verdict(low: f64, high: f64, threshold: f64, zone: f64) -> ChangeVerdict {
     }
 }
 
+/// Whether a verdict on an interval of logarithms that ends at `high` leaves open that the cell became
+/// slower by more than the threshold.
+pub(super) fn leaves_open(verdict: ChangeVerdict, high: f64, threshold: f64) -> bool {
+    match verdict {
+        ChangeVerdict::Unresolved => true,
+        ChangeVerdict::Small => high > threshold,
+        ChangeVerdict::Slower
+        | ChangeVerdict::Faster
+        | ChangeVerdict::WithinThreshold
+        | ChangeVerdict::NoChange => false,
+    }
+}
+
 /// How a floor shifted, widened for the noise within the sessions only.
 pub(super) fn floor_shift(pair: &Pair<'_>, unit: Unit) -> Option<FloorShift> {
     let allowed = Allowance {
@@ -419,6 +432,23 @@ mod tests {
         ];
         for ((low, high), expected) in without_threshold {
             assert_eq!(verdict(low, high, 0.0, 0.05), expected, "[{low}, {high}]");
+        }
+    }
+
+    #[test]
+    fn a_small_difference_that_may_be_more_than_the_threshold_leaves_open_whether_it_is() {
+        let open = |low, high| leaves_open(verdict(low, high, 0.1, 0.05), high, 0.1);
+        for (low, high) in [(0.01, 0.2), (0.1, 0.2), (-0.02, 0.11), (-0.11, 0.02)] {
+            assert!(open(low, high), "[{low}, {high}]");
+        }
+        for (low, high) in [
+            (0.11, 0.2),
+            (0.01, 0.1),
+            (-0.2, -0.01),
+            (-0.2, -0.11),
+            (-0.06, 0.02),
+        ] {
+            assert!(!open(low, high), "[{low}, {high}]");
         }
     }
 }

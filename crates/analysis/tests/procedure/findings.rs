@@ -748,21 +748,20 @@ fn a_cold_read_through_a_mapping_that_fetches_much_more_than_its_value_is_one_of
     }));
 }
 
-/// What blocks of 1,000 values had from storage beside data, where that was told.
-fn of_names(bytes: impl Fn(u32) -> Option<u64>) -> Option<f64> {
+/// What a cell had from storage beside data in blocks of 1,000 values, where that was told, of which at
+/// least so much was demanded; and whether that proves anything.
+fn of_names(bytes: impl Fn(u32) -> Option<u64>, least_bytes: u64) -> (Option<f64>, bool) {
     let mut blocks = ten(&[("other", 10_000.0)]);
     for block in &mut blocks {
         block.operations = 1_000;
-        block.metadata_reads = bytes(block.round).map(|bytes| MetadataReads {
-            bytes,
-            least_bytes: 4_096,
-        });
+        block.metadata_reads = bytes(block.round).map(|bytes| MetadataReads { bytes, least_bytes });
     }
     let mut planned = comparison(&["other"]);
     for cell in &mut planned.cells {
         cell.workload.cache = CacheState::AllCold;
     }
-    analysis(&planned, &blocks).cold[0].cells[1].metadata_bytes
+    let cell = &analysis(&planned, &blocks).cold[0].cells[1];
+    (cell.metadata_bytes, cell.metadata_proved)
 }
 
 #[test]
@@ -774,9 +773,12 @@ fn what_names_take_of_storage_is_told_per_operation_and_only_where_every_block_p
             30_000_000
         })
     };
-    assert_eq!(of_names(half), Some(25_000.0));
-    assert_eq!(of_names(|round| half(round).filter(|_| round > 0)), None);
-    assert_eq!(of_names(|_| None), None, "names were in memory");
+    assert_eq!(of_names(half, 500_000), (Some(25_000.0), true));
+    assert_eq!(of_names(half, 0), (Some(25_000.0), false), "too few files");
+    let but_first = |round| half(round).filter(|_| round > 0);
+    assert_eq!(of_names(but_first, 500_000), (None, false));
+    let none = of_names(|_| None, 500_000);
+    assert_eq!(none, (None, false), "names were in memory");
 }
 
 #[test]

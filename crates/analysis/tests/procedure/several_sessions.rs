@@ -166,6 +166,57 @@ fn sessions_that_took_no_turns_are_said_to_and_widened_by_what_the_floors_shifte
     assert!(change(&found, "other").time.drift_faster > 0.02);
 }
 
+/// The sessions of both sides in an order such as `BNNB`, an hour each; the machine is so much slower in
+/// the hours that `slow` tells.
+fn in_order(order: &str, slow: impl Fn(usize) -> f64) -> [Vec<Analysis>; 2] {
+    ['B', 'N'].map(|wanted| {
+        let hours = order
+            .chars()
+            .enumerate()
+            .filter(|(_, side)| *side == wanted);
+        let sessions: Vec<(usize, f64)> = hours.map(|(hour, _)| (hour, slow(hour))).collect();
+        side(&sessions, 1.0)
+    })
+}
+
+#[test]
+fn one_session_between_those_of_the_other_side_is_no_turn() {
+    let orders = [
+        ("BNBNBNBN", Turns::Taken),
+        ("NBNBNB", Turns::Taken),
+        ("BNNBBNNB", Turns::Taken),
+        ("BNNB", Turns::Taken),
+        ("BNNBNN", Turns::Taken),
+        ("BNBBNBN", Turns::Taken),
+        ("BBNN", Turns::BaseFirst),
+        ("BBBBNNNNB", Turns::BaseFirst),
+        ("NNNNBBBBN", Turns::NewFirst),
+        ("BBNNNNBB", Turns::BaseFirst),
+        ("NBNBBBBBBBBB", Turns::NewFirst),
+        ("BBNBNN", Turns::BaseFirst),
+    ];
+    for (order, expected) in orders {
+        let [base, new] = in_order(order, |_| 1.0);
+        assert_eq!(changes(&base, &new).turns, expected, "{order}");
+    }
+    let [mut base, mut new] = in_order("BN", |_| 1.0);
+    assert_eq!(changes(&base, &new).turns, Turns::BaseFirst);
+    new[0].run.started = base[0].run.started.clone();
+    assert_eq!(changes(&base, &new).turns, Turns::Unknown);
+    base[0].run.started = "yesterday".to_owned();
+    assert_eq!(changes(&base, &new).turns, Turns::Unknown);
+}
+
+#[test]
+fn a_machine_that_became_slower_is_no_regression_though_one_session_of_base_came_last() {
+    let [base, new] = in_order("BBBBNNNNB", |hour| if hour < 4 { 1.0 } else { 1.1 });
+    let found = changes(&base, &new);
+    let other = change(&found, "other");
+    assert!(other.time.raw_low > 1.01, "{other:?}");
+    assert!(other.time.drift_slower > 0.07, "{other:?}");
+    assert_eq!(found.regressions().count(), 0, "{other:?}");
+}
+
 #[test]
 fn starts_are_points_in_time_and_not_texts() {
     let [mut base, mut new] = [side(&EVEN[..2], 1.0), side(&ODD[..2], 1.0)];

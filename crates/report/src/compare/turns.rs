@@ -3,8 +3,8 @@
 use crate::document::{Block, Content, Detail, notice};
 use stowplan_analysis::compare::{Changes, MIN_SESSIONS, Turns, Unit};
 
-/// Where all sessions of one side ran before all of the other: that what drifts cannot be told from
-/// what changed, and the commands by which they take turns.
+/// Where sessions took no turns: that what drifts cannot be told from what changed, and the commands by
+/// which they take turns.
 pub(super) fn warning(changes: &Changes) -> Vec<Block> {
     let (first, other) = match (changes.unit, changes.turns) {
         (Unit::Session, Turns::BaseFirst) => ("BASE", "NEW"),
@@ -12,8 +12,8 @@ pub(super) fn warning(changes: &Changes) -> Vec<Block> {
         _ => return Vec::new(),
     };
     let text = format!(
-        "All sessions of {first} ran before all of {other}: what the machine did meanwhile looks like \
-         a change. Let them take turns, OLD and NEW being the two programs and STUDY the study:"
+        "Sessions took no turns, those of {first} ran before those of {other} (all, or on average): what \
+         the machine did meanwhile looks like a change. Let them take turns, OLD and NEW being the two programs and STUDY the study:"
     );
     let sessions = changes.base_sessions.max(changes.new_sessions);
     let numbers: Vec<String> = (1..=sessions.max(MIN_SESSIONS))

@@ -439,7 +439,7 @@ fn several_sessions_are_counted_named_and_said_to_be_the_unit() {
 fn where_one_side_ran_first_the_commands_that_take_turns_stand_under_the_verdict() {
     let text = words(&in_brief(&of_sessions([0, 1], [2, 3], 1.0), &PLAIN));
     assert!(
-        text.contains("All sessions of BASE ran before all of NEW"),
+        text.contains("those of BASE ran before those of NEW"),
         "{text}"
     );
     assert!(
@@ -448,7 +448,7 @@ fn where_one_side_ran_first_the_commands_that_take_turns_stand_under_the_verdict
     );
     let text = words(&in_brief(&of_sessions([2, 3], [0, 1], 1.0), &PLAIN));
     assert!(
-        text.contains("All sessions of NEW ran before all of BASE"),
+        text.contains("those of NEW ran before those of BASE"),
         "{text}"
     );
 }

@@ -35,8 +35,13 @@ fn markdown_has_every_figure() {
 fn what_is_fetched_of_names_stands_apart_from_data() {
     let mut analysis = analysis();
     analysis.cold[0].cells[0].metadata_bytes = Some(4_100.0);
+    analysis.cold[0].cells[0].metadata_proved = true;
     let text = markdown(&analysis);
     let told = "fetches 11.8 kB from storage (4.10 kB of names and inodes) in one request";
+    assert!(text.contains(told), "{text}");
+    analysis.cold[0].cells[0].metadata_proved = false;
+    let text = markdown(&analysis);
+    let told = "(4.10 kB of names and inodes; too little to prove that none was in memory)";
     assert!(text.contains(told), "{text}");
 }
 

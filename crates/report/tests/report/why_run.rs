@@ -147,6 +147,7 @@ fn cold_cell(key: &str, role: Role, bytes: f64, requests: f64, pieces: f64) -> C
         value_bytes: 10_000.0,
         storage_bytes: bytes,
         metadata_bytes: None,
+        metadata_proved: false,
         requests: (requests > 0.0).then_some(requests),
         placement: Some(PlacementRecord {
             instance: key.to_owned(),

@@ -218,7 +218,7 @@ fn a_check_that_resolved_nothing_does_not_pass() {
     let found = compare(&bench, "");
     found
         .prints("4 unresolved")
-        .refuses("every change from base.jsonl to new.jsonl is unresolved");
+        .refuses("open of every cell whether it regressed from base.jsonl to new.jsonl");
     compare(&bench, "--threshold 5%").exits(2);
     compare(&bench, "--threshold 900%").exits(0);
 }
@@ -239,6 +239,32 @@ fn one_cell_that_stayed_open_passes_unless_all_are_to_be_resolved() {
     });
     bench.write("new.jsonl", &later(&both));
     compare(&bench, "--require-resolved").exits(1);
+}
+
+#[test]
+fn a_small_difference_that_may_be_more_than_the_threshold_is_open() {
+    let bench = bench(&slowed("read/sql", 108));
+    let found = compare(&bench, "--threshold 8%");
+    found.exits(0).prints("small diff.");
+    compare(&bench, "--threshold 8% --require-resolved")
+        .prints("small diff.")
+        .refuses("of new.jsonl it is open whether read/sql regressed");
+    compare(&bench, "--threshold 20% --require-resolved").exits(0);
+    bench.write("new.jsonl", &later(&slowed("read/sql", 92)));
+    compare(&bench, "--threshold 8% --require-resolved").exits(0);
+    let all = edited(measured(), |record| {
+        let is_floor = record["cell"]
+            .as_str()
+            .is_some_and(|cell| cell.contains("floor"));
+        if record["type"] == "measurement" && !is_floor {
+            let wall = record["wall_ns"].as_u64().unwrap();
+            set_time(record, wall * 108 / 100);
+        }
+    });
+    bench.write("new.jsonl", &later(&all));
+    compare(&bench, "--threshold 8%")
+        .prints("small diff.")
+        .refuses("it is open of every cell");
 }
 
 #[test]
@@ -293,7 +319,7 @@ fn what_every_cell_suffered_shows_in_the_time_and_not_in_the_ratio_to_the_baseli
     assert!((ratio.as_f64().unwrap() - 1.0).abs() < 0.01, "{ratio}");
     compare(&bench, "--by ratio")
         .prints("No regression")
-        .refuses("unresolved");
+        .refuses("it is open of every cell");
     compare(&bench, "--by ratio --threshold 30%")
         .exits(0)
         .prints("baseline");
@@ -597,8 +623,9 @@ fn several_sessions_of_each_side_are_compared_by_what_they_differ_by() {
     );
     // Nothing is told from what sessions of one side differ by.
     let bench = sessions(true, "", 100);
-    of_sides(&bench, "")
-        .refuses("every change from base-0.jsonl and 2 more to new-0.jsonl and 2 more");
+    of_sides(&bench, "").refuses(
+        "every cell whether it regressed from base-0.jsonl and 2 more to new-0.jsonl and 2 more",
+    );
     of_sides(&bench, "").refuses("measure more sessions");
     of_sides(&bench, "--threshold 20%").exits(0);
 }
@@ -608,7 +635,10 @@ fn sessions_that_took_no_turns_are_warned_of_with_the_commands_that_do() {
     let bench = sessions(false, "read/sql", 150);
     for options in ["", "--quiet", "--markdown"] {
         let found = of_sides(&bench, options);
-        says(&found, "All sessions of BASE ran before all of NEW");
+        says(
+            &found,
+            "Sessions took no turns, those of BASE ran before those of NEW",
+        );
         says(&found, "stowplan compare --base base-* --new new-*");
     }
 }

@@ -30,9 +30,13 @@ fn sentence(
     let label = comparison.cell(&cell.cell).map_or("", |c| &c.cell.label);
     let requests = cell.requests.map(|count| things(count, "request"));
     let requests = requests.map(|requests| format!(" in {requests}"));
+    let unproved = match cell.metadata_proved {
+        true => "",
+        false => "; too little to prove that none was in memory",
+    };
     let names = cell
         .metadata_bytes
-        .map(|bytes| format!(" ({} of names and inodes)", format::bytes(bytes)));
+        .map(|bytes| format!(" ({} of names and inodes{unproved})", format::bytes(bytes)));
     let against = baseline.filter(|baseline| baseline.cell != cell.cell);
     let read_ahead = match cell.ruled_by_read_ahead {
         true => {
