@@ -18,6 +18,7 @@ pub mod hostile;
 pub mod interrupt;
 mod job;
 mod page_cache;
+mod place;
 mod placement;
 pub mod plan;
 mod platform;

@@ -170,6 +170,18 @@ pub(crate) fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
 }
 
+/// Has the file system lay each directory that is made in this one elsewhere, as far as it lays them
+/// anywhere by a rule: ext4 puts a directory into the block group of its parent, unless that has this mark
+/// (`chattr +T`). Others refuse it, and have rules of their own.
+pub(crate) fn scatter_directories(parent: &File) {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    if let Ok(flags) = ioctl_getflags(parent)
+        && !flags.contains(IFlags::TOPDIR)
+    {
+        let _ = ioctl_setflags(parent, flags | IFlags::TOPDIR);
+    }
+}
+
 /// Where a file's content lies on its device, in the order of the file, after it was written there;
 /// nothing where the file system does not tell.
 pub(crate) fn extents(file: &File) -> Option<Vec<Extent>> {

@@ -4,7 +4,7 @@
 use super::blocks::{Blocks, CellPaths};
 use super::builds::{is_second, on_second};
 use crate::dataset::{self, Dataset};
-use crate::{HarnessError, disk, page_cache, placement};
+use crate::{HarnessError, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -114,8 +114,7 @@ impl Instances {
         }
         let began = Instant::now();
         let paths = self.paths(cell);
-        fs::create_dir(&paths.instance)
-            .map_err(HarnessError::io("create directory", &paths.instance))?;
+        place::make_directory(&self.work, &paths.instance)?;
         // Where keys come and go, each block makes a store of its own within the directory.
         if !cell.capabilities.persistent || cell.workload.changes_keys() {
             self.built.insert(cell.instance.clone());
@@ -163,8 +162,7 @@ impl Instances {
     pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
         let paths = self.paths(cell);
         if paths.instance.exists() {
-            fs::remove_dir_all(&paths.instance)
-                .map_err(HarnessError::io("remove", &paths.instance))?;
+            place::remove(&paths.instance).map_err(HarnessError::io("remove", &paths.instance))?;
         }
         self.read_in_again.remove(&cell.instance);
         self.numbers.remove(&cell.instance);
