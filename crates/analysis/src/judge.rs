@@ -118,10 +118,10 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The ratio of a cell's time to the floor's, over all rounds that both have: it describes,
+    /// The ratio of a cell's time to that of its floor, over all rounds that both have: it describes,
     /// no verdict hangs on it, so there is no look at which it stopped.
     pub(crate) fn multiple_of_floor(&self, cell: &Cell) -> Option<RatioEstimate> {
-        let floor = self.comparison.with_role(Role::Floor)?;
+        let floor = floor_of(self.comparison.cells.iter(), cell)?;
         if floor.id == cell.id {
             return None;
         }
@@ -159,6 +159,20 @@ impl<'a> Judge<'a> {
         let asked = work_differences_of(cell, other);
         measured_too(asked, [shared(cell), shared(other)]).is_empty()
     }
+}
+
+/// The floor below a cell: the first that has as many threads and as many operations in a transaction.
+/// Where no floor differs from another in these, it is the first one, whatever the cell has.
+pub(crate) fn floor_of<'c>(
+    cells: impl Iterator<Item = &'c Cell> + Clone,
+    cell: &Cell,
+) -> Option<&'c Cell> {
+    let work = |cell: &Cell| (cell.workload.threads, cell.workload.per_transaction);
+    let mut floors = cells.filter(|cell| cell.role == Role::Floor);
+    let first = floors.clone().next()?;
+    let alike = floors.clone().find(|floor| work(floor) == work(cell));
+    let only = floors.all(|floor| work(floor) == work(first));
+    alike.or_else(|| only.then_some(first))
 }
 
 fn writes(cell: &Cell) -> bool {

@@ -29,6 +29,7 @@ mod machines;
 mod matrix;
 mod outcome;
 mod percentiles;
+mod places;
 mod quantity;
 mod rebase;
 mod recommendation;

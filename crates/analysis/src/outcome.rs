@@ -3,7 +3,7 @@
 use crate::{
     BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
     Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome, Recommendation,
-    RunWarning, SweepPoint, answers::Answer,
+    RunWarning, SweepPoint, answers::Answer, judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -115,6 +115,13 @@ impl ComparisonOutcome {
     pub fn baseline(&self) -> Option<&CellSummary> {
         let mut cells = self.cells.iter();
         cells.find(|summary| summary.cell.role == Role::Baseline)
+    }
+
+    /// The floor whose multiple a cell's time is.
+    #[must_use]
+    pub fn floor_of(&self, cell: &CellSummary) -> Option<&CellSummary> {
+        let cells = self.cells.iter().map(|summary| &summary.cell);
+        self.cell(&floor_of(cells, &cell.cell)?.id)
     }
 
     /// The cells between which someone could choose: neither the control nor a floor, and none that

@@ -1,6 +1,6 @@
 //! Room on the disk, and what a run may remove.
 
-use crate::{HarnessError, places};
+use crate::HarnessError;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
@@ -92,8 +92,6 @@ impl WorkDirectory {
         if !entries(&directory, path)?.is_empty() {
             return Err(not_ours(path));
         }
-        // What is built here is not to pay for what was removed before it.
-        places::spread(&directory);
         match mark(&directory, path) {
             Ok(marker) => Self::locked(path, directory, marker),
             Err(error) => {

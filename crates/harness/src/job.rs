@@ -16,8 +16,7 @@ mod worker;
 use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
-use crate::{HarnessError, disk, places};
-use std::fs;
+use crate::{HarnessError, disk, place};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::{Dataset, Generator};
@@ -131,7 +130,7 @@ pub(crate) fn perform(
     let mut fresh = None;
     let place = match &job.task {
         Task::Measure(_) if job.workload.changes_keys() => {
-            fresh.insert(BlockDirectory::make(job)?).path.clone()
+            fresh.insert(BlockDirectory::make(job, work)?).path.clone()
         }
         _ => job.instance.clone(),
     };
@@ -203,16 +202,16 @@ struct BlockDirectory {
 }
 
 impl BlockDirectory {
-    fn make(job: &Job) -> Result<Self, HarnessError> {
+    fn make(job: &Job, work: &Path) -> Result<Self, HarnessError> {
         let path = job.instance.join(format!("block-{}", std::process::id()));
-        places::make_directory(&path)?;
+        place::make_directory(work, &path)?;
         Ok(Self { path, there: true })
     }
 
     /// A store whose table is a directory has removed it when it dropped its table.
     fn remove(&mut self) -> Result<(), HarnessError> {
         self.there = false;
-        match fs::remove_dir_all(&self.path) {
+        match place::remove(&self.path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             removed => removed.map_err(HarnessError::io("remove", &self.path)),
         }

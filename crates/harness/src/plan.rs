@@ -7,7 +7,7 @@ mod text;
 mod uses;
 mod why;
 
-pub use faults::{CellFault, cells_at_fault};
+pub use faults::{Extent, StudyFault, faults};
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 

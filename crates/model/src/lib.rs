@@ -59,7 +59,7 @@ pub use spec::{SpecError, StoreSpec};
 pub use study::{
     Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, DriverSpec,
     HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec, Measure,
-    PublishedBar, PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
+    PublishedBar, PublishedMatrix, PublishedSpace, Reading, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use workload::{

@@ -42,6 +42,10 @@ pub struct Measurement {
     /// Nothing where the store is not built beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<u32>,
+    /// Where its store lay: the number of the inode of its directory. What is near each other on the disk
+    /// has numbers near each other on ext4 and XFS. Nothing where it is not on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u64>,
     /// Operations within the timed window.
     pub operations: u64,
     /// Bytes delivered or written by them.

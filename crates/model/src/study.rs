@@ -310,12 +310,21 @@ impl StudyError {
     }
 }
 
-impl Study {
-    /// Reads a study from TOML and checks that its names refer to something.
-    ///
-    /// # Errors
-    /// Its mistakes, each with file, line and column.
-    pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
+/// A study file as far as it could be read.
+#[derive(Debug)]
+pub struct Reading {
+    /// All of it that has the shape of a study, where enough is left: without mistakes the whole.
+    pub study: Option<Study>,
+    /// What is wrong, each with file, line and column.
+    pub mistakes: Vec<StudyError>,
+    /// Names that may stand in what was left out.
+    lost: Vec<String>,
+}
+
+impl Reading {
+    /// Reads a study from TOML, checks that its names refer to something, and goes on behind each mistake.
+    #[must_use]
+    pub fn of(text: &str, file: &str) -> Self {
         let Shape {
             mut study,
             mut mistakes,
@@ -326,9 +335,33 @@ impl Study {
             mistakes.extend(study.check(&lost, text, file));
         }
         mistakes.extend(refuse_what_is_no_number(text, file));
-        match study {
-            Some(study) if mistakes.is_empty() => Ok(study),
-            _ => Err(StudyError::of_all(mistakes)),
+        Self {
+            study,
+            mistakes,
+            lost,
+        }
+    }
+
+    /// Whether nobody can say of a name that it is missing: what could not be read may give it.
+    #[must_use]
+    pub fn may_give(&self, name: &str) -> bool {
+        self.lost.iter().any(|lost| lost == name)
+    }
+}
+
+impl Study {
+    /// Reads a study from TOML and checks that its names refer to something.
+    ///
+    /// # Errors
+    /// Its mistakes, each with file, line and column.
+    pub fn parse(text: &str, file: &str) -> Result<Self, StudyError> {
+        match Reading::of(text, file) {
+            Reading {
+                study: Some(study),
+                mistakes,
+                ..
+            } if mistakes.is_empty() => Ok(study),
+            reading => Err(StudyError::of_all(reading.mistakes)),
         }
     }
 
@@ -793,6 +826,7 @@ sql = { store = "sqlite" }
             &message,
             [
                 "t.toml:10:1: unknown field `tilte`",
+                "t.toml:12:14: comparison 'reads': max_rounds must be from 1 to 40, not 41",
                 "t.toml:15:17: ",
                 "t.toml:16:10: unknown field `lable`",
                 "t.toml:6:9: ",

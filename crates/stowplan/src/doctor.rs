@@ -49,7 +49,7 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, CliError> {
 
 /// What the study asks for at this scale, and at the one that needs the least disk.
 fn demand_of(options: &DoctorOptions) -> Result<Demand, CliError> {
-    let mut study = studies::find(&options.study)?;
+    let mut study = studies::find(&options.study, &[])?;
     let drivers = drivers::of_study(&mut study, &[])?;
     let at =
         |scale: Option<&str>| -> Result<Plan, CliError> { Ok(at_scale(&study, scale, &drivers)?) };

@@ -1,16 +1,20 @@
 //! The studies: those built into the program, and the user's files.
 
+use crate::drivers::{self, DriverArgument};
 use crate::error::CliError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use stowplan_harness::HarnessError;
 use stowplan_harness::drivers::Drivers;
-use stowplan_harness::plan::{self, CellFault};
-use stowplan_model::{Study, StudyError, suggestion};
+use stowplan_harness::plan::{self, Extent, StudyFault};
+use stowplan_model::{Reading, Study, StudyError, suggestion};
 
 /// More than any study has; a device such as `/dev/zero` has no end.
 const TEXT_BYTES: u64 = 16 << 20;
+
+/// More of what stores say is not told at once: finding the place of each takes time.
+const MOST_TOLD: usize = 100;
 
 /// Name and text of each built-in study.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -46,22 +50,29 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// A built-in study by name, or a file: anything that ends in `.toml` or contains a `/`.
-pub(crate) fn find(name: &str) -> Result<Study, CliError> {
+/// A built-in study by name, or a file: anything that ends in `.toml` or contains a `/`. Where something
+/// is wrong with a file, the stores in the rest of it are asked as well, with the help of the drivers that
+/// were `typed`.
+pub(crate) fn find(name: &str, typed: &[DriverArgument]) -> Result<Study, CliError> {
     if let Some((name, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
         return Ok(Study::parse(text, &format!("{name}.toml"))?);
     }
     let path = Path::new(name);
     if name.ends_with(".toml") || name.contains(std::path::is_separator) {
         let text = text_of(path)?;
-        let mut study = Study::parse(&text, name)?;
+        let mut reading = Reading::of(&text, name);
+        let mut study = reading.study.take();
         let directory = path.parent().unwrap_or(Path::new(""));
-        for driver in study.drivers.values_mut() {
-            for word in &mut driver.command {
-                beside(directory, word);
-            }
+        let commands = study
+            .iter_mut()
+            .flat_map(|study| study.drivers.values_mut());
+        for word in commands.flat_map(|driver| &mut driver.command) {
+            beside(directory, word);
         }
-        return Ok(study);
+        return match study {
+            Some(study) if reading.mistakes.is_empty() => Ok(study),
+            study => Err(all_mistakes(reading, study, &text, name, typed).into()),
+        };
     }
     Err(CliError::Usage(format!(
         "there is no study '{name}' (a file's name must end in .toml); built in: {}{}",
@@ -70,9 +81,9 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
     )))
 }
 
-/// What a plan was refused for, with line and column, and with all other cells of a study file that cannot
-/// be measured as they are written; the refusal as it is where no cell is at fault, or the text cannot be
-/// read again.
+/// What a plan was refused for, with line and column, and with all else in a study file that cannot be
+/// measured as it is written; the refusal as it is where it is none of these, or the text cannot be read
+/// again.
 pub(crate) fn located(
     refusal: HarnessError,
     name: &str,
@@ -83,28 +94,43 @@ pub(crate) fn located(
     let Some(text) = path.is_file().then(|| text_of(path).ok()).flatten() else {
         return refusal.into();
     };
-    let faults = plan::cells_at_fault(study, drivers);
+    let faults = plan::faults(study, Extent::Whole, drivers);
     let told = refusal.to_string();
-    if !faults.iter().any(|fault| fault.message == told) {
+    if !faults.iter().any(|fault| fault.refusal == told) {
         return refusal.into();
     }
-    let located = faults.into_iter().map(|fault| {
-        let CellFault {
-            comparison,
-            cell,
-            message,
-        } = fault;
-        let place = format!(
-            "comparison '{}', cell '{cell}'",
-            study.comparisons[comparison].id
-        );
-        let message = message
-            .strip_prefix(&format!("{place}: "))
-            .unwrap_or(&message);
-        let keys = ["comparison", &comparison.to_string(), "cells", &cell];
-        StudyError::at(&keys, place, message.to_owned(), &text, name)
-    });
+    let told = faults.into_iter().take(MOST_TOLD);
+    let located = told.map(|fault| at(fault, &text, name));
     StudyError::of_all(located.collect()).into()
+}
+
+/// The mistakes of a file, and those of the stores in what could be read of it: the study, if that is enough
+/// for one.
+fn all_mistakes(
+    reading: Reading,
+    study: Option<Study>,
+    text: &str,
+    name: &str,
+    typed: &[DriverArgument],
+) -> StudyError {
+    let asked = study.and_then(|mut study| {
+        let drivers = drivers::of_study(&mut study, typed).ok()?;
+        Some(plan::faults(&study, Extent::Part, &drivers))
+    });
+    // The driver of a store may stand in what could not be read.
+    let known = |fault: &StudyFault| {
+        let named = fault.message.split('\'').nth(1);
+        !named.is_some_and(|name| reading.may_give(name))
+    };
+    let asked = asked.into_iter().flatten().filter(known).take(MOST_TOLD);
+    let asked: Vec<StudyError> = asked.map(|fault| at(fault, text, name)).collect();
+    StudyError::of_all(reading.mistakes.iter().cloned().chain(asked).collect())
+}
+
+/// A fault with line and column.
+fn at(fault: StudyFault, text: &str, name: &str) -> StudyError {
+    let keys: Vec<&str> = fault.keys.iter().map(String::as_str).collect();
+    StudyError::at(&keys, fault.place, fault.message, text, name)
 }
 
 /// The text of a study file, which may be a pipe as well.
@@ -172,13 +198,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("endless.toml");
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        let message = find(path.to_str().unwrap()).unwrap_err().to_string();
+        let message = find(path.to_str().unwrap(), &[]).unwrap_err().to_string();
         assert!(message.contains("longer than any study"), "{message}");
     }
 
     #[test]
     fn a_mistyped_study_is_answered_with_the_nearest_one() {
-        let message = find("fasterthenfs").unwrap_err().to_string();
+        let message = find("fasterthenfs", &[]).unwrap_err().to_string();
         assert!(
             message.contains("did you mean 'fasterthanfs'?"),
             "{message}"

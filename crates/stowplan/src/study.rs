@@ -45,7 +45,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
         }
         return listing::studies();
     };
-    let mut study = studies::find(name)?;
+    let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
     let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
         .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
@@ -493,7 +493,7 @@ mod tests {
 
     #[test]
     fn a_lack_of_room_refuses_a_plan_unless_it_is_to_be_ignored() {
-        let mut study = studies::find("fasterthanfs").unwrap();
+        let mut study = studies::find("fasterthanfs", &[]).unwrap();
         for dataset in study.datasets.values_mut() {
             dataset.count = 1_000_000_000_000;
         }

@@ -623,6 +623,38 @@ fn the_floor_is_no_rival_but_everything_is_shown_as_its_multiple() {
 }
 
 #[test]
+fn a_cell_is_a_multiple_of_the_floor_that_has_as_many_threads_and_of_no_other() {
+    let mut several = comparison(&["two", "four"]);
+    let mut threads = |key: &str, role: Role, threads: u32| {
+        let known = several.cells.iter().position(|known| known.key == key);
+        let at = known.unwrap_or_else(|| {
+            several.cells.push(cell(key, role));
+            several.cells.len() - 1
+        });
+        several.cells[at].workload.threads = threads;
+    };
+    threads("two", Role::Candidate, 2);
+    threads("four", Role::Candidate, 4);
+    threads("floor-1", Role::Floor, 1);
+    threads("floor-4", Role::Floor, 4);
+    let times = [
+        ("two", 5e3),
+        ("four", 5e3),
+        ("floor-1", 2.5e3),
+        ("floor-4", 1e3),
+    ];
+    let found = outcome(&several, &ten(&times));
+    let multiple = |key: &str| {
+        let summary = found.cell(&crate::support::id(key)).unwrap();
+        let floor = found.floor_of(summary).map(|floor| floor.cell.key.clone());
+        (floor, summary.multiple_of_floor.map(|of| of.ratio.round()))
+    };
+    assert_eq!(multiple("base"), (Some("floor-1".to_owned()), Some(4.0)));
+    assert_eq!(multiple("four"), (Some("floor-4".to_owned()), Some(5.0)));
+    assert_eq!(multiple("two"), (None, None));
+}
+
+#[test]
 fn another_durability_promise_is_shown_for_writes_and_forbids_a_fastest() {
     let mut mixed = comparison(&["other"]);
     mixed.cells[2].capabilities.durability = DurabilityClaim {

@@ -114,6 +114,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         read_in_again: false,
         block: BlockKind::Ratio,
         build: None,
+        place: None,
         operations: 1000,
         bytes: 10_000_000,
         lead_in_operations: 500,

@@ -75,12 +75,15 @@ impl Block<'_> {
         let effective = self.shares.ready(&job.workload, worker, counting)?;
         place.map_or(Ok(()), disk::Identity::require_unchanged)?;
         let started_unix_ms = unix_ms();
+        // What drops a table may remove it.
+        let lies = job.persistent.then(|| crate::place::of(&worker.at.place));
         let before = self.read(worker);
         let measured = self.shares.go(worker)?;
         let after = self.read(worker);
         let cold = cold.map(Cold::after).transpose()?;
         let mut measurement = self.measurement(&measured, &before, &after, worker)?;
         measurement.started_unix_ms = started_unix_ms;
+        measurement.place = lies.flatten();
         if let Some((residency, metadata_reads)) = cold {
             measurement.residency = Some(residency);
             measurement.metadata_reads = metadata_reads;

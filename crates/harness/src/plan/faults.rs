@@ -1,59 +1,205 @@
-//! All cells of a study that cannot be measured as they are written, for whoever wrote them.
+//! All that is wrong with a study and shows only where its stores are asked, for whoever wrote it.
 
 use super::{
-    PlanOptions, build_cell, needs_root, no_baseline, objection, other_question, same_question,
+    PlanOptions, build_cell, check_transactions, needs_root, no_baseline, objection,
+    other_question, resolve, same_question,
 };
 use crate::HarnessError;
 use crate::drivers::Drivers;
 use std::collections::BTreeMap;
-use stowplan_model::{Cell, ComparisonSpec, Role, Study};
+use stowplan_model::{Cell, CellSpec, ComparisonSpec, MatrixSpec, Role, Study};
 
-/// A cell that cannot be measured as it is written.
+/// What cannot be measured as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellFault {
-    /// Which of the study's comparisons it is in, from 0.
-    pub comparison: usize,
-    /// Its name.
-    pub cell: String,
-    /// What [`super::plan`] says if it comes to this cell.
+pub struct StudyFault {
+    /// Where it stands in the file: keys from its top; a number picks an entry of a list.
+    pub keys: Vec<String>,
+    /// The same for people.
+    pub place: String,
+    /// What is wrong.
     pub message: String,
+    /// What [`super::plan`] says if it comes to this.
+    pub refusal: String,
 }
 
-/// Every such cell of the comparisons that stand in the study itself; not of its matrices.
+/// How much of a study there is to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// What could be read of it: of workloads and datasets something may be missing, and only stores
+    /// are asked about.
+    Part,
+}
+
+/// A mistake of a comparison: the cell it is in, if it is in one, and what is said of it.
+type Mistake = (Option<String>, HarnessError);
+
+/// Every such fault, of comparisons and of matrices at each scale.
 #[must_use]
-pub fn cells_at_fault(study: &Study, drivers: &Drivers) -> Vec<CellFault> {
+pub fn faults(study: &Study, extent: Extent, drivers: &Drivers) -> Vec<StudyFault> {
+    let judge = Judge {
+        study,
+        extent,
+        drivers,
+    };
     let comparisons = study.comparisons.iter().enumerate();
-    let found = comparisons.flat_map(|(index, spec)| {
-        let faults = faults_of(study, spec, drivers).into_iter();
-        faults.map(move |(cell, error)| CellFault {
-            comparison: index,
-            cell,
-            message: error.to_string(),
-        })
-    });
-    let found = found.collect();
+    let mut found: Vec<StudyFault> = comparisons
+        .flat_map(|(index, spec)| judge.in_comparison(index, spec))
+        .collect();
+    for (index, matrix) in study.matrices.iter().enumerate() {
+        for fault in judge.in_matrix(index, matrix) {
+            // What stands in the file once is told once, however many cells it makes.
+            if found.iter().all(|known| known.keys != fault.keys) {
+                found.push(fault);
+            }
+        }
+    }
     drivers.hang_up();
     found
 }
 
-/// The cells at fault of one comparison. Whether all answer the same question is asked where each could be
-/// measured.
-fn faults_of(
-    study: &Study,
-    spec: &ComparisonSpec,
-    drivers: &Drivers,
-) -> Vec<(String, HarnessError)> {
-    let mut faults = Vec::new();
-    let mut cells = Vec::new();
-    for (key, cell) in &spec.cells {
-        match build_cell(study, spec, key, cell, drivers) {
-            Ok(cell) => cells.push(cell),
-            // A driver that does not answer is at fault, and not what is written.
-            Err(HarnessError::Worker { .. } | HarnessError::Interrupted) => return faults,
-            Err(error) if error.is_refusal() => return faults,
-            Err(error) => faults.push((key.clone(), error)),
-        }
+struct Judge<'a> {
+    study: &'a Study,
+    extent: Extent,
+    drivers: &'a Drivers,
+}
+
+impl Judge<'_> {
+    fn in_comparison(&self, index: usize, spec: &ComparisonSpec) -> Vec<StudyFault> {
+        let mistakes = self.mistakes(self.study, spec).into_iter();
+        let faults = mistakes.map(|(cell, error)| {
+            let mut keys = vec!["comparison".to_owned(), index.to_string()];
+            let mut place = format!("comparison '{}'", spec.id);
+            if let Some(cell) = cell {
+                place = format!("{place}, cell '{cell}'");
+                keys.extend(["cells".to_owned(), cell]);
+            }
+            fault(keys, place.clone(), &place, &error)
+        });
+        faults.collect()
     }
+
+    /// The faults of a matrix as it stands in the file, and as each scale changes it.
+    fn in_matrix(&self, index: usize, matrix: &MatrixSpec) -> Vec<StudyFault> {
+        let own = vec!["matrix".to_owned(), index.to_string()];
+        let mut found = self.in_grid(matrix, &own, &own);
+        for (name, scale) in &self.study.scales {
+            if let Some(change) = scale.matrix.get(&matrix.id) {
+                let changed = matrix.clone().changed(change);
+                let keys = ["scales", name, "matrix", &matrix.id].map(str::to_owned);
+                let rows = if change.rows.is_some() {
+                    &keys[..]
+                } else {
+                    &own
+                };
+                found.extend(self.in_grid(&changed, &own, rows));
+            }
+        }
+        found
+    }
+
+    /// The faults of a matrix of these rows, which stand below the keys `rows`, and all else below `own`.
+    fn in_grid(&self, matrix: &MatrixSpec, own: &[String], rows: &[String]) -> Vec<StudyFault> {
+        let alone = Study {
+            matrices: vec![matrix.clone()],
+            comparisons: Vec::new(),
+            ..self.study.clone()
+        };
+        let expanded = alone.expanded();
+        let faults = expanded.comparisons.iter().flat_map(|spec| {
+            let mistakes = self.mistakes(&expanded, spec);
+            let of_row = |(cell, _): &Mistake| row_of(matrix, cell.as_deref()).is_some();
+            let every_row = mistakes.iter().filter(|mistake| of_row(mistake)).count();
+            let every_row = every_row == matrix.rows.len() && every_row > 1;
+            let told = mistakes.into_iter().map(move |(cell, error)| {
+                let (below, path) = match (row_of(matrix, cell.as_deref()), &cell) {
+                    (Some(_), _) if self.is_at_fault(&matrix.internal) => {
+                        (own, vec!["internal".to_owned()])
+                    }
+                    (Some(_), _) if every_row => (own, vec!["row_setting".to_owned()]),
+                    (Some(row), _) => (rows, vec!["rows".to_owned(), row.to_string()]),
+                    (None, Some(cell)) if matrix.beside.contains_key(cell) => {
+                        (own, vec!["beside".to_owned(), cell.clone()])
+                    }
+                    (None, Some(_)) => (own, vec!["external".to_owned()]),
+                    (None, None) => (own, Vec::new()),
+                };
+                let place = match path.first() {
+                    Some(part) => format!("matrix '{}', {part}", matrix.id),
+                    None => format!("matrix '{}'", matrix.id),
+                };
+                let named = match cell {
+                    Some(cell) => format!("comparison '{}', cell '{cell}'", spec.id),
+                    None => format!("comparison '{}'", spec.id),
+                };
+                fault([below, &path].concat(), place, &named, &error)
+            });
+            told.collect::<Vec<_>>()
+        });
+        faults.collect()
+    }
+
+    /// Whether a store cannot be used whatever the rows of its matrix are.
+    fn is_at_fault(&self, cell: &CellSpec) -> bool {
+        let budget = self.study.memory_budget;
+        resolve(self.drivers, &cell.store, budget, 1).is_err_and(|error| is_of_the_study(&error))
+    }
+
+    /// The mistakes of one comparison. Whether all cells answer the same question is asked where each could
+    /// be measured.
+    fn mistakes(&self, study: &Study, spec: &ComparisonSpec) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        let mut cells = Vec::new();
+        for (key, cell) in &spec.cells {
+            let built = match self.extent {
+                Extent::Whole => build_cell(study, spec, key, cell, self.drivers).map(Some),
+                Extent::Part => {
+                    resolve(self.drivers, &cell.store, study.memory_budget, 1).map(|_| None)
+                }
+            };
+            match built {
+                Ok(cell) => cells.extend(cell),
+                Err(error) if is_of_the_study(&error) => {
+                    mistakes.push((Some(key.clone()), error));
+                }
+                Err(_) => return mistakes,
+            }
+        }
+        mistakes.extend(together(study, spec, cells));
+        mistakes
+    }
+}
+
+/// The place in the list of rows of a cell of a matrix, if it is of a row.
+fn row_of(matrix: &MatrixSpec, cell: Option<&str>) -> Option<usize> {
+    let row: u64 = cell?.parse().ok()?;
+    matrix.rows.iter().position(|known| *known == row)
+}
+
+fn fault(keys: Vec<String>, place: String, named: &str, error: &HarnessError) -> StudyFault {
+    let refusal = error.to_string();
+    let message = refusal.strip_prefix(&format!("{named}: "));
+    StudyFault {
+        keys,
+        place,
+        message: message.unwrap_or(&refusal).to_owned(),
+        refusal,
+    }
+}
+
+/// Whether what is written is at fault: not a driver that does not answer, nor a process that cannot
+/// be started.
+fn is_of_the_study(error: &HarnessError) -> bool {
+    let is_of_a_driver = matches!(
+        error,
+        HarnessError::Worker { .. } | HarnessError::Interrupted
+    );
+    !is_of_a_driver && !error.is_refusal()
+}
+
+/// What is wrong with cells of which each could be measured, beside each other.
+fn together(study: &Study, spec: &ComparisonSpec, cells: Vec<Cell>) -> Vec<Mistake> {
     let options = PlanOptions::default();
     let (fit, unfit): (Vec<Cell>, Vec<Cell>) = cells
         .into_iter()
@@ -61,16 +207,23 @@ fn faults_of(
     let is_baseline = |cell: &&Cell| cell.role == Role::Baseline;
     if let Some(baseline) = fit.iter().find(is_baseline) {
         let others = fit.iter().filter(|cell| !same_question(cell, baseline));
-        faults.extend(others.map(|cell| (cell.key.clone(), other_question(spec, cell, baseline))));
-    } else if let Some(baseline) = unfit.iter().find(is_baseline)
-        && !needs_root(spec)
-    {
-        let reasons = unfit.iter().filter_map(|cell| {
-            let reason = objection(cell, study, &options)?;
-            Some((cell.label.clone(), reason))
-        });
-        let reasons: BTreeMap<String, String> = reasons.collect();
-        faults.push((baseline.key.clone(), no_baseline(spec, reasons)));
+        let other = |cell: &Cell| other_question(spec, cell, baseline);
+        let others = others.map(|cell| (Some(cell.key.clone()), other(cell)));
+        let shares = check_transactions(spec, &fit, baseline);
+        return others
+            .chain(shares.err().map(|error| (None, error)))
+            .collect();
     }
-    faults
+    let Some(baseline) = unfit.iter().find(is_baseline) else {
+        return Vec::new();
+    };
+    if needs_root(spec) {
+        return Vec::new();
+    }
+    let reasons = unfit.iter().filter_map(|cell| {
+        let reason = objection(cell, study, &options)?;
+        Some((cell.label.clone(), reason))
+    });
+    let reasons: BTreeMap<String, String> = reasons.collect();
+    vec![(Some(baseline.key.clone()), no_baseline(spec, reasons))]
 }

@@ -26,22 +26,6 @@ pub(crate) fn boot_id() -> Option<String> {
     (!id.is_empty()).then(|| id.to_owned())
 }
 
-/// Has the directories that are made in one lie anywhere on the disk, not near it: where that is a matter
-/// of a flag of ext4.
-pub(crate) fn spread_directories(parent: &File) {
-    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
-    if let Ok(flags) = ioctl_getflags(parent) {
-        // Other file systems refuse, and need it not.
-        let _ = ioctl_setflags(parent, flags | IFlags::TOPDIR);
-    }
-}
-
-/// Whether the directories that are made in one lie anywhere on the disk.
-pub(crate) fn directories_are_spread(parent: &File) -> bool {
-    use rustix::fs::{IFlags, ioctl_getflags};
-    ioctl_getflags(parent).is_ok_and(|flags| flags.contains(IFlags::TOPDIR))
-}
-
 /// Drops the clean pages of a file from the page cache.
 pub(crate) fn forget_pages(file: &File) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(
@@ -184,6 +168,18 @@ pub(crate) fn try_perf_event() -> Option<Result<(), i32>> {
 /// Size of a page of memory, in bytes.
 pub(crate) fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
+}
+
+/// Has the file system lay each directory that is made in this one elsewhere, as far as it lays them
+/// anywhere by a rule: ext4 puts a directory into the block group of its parent, unless that has this mark
+/// (`chattr +T`). Others refuse it, and have rules of their own.
+pub(crate) fn scatter_directories(parent: &File) {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    if let Ok(flags) = ioctl_getflags(parent)
+        && !flags.contains(IFlags::TOPDIR)
+    {
+        let _ = ioctl_setflags(parent, flags | IFlags::TOPDIR);
+    }
 }
 
 /// Where a file's content lies on its device, in the order of the file, after it was written there;

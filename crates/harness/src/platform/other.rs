@@ -8,11 +8,7 @@ pub(crate) fn boot_id() -> Option<String> {
     None
 }
 
-pub(crate) fn spread_directories(_: &std::fs::File) {}
-
-pub(crate) fn directories_are_spread(_: &std::fs::File) -> bool {
-    false
-}
+pub(crate) fn scatter_directories(_: &std::fs::File) {}
 
 pub(crate) fn extents(_: &std::fs::File) -> Option<Vec<super::Extent>> {
     None

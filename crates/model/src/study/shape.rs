@@ -46,7 +46,9 @@ impl Shape {
                     if !left.explains(&error, &span) {
                         shape.mistakes.push(parse_error(&error, text, file));
                     }
-                    if !left.remove(&mut document, &span) {
+                    let filled = missing_text(&error)
+                        .is_some_and(|field| left.fill(&mut document, field, &span));
+                    if !filled && !left.remove(&mut document, &span) {
                         break;
                     }
                 }
@@ -80,6 +82,14 @@ impl Shape {
     }
 }
 
+/// The field that is missing, if it is a text without which the rest can be judged.
+fn missing_text(error: &toml::de::Error) -> Option<&'static str> {
+    let field = error.message().strip_prefix("missing field `")?;
+    let field = field.split('`').next()?;
+    let texts = ["title", "question", "baseline"];
+    texts.into_iter().find(|text| *text == field)
+}
+
 /// What was left out of a document.
 #[derive(Default)]
 struct Left {
@@ -105,6 +115,31 @@ impl Left {
         let unknown = self.unknown.values().map(|key| &key.table);
         let mut robbed = unknown.chain(&self.robbed);
         error.message().starts_with("missing field") && robbed.any(|robbed| robbed == table)
+    }
+
+    /// Puts an empty text where one is missing in the table that has this place, so that what stands
+    /// beside it can be judged.
+    fn fill(
+        &mut self,
+        table: &mut Spanned<DeValue<'_>>,
+        field: &'static str,
+        place: &Range<usize>,
+    ) -> bool {
+        let own = table.span();
+        match table.get_mut() {
+            DeValue::Table(entries) => {
+                if own == *place && !entries.contains_key(field) {
+                    let empty = Spanned::new(0..0, DeValue::String("".into()));
+                    entries.insert(Spanned::new(0..0, field.into()), empty);
+                    self.names.push(String::new());
+                    return true;
+                }
+                let mut inner = entries.iter_mut().map(|(_, inner)| inner);
+                inner.any(|inner| self.fill(inner, field, place))
+            }
+            DeValue::Array(list) => list.iter_mut().any(|inner| self.fill(inner, field, place)),
+            _ => false,
+        }
     }
 
     /// Removes the innermost value that has this place.

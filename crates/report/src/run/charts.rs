@@ -255,10 +255,7 @@ fn reference_cell<'a>(
 /// The floor relative to the chart's reference: the inverse of the reference's multiple of it.
 fn floor<'a>(comparison: &'a ComparisonOutcome, reference: &CellSummary) -> Option<(&'a str, f64)> {
     let multiple = reference.multiple_of_floor?;
-    // Where there are several, the analysis takes multiples of the first.
-    let mut cells = comparison.cells.iter();
-    let floor = cells.find(|cell| cell.cell.role == Role::Floor)?;
-    let label = floor.cell.label.as_str();
+    let label = comparison.floor_of(reference)?.cell.label.as_str();
     let label = label.strip_prefix("floor: ").unwrap_or(label);
     Some((label, 1.0 / multiple.ratio))
 }

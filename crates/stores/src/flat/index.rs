@@ -43,14 +43,14 @@ pub(super) struct Index {
     dense: Vec<Span>,
     /// The others.
     sparse: BTreeMap<u64, Span>,
-    /// Where the next value goes.
+    /// Behind the last value.
     end: u64,
     /// Whether the file beside the values holds it as it is; a new store has no such file.
     saved: bool,
 }
 
 impl Index {
-    /// Where the next value goes.
+    /// Behind the last value, be it deleted since.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
@@ -65,8 +65,17 @@ impl Index {
         }
     }
 
+    /// Notes the place of a value, unless its key has one; true if it had none.
+    pub(super) fn add(&mut self, key: Key, span: Span) -> bool {
+        let new = self.get(key).is_none();
+        if new {
+            self.insert(key, span);
+        }
+        new
+    }
+
     /// Notes the place of a value of a new key.
-    pub(super) fn insert(&mut self, key: Key, span: Span) {
+    fn insert(&mut self, key: Key, span: Span) {
         self.saved = false;
         self.end = self.end.max(span.end());
         let near = key.0 < ALWAYS_DENSE || key.0 / 2 <= self.dense.len() as u64;
@@ -83,16 +92,18 @@ impl Index {
         }
     }
 
-    /// Forgets a value; its bytes stay where they are.
-    pub(super) fn remove(&mut self, key: Key) {
-        self.saved = false;
+    /// Forgets a value; its bytes stay where they are. True if it was there.
+    pub(super) fn remove(&mut self, key: Key) -> bool {
         let position = usize::try_from(key.0).ok();
-        match position.and_then(|position| self.dense.get_mut(position)) {
-            Some(span) if *span != Span::NONE => *span = Span::NONE,
-            _ => {
-                self.sparse.remove(&key.0);
+        let there = match position.and_then(|position| self.dense.get_mut(position)) {
+            Some(span) if *span != Span::NONE => {
+                *span = Span::NONE;
+                true
             }
-        }
+            _ => self.sparse.remove(&key.0).is_some(),
+        };
+        self.saved &= !there;
+        there
     }
 
     /// Keys from `from` on, by rising key.
@@ -238,8 +249,10 @@ mod tests {
         assert_eq!(index.get(Key(4)), None);
         let listed: Vec<u64> = index.from(Key(2)).map(|(key, _)| key.0).collect();
         assert_eq!(listed, [2, 5, 1 << 20, 3_000_000, u64::MAX]);
-        index.remove(Key(u64::MAX));
-        index.remove(Key(5));
+        assert!(index.remove(Key(u64::MAX)) && index.remove(Key(5)));
+        assert!(!index.remove(Key(5)) && !index.remove(Key(4)));
+        assert!(index.add(Key(4), span(0)) && !index.add(Key(4), span(10)));
+        assert_eq!(index.get(Key(4)), Some(span(0)));
         assert_eq!(index.get(Key(u64::MAX)), None);
         assert_eq!(index.get(Key(5)), None);
     }

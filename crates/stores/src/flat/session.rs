@@ -5,7 +5,7 @@ use super::{FlatStore, ReadMode, STORE};
 use crate::{Access, Buffer, Found, Key, Result, Session, StoreError};
 use memmap2::Mmap;
 use rustix::io::retry_on_intr;
-use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 pub(crate) struct FlatSession<'s> {
     store: &'s FlatStore,
@@ -14,8 +14,12 @@ pub(crate) struct FlatSession<'s> {
     syncs: bool,
     /// Whether a transaction is open: a store without transactions has a use for that only here.
     open: bool,
-    /// The file as it was when it was last mapped; values behind its end make it map again.
-    map: Option<Mmap>,
+    /// Whether it wrote.
+    wrote: bool,
+    /// The file as far as this session had to see; values behind that make it look again.
+    map: Option<Arc<Mmap>>,
+    /// The places of what a scan shows.
+    visited: Vec<(Key, Span)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -23,48 +27,33 @@ pub(crate) struct FlatSession<'s> {
 impl<'s> FlatSession<'s> {
     /// As the store's settings say.
     pub(crate) fn of(store: &'s FlatStore) -> Result<Self> {
-        let mode = store.options.read;
-        let mut session = Self {
+        Ok(Self {
             store,
-            mode,
+            mode: store.options.read,
             syncs: store.options.syncs(),
             open: false,
+            wrote: false,
             map: None,
+            visited: Vec::new(),
             scanned: Buffer::with_capacity(0)?,
-        };
-        if mode == ReadMode::Mmap && store.index().end() > 0 {
-            session.remap()?;
-        }
-        Ok(session)
-    }
-
-    #[expect(
-        unsafe_code,
-        reason = "memory maps are the interface under measurement"
-    )]
-    fn remap(&mut self) -> Result<()> {
-        // SAFETY: the file belongs to this store, which never shortens it; a foreign process that
-        // did would end this one by SIGBUS, as with every mapping. A session overwrites values only
-        // between the calls that lend them. Another thread may do so meanwhile, through the file:
-        // whoever is lent a value then sees bytes change, each of which is valid as any other.
-        let map = unsafe { Mmap::map(&self.store.values) };
-        self.map = Some(map.map_err(StoreError::io("map", &self.store.path()))?);
-        Ok(())
+        })
     }
 
     /// The value where the mapping has it.
     fn mapped(&mut self, key: Key, span: Span) -> Result<&[u8]> {
-        let mapped = self.map.as_ref().map_or(0, |map| map.len() as u64);
-        if span.end() > mapped && span.len > 0 {
-            self.remap()?;
+        if span.len == 0 {
+            return Ok(&[]);
         }
-        let map = self.map.as_deref().unwrap_or_default();
-        match (usize::try_from(span.offset), usize::try_from(span.end())) {
-            _ if span.len == 0 => Some(&[][..]),
-            (Ok(start), Ok(end)) => map.get(start..end),
-            _ => None,
+        let reaches = |map: &Arc<Mmap>| map.len() as u64 >= span.end();
+        if !self.map.as_ref().is_some_and(reaches) {
+            self.map = Some(self.store.mapped_to(span.end())?);
         }
-        .ok_or_else(|| short(key, span, map.len().saturating_sub(span.offset as usize)))
+        let map = self.map.as_deref().map_or(&[][..], |map| map);
+        let place = usize::try_from(span.offset)
+            .ok()
+            .zip(usize::try_from(span.end()).ok());
+        let value = place.and_then(|(start, end)| map.get(start..end));
+        value.ok_or_else(|| short(key, span, 0))
     }
 
     fn pread(&self, key: Key, span: Span, buffer: &mut Buffer) -> Result<()> {
@@ -83,25 +72,21 @@ impl<'s> FlatSession<'s> {
         Ok(())
     }
 
-    fn write(&self, span: Span, value: &[u8]) -> Result<()> {
-        self.store
-            .values
-            .write_all_at(value, span.offset)
-            .map_err(|e| StoreError::io("write", &self.store.path())(e))?;
+    /// What was written is committed, or will be with its transaction.
+    fn written(&mut self) -> Result<()> {
         if self.open {
+            self.wrote = true;
             return Ok(());
         }
         self.sync()
     }
 
     fn sync(&self) -> Result<()> {
-        if !self.syncs {
-            return Ok(());
+        if self.syncs {
+            self.store.sync()
+        } else {
+            Ok(())
         }
-        self.store
-            .values
-            .sync_data()
-            .map_err(StoreError::io("sync", &self.store.path()))
     }
 
     fn span(&self, key: Key) -> Option<Span> {
@@ -125,7 +110,8 @@ impl Session for FlatSession<'_> {
     }
 
     fn commit(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.open) {
+        let open = std::mem::take(&mut self.open);
+        if std::mem::take(&mut self.wrote) && open {
             self.sync()?;
         }
         Ok(())
@@ -166,17 +152,11 @@ impl Session for FlatSession<'_> {
     }
 
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
-        let mut index = self.store.index_mut();
-        if index.get(key).is_some() {
+        let span = self.store.append(value)?;
+        if !self.store.index_mut().add(key, span) {
             return Err(StoreError::key_exists(STORE, key));
         }
-        let span = Span {
-            offset: index.end(),
-            len: value.len() as u64,
-        };
-        self.write(span, value)?;
-        index.insert(key, span);
-        Ok(())
+        self.written()
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -190,17 +170,21 @@ impl Session for FlatSession<'_> {
                 "a flat file has no room to grow into; overwrite with the same size",
             ));
         }
-        self.write(span, value)?;
+        self.store.write(value, span.offset)?;
+        self.written()?;
         Ok(found(span))
     }
 
     fn delete(&mut self, key: Key) -> Result<bool> {
-        let mut index = self.store.index_mut();
-        let there = index.get(key).is_some();
-        if there {
-            index.remove(key);
+        if self.span(key).is_none() {
+            return Ok(false);
         }
-        Ok(there)
+        self.store.append(&key.0.to_le_bytes())?;
+        if !self.store.index_mut().remove(key) {
+            return Ok(false);
+        }
+        self.written()?;
+        Ok(true)
     }
 
     fn scan(
@@ -209,9 +193,11 @@ impl Session for FlatSession<'_> {
         limit: usize,
         visit: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<usize> {
-        let spans: Vec<(Key, Span)> = self.store.index().from(from).take(limit).collect();
+        let mut visited = std::mem::take(&mut self.visited);
+        visited.clear();
+        visited.extend(self.store.index().from(from).take(limit));
         let mut buffer = std::mem::replace(&mut self.scanned, Buffer::with_capacity(0)?);
-        for (key, span) in &spans {
+        for (key, span) in &visited {
             match self.mode {
                 ReadMode::Pread => {
                     self.pread(*key, *span, &mut buffer)?;
@@ -221,6 +207,8 @@ impl Session for FlatSession<'_> {
             }
         }
         self.scanned = buffer;
-        Ok(spans.len())
+        let shown = visited.len();
+        self.visited = visited;
+        Ok(shown)
     }
 }

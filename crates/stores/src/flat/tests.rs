@@ -70,3 +70,71 @@ fn an_empty_value_at_the_end_of_the_file_is_a_value() {
         assert_eq!(found, Found::Bytes(0), "{read}");
     }
 }
+
+#[test]
+fn a_deleted_value_leaves_its_key_in_the_file_and_is_gone_when_it_is_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    built(directory.path());
+    let bytes = || File::open(directory.path().join(VALUES_FILE)).unwrap();
+    let store = Flat.open(directory.path(), &settings("pread")).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    assert!(session.delete(Key(2)).unwrap());
+    assert!(!session.delete(Key(2)).unwrap());
+    let mut mark = [0; 8];
+    bytes().read_exact_at(&mut mark, 10_000).unwrap();
+    assert_eq!(bytes().metadata().unwrap().len(), 10_008);
+    assert_eq!(u64::from_le_bytes(mark), 2);
+    drop(session);
+    connection.close().unwrap();
+    drop(store);
+    let store = Flat.open(directory.path(), &settings("pread")).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(16).unwrap();
+    let mut read = |key| session.read_into(Key(key), &mut buffer).unwrap();
+    assert_eq!((read(1), read(2)), (Found::Bytes(5000), Found::Missing));
+}
+
+#[test]
+fn what_is_synced_lies_in_blocks_that_the_file_has_and_nothing_is_lost_by_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = settings("mmap");
+    settings.set("sync", Value::Word("commit".to_owned()));
+    let store = Flat.create(directory.path(), &settings).unwrap();
+    let value = |key: u64| vec![u8::try_from(key % 251).unwrap(); 10_000];
+    // Some have room, some begin where room is made, and one is larger than any room.
+    let large = vec![7; 3 << 20];
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, large) = (&store, &large);
+            scope.spawn(move || {
+                let mut connection = store.connect().unwrap();
+                let mut session = connection.session().unwrap();
+                for key in (0..40).map(|n| 100 * thread + n) {
+                    session.insert(Key(key), &value(key)).unwrap();
+                }
+                session.insert(Key(100 * thread + 99), large).unwrap();
+            });
+        }
+    });
+    store.checkpoint().unwrap();
+    let path = directory.path().join(VALUES_FILE);
+    let length = path.metadata().unwrap().len();
+    assert!(length > 4 * (40 * 10_000 + (3 << 20)), "{length}");
+    drop(store);
+    let store = Flat.open(directory.path(), &settings).unwrap();
+    let mut connection = store.connect().unwrap();
+    let mut session = connection.session().unwrap();
+    let mut buffer = Buffer::with_capacity(16).unwrap();
+    for key in (0..4).flat_map(|thread| (0..40).map(move |n| 100 * thread + n)) {
+        session.read_into(Key(key), &mut buffer).unwrap();
+        assert_eq!(buffer.bytes(), value(key), "{key}");
+    }
+    for thread in 0..4 {
+        session
+            .read_into(Key(100 * thread + 99), &mut buffer)
+            .unwrap();
+        assert_eq!(buffer.bytes(), large);
+    }
+}

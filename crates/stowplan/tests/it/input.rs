@@ -95,6 +95,32 @@ fn all_mistakes_of_a_study_file_are_told_at_once() {
 }
 
 #[test]
+fn stores_that_are_wrong_are_told_beside_what_could_not_be_read() {
+    let bench = Bench::new();
+    let floor = "floor = { store = \"flat\", floor = true, label = \"floor\" }\n";
+    let of_a_driver = format!("{floor}mine = {{ store = \"mine/kv\" }}\n");
+    let wrong = SMALL
+        .replacen("baseline = ", "basline = ", 1)
+        .replacen("api=sql", "api=sqll", 1)
+        .replace(floor, &of_a_driver);
+    bench.write(
+        "wrong.toml",
+        &format!("{wrong}[drivers.mine]\ncommand = 5\n"),
+    );
+    let run = bench.run(&["study", "wrong.toml"]);
+    let told = run.exits(2).stderr();
+    for mistake in [
+        "wrong.toml:13:1: unknown field `basline`",
+        "wrong.toml:16:7: comparison 'read', cell 'sql': store spec 'sqlite:api=sqll'",
+        "invalid type",
+    ] {
+        assert!(told.contains(mistake), "{mistake}: {told}");
+    }
+    // Nobody can say that there is no driver whose command could not be read.
+    assert_eq!(told.lines().count(), 3, "{told}");
+}
+
+#[test]
 fn a_cell_that_does_other_work_than_the_baseline_is_told_with_its_line() {
     let bench = Bench::new();
     let cold = SMALL.replace(

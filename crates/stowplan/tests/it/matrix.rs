@@ -163,8 +163,8 @@ fn a_dry_run_tells_the_room_of_one_size_and_with_keep_of_all() {
         let line = text.lines().find(|line| line.starts_with("needs about"));
         line.unwrap().split(" of disk").next().unwrap().to_owned()
     };
-    assert_eq!(room(&[]), "needs about 3.32 GB");
-    assert_eq!(room(&["--keep"]), "needs about 39.2 GB");
+    assert_eq!(room(&[]), "needs about 3.72 GB");
+    assert_eq!(room(&["--keep"]), "needs about 43.8 GB");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_mistake_in_a_matrix_is_refused_where_it_stands() {
     bench
         .run(&["study", "bad.toml"])
         .refuses("bad.toml:14:8: matrix 'read', rows: give each once, by rising number");
-    bench.write("bad.toml", &MATRIX.replace("[1_024, 4_096]", "[1_000]"));
+    bench.write("bad.toml", &MATRIX.replace("[1_024, 4_096]", "[1_024]"));
     bench
         .run(&["study", "bad.toml"])
         .refuses("matrix 'read', published: there is no row '4096'");
@@ -187,5 +187,36 @@ fn a_mistake_in_a_matrix_is_refused_where_it_stands() {
     );
     bench
         .run(&["study", "bad.toml"])
-        .refuses("comparison 'write-2k', cell '1000'");
+        .refuses("bad.toml:30:9: matrix 'write', rows: store spec");
+}
+
+#[test]
+fn each_mistake_of_the_stores_of_a_matrix_is_told_once_where_it_stands() {
+    let bench = bench();
+    let wrong = MATRIX
+        .replace("\"sqlite\", label", "\"sqlit\", label")
+        .replace(
+            "files-indexed:write=in-place",
+            "files-indexed:write=inplace",
+        )
+        .replace("rows = [1_024]\n", "rows = [1_024, 5_000]\n")
+        .replacen(
+            "rows = [1_024, 4_096]\n",
+            "rows = [1_024, 4_096]\nbeside = { other = { store = \"flat:raed=mmap\" } }\n",
+            1,
+        );
+    bench.write("bad.toml", &wrong);
+    let run = bench.run(&["study", "bad.toml"]);
+    let told = run.exits(2).stderr();
+    let told: Vec<&str> = told.lines().collect();
+    for begins in [
+        "bad.toml:12:12: matrix 'read', internal: unknown store 'sqlit'",
+        "bad.toml:15:20: matrix 'read', beside: store spec 'flat:raed=mmap'",
+        "bad.toml:31:16: matrix 'write', rows: store spec",
+        "bad.toml:32:12: matrix 'write', external: store spec",
+    ] {
+        let line = told.iter().filter(|line| line.contains(begins));
+        assert_eq!(line.count(), 1, "{begins}: {told:#?}");
+    }
+    assert_eq!(told.len(), 4, "{told:#?}");
 }

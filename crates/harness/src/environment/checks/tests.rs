@@ -150,7 +150,7 @@ fn a_quiet_machine_has_neither_problems_nor_warnings() {
 
 #[test]
 fn each_trouble_of_a_machine_is_found_under_its_name() {
-    let troubles: [(&str, &str, &str); 13] = [
+    let troubles: [(&str, &str, &str); 14] = [
         (
             "governor",
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
@@ -202,6 +202,11 @@ fn each_trouble_of_a_machine_is_found_under_its_name() {
             "mount options",
             "/proc/self/mountinfo",
             "27 1 259:2 / / rw,strictatime - ext4 /dev/x rw\n",
+        ),
+        (
+            "mount options",
+            "/proc/fs/ext4/nvme0n1p2/options",
+            "rw\nbarrier\nuser_xattr\n",
         ),
         ("read-ahead", "/sys/dev/block/queue/read_ahead_kb", "8192\n"),
     ];
