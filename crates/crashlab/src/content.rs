@@ -89,7 +89,9 @@ impl Content {
             if let Some(room) = page.get_mut(part.from..part.from + part.len) {
                 room.copy_from_slice(now);
             }
-            self.len = self.len.max(part.page * PAGE + (part.from + part.len) as u64);
+            self.len = self
+                .len
+                .max(part.page * PAGE + (part.from + part.len) as u64);
             data = later;
         }
     }

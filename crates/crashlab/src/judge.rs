@@ -55,6 +55,12 @@ impl<'v> Judge<'v> {
         }
     }
 
+    /// Ends the process that judges. One that a thread has started ends with that thread, and would be
+    /// taken for one that an engine took along.
+    pub(crate) fn rest(&mut self) {
+        self.process = None;
+    }
+
     fn ask(
         &mut self,
         arguments: &[OsString],
@@ -95,7 +101,11 @@ impl<'v> Judge<'v> {
             false => "the engine ended its process".to_owned(),
         };
         let said = last_part(&self.said);
-        let note = if said.is_empty() { how } else { format!("{how}: {said}") };
+        let note = if said.is_empty() {
+            how
+        } else {
+            format!("{how}: {said}")
+        };
         Judged {
             fate: Fate::Corrupt,
             lost: 0,
@@ -170,7 +180,10 @@ impl<'v> Judge<'v> {
             Some(code @ 129..) => Ok(judged(
                 Fate::Corrupt,
                 0,
-                in_a_line(&format!("the check was ended by signal {}\n{note}", code - 128)),
+                in_a_line(&format!(
+                    "the check was ended by signal {}\n{note}",
+                    code - 128
+                )),
             )),
             code => Err(run_error(format!(
                 "the check ended with {}: exit 0 means kept, 1 lost, 2 corrupt{}{note}",

@@ -138,9 +138,8 @@ impl Operation {
 impl Log {
     /// Operations of the program: what it told is none.
     pub(crate) fn operations(&self) -> u64 {
-        let told = |entry: &&Entry| {
-            !matches!(entry.operation, Operation::Ack { .. } | Operation::Base)
-        };
+        let told =
+            |entry: &&Entry| !matches!(entry.operation, Operation::Ack { .. } | Operation::Base);
         self.entries.iter().filter(told).count() as u64
     }
 
@@ -160,7 +159,10 @@ impl Log {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Out(MAGIC.to_vec());
-        out.number(self.exit.map_or(u64::MAX, |code| u64::from(code.unsigned_abs())));
+        out.number(
+            self.exit
+                .map_or(u64::MAX, |code| u64::from(code.unsigned_abs())),
+        );
         out.bytes(self.said.as_bytes());
         out.number(self.entries.len() as u64);
         for entry in &self.entries {

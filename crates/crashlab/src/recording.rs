@@ -90,10 +90,14 @@ pub(crate) fn of(
     fs::create_dir(&mount).map_err(HarnessError::io("create directory", &mount))?;
     let recorded = run((&mount, &log, &said), command, interrupt);
     let bytes = recorded.and_then(|()| fs::read(&log).map_err(HarnessError::io("read", &log)));
+    let stderr = last_part(&said);
     let _ = fs::remove_file(&log);
     let _ = fs::remove_file(&said);
     fs::remove_dir(&mount).map_err(HarnessError::io("remove", &mount))?;
-    Log::decode(&bytes?).ok_or_else(|| run_error("the recording is not whole; run it again"))
+    let log = Log::decode(&bytes?);
+    let mut log = log.ok_or_else(|| run_error("the recording is not whole; run it again"))?;
+    log.said = in_a_line(&format!("{}\n{stderr}", log.said));
+    Ok(log)
 }
 
 fn run(
@@ -133,7 +137,9 @@ fn run(
 pub(crate) fn last_part(said: &Path) -> String {
     let bytes = fs::read(said).unwrap_or_default();
     let from = bytes.len().saturating_sub(SAID);
-    in_a_line(&String::from_utf8_lossy(bytes.get(from..).unwrap_or_default()))
+    in_a_line(&String::from_utf8_lossy(
+        bytes.get(from..).unwrap_or_default(),
+    ))
 }
 
 /// Lines as one.

@@ -20,12 +20,18 @@ pub fn replay(
     directory: &Path,
 ) -> Result<(), HarnessError> {
     let states = States::new(log, model, Syncs::Recorded);
-    write(&states, &states.draw(finding.seed), &directory.join("state"))?;
+    write(
+        &states,
+        &states.draw(finding.seed),
+        &directory.join("state"),
+    )?;
     let shrunk = &finding.shrunk;
     if shrunk.cut == 0 {
         return Ok(());
     }
-    let number = |wide: u64| usize::try_from(wide).map_err(|_| run_error("the finding is not one of this log"));
+    let number = |wide: u64| {
+        usize::try_from(wide).map_err(|_| run_error("the finding is not one of this log"))
+    };
     let mut cut = Cut {
         at: number(shrunk.cut)?,
         lost: std::collections::BTreeSet::new(),
@@ -40,7 +46,10 @@ pub fn replay(
             u32::MAX => "its length".to_owned(),
             piece => format!("piece {piece}"),
         };
-        format!("operation {operation}, {piece}: {}\n", states.describe(*operation))
+        format!(
+            "operation {operation}, {piece}: {}\n",
+            states.describe(*operation)
+        )
     });
     let lost = directory.join("lost");
     fs::write(&lost, lines.collect::<String>()).map_err(HarnessError::io("write", &lost))
@@ -49,5 +58,6 @@ pub fn replay(
 fn write(states: &States<'_>, cut: &Cut, directory: &Path) -> Result<(), HarnessError> {
     fs::create_dir(directory).map_err(HarnessError::io("create directory", directory))?;
     let tree = states.tree(cut);
-    tree.write_to(directory).map_err(HarnessError::io("write a state to", directory))
+    tree.write_to(directory)
+        .map_err(HarnessError::io("write a state to", directory))
 }

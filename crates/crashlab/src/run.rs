@@ -2,7 +2,7 @@
 
 use crate::judge::{Judge, Verifier};
 use crate::log::Log;
-use crate::recording::{self, in_a_line};
+use crate::recording;
 use crate::shrink::shrink;
 use crate::states::{Cut, States, Syncs};
 use crate::{run_error, tree::Tree};
@@ -98,9 +98,13 @@ pub fn test(
         failed: None,
     };
     if log.exit != Some(0) {
-        let code = log.exit.map_or_else(|| "?".to_owned(), |code| code.to_string());
-        let said = in_a_line(&log.said);
-        setting.failed = Some(format!("it ended with {code} on the recording file system: {said}"));
+        let code = log
+            .exit
+            .map_or_else(|| "?".to_owned(), |code| code.to_string());
+        setting.failed = Some(format!(
+            "it ended with {code} on the recording file system: {}",
+            log.said
+        ));
         return Ok((setting, None));
     }
     let lab = Lab::new(subject, options)?;
@@ -168,9 +172,11 @@ impl<'o> Lab<'o> {
             for judge in &self.judges {
                 let (next, shared, draw) = (&next, &shared, &draw);
                 let work = move || {
-                    if let Err(error) = self.work(states, wanted, draw, (next, shared, judge)) {
-                        let mut shared = lock(shared);
-                        shared.error.get_or_insert(error);
+                    let mut judge = lock(judge);
+                    let worked = self.work(states, wanted, draw, (next, shared, &mut judge));
+                    judge.0.rest();
+                    if let Err(error) = worked {
+                        lock(shared).error.get_or_insert(error);
                     }
                 };
                 // Without another thread the work is done by those that there are.
@@ -189,9 +195,8 @@ impl<'o> Lab<'o> {
         states: &States<'_>,
         wanted: u64,
         draw: &(impl Fn(u64) -> (u64, Cut) + Sync),
-        (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &Mutex<(Judge<'o>, PathBuf)>),
+        (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &mut (Judge<'o>, PathBuf)),
     ) -> Result<(), HarnessError> {
-        let mut judge = lock(judge);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if self.options.interrupt.raised() {
@@ -214,7 +219,7 @@ impl<'o> Lab<'o> {
                 }
                 shared.tally.states += 1;
             }
-            let judged = self.judge(&mut judge, &tree, acked)?;
+            let judged = self.judge(judge, &tree, acked)?;
             let found = Found {
                 number,
                 seed,
@@ -232,7 +237,8 @@ impl<'o> Lab<'o> {
         acked: u64,
     ) -> Result<Judged, HarnessError> {
         fs::create_dir(&*place).map_err(HarnessError::io("create directory", place))?;
-        tree.write_to(place).map_err(HarnessError::io("write a state to", place))?;
+        tree.write_to(place)
+            .map_err(HarnessError::io("write a state to", place))?;
         let judged = judge.judge(place, acked)?;
         remove(place)?;
         self.options.judged.fetch_add(1, Ordering::Relaxed);
@@ -302,17 +308,25 @@ impl<'o> Lab<'o> {
             let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
             Ok(judged.fate == found.judged.fate)
         })?;
+        judge.0.rest();
         let mut words: Vec<String> = Vec::new();
         let mut numbers: Vec<usize> = smallest.cut.lost.iter().map(|piece| piece.0).collect();
         numbers.dedup();
-        words.extend(numbers.iter().take(WORDS).map(|number| states.describe(*number)));
+        words.extend(
+            numbers
+                .iter()
+                .take(WORDS)
+                .map(|number| states.describe(*number)),
+        );
         if numbers.len() > WORDS {
             words.push(format!("{} more", numbers.len() - WORDS));
         }
         let lost = smallest.cut.lost.iter();
         Ok(Shrunk {
             cut: smallest.cut.at as u64,
-            lost: lost.map(|piece| (piece.0 as u64, u64::from(piece.1))).collect(),
+            lost: lost
+                .map(|piece| (piece.0 as u64, u64::from(piece.1)))
+                .collect(),
             words,
             tried: smallest.tried,
         })
@@ -322,7 +336,8 @@ impl<'o> Lab<'o> {
     /// nothing of a process that is killed, or acknowledges before it writes, is at rest at the end.
     fn controls(&self, log: &Log) -> Result<Controls, HarnessError> {
         let wanted = (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS);
-        let seed = |number| States::seed(self.options.seed ^ OF_CONTROLS, CrashModel::Ordered, number);
+        let seed =
+            |number| States::seed(self.options.seed ^ OF_CONTROLS, CrashModel::Ordered, number);
         let states = States::new(log, CrashModel::Ordered, Syncs::None);
         let (no_syncs, _) = self.hunt(&states, wanted, |number| {
             (seed(number), states.draw(seed(number)))

@@ -166,7 +166,11 @@ impl<'l> States<'l> {
                 continue;
             }
             match &entry.operation {
-                Operation::Write { offset, data: bytes, .. } => {
+                Operation::Write {
+                    offset,
+                    data: bytes,
+                    ..
+                } => {
                     let pieces = self.pieces(*offset, bytes.len());
                     data.extend((0..pieces).map(|piece| (number, piece)));
                     if self.model == CrashModel::Strict && self.extends.get(number) == Some(&true) {
@@ -218,9 +222,9 @@ impl<'l> States<'l> {
             }
             CrashModel::Prefix => {
                 // A sync keeps all that came before what it was for.
-                let durable = (self.from..at).rev().find(|number| {
-                    self.durable_at.get(*number).is_some_and(|sync| *sync < at)
-                });
+                let durable = (self.from..at)
+                    .rev()
+                    .find(|number| self.durable_at.get(*number).is_some_and(|sync| *sync < at));
                 let mut all = [metadata, data].concat();
                 all.retain(|piece| durable.is_none_or(|durable| piece.0 > durable));
                 all.sort_unstable();
@@ -469,11 +473,7 @@ fn share(random: &mut Random) -> f64 {
 }
 
 /// Pieces that are lost, each with a chance that all have in common, or those of a file.
-fn subset(
-    random: &mut Random,
-    pieces: &[Piece],
-    file: impl Fn(Piece) -> Node,
-) -> BTreeSet<Piece> {
+fn subset(random: &mut Random, pieces: &[Piece], file: impl Fn(Piece) -> Node) -> BTreeSet<Piece> {
     let by_file = random.below(2) == 0;
     let all = share(random);
     let mut shares: BTreeMap<Node, f64> = BTreeMap::new();

@@ -234,7 +234,11 @@ impl Tree {
                     None => {
                         write_file(&path, content, state.attributes.mode)?;
                         if root && state.attributes.uid != 0 {
-                            chown(&path, Some(state.attributes.uid), Some(state.attributes.gid))?;
+                            chown(
+                                &path,
+                                Some(state.attributes.uid),
+                                Some(state.attributes.gid),
+                            )?;
                         }
                         first.insert(*node, path);
                     }
@@ -247,9 +251,16 @@ impl Tree {
                 && let Held::Directory(_) = state.held
             {
                 let path = directory.join(name);
-                fs::set_permissions(&path, Permissions::from_mode(state.attributes.mode & 0o7777))?;
+                fs::set_permissions(
+                    &path,
+                    Permissions::from_mode(state.attributes.mode & 0o7777),
+                )?;
                 if root && state.attributes.uid != 0 {
-                    chown(&path, Some(state.attributes.uid), Some(state.attributes.gid))?;
+                    chown(
+                        &path,
+                        Some(state.attributes.uid),
+                        Some(state.attributes.gid),
+                    )?;
                 }
             }
         }

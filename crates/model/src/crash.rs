@@ -163,6 +163,14 @@ pub fn from_line(line: &str) -> Result<ToJudge, String> {
     serde_json::from_str(line).map_err(|error| format!("no state to judge: {error}"))
 }
 
+/// A run, from the document that was written of it.
+///
+/// # Errors
+/// It is none.
+pub fn crash_run(text: &str) -> Result<CrashRun, String> {
+    serde_json::from_str(text).map_err(|error| format!("no result of 'stowplan crash': {error}"))
+}
+
 /// What was found in the states of one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
@@ -202,10 +210,7 @@ impl Tally {
     /// The worst fate that was met.
     #[must_use]
     pub fn worst(&self) -> Option<Fate> {
-        Fate::ALL
-            .into_iter()
-            .rev()
-            .find(|fate| self.of(*fate) > 0)
+        Fate::ALL.into_iter().rev().find(|fate| self.of(*fate) > 0)
     }
 }
 
@@ -263,7 +268,9 @@ impl Controls {
     /// Whether the run may claim anything.
     #[must_use]
     pub fn hold(&self) -> bool {
-        self.no_syncs.not_kept() > 0 && self.all_synced.not_kept() == 0 && self.all_synced.states > 0
+        self.no_syncs.not_kept() > 0
+            && self.all_synced.not_kept() == 0
+            && self.all_synced.states > 0
     }
 }
 
@@ -344,7 +351,10 @@ mod tests {
             all.filter(|fate| fate.breaks(claim, true)).collect()
         };
         assert!(breaking(claim(Durability::ProcessCrash, true)).is_empty());
-        assert_eq!(breaking(claim(Durability::Consistent, true)), Fate::ALL[2..]);
+        assert_eq!(
+            breaking(claim(Durability::Consistent, true)),
+            Fate::ALL[2..]
+        );
         assert_eq!(breaking(claim(Durability::Durable, true)), Fate::ALL[1..]);
         assert!(!Fate::Torn.breaks(claim(Durability::Consistent, false), true));
         assert!(!Fate::Reordered.breaks(claim(Durability::Consistent, true), false));

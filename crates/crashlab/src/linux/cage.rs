@@ -49,11 +49,10 @@ pub(crate) fn reason_against() -> Option<String> {
     Some(format!("{FUSE} {why}"))
 }
 
-/// Moves this process into namespaces of its own; what it starts from now on is in a process namespace
-/// that begins with the first.
+/// Moves this process into a mount namespace of its own.
 pub(super) fn enter() -> Result<(), HarnessError> {
     let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
-    let own = UnshareFlags::NEWNS | UnshareFlags::NEWPID;
+    let own = UnshareFlags::NEWNS;
     // Whoever may do it as it is needs no namespace of users, which some systems forbid.
     if unshare(own).is_err() {
         unshare(own | UnshareFlags::NEWUSER).map_err(|error| {
@@ -69,12 +68,14 @@ pub(super) fn enter() -> Result<(), HarnessError> {
         write("/proc/self/gid_map", &format!("{gid} {gid} 1"))?;
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).map_err(|error| {
-        run_error(format!("cannot keep mounts from others' eyes: {error}"))
-    })
+    mount_change("/", private)
+        .map_err(|error| run_error(format!("cannot keep mounts from others' eyes: {error}")))
 }
 
-#[expect(unsafe_code, reason = "without flags that share descriptors it has no preconditions")]
+#[expect(
+    unsafe_code,
+    reason = "without flags that share descriptors it has no preconditions"
+)]
 fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
     // SAFETY: no thread shares a descriptor table with this one that the flags would take apart.
     unsafe { rustix::thread::unshare_unsafe(flags) }
@@ -85,9 +86,15 @@ fn write(path: &str, text: &str) -> Result<(), HarnessError> {
     fs::write(path, text).map_err(HarnessError::io("write", path))
 }
 
-/// Starts the first process of the new namespace, which starts the program. It waits for a word, so
-/// that it is tied to this process before anything else happens.
-pub(super) fn start(command: &[OsString], prepare: impl FnOnce(&mut Command)) -> Result<Child, HarnessError> {
+/// Starts the first process of a new process namespace, which starts the program. It waits for a word,
+/// so that it is tied to this process before anything else happens. Once there is such a namespace, this
+/// thread can start no other one.
+pub(super) fn start(
+    command: &[OsString],
+    prepare: impl FnOnce(&mut Command),
+) -> Result<Child, HarnessError> {
+    unshare(UnshareFlags::NEWPID)
+        .map_err(|error| run_error(format!("cannot make a process namespace: {error}")))?;
     let own = own_program()?;
     let mut process = Command::new(&own);
     process.args(["crashfs", INIT, "--"]).args(command);
@@ -95,10 +102,10 @@ pub(super) fn start(command: &[OsString], prepare: impl FnOnce(&mut Command)) ->
     prepare(&mut process);
     let refused = || HarnessError::io("start", &own);
     let mut child = process.spawn().map_err(refused())?;
-    let go = child.stdin.take().map_or(Ok(()), |mut stdin| {
-        // It says that it is tied by closing nothing: what is written before is read after.
-        stdin.write_all(b"g")
-    });
+    let go = child
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut stdin| stdin.write_all(b"g"));
     go.map_err(refused())?;
     Ok(child)
 }
@@ -106,7 +113,9 @@ pub(super) fn start(command: &[OsString], prepare: impl FnOnce(&mut Command)) ->
 /// The code that a program's end is told by.
 pub(super) fn code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
 /// Runs a program in a cage without a mount, and returns its code.
@@ -118,7 +127,9 @@ pub fn cage(parent: u32, command: &[OsString]) -> Result<i32, HarnessError> {
     enter()?;
     let mut child = start(command, |_| {})?;
     let status = child.wait();
-    status.map(code).map_err(|error| run_error(format!("cannot wait for the program: {error}")))
+    status
+        .map(code)
+        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
 }
 
 /// The first process of a namespace: ties itself to the one that started it, runs the program, and

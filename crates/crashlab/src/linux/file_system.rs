@@ -209,12 +209,7 @@ impl Inner {
         }
     }
 
-    fn make(
-        &mut self,
-        at: Place,
-        kind: Kind,
-        attributes: Attributes,
-    ) -> Result<FileAttr, Errno> {
+    fn make(&mut self, at: Place, kind: Kind, attributes: Attributes) -> Result<FileAttr, Errno> {
         if self.tree.find(&at).is_some() {
             return Err(Errno::EEXIST);
         }
@@ -268,7 +263,8 @@ impl Inner {
                     self.said.push_str(&line);
                     self.said.push('\n');
                     let too_much = self.said.len().saturating_sub(SAID);
-                    let from = (too_much..=self.said.len()).find(|at| self.said.is_char_boundary(*at));
+                    let from =
+                        (too_much..=self.said.len()).find(|at| self.said.is_char_boundary(*at));
                     self.said.drain(..from.unwrap_or(0));
                 }
             }
@@ -334,9 +330,8 @@ impl Inner {
         let end = offset.checked_add(len).ok_or(Errno::EFBIG)?;
         let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
         let zeroes = mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0;
-        let known = libc::FALLOC_FL_KEEP_SIZE
-            | libc::FALLOC_FL_PUNCH_HOLE
-            | libc::FALLOC_FL_ZERO_RANGE;
+        let known =
+            libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
         if mode & !known != 0 || (zeroes && len > LARGEST_HOLE) {
             return Err(Errno::EOPNOTSUPP);
         }
@@ -516,8 +511,8 @@ impl Filesystem for Recording {
         reply: ReplyEntry,
     ) {
         let attributes = of(request, mode, umask);
-        let made = place(parent, name)
-            .and_then(|at| self.inner().make(at, Kind::Directory, attributes));
+        let made =
+            place(parent, name).and_then(|at| self.inner().make(at, Kind::Directory, attributes));
         entry(reply, made);
     }
 
@@ -535,14 +530,7 @@ impl Filesystem for Recording {
         entry(reply, made);
     }
 
-    fn link(
-        &self,
-        _: &Request,
-        ino: INodeNo,
-        parent: INodeNo,
-        name: &OsStr,
-        reply: ReplyEntry,
-    ) {
+    fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let mut inner = self.inner();
         let linked = place(parent, name).and_then(|at| {
             if inner.tree.find(&at).is_some() {
@@ -557,11 +545,17 @@ impl Filesystem for Recording {
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(reply, place(parent, name).and_then(|at| self.inner().unlink(at)));
+        done(
+            reply,
+            place(parent, name).and_then(|at| self.inner().unlink(at)),
+        );
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        done(reply, place(parent, name).and_then(|at| self.inner().unlink(at)));
+        done(
+            reply,
+            place(parent, name).and_then(|at| self.inner().unlink(at)),
+        );
     }
 
     fn rename(
@@ -595,8 +589,8 @@ impl Filesystem for Recording {
         reply: ReplyCreate,
     ) {
         let mut inner = self.inner();
-        let made = place(parent, name)
-            .and_then(|at| inner.make(at, Kind::File, of(request, mode, umask)));
+        let made =
+            place(parent, name).and_then(|at| inner.make(at, Kind::File, of(request, mode, umask)));
         match made {
             Ok(attributes) => {
                 *inner.open.entry(node_of(attributes.ino)).or_default() += 1;
@@ -656,7 +650,10 @@ impl Filesystem for Recording {
     ) {
         let mut inner = self.inner();
         let node = node_of(ino);
-        let left = inner.open.get(&node).map_or(0, |open| open.saturating_sub(1));
+        let left = inner
+            .open
+            .get(&node)
+            .map_or(0, |open| open.saturating_sub(1));
         match left {
             0 => {
                 inner.open.remove(&node);

@@ -266,7 +266,10 @@ fn what_lay_there_long_before_is_never_lost() {
     for model in CrashModel::ALL {
         let states = States::new(&log, model, Syncs::None);
         for seed in 0..50 {
-            assert_eq!(states.tree(&states.draw(seed)).fingerprint(), whole(&log, 4));
+            assert_eq!(
+                states.tree(&states.draw(seed)).fingerprint(),
+                whole(&log, 4)
+            );
         }
     }
 }

@@ -38,7 +38,9 @@ pub fn judge(
         let asked: ToJudge = stowplan_model::from_line(&line).map_err(DriverError::invalid)?;
         let judged = one(&resolved, &plan, &asked);
         let answer = format!("{}\n", stowplan_model::to_line(&judged));
-        let said = output.write_all(answer.as_bytes()).and_then(|()| output.flush());
+        let said = output
+            .write_all(answer.as_bytes())
+            .and_then(|()| output.flush());
         said.map_err(|error| DriverError::invalid(error.to_string()))?;
     }
     Ok(())
@@ -70,7 +72,10 @@ fn look(
 ) -> Result<BTreeMap<u64, Seen>, (Fate, StoreError)> {
     let closed = |error| (Fate::Unopenable, error);
     let corrupt = |error| (Fate::Corrupt, error);
-    let store = resolved.kind.open(directory, &resolved.settings).map_err(closed)?;
+    let store = resolved
+        .kind
+        .open(directory, &resolved.settings)
+        .map_err(closed)?;
     let mut connection = store.connect().map_err(closed)?;
     let mut session = connection.session().map_err(closed)?;
     session.check_integrity().map_err(corrupt)?;
@@ -78,10 +83,13 @@ fn look(
     let mut seen = BTreeMap::new();
     for key in plan.histories.keys() {
         let found = session.read_into(Key(*key), &mut buffer).map_err(corrupt)?;
-        seen.insert(*key, match found {
-            Found::Missing => Seen::Version(None),
-            Found::Bytes(_) => value(plan, *key, buffer.bytes()),
-        });
+        seen.insert(
+            *key,
+            match found {
+                Found::Missing => Seen::Version(None),
+                Found::Bytes(_) => value(plan, *key, buffer.bytes()),
+            },
+        );
     }
     drop(session);
     connection.close().map_err(corrupt)?;
@@ -182,7 +190,10 @@ fn in_part(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
         first_lost: lost,
         ..judged(
             Fate::Reordered,
-            format!("commit {} is not there, and later ones are", gone.unwrap_or(0)),
+            format!(
+                "commit {} is not there, and later ones are",
+                gone.unwrap_or(0)
+            ),
         )
     }
 }

@@ -76,7 +76,10 @@ impl Plan {
                     Some(_) => alive.insert(*key),
                     None => alive.remove(key),
                 };
-                let history = plan.histories.entry(*key).or_insert_with(|| vec![(0, None)]);
+                let history = plan
+                    .histories
+                    .entry(*key)
+                    .or_insert_with(|| vec![(0, None)]);
                 history.push((number, version));
             }
             plan.steps.push(step.into_iter().collect());
@@ -93,7 +96,11 @@ impl Plan {
     pub(super) fn value(&self, key: u64, version: u64) -> Vec<u8> {
         let sized_by = if self.resizes { version } else { 0 };
         let mut random = Random::new(scatter_all(&[self.seed, 2, key, sized_by]));
-        let most = if random.below(4) == 0 { MOST_BYTES } else { USUAL_BYTES };
+        let most = if random.below(4) == 0 {
+            MOST_BYTES
+        } else {
+            USUAL_BYTES
+        };
         let len = HEADER + usize::try_from(random.below(most)).unwrap_or(0);
         let mut bytes = Vec::with_capacity(len + 8);
         bytes.extend(key.to_le_bytes());

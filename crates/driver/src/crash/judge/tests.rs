@@ -3,11 +3,7 @@ use stowplan_model::{Capabilities, Operation};
 
 fn plan(transactions: bool) -> Plan {
     let can = Capabilities {
-        operations: vec![
-            Operation::Insert,
-            Operation::Overwrite,
-            Operation::Delete,
-        ],
+        operations: vec![Operation::Insert, Operation::Overwrite, Operation::Delete],
         transactions,
         ..Capabilities::default()
     };
@@ -16,7 +12,8 @@ fn plan(transactions: bool) -> Plan {
 
 fn after(plan: &Plan, number: u64) -> BTreeMap<u64, Seen> {
     let keys = plan.histories.keys();
-    keys.map(|key| (*key, Seen::Version(plan.after(*key, number)))).collect()
+    keys.map(|key| (*key, Seen::Version(plan.after(*key, number))))
+        .collect()
 }
 
 #[test]
@@ -30,7 +27,10 @@ fn a_state_that_some_commits_left_is_kept_or_has_lost_those_after_them() {
             assert_eq!(of_transactions(&plan, &seen, number - 1).fate, Fate::Kept);
         }
         let found = of_transactions(&plan, &seen, number + 3);
-        assert_eq!((found.fate, found.lost, found.first_lost), (Fate::Lost, 3, Some(number + 1)));
+        assert_eq!(
+            (found.fate, found.lost, found.first_lost),
+            (Fate::Lost, 3, Some(number + 1))
+        );
     }
 }
 
@@ -43,7 +43,11 @@ fn a_commit_that_is_there_in_part_is_torn() {
         let mut seen = after(&plan, number);
         let key = step[0].0;
         seen.insert(key, Seen::Version(plan.after(key, number - 1)));
-        assert_eq!(of_transactions(&plan, &seen, number).fate, Fate::Torn, "{number}");
+        assert_eq!(
+            of_transactions(&plan, &seen, number).fate,
+            Fate::Torn,
+            "{number}"
+        );
     }
 }
 
@@ -52,8 +56,12 @@ fn a_commit_that_is_missing_beside_a_later_one_is_reordered() {
     let plan = plan(true);
     let mut tried = 0;
     for number in 1..60u64 {
-        let [this, next] = [number, number + 1].map(|n| &plan.steps[usize::try_from(n - 1).unwrap()]);
-        if this.iter().any(|(key, _)| next.iter().any(|(other, _)| key == other)) {
+        let [this, next] =
+            [number, number + 1].map(|n| &plan.steps[usize::try_from(n - 1).unwrap()]);
+        if this
+            .iter()
+            .any(|(key, _)| next.iter().any(|(other, _)| key == other))
+        {
             continue;
         }
         let mut seen = after(&plan, number + 1);
@@ -61,7 +69,10 @@ fn a_commit_that_is_missing_beside_a_later_one_is_reordered() {
             seen.insert(*key, Seen::Version(plan.after(*key, number - 1)));
         }
         let found = of_transactions(&plan, &seen, number + 1);
-        assert_eq!((found.fate, found.first_lost), (Fate::Reordered, Some(number)));
+        assert_eq!(
+            (found.fate, found.first_lost),
+            (Fate::Reordered, Some(number))
+        );
         tried += 1;
     }
     assert!(tried > 10, "{tried}");
@@ -74,7 +85,10 @@ fn values_without_transactions_are_judged_one_by_one() {
     assert_eq!(of_values(&plan, &seen, 30).fate, Fate::Kept);
     assert_eq!(of_values(&plan, &seen, 29).fate, Fate::Kept);
     let found = of_values(&plan, &seen, 32);
-    assert_eq!((found.fate, found.lost, found.first_lost), (Fate::Lost, 2, Some(31)));
+    assert_eq!(
+        (found.fate, found.lost, found.first_lost),
+        (Fate::Lost, 2, Some(31))
+    );
     // The thirtieth is gone, and nothing else.
     let mut seen = after(&plan, 31);
     let (key, _) = plan.steps[29][0];
@@ -91,13 +105,20 @@ fn values_without_transactions_are_judged_one_by_one() {
 #[test]
 fn a_value_is_known_by_all_of_its_bytes() {
     let plan = plan(true);
-    let version = plan.histories[&1].iter().filter_map(|(_, version)| *version).next_back().unwrap();
+    let version = plan.histories[&1]
+        .iter()
+        .filter_map(|(_, version)| *version)
+        .next_back()
+        .unwrap();
     let whole = plan.value(1, version);
     assert_eq!(value(&plan, 1, &whole), Seen::Version(Some(version)));
     let mut changed = whole.clone();
     *changed.last_mut().unwrap() ^= 1;
     assert_eq!(value(&plan, 1, &changed), Seen::Part(version));
-    assert_eq!(value(&plan, 1, &whole[..whole.len() - 1]), Seen::Part(version));
+    assert_eq!(
+        value(&plan, 1, &whole[..whole.len() - 1]),
+        Seen::Part(version)
+    );
     assert_eq!(value(&plan, 2, &whole), Seen::Strange(whole.len()));
     assert_eq!(value(&plan, 1, &[]), Seen::Strange(0));
 }
