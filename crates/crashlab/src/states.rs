@@ -538,4 +538,6 @@ fn one_torn(data: &[Piece], lost: &BTreeSet<Piece>) -> Vec<Piece> {
 }
 
 #[cfg(test)]
+mod log_store;
+#[cfg(test)]
 mod tests;

@@ -122,7 +122,7 @@ fn matrix(run: &CrashRun) -> Table {
 
 fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
     let mut cells = vec![
-        Cell::text(plain(&setting.name)),
+        named(setting),
         Cell::text(plain(promise(setting))),
     ];
     for model in &run.models {
@@ -139,6 +139,22 @@ fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
     Row {
         detail: Detail::Brief,
         cells,
+    }
+}
+
+/// A store as its kind and the values of its settings: their names follow from them.
+fn named(setting: &CrashSetting) -> Cell {
+    let short = setting.name.split_once(':').and_then(|(kind, settings)| {
+        let values = settings.split(',').map(|pair| Some(pair.split_once('=')?.1));
+        let values = values.collect::<Option<Vec<_>>>()?;
+        Some(format!("{kind} {}", values.join(" ")))
+    });
+    match short {
+        Some(short) => Cell {
+            help: setting.name.clone(),
+            ..Cell::text(plain(short))
+        },
+        None => Cell::text(plain(&setting.name)),
     }
 }
 
