@@ -30,13 +30,13 @@ Examples:
   stowplan crash                      every store at its settings, some minutes
   stowplan crash sqlite:journal=wal,synchronous=normal --states 1000
                                       what one setting loses
-  stowplan crash --program './mine' --check './mine --verify'
+  stowplan crash --program ./mine --check ./check
                                       a program of yours: it works in
                                       $STOWPLAN_DIR, and says 'ack N' on stdout
                                       as commit N returns; the check finds the
                                       last N in $STOWPLAN_ACKED, and exits 0 for
                                       kept, 1 for lost, 2 for corrupt
-  stowplan crash --replay SEED --from stowplan-results/DIR --output state
+  stowplan crash --replay 8841 --from stowplan-results/DIR --output state
                                       the state in which something was lost";
 
 /// What was found, for programs, below the output directory.

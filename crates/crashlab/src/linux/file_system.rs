@@ -5,6 +5,7 @@
 //! things. Beside the program's directory lies the file that is the program's stdout: so a commit that
 //! is told there stands in the log exactly where it was told.
 
+use crate::content::Content;
 use crate::log::{Attributes, Entry, Kind, Log, Node, Operation, Place, ROOT};
 use crate::tree::{Held, State, Tree};
 use fuser::{
@@ -455,7 +456,7 @@ impl Filesystem for Recording {
             if attributes != now {
                 inner.apply(Operation::Attributes { node, attributes });
             }
-            let len = inner.tree.content(node).map(|content| content.len());
+            let len = inner.tree.content(node).map(Content::len);
             if let Some(size) = size.filter(|size| len.is_some_and(|len| len != *size)) {
                 inner.touch(node);
                 inner.apply(Operation::Resize { node, len: size });
