@@ -121,10 +121,7 @@ fn matrix(run: &CrashRun) -> Table {
 }
 
 fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
-    let mut cells = vec![
-        named(setting),
-        Cell::text(plain(promise(setting))),
-    ];
+    let mut cells = vec![named(setting), Cell::text(plain(promise(setting)))];
     for model in &run.models {
         let found = setting.found.iter().find(|found| found.model == *model);
         cells.push(found.map_or_else(Cell::default, |found| of_model(&found.tally)));
@@ -145,7 +142,9 @@ fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
 /// A store as its kind and the values of its settings: their names follow from them.
 fn named(setting: &CrashSetting) -> Cell {
     let short = setting.name.split_once(':').and_then(|(kind, settings)| {
-        let values = settings.split(',').map(|pair| Some(pair.split_once('=')?.1));
+        let values = settings
+            .split(',')
+            .map(|pair| Some(pair.split_once('=')?.1));
         let values = values.collect::<Option<Vec<_>>>()?;
         Some(format!("{kind} {}", values.join(" ")))
     });
@@ -363,4 +362,142 @@ fn meaning(run: &CrashRun) -> Option<Block> {
         .in_contents("Meaning")
         .into();
     Some(section.at(Detail::Full))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{html, markdown, terminal};
+    use stowplan_model::{Controls, Durability, DurabilityClaim, Judged, Shrunk};
+
+    fn tally(kept: u64, lost: u64, broken: u64) -> Tally {
+        Tally {
+            drawn: kept + lost,
+            states: kept + lost,
+            fates: [kept, lost, 0, 0, 0, 0],
+            broken,
+            most_lost: lost.min(3),
+            ..Tally::default()
+        }
+    }
+
+    fn setting(name: &str, found: Tally, controls: Controls) -> CrashSetting {
+        let finding = CrashFinding {
+            seed: 8841,
+            judged: Judged {
+                fate: Fate::Lost,
+                lost: 3,
+                first_lost: Some(5),
+                note: "<b>".to_owned(),
+            },
+            broken: found.broken > 0,
+            cut: 31,
+            after: "write of 9 bytes at 0 of kv.db".to_owned(),
+            shrunk: Shrunk {
+                cut: 30,
+                lost: vec![(7, 0)],
+                words: vec!["unlink kv.db-journal".to_owned()],
+                tried: 9,
+            },
+        };
+        let findings = if found.not_kept() > 0 {
+            vec![finding]
+        } else {
+            Vec::new()
+        };
+        CrashSetting {
+            name: name.to_owned(),
+            claim: DurabilityClaim {
+                class: Durability::Durable,
+                atomic: true,
+                delayed: false,
+            },
+            transactions: true,
+            operations: 100,
+            syncs: 10,
+            acks: 20,
+            ran_ns: 1,
+            found: vec![ModelFound {
+                model: CrashModel::Ordered,
+                tally: found,
+                findings,
+            }],
+            controls,
+            failed: None,
+        }
+    }
+
+    fn run(settings: Vec<CrashSetting>) -> CrashRun {
+        CrashRun {
+            version: "0".to_owned(),
+            seed: 1,
+            states: 60,
+            models: vec![CrashModel::Ordered],
+            settings,
+            judged: 120,
+            judging_ns: 60_000_000_000,
+            interrupted: false,
+        }
+    }
+
+    fn good() -> Controls {
+        Controls {
+            no_syncs: tally(1, 19, 0),
+            all_synced: tally(20, 0, 0),
+        }
+    }
+
+    #[test]
+    fn a_broken_promise_is_named_with_what_was_lost_and_how_to_see_it_again() {
+        let run = run(vec![
+            setting(
+                "sqlite:journal=wal,synchronous=full",
+                tally(60, 0, 0),
+                good(),
+            ),
+            setting("<mine>", tally(50, 10, 10), good()),
+        ]);
+        let found = document(&run);
+        let options = terminal::TerminalOptions {
+            width: 80,
+            colour: false,
+            unicode: true,
+            detail: Detail::Normal,
+        };
+        let text = terminal::render(&found, &options);
+        for said in [
+            "1 of 2 settings broke what they promise",
+            "120 a minute",
+            "sqlite wal full",
+            "kept 60",
+            "lost 10 of 60",
+            "BROKEN",
+            "unlink kv.db-journal",
+            "--replay 8841",
+            "95% of 40 states fail",
+        ] {
+            assert!(text.contains(said), "{said}\n{text}");
+        }
+        let page = html::render(&found);
+        assert!(!page.contains("<mine>") && !page.contains("lost 3 commits: <b>"));
+        let summary = markdown::render(&found);
+        assert!(
+            summary.contains("none in 60 states is at most 5.00%"),
+            "{summary}"
+        );
+        assert_eq!(stowplan_model::crash_run(&json(&run).unwrap()), Ok(run));
+    }
+
+    #[test]
+    fn nothing_is_claimed_where_a_control_did_not_fail() {
+        let silent = Controls {
+            no_syncs: tally(20, 0, 0),
+            all_synced: tally(20, 0, 0),
+        };
+        let run = run(vec![setting("mine", tally(60, 0, 0), silent)]);
+        assert_eq!(verdict(&run), "Nothing can be claimed");
+        let summary = markdown::render(&document(&run));
+        assert!(summary.contains("Nothing is claimed of mine"), "{summary}");
+        assert!(summary.contains("no claim"), "{summary}");
+    }
 }

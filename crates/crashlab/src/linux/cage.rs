@@ -6,10 +6,10 @@
 //! starts the tested one and is its init). Whichever is killed, nothing stays.
 
 use crate::{own_program, run_error};
-use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, getgid, getppid, getuid, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
@@ -17,6 +17,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use stowplan_harness::HarnessError;
 
 const FUSE: &str = "/dev/fuse";
+/// This program, for whoever runs it: by its number it is not found in every namespace.
+const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The hidden verb's word for the first process within.
 pub(crate) const INIT: &str = "init";
 
@@ -132,8 +134,16 @@ pub fn cage(parent: u32, command: &[OsString]) -> Result<i32, HarnessError> {
         .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
 }
 
+/// Shows the processes of this namespace in `/proc`, by the numbers that they have in it. Without root
+/// that is not allowed: then a program that looks itself up there by its number does not find itself.
+fn own_processes() {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("proc", "/proc", "proc", flags, None);
+}
+
 /// The first process of a namespace: ties itself to the one that started it, runs the program, and
-/// ends with its code. What the program leaves running ends with this.
+/// ends with its code. What the program leaves running ends with this. An empty word for the program
+/// stands for this one.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -143,8 +153,13 @@ pub fn init(command: &[OsString]) -> Result<i32, HarnessError> {
     let mut word = [0];
     let heard = std::io::stdin().read_exact(&mut word);
     heard.map_err(|_| run_error("the process that started this one is gone"))?;
+    own_processes();
     let Some((program, arguments)) = command.split_first() else {
         return Err(run_error("no program is named"));
+    };
+    let program = match program.is_empty() {
+        true => OsStr::new(THIS_PROGRAM),
+        false => program,
     };
     let mut process = Command::new(program);
     process.args(arguments).stdin(Stdio::null());

@@ -199,11 +199,22 @@ fn each_mistake_of_a_log_structured_store_is_found_and_the_right_one_never_fails
 fn a_mistake_is_shrunk_to_the_loss_that_matters() {
     let log = log_of(Mistake::DirectoryNotSynced);
     let states = States::new(&log, CrashModel::Strict, Syncs::Recorded);
-    let fails = |cut: &Cut| !holds(&states.tree(cut), states.acked(cut.at), Mistake::DirectoryNotSynced);
+    let fails = |cut: &Cut| {
+        !holds(
+            &states.tree(cut),
+            states.acked(cut.at),
+            Mistake::DirectoryNotSynced,
+        )
+    };
     let mut cuts = (0..1_000).map(|number| states.draw(number));
     let cut = cuts.find(|cut| cut.lost.len() > 1 && fails(cut)).unwrap();
     let smallest = crate::shrink::shrink(&states, &cut, &mut |cut| Ok(fails(cut))).unwrap();
-    let words: Vec<String> = smallest.cut.lost.iter().map(|piece| states.describe(piece.0)).collect();
+    let words: Vec<String> = smallest
+        .cut
+        .lost
+        .iter()
+        .map(|piece| states.describe(piece.0))
+        .collect();
     assert_eq!(words.len(), 1, "{words:?}");
     assert!(words[0].starts_with("create segment-"), "{words:?}");
 }

@@ -281,7 +281,10 @@ fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
     assert_eq!(renamed("off", "wal", "full"), "process-crash, atomic");
     assert_eq!(renamed("file", "wal", "full"), "process-crash, atomic");
     assert_eq!(renamed("directory", "wal", "full"), "durable, atomic");
-    assert_eq!(renamed("directory", "delete", "full"), "process-crash, atomic");
+    assert_eq!(
+        renamed("directory", "delete", "full"),
+        "process-crash, atomic"
+    );
     assert_eq!(renamed("directory", "wal", "off"), "process-crash, atomic");
     assert_eq!(renamed("directory", "off", "full"), "none, atomic");
 }

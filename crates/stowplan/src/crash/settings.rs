@@ -95,8 +95,8 @@ fn of_store(spec: &str, options: &CrashOptions) -> Result<Subject, CliError> {
         ];
         words.map(OsString::from).to_vec()
     };
-    let own = stowplan_harness::worker_process::WorkerCommand::this_executable()?;
-    let mut command = vec![own.program.into_os_string()];
+    // This program itself.
+    let mut command = vec![OsString::new()];
     command.extend(arguments("crash-workload"));
     Ok(Subject {
         name: spec.to_owned(),
