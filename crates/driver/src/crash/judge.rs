@@ -168,7 +168,7 @@ fn in_part(plan: &Plan, seen: &BTreeMap<u64, Seen>, acked: u64) -> Judged {
     for (number, step) in (1..=acked + 1).zip(&plan.steps) {
         let (mut there, mut missing) = (0, 0);
         for (key, _) in step {
-            match state_of(plan, seen, *key, number) {
+            match state_of(plan, seen, *key, (number, acked + 1)) {
                 State::There => there += 1,
                 State::Missing => missing += 1,
                 State::Hidden => {}
@@ -206,7 +206,13 @@ enum State {
     Hidden,
 }
 
-fn state_of(plan: &Plan, seen: &BTreeMap<u64, Seen>, key: u64, number: u64) -> State {
+/// What the transaction `number` has left of a key, of those up to `begun`.
+fn state_of(
+    plan: &Plan,
+    seen: &BTreeMap<u64, Seen>,
+    key: u64,
+    (number, begun): (u64, u64),
+) -> State {
     let Some(Seen::Version(version)) = seen.get(&key) else {
         return State::Missing;
     };
@@ -217,7 +223,8 @@ fn state_of(plan: &Plan, seen: &BTreeMap<u64, Seen>, key: u64, number: u64) -> S
     if since.next_back() == Some(number) {
         return State::There;
     }
-    let later = |(from, each): &(u64, Option<u64>)| each == version && *from > number;
+    let later =
+        |(from, each): &(u64, Option<u64>)| each == version && (number + 1..=begun).contains(from);
     match history.iter().any(later) {
         true => State::Hidden,
         false => State::Missing,

@@ -26,6 +26,9 @@ fn a_state_that_some_commits_left_is_kept_or_has_lost_those_after_them() {
             // Begun, and not yet acknowledged.
             assert_eq!(of_transactions(&plan, &seen, number - 1).fate, Fate::Kept);
         }
+        if number > 57 {
+            continue;
+        }
         let found = of_transactions(&plan, &seen, number + 3);
         assert_eq!(
             (found.fate, found.lost, found.first_lost),
