@@ -12,6 +12,7 @@ mod accounting;
 mod barrier;
 mod block;
 mod counting;
+mod crash;
 mod describe;
 mod error;
 mod load;
@@ -24,6 +25,7 @@ mod timing;
 mod wire;
 
 pub use accounting::Accounting;
+pub use crash::{CrashTask, judge, workload};
 pub use describe::describe;
 use describe::describe_with;
 pub use error::DriverError;

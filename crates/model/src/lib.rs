@@ -7,6 +7,7 @@
 mod capabilities;
 mod cell;
 mod checkup;
+mod crash;
 mod dataset;
 mod durability;
 mod environment;
@@ -31,6 +32,10 @@ pub use cell::{
     Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sweep, built_alike,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
+pub use crash::{
+    Controls, CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk,
+    Tally, ToJudge, crash_run, from_line, to_line,
+};
 pub use dataset::{Content, DatasetSpec, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{

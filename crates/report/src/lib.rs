@@ -11,6 +11,7 @@ mod cells;
 mod columns;
 pub mod compare;
 mod constituents;
+pub mod crash;
 pub mod csv;
 pub mod doctor;
 pub mod document;

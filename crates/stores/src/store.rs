@@ -219,6 +219,14 @@ pub trait Session {
         Ok(None)
     }
 
+    /// Has the engine check everything that it holds; nothing is checked where it cannot.
+    ///
+    /// # Errors
+    /// Something is damaged: what the engine says of it.
+    fn check_integrity(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Replaces a value; a missing key stays missing.
     ///
     /// # Errors

@@ -41,6 +41,9 @@ pub(crate) enum Verb {
     /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
     #[command(after_help = crate::compare::EXAMPLES)]
     Compare(crate::compare::CompareOptions),
+    /// Cut the power, many times: what does each setting lose, and does it keep its promise?
+    #[command(after_help = crate::crash::EXAMPLES)]
+    Crash(Box<crate::crash::CrashOptions>),
     /// Look at this machine: what would spoil a measurement, and how to mend it.
     #[command(after_help = examples::DOCTOR)]
     Doctor(crate::doctor::DoctorOptions),
@@ -84,6 +87,15 @@ pub(crate) enum Verb {
     /// Measure one block for a parent process (docs/driver-format.md).
     #[command(hide = true)]
     Worker,
+    /// A process of the power-loss lab.
+    #[command(hide = true)]
+    Crashfs(crate::crash::CrashfsOptions),
+    /// Commit to a store, and tell of each commit.
+    #[command(hide = true)]
+    CrashWorkload(crate::crash::CrashStoreOptions),
+    /// Judge crash states of a store.
+    #[command(hide = true)]
+    CrashJudge(crate::crash::CrashStoreOptions),
     /// Keep a CPU busy until stdin ends, beside a calibration.
     #[command(hide = true)]
     Busy,

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     Usage,
     /// Ctrl-C; what was measured is saved.
     Interrupted,
+    /// As the program that was run for another process of this one.
+    Of(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -30,6 +32,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Interrupted => 130,
+            Exit::Of(code) => code,
         })
     }
 }

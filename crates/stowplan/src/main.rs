@@ -3,6 +3,7 @@
 mod calibrate;
 mod cli;
 mod compare;
+mod crash;
 mod crossover;
 mod doctor;
 mod drivers;
@@ -97,6 +98,10 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Kvtest => listing::kvtest(),
         Verb::Man(options) => manual::man(&options),
         Verb::Completions(options) => Ok(manual::completions(&options)),
+        Verb::Crash(options) => crash::crash(&options),
+        Verb::Crashfs(options) => crash::crashfs(&options),
+        Verb::CrashWorkload(options) => crash::workload(&options),
+        Verb::CrashJudge(options) => crash::judge(&options),
         Verb::Worker => study::worker(),
         Verb::Busy => Ok(calibrate::busy()),
     }

@@ -20,7 +20,7 @@ use crate::{Result, Store, StoreError, StoreKind, options};
 use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
 use store::IndexedStore;
-use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Setting, Settings};
+use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "files-indexed";
 
@@ -98,10 +98,18 @@ impl Options {
     /// An overwrite changes the file alone, and replaces it as `files` does. Yet a value is lost
     /// with the row that leads to it: what the database may lose of an earlier insert, the
     /// overwrite is not safe from either.
+    ///
+    /// Unless both keep what they acknowledge, a row may be there without its file: a delete that the
+    /// database takes back leads to a file whose name is gone, and the row of an insert to a file whose
+    /// name was not synced (`stowplan crash`, model `strict`).
     fn durability(&self) -> DurabilityClaim {
         let files = self.files.durability();
+        let class = match files.class.min(self.database.durability().class) {
+            Durability::Consistent => Durability::ProcessCrash,
+            class => class,
+        };
         DurabilityClaim {
-            class: files.class.min(self.database.durability().class),
+            class,
             atomic: files.atomic,
             delayed: false,
         }

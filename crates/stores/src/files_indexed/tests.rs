@@ -279,9 +279,12 @@ fn the_claim_is_that_of_the_files_unless_the_database_promises_less() {
     };
     assert_eq!(claim(&[("write", "in-place"), ("fsync", "file")]), "none");
     assert_eq!(renamed("off", "wal", "full"), "process-crash, atomic");
-    assert_eq!(renamed("file", "wal", "full"), "consistent, atomic");
+    assert_eq!(renamed("file", "wal", "full"), "process-crash, atomic");
     assert_eq!(renamed("directory", "wal", "full"), "durable, atomic");
-    assert_eq!(renamed("directory", "delete", "full"), "consistent, atomic");
+    assert_eq!(
+        renamed("directory", "delete", "full"),
+        "process-crash, atomic"
+    );
     assert_eq!(renamed("directory", "wal", "off"), "process-crash, atomic");
     assert_eq!(renamed("directory", "off", "full"), "none, atomic");
 }

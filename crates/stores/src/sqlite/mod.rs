@@ -10,6 +10,7 @@ pub(crate) mod base;
 mod blob;
 pub(crate) mod counters;
 mod database;
+pub(crate) mod integrity;
 mod ladder;
 pub(crate) mod options;
 mod pages;

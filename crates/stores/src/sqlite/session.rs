@@ -4,7 +4,7 @@ use super::blob::BlobHandle;
 use super::options::{Api, Options};
 use super::statement::{Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
-use super::{STORE, counters, database, failed, is_key_taken, key_failed};
+use super::{STORE, counters, database, failed, integrity, is_key_taken, key_failed};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::{Connection, Row};
 use std::sync::Arc;
@@ -253,6 +253,10 @@ impl Session for SqliteSession<'_> {
 
     fn page_fill(&mut self) -> Result<Option<f64>> {
         counters::page_fill(self.connection)
+    }
+
+    fn check_integrity(&mut self) -> Result<()> {
+        integrity::check(self.connection)
     }
 
     fn insert_many(&mut self, rows: &[(Key, &[u8])]) -> Result<()> {

@@ -4,8 +4,8 @@ use super::coordinator::{Coordinator, Turn};
 use super::layer::Entry;
 use super::reader::DiskReader;
 use super::{STORE, ours};
-use crate::sqlite::counters;
 use crate::sqlite::table::row_id;
+use crate::sqlite::{counters, integrity};
 use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -225,6 +225,12 @@ impl Session for BufferedSession<'_> {
             Open::Writing(turn) => turn.roll_back(),
             Open::Reading => Ok(()),
         }
+    }
+
+    /// Of what is on disk.
+    fn check_integrity(&mut self) -> Result<()> {
+        let _undisturbed = self.coordinator.reading_disk();
+        integrity::check(self.connection)
     }
 
     fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {

@@ -11,6 +11,7 @@
 mod bench;
 mod calibrate;
 mod compare;
+mod crash;
 mod crossover;
 mod damage;
 mod doctor;

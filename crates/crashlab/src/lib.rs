@@ -1,0 +1,57 @@
+//! Power cuts in a laboratory: what a setting promises is held against what is left when the power goes.
+//!
+//! A program runs on a file system that keeps every change in order, and tells of each commit. Then, at
+//! many moments and as often as one likes, it is computed what a power cut could have left there: what
+//! was synced, and of the rest what a model allows. Each such state is written to a directory, and
+//! judged: by the store itself for ours, by a command of the user's for other programs.
+//!
+//! What belongs here: the file system, the log, the states, and who asks the judges. What does not:
+//! opening stores (a judge is a process of its own), and wording (`stowplan-report`).
+
+mod content;
+mod judge;
+#[cfg(target_os = "linux")]
+mod linux;
+mod log;
+#[cfg(not(target_os = "linux"))]
+mod other;
+mod recording;
+mod replay;
+mod run;
+mod shrink;
+mod states;
+mod tree;
+
+pub use judge::Verifier;
+#[cfg(target_os = "linux")]
+pub use linux::{cage, init, record};
+pub use log::Log;
+#[cfg(not(target_os = "linux"))]
+pub use other::{cage, init, record};
+pub use recording::missing;
+pub use replay::replay;
+pub use run::{Options, Subject, test};
+
+use std::path::PathBuf;
+use stowplan_harness::HarnessError;
+use stowplan_harness::worker_process::WorkerCommand;
+
+/// Ties this process to the one that started it: a judge ends with the run.
+///
+/// # Errors
+/// That one is gone already.
+pub fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
+    #[cfg(target_os = "linux")]
+    return linux::end_with_parent(parent);
+    #[cfg(not(target_os = "linux"))]
+    return other::end_with_parent(parent);
+}
+
+/// This program's own file, which is started again for every part.
+fn own_program() -> Result<PathBuf, HarnessError> {
+    WorkerCommand::this_executable().map(|command| command.program)
+}
+
+fn run_error(message: impl Into<String>) -> HarnessError {
+    HarnessError::invalid(message)
+}

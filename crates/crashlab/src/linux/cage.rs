@@ -1,0 +1,170 @@
+//! Namespaces in which a program runs: nobody else sees what is mounted there, and when the first
+//! process ends, the kernel ends the others and takes the mounts away.
+//!
+//! Three processes stand in a row, each of which ends when the one before it does: the parent, the cage
+//! (this program, in namespaces of its own), and the first process within (this program again, which
+//! starts the tested one and is its init). Whichever is killed, nothing stays.
+
+use crate::{own_program, run_error};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::process::{Signal, getgid, getppid, getuid, set_parent_process_death_signal};
+use rustix::thread::UnshareFlags;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use stowplan_harness::HarnessError;
+
+const FUSE: &str = "/dev/fuse";
+/// This program, for whoever runs it: by its number it is not found in every namespace.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+/// The hidden verb's word for the first process within.
+pub(crate) const INIT: &str = "init";
+
+/// Ends this process when the one that started it ends, by whatever signal.
+///
+/// # Errors
+/// It has ended already, or the system does not know of such a thing.
+pub(crate) fn end_with_parent(parent: u32) -> Result<(), HarnessError> {
+    let kill = Some(Signal::KILL);
+    set_parent_process_death_signal(kill)
+        .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
+    let alive = getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent);
+    match alive {
+        true => Ok(()),
+        false => Err(run_error("the process that started this one is gone")),
+    }
+}
+
+/// Why no file system can be mounted here, if that can be known without trying.
+pub(crate) fn reason_against() -> Option<String> {
+    let opened = OpenOptions::new().read(true).write(true).open(FUSE);
+    let why = match opened.err()?.kind() {
+        ErrorKind::NotFound => {
+            "is missing: load the kernel's module (modprobe fuse), or start the container with \
+             --device /dev/fuse"
+        }
+        ErrorKind::PermissionDenied => "may not be opened: ask for its permissions to be 0666",
+        _ => "cannot be opened: the kernel has no FUSE, or the container may not use it",
+    };
+    Some(format!("{FUSE} {why}"))
+}
+
+/// Moves this process into a mount namespace of its own.
+pub(super) fn enter() -> Result<(), HarnessError> {
+    let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
+    let own = UnshareFlags::NEWNS;
+    // Whoever may do it as it is needs no namespace of users, which some systems forbid.
+    if unshare(own).is_err() {
+        unshare(own | UnshareFlags::NEWUSER).map_err(|error| {
+            run_error(format!(
+                "cannot make namespaces of this user's own ({error}): run as root, or allow them \
+                 (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces; Ubuntu: \
+                 kernel.apparmor_restrict_unprivileged_userns=0)"
+            ))
+        })?;
+        // The same user within as without.
+        write("/proc/self/setgroups", "deny")?;
+        write("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
+        write("/proc/self/gid_map", &format!("{gid} {gid} 1"))?;
+    }
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private)
+        .map_err(|error| run_error(format!("cannot keep mounts from others' eyes: {error}")))
+}
+
+#[expect(
+    unsafe_code,
+    reason = "without flags that share descriptors it has no preconditions"
+)]
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    // SAFETY: no thread shares a descriptor table with this one that the flags would take apart.
+    unsafe { rustix::thread::unshare_unsafe(flags) }
+}
+
+fn write(path: &str, text: &str) -> Result<(), HarnessError> {
+    let path = Path::new(path);
+    fs::write(path, text).map_err(HarnessError::io("write", path))
+}
+
+/// Starts the first process of a new process namespace, which starts the program. It waits for a word,
+/// so that it is tied to this process before anything else happens. Once there is such a namespace, this
+/// thread can start no other one.
+pub(super) fn start(
+    command: &[OsString],
+    prepare: impl FnOnce(&mut Command),
+) -> Result<Child, HarnessError> {
+    unshare(UnshareFlags::NEWPID)
+        .map_err(|error| run_error(format!("cannot make a process namespace: {error}")))?;
+    let own = own_program()?;
+    let mut process = Command::new(&own);
+    process.args(["crashfs", INIT, "--"]).args(command);
+    process.stdin(Stdio::piped());
+    prepare(&mut process);
+    let refused = || HarnessError::io("start", &own);
+    let mut child = process.spawn().map_err(refused())?;
+    let go = child
+        .stdin
+        .take()
+        .map_or(Ok(()), |mut stdin| stdin.write_all(b"g"));
+    go.map_err(refused())?;
+    Ok(child)
+}
+
+/// The code that a program's end is told by.
+pub(super) fn code(status: ExitStatus) -> i32 {
+    use std::os::unix::process::ExitStatusExt;
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// Runs a program in a cage without a mount, and returns its code.
+///
+/// # Errors
+/// There are no namespaces to be had, or the program cannot be started.
+pub fn cage(parent: u32, command: &[OsString]) -> Result<i32, HarnessError> {
+    end_with_parent(parent)?;
+    enter()?;
+    let mut child = start(command, |_| {})?;
+    let status = child.wait();
+    status
+        .map(code)
+        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
+}
+
+/// Shows the processes of this namespace in `/proc`, by the numbers that they have in it. Without root
+/// that is not allowed: then a program that looks itself up there by its number does not find itself.
+fn own_processes() {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let _ = mount("proc", "/proc", "proc", flags, None);
+}
+
+/// The first process of a namespace: ties itself to the one that started it, runs the program, and
+/// ends with its code. What the program leaves running ends with this. An empty word for the program
+/// stands for this one.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn init(command: &[OsString]) -> Result<i32, HarnessError> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
+    let mut word = [0];
+    let heard = std::io::stdin().read_exact(&mut word);
+    heard.map_err(|_| run_error("the process that started this one is gone"))?;
+    own_processes();
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(run_error("no program is named"));
+    };
+    let program = match program.is_empty() {
+        true => OsStr::new(THIS_PROGRAM),
+        false => program,
+    };
+    let mut process = Command::new(program);
+    process.args(arguments).stdin(Stdio::null());
+    let status = process.status();
+    status
+        .map(code)
+        .map_err(HarnessError::io("start", Path::new(program)))
+}

@@ -1,0 +1,743 @@
+//! A file system in memory that keeps every change in the order in which it came.
+//!
+//! The kernel hands over what programs do, and pages of mapped files when it writes them. It keeps
+//! locks itself, and caches nothing that was written. One thread serves it, so the log is the order of
+//! things. Beside the program's directory lies the file that is the program's stdout: so a commit that
+//! is told there stands in the log exactly where it was told.
+
+use crate::content::Content;
+use crate::log::{Attributes, Entry, Kind, Log, Node, Operation, Place, ROOT};
+use crate::tree::{Held, State, Tree};
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request, TimeOrNow,
+    WriteFlags,
+};
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// The name of the program's directory below the mount.
+pub(super) const DIRECTORY: &str = "data";
+/// The name of the file that is the program's stdout.
+pub(super) const STDOUT: &str = "stdout";
+/// Of the mount itself; those of nodes are one higher than the nodes.
+const MOUNT: u64 = 1;
+const STDOUT_NUMBER: u64 = 1 << 62;
+/// Nobody changes anything behind the kernel's back.
+const FOR_LONG: Duration = Duration::from_secs(3600);
+/// Bytes that may be written, each counted every time: they stay in memory.
+const MOST_BYTES: u64 = 2 << 30;
+/// The end of what a program says, which is kept for a message.
+const SAID: usize = 4_000;
+/// The most bytes that a request to make a hole may cover.
+const LARGEST_HOLE: u64 = 64 << 20;
+const BLOCKS: u64 = 16 << 20;
+
+/// When a file was changed and looked at.
+#[derive(Clone, Copy)]
+struct Times {
+    accessed: SystemTime,
+    modified: SystemTime,
+}
+
+/// The file system, shared by whoever serves it and whoever takes the log at the end.
+#[derive(Clone)]
+pub(super) struct Recording(Arc<Mutex<Inner>>);
+
+struct Inner {
+    tree: Tree,
+    entries: Vec<Entry>,
+    started: Instant,
+    owner: Attributes,
+    next: Node,
+    bytes: u64,
+    times: HashMap<Node, Times>,
+    open: HashMap<Node, u32>,
+    listings: HashMap<u64, Vec<(u64, FileType, OsString)>>,
+    next_listing: u64,
+    /// The line that the program has begun to say, and the end of what it said.
+    line: Vec<u8>,
+    said: String,
+    told_bytes: u64,
+}
+
+impl Recording {
+    pub(super) fn new(uid: u32, gid: u32) -> Self {
+        let owner = Attributes {
+            mode: 0o755,
+            uid,
+            gid,
+        };
+        Self(Arc::new(Mutex::new(Inner {
+            tree: Tree::new(owner),
+            entries: Vec::new(),
+            started: Instant::now(),
+            owner,
+            next: ROOT + 1,
+            bytes: 0,
+            times: HashMap::new(),
+            open: HashMap::new(),
+            listings: HashMap::new(),
+            next_listing: 1,
+            line: Vec::new(),
+            said: String::new(),
+            told_bytes: 0,
+        })))
+    }
+
+    /// What was done so far.
+    pub(super) fn take(&self, exit: Option<i32>) -> Log {
+        let mut inner = self.inner();
+        Log {
+            entries: std::mem::take(&mut inner.entries),
+            exit,
+            said: std::mem::take(&mut inner.said),
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn node_of(number: INodeNo) -> Node {
+    number.0.wrapping_sub(1)
+}
+
+fn number_of(node: Node) -> INodeNo {
+    INodeNo(node + 1)
+}
+
+fn place(parent: INodeNo, name: &OsStr) -> Result<Place, Errno> {
+    match parent.0 {
+        // Nothing is made beside the program's directory.
+        MOUNT => Err(Errno::EACCES),
+        _ => Ok(Place {
+            parent: node_of(parent),
+            name: name.to_owned(),
+        }),
+    }
+}
+
+impl Inner {
+    /// Does an operation, and notes it.
+    fn apply(&mut self, operation: Operation) {
+        self.tree.apply(&operation);
+        self.note(operation);
+    }
+
+    fn note(&mut self, operation: Operation) {
+        let at_ns = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.entries.push(Entry { at_ns, operation });
+    }
+
+    fn touch(&mut self, node: Node) {
+        let now = SystemTime::now();
+        let times = Times {
+            accessed: now,
+            modified: now,
+        };
+        self.times.insert(node, times);
+    }
+
+    fn attributes(&self, number: INodeNo) -> Option<FileAttr> {
+        match number.0 {
+            MOUNT => Some(self.shown(number, FileType::Directory, 0, 3, self.owner, None)),
+            STDOUT_NUMBER => {
+                let len = self.told_bytes;
+                let owner = Attributes {
+                    mode: 0o666,
+                    ..self.owner
+                };
+                Some(self.shown(number, FileType::RegularFile, len, 1, owner, None))
+            }
+            _ => {
+                let node = node_of(number);
+                let state = self.tree.get(node)?;
+                let (len, names) = match &state.held {
+                    Held::File(content) => (content.len(), state.names),
+                    Held::Directory(_) => (4096, 2),
+                    Held::Link(target) => (target.len() as u64, state.names),
+                };
+                let times = self.times.get(&node).copied();
+                Some(self.shown(number, kind_of(state), len, names, state.attributes, times))
+            }
+        }
+    }
+
+    fn shown(
+        &self,
+        ino: INodeNo,
+        kind: FileType,
+        size: u64,
+        nlink: u32,
+        attributes: Attributes,
+        times: Option<Times>,
+    ) -> FileAttr {
+        let times = times.unwrap_or(Times {
+            accessed: SystemTime::UNIX_EPOCH,
+            modified: SystemTime::UNIX_EPOCH,
+        });
+        FileAttr {
+            ino,
+            size,
+            blocks: size.div_ceil(512),
+            atime: times.accessed,
+            mtime: times.modified,
+            ctime: times.modified,
+            crtime: times.modified,
+            kind,
+            perm: u16::try_from(attributes.mode & 0o7777).unwrap_or(0o700),
+            nlink,
+            uid: attributes.uid,
+            gid: attributes.gid,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        }
+    }
+
+    fn find(&self, parent: INodeNo, name: &OsStr) -> Option<INodeNo> {
+        match parent.0 {
+            MOUNT if name == DIRECTORY => Some(number_of(ROOT)),
+            MOUNT if name == STDOUT => Some(INodeNo(STDOUT_NUMBER)),
+            MOUNT => None,
+            _ => self.tree.find(&place(parent, name).ok()?).map(number_of),
+        }
+    }
+
+    fn make(&mut self, at: Place, kind: Kind, attributes: Attributes) -> Result<FileAttr, Errno> {
+        if self.tree.find(&at).is_some() {
+            return Err(Errno::EEXIST);
+        }
+        if self.tree.entries(at.parent).is_none() {
+            return Err(Errno::ENOENT);
+        }
+        let node = self.next;
+        self.next += 1;
+        self.touch(node);
+        self.touch(at.parent);
+        self.apply(Operation::Make {
+            node,
+            at,
+            kind,
+            attributes,
+        });
+        self.attributes(number_of(node)).ok_or(Errno::EIO)
+    }
+
+    fn write(&mut self, number: INodeNo, offset: u64, data: &[u8]) -> Result<(), Errno> {
+        if number.0 == STDOUT_NUMBER {
+            self.told_bytes = self.told_bytes.max(offset + data.len() as u64);
+            self.hear(data);
+            return Ok(());
+        }
+        let node = node_of(number);
+        if self.tree.content(node).is_none() {
+            return Err(Errno::EIO);
+        }
+        self.bytes += data.len() as u64;
+        if self.bytes > MOST_BYTES {
+            return Err(Errno::ENOSPC);
+        }
+        self.touch(node);
+        let data = data.to_vec();
+        self.apply(Operation::Write { node, offset, data });
+        Ok(())
+    }
+
+    /// Takes what the program says: acknowledgements are noted, the end of the rest is kept.
+    fn hear(&mut self, data: &[u8]) {
+        for byte in data {
+            if *byte != b'\n' {
+                self.line.push(*byte);
+                continue;
+            }
+            let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).into_owned();
+            match told(&line) {
+                Some(operation) => self.note(operation),
+                None => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                    let too_much = self.said.len().saturating_sub(SAID);
+                    let from =
+                        (too_much..=self.said.len()).find(|at| self.said.is_char_boundary(*at));
+                    self.said.drain(..from.unwrap_or(0));
+                }
+            }
+        }
+    }
+
+    fn unlink(&mut self, at: Place) -> Result<(), Errno> {
+        let node = self.tree.find(&at).ok_or(Errno::ENOENT)?;
+        if self.tree.entries(node).is_some_and(|held| !held.is_empty()) {
+            return Err(Errno::ENOTEMPTY);
+        }
+        self.touch(at.parent);
+        self.apply(Operation::Unlink { node, at });
+        self.forget(node);
+        Ok(())
+    }
+
+    fn rename(&mut self, from: Place, to: Place, flags: RenameFlags) -> Result<(), Errno> {
+        let node = self.tree.find(&from).ok_or(Errno::ENOENT)?;
+        let replaced = self.tree.find(&to);
+        if flags.contains(RenameFlags::RENAME_NOREPLACE) && replaced.is_some() {
+            return Err(Errno::EEXIST);
+        }
+        if flags.difference(RenameFlags::RENAME_NOREPLACE) != RenameFlags::empty() {
+            return Err(Errno::EINVAL);
+        }
+        let held = replaced.and_then(|node| self.tree.entries(node));
+        if held.is_some_and(|held| !held.is_empty()) {
+            return Err(Errno::ENOTEMPTY);
+        }
+        self.touch(from.parent);
+        self.touch(to.parent);
+        self.apply(Operation::Rename {
+            node,
+            from,
+            to,
+            replaced,
+        });
+        if let Some(replaced) = replaced {
+            self.forget(replaced);
+        }
+        Ok(())
+    }
+
+    /// What has neither a name nor anyone who holds it open is gone.
+    fn forget(&mut self, node: Node) {
+        if !self.open.contains_key(&node) {
+            self.tree.forget(node);
+        }
+    }
+
+    fn sync(&mut self, number: INodeNo) {
+        if number.0 != MOUNT && number.0 != STDOUT_NUMBER {
+            self.note(Operation::Sync {
+                node: node_of(number),
+            });
+        }
+    }
+
+    fn allocate(&mut self, number: INodeNo, offset: u64, len: u64, mode: i32) -> Result<(), Errno> {
+        let node = node_of(number);
+        let now = self.tree.content(node).ok_or(Errno::EBADF)?.len();
+        let end = offset.checked_add(len).ok_or(Errno::EFBIG)?;
+        let keeps_size = mode & libc::FALLOC_FL_KEEP_SIZE != 0;
+        let zeroes = mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) != 0;
+        let known =
+            libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE;
+        if mode & !known != 0 || (zeroes && len > LARGEST_HOLE) {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        if zeroes && offset < now {
+            let zeros = usize::try_from(end.min(now) - offset).map_err(|_| Errno::EFBIG)?;
+            self.write(number, offset, &vec![0; zeros])?;
+        }
+        if !keeps_size && end > now {
+            self.apply(Operation::Resize { node, len: end });
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, number: INodeNo) -> Option<u64> {
+        let mut all = vec![
+            (number.0, FileType::Directory, OsString::from(".")),
+            (MOUNT, FileType::Directory, OsString::from("..")),
+        ];
+        if number.0 == MOUNT {
+            all.push((number_of(ROOT).0, FileType::Directory, DIRECTORY.into()));
+            all.push((STDOUT_NUMBER, FileType::RegularFile, STDOUT.into()));
+        } else {
+            for (name, node) in self.tree.entries(node_of(number))? {
+                let kind = self.tree.get(*node).map(kind_of)?;
+                all.push((number_of(*node).0, kind, name.clone()));
+            }
+        }
+        let handle = self.next_listing;
+        self.next_listing += 1;
+        self.listings.insert(handle, all);
+        Some(handle)
+    }
+}
+
+fn kind_of(state: &State) -> FileType {
+    match state.held {
+        Held::File(_) => FileType::RegularFile,
+        Held::Directory(_) => FileType::Directory,
+        Held::Link(_) => FileType::Symlink,
+    }
+}
+
+/// What a line of the program tells: `ack 7`, or `base`.
+fn told(line: &str) -> Option<Operation> {
+    if line.trim_end() == "base" {
+        return Some(Operation::Base);
+    }
+    let number = line.strip_prefix("ack ")?.trim().parse().ok()?;
+    Some(Operation::Ack { number })
+}
+
+fn done(reply: ReplyEmpty, result: Result<(), Errno>) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn entry(reply: ReplyEntry, result: Result<FileAttr, Errno>) {
+    match result {
+        Ok(attributes) => reply.entry(&FOR_LONG, &attributes, Generation(0)),
+        Err(error) => reply.error(error),
+    }
+}
+
+fn seconds(time: TimeOrNow) -> SystemTime {
+    match time {
+        TimeOrNow::SpecificTime(time) => time,
+        TimeOrNow::Now => SystemTime::now(),
+    }
+}
+
+impl Filesystem for Recording {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        // Otherwise a write comes in pieces of a page.
+        let _ = config.set_max_write(1 << 20);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let inner = self.inner();
+        let found = inner.find(parent, name);
+        let found = found.and_then(|number| inner.attributes(number));
+        entry(reply, found.ok_or(Errno::ENOENT));
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.inner().attributes(ino) {
+            Some(attributes) => reply.attr(&FOR_LONG, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        accessed: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let mut inner = self.inner();
+        let node = node_of(ino);
+        if let Some(state) = inner.tree.get(node) {
+            let now = state.attributes;
+            let attributes = Attributes {
+                mode: mode.map_or(now.mode, |mode| mode & 0o7777),
+                uid: uid.unwrap_or(now.uid),
+                gid: gid.unwrap_or(now.gid),
+            };
+            if attributes != now {
+                inner.apply(Operation::Attributes { node, attributes });
+            }
+            let len = inner.tree.content(node).map(Content::len);
+            if let Some(size) = size.filter(|size| len.is_some_and(|len| len != *size)) {
+                inner.touch(node);
+                inner.apply(Operation::Resize { node, len: size });
+            }
+            let now = SystemTime::now();
+            let times = inner.times.entry(node).or_insert(Times {
+                accessed: now,
+                modified: now,
+            });
+            times.accessed = accessed.map_or(times.accessed, seconds);
+            times.modified = modified.map_or(times.modified, seconds);
+        }
+        match inner.attributes(ino) {
+            Some(attributes) => reply.attr(&FOR_LONG, &attributes),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+        let inner = self.inner();
+        match inner.tree.get(node_of(ino)).map(|state| &state.held) {
+            Some(Held::Link(target)) => reply.data(target.as_encoded_bytes()),
+            _ => reply.error(Errno::EINVAL),
+        }
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        _: u32,
+        reply: ReplyEntry,
+    ) {
+        // Pipes and sockets hold nothing that a power cut could lose.
+        if mode & libc::S_IFMT != libc::S_IFREG {
+            return reply.error(Errno::EOPNOTSUPP);
+        }
+        let made = place(parent, name)
+            .and_then(|at| self.inner().make(at, Kind::File, of(request, mode, umask)));
+        entry(reply, made);
+    }
+
+    fn mkdir(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        reply: ReplyEntry,
+    ) {
+        let attributes = of(request, mode, umask);
+        let made =
+            place(parent, name).and_then(|at| self.inner().make(at, Kind::Directory, attributes));
+        entry(reply, made);
+    }
+
+    fn symlink(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        target: &Path,
+        reply: ReplyEntry,
+    ) {
+        let kind = Kind::Link(target.as_os_str().to_owned());
+        let attributes = of(request, 0o777, 0);
+        let made = place(parent, name).and_then(|at| self.inner().make(at, kind, attributes));
+        entry(reply, made);
+    }
+
+    fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let mut inner = self.inner();
+        let linked = place(parent, name).and_then(|at| {
+            if inner.tree.find(&at).is_some() {
+                return Err(Errno::EEXIST);
+            }
+            let node = node_of(ino);
+            inner.touch(at.parent);
+            inner.apply(Operation::Link { node, at });
+            inner.attributes(ino).ok_or(Errno::ENOENT)
+        });
+        entry(reply, linked);
+    }
+
+    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        done(
+            reply,
+            place(parent, name).and_then(|at| self.inner().unlink(at)),
+        );
+    }
+
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        done(
+            reply,
+            place(parent, name).and_then(|at| self.inner().unlink(at)),
+        );
+    }
+
+    fn rename(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let places = place(parent, name).and_then(|from| Ok((from, place(new_parent, new_name)?)));
+        let renamed = places.and_then(|(from, to)| self.inner().rename(from, to, flags));
+        done(reply, renamed);
+    }
+
+    fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        *self.inner().open.entry(node_of(ino)).or_default() += 1;
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        _: i32,
+        reply: ReplyCreate,
+    ) {
+        let mut inner = self.inner();
+        let made =
+            place(parent, name).and_then(|at| inner.make(at, Kind::File, of(request, mode, umask)));
+        match made {
+            Ok(attributes) => {
+                *inner.open.entry(node_of(attributes.ino)).or_default() += 1;
+                let keep = FopenFlags::FOPEN_KEEP_CACHE;
+                reply.created(&FOR_LONG, &attributes, Generation(0), FileHandle(0), keep);
+            }
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let inner = self.inner();
+        match inner.tree.content(node_of(ino)) {
+            Some(content) => reply.data(&content.read(offset, size as usize)),
+            None if ino.0 == STDOUT_NUMBER => reply.data(&[]),
+            None => reply.error(Errno::EIO),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        match self.inner().write(ino, offset, data) {
+            Ok(()) => reply.written(u32::try_from(data.len()).unwrap_or(u32::MAX)),
+            Err(error) => reply.error(error),
+        }
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        let mut inner = self.inner();
+        let node = node_of(ino);
+        let left = inner
+            .open
+            .get(&node)
+            .map_or(0, |open| open.saturating_sub(1));
+        match left {
+            0 => {
+                inner.open.remove(&node);
+                inner.forget(node);
+            }
+            left => {
+                inner.open.insert(node, left);
+            }
+        }
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.inner().sync(ino);
+        reply.ok();
+    }
+
+    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        self.inner().sync(ino);
+        reply.ok();
+    }
+
+    fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        match self.inner().list(ino) {
+            Some(handle) => reply.opened(FileHandle(handle), FopenFlags::empty()),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let inner = self.inner();
+        let listing = inner.listings.get(&handle.0);
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (index, (number, kind, name)) in listing.into_iter().flatten().enumerate().skip(from) {
+            if reply.add(INodeNo(*number), index as u64 + 1, *kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn releasedir(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.inner().listings.remove(&handle.0);
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        reply.statfs(BLOCKS, BLOCKS, BLOCKS, BLOCKS, BLOCKS, 4096, 255, 4096);
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        done(reply, self.inner().allocate(ino, offset, length, mode));
+    }
+}
+
+/// Who made something, and what others may do with it.
+fn of(request: &Request, mode: u32, umask: u32) -> Attributes {
+    Attributes {
+        mode: mode & 0o7777 & !umask,
+        uid: request.uid(),
+        gid: request.gid(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Runs a program on the recording file system, and writes the log.
+
+use super::cage::{code, end_with_parent, enter, start};
+use super::file_system::{DIRECTORY, Recording, STDOUT};
+use crate::run_error;
+use fuser::{Config, MountOption, Session, SessionACL};
+use rustix::process::{getgid, getuid};
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+use stowplan_harness::HarnessError;
+
+/// Mounts the file system on `mount`, an empty directory, runs the program in a directory on it, and
+/// writes what it did to `log`. The code with which the program ended stands in the log.
+///
+/// # Errors
+/// Nothing can be mounted, the program cannot be started, or the log cannot be written.
+pub fn record(
+    parent: u32,
+    mount: &Path,
+    log: &Path,
+    command: &[OsString],
+) -> Result<(), HarnessError> {
+    end_with_parent(parent)?;
+    enter()?;
+    let recording = Recording::new(getuid().as_raw(), getgid().as_raw());
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName("stowplan-crash".to_owned()),
+        MountOption::DefaultPermissions,
+        MountOption::Exec,
+    ];
+    // A program may become another user, as servers do.
+    config.acl = SessionACL::All;
+    let session = Session::new(recording.clone(), mount, &config)
+        .and_then(Session::spawn)
+        .map_err(|error| run_error(format!("cannot mount a file system of its own: {error}")))?;
+    let status = run(mount, command);
+    // What is still in memory of mapped files comes now.
+    let unmounted = session.umount_and_join();
+    let status = status?;
+    unmounted.map_err(|error| run_error(format!("cannot take the file system away: {error}")))?;
+    let bytes = recording.take(Some(status)).encode();
+    fs::write(log, bytes).map_err(HarnessError::io("write", log))
+}
+
+fn run(mount: &Path, command: &[OsString]) -> Result<i32, HarnessError> {
+    let directory = mount.join(DIRECTORY);
+    let told = mount.join(STDOUT);
+    let stdout = OpenOptions::new().append(true).open(&told);
+    let stdout = stdout.map_err(HarnessError::io("open", &told))?;
+    let mut child = start(command, |process| {
+        process
+            .stdout(stdout)
+            .env("STOWPLAN_DIR", &directory)
+            .current_dir(&directory);
+    })?;
+    let status = child.wait();
+    status
+        .map(code)
+        .map_err(|error| run_error(format!("cannot wait for the program: {error}")))
+}

@@ -1,0 +1,149 @@
+//! The parent's side of a recording: start it, wait for it, read what it wrote.
+
+#[cfg(target_os = "linux")]
+use crate::linux::reason_against;
+use crate::log::Log;
+#[cfg(not(target_os = "linux"))]
+use crate::other::reason_against;
+use crate::{own_program, run_error};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use stowplan_harness::HarnessError;
+use stowplan_harness::interrupt::Interrupt;
+
+/// How long a program may run until it is thought to hang.
+const PATIENCE: Duration = Duration::from_secs(900);
+/// The end of what a program says on stderr, for a message.
+const SAID: usize = 600;
+
+/// What this machine lacks for the lab; nothing if it has all.
+#[must_use]
+pub fn missing() -> Option<String> {
+    reason_against()
+}
+
+/// A process that is killed when nobody waits for it any more. What it started ends with it.
+pub(crate) struct Started(Child);
+
+impl Started {
+    pub(crate) fn spawn(command: &mut Command) -> Result<Self, HarnessError> {
+        let program = command.get_program().to_owned();
+        let child = command.spawn();
+        child
+            .map(Self)
+            .map_err(HarnessError::io("start", Path::new(&program)))
+    }
+
+    pub(crate) fn child(&mut self) -> &mut Child {
+        &mut self.0
+    }
+
+    /// Waits for its end; nothing if that does not come in time.
+    pub(crate) fn ends_within(
+        &mut self,
+        patience: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Option<ExitStatus>, HarnessError> {
+        let until = Instant::now() + patience;
+        let mut pause = Duration::from_micros(200);
+        loop {
+            let status = self.0.try_wait();
+            let status =
+                status.map_err(|error| run_error(format!("cannot wait for a process: {error}")))?;
+            if status.is_some() {
+                return Ok(status);
+            }
+            if interrupt.raised() {
+                return Err(HarnessError::Interrupted);
+            }
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs a program on the recording file system, in a directory of which nothing is left, and returns
+/// what it did.
+pub(crate) fn of(
+    command: &[OsString],
+    work: &Path,
+    interrupt: &Interrupt,
+) -> Result<Log, HarnessError> {
+    if let Some(why) = missing() {
+        return Err(run_error(why));
+    }
+    let (mount, log, said) = (work.join("mount"), work.join("log"), work.join("stderr"));
+    fs::create_dir(&mount).map_err(HarnessError::io("create directory", &mount))?;
+    let recorded = run((&mount, &log, &said), command, interrupt);
+    let bytes = recorded.and_then(|()| fs::read(&log).map_err(HarnessError::io("read", &log)));
+    let stderr = last_part(&said);
+    let _ = fs::remove_file(&log);
+    let _ = fs::remove_file(&said);
+    fs::remove_dir(&mount).map_err(HarnessError::io("remove", &mount))?;
+    let log = Log::decode(&bytes?);
+    let mut log = log.ok_or_else(|| run_error("the recording is not whole; run it again"))?;
+    log.said = in_a_line(&format!("{}\n{stderr}", log.said));
+    Ok(log)
+}
+
+fn run(
+    (mount, log, said): (&Path, &Path, &Path),
+    command: &[OsString],
+    interrupt: &Interrupt,
+) -> Result<(), HarnessError> {
+    let stderr = File::create(said).map_err(HarnessError::io("create", said))?;
+    let mut process = Command::new(own_program()?);
+    process
+        .args(["crashfs", "record", "--parent"])
+        .arg(std::process::id().to_string())
+        .arg("--mount")
+        .arg(mount)
+        .arg("--log")
+        .arg(log)
+        .arg("--")
+        .args(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(stderr);
+    let status = Started::spawn(&mut process)?.ends_within(PATIENCE, interrupt)?;
+    match status {
+        Some(status) if status.success() => Ok(()),
+        Some(_) => Err(run_error(match last_part(said) {
+            text if text.is_empty() => "the recording file system ended early".to_owned(),
+            text => text,
+        })),
+        None => Err(run_error(format!(
+            "the program did not end within {} s, and was ended",
+            PATIENCE.as_secs()
+        ))),
+    }
+}
+
+/// The end of what was said, in a line.
+pub(crate) fn last_part(said: &Path) -> String {
+    let bytes = fs::read(said).unwrap_or_default();
+    let from = bytes.len().saturating_sub(SAID);
+    in_a_line(&String::from_utf8_lossy(
+        bytes.get(from..).unwrap_or_default(),
+    ))
+}
+
+/// Lines as one.
+pub(crate) fn in_a_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,368 @@
+//! One setting in the lab: recorded once, cut many times, judged by several at a time.
+
+use crate::judge::{Judge, Verifier};
+use crate::log::Log;
+use crate::recording;
+use crate::shrink::shrink;
+use crate::states::{Cut, States, Syncs};
+use crate::{run_error, tree::Tree};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use stowplan_harness::HarnessError;
+use stowplan_harness::interrupt::Interrupt;
+use stowplan_model::{
+    Controls, CrashFinding, CrashModel, CrashSetting, Durability, DurabilityClaim, Fate, Judged,
+    ModelFound, Shrunk, Tally,
+};
+
+/// Of equal states only one counts; after so many times as many draws as states are wanted, there are
+/// no others.
+const DRAWS_PER_STATE: u64 = 4;
+/// States of each control, as a share of those of a model, and at least.
+const CONTROL_SHARE: u64 = 10;
+const LEAST_CONTROLS: u64 = 20;
+/// Losses that a finding tells in words.
+const WORDS: usize = 8;
+/// The seeds of controls are others than those of states.
+const OF_CONTROLS: u64 = 0x636f_6e74_726f_6c73;
+
+/// What is tested.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// In reports.
+    pub name: String,
+    /// What it promises.
+    pub claim: DurabilityClaim,
+    /// Whether the order of its commits is part of that.
+    pub transactions: bool,
+    /// What is run on the recording file system.
+    pub command: Vec<OsString>,
+    /// Who judges the states.
+    pub verifier: Verifier,
+}
+
+/// How it is tested.
+#[derive(Debug)]
+pub struct Options {
+    /// Begins all draws.
+    pub seed: u64,
+    /// States wanted of each model.
+    pub states: u64,
+    /// The models.
+    pub models: Vec<CrashModel>,
+    /// Judges at work at the same time.
+    pub judges: usize,
+    /// A directory for the mount and the log.
+    pub work: PathBuf,
+    /// A directory for states, best in memory.
+    pub scratch: PathBuf,
+    /// Whether the run is to end.
+    pub interrupt: Interrupt,
+    /// States judged so far, for progress and the rate.
+    pub judged: AtomicU64,
+}
+
+/// A state that was judged.
+struct Found {
+    number: u64,
+    seed: u64,
+    cut: Cut,
+    judged: Judged,
+}
+
+/// Records a subject, cuts the power, and says what was found, with the log if anything was lost.
+///
+/// # Errors
+/// The lab itself does not work: nothing can be mounted or written, or a check fails to judge. A
+/// program that fails is a finding, told in the setting.
+pub fn test(
+    subject: &Subject,
+    options: &Options,
+) -> Result<(CrashSetting, Option<Log>), HarnessError> {
+    let log = recording::of(&subject.command, &options.work, &options.interrupt)?;
+    let mut setting = CrashSetting {
+        name: subject.name.clone(),
+        claim: subject.claim,
+        transactions: subject.transactions,
+        operations: log.operations(),
+        syncs: log.syncs(),
+        acks: log.acks(),
+        ran_ns: log.entries.last().map_or(0, |entry| entry.at_ns),
+        found: Vec::new(),
+        controls: Controls::default(),
+        failed: None,
+    };
+    if log.exit != Some(0) {
+        let code = log
+            .exit
+            .map_or_else(|| "?".to_owned(), |code| code.to_string());
+        setting.failed = Some(format!(
+            "it ended with {code} on the recording file system: {}",
+            log.said
+        ));
+        return Ok((setting, None));
+    }
+    let lab = Lab::new(subject, options)?;
+    for model in &options.models {
+        let states = States::new(&log, *model, Syncs::Recorded);
+        let (tally, found) = lab.hunt(&states, options.states, |number| {
+            let seed = States::seed(options.seed, *model, number);
+            (seed, states.draw(seed))
+        })?;
+        let findings = lab.findings(&states, found)?;
+        setting.found.push(ModelFound {
+            model: *model,
+            tally,
+            findings,
+        });
+    }
+    setting.controls = lab.controls(&log)?;
+    let lost = setting.found.iter().any(|found| !found.findings.is_empty());
+    Ok((setting, lost.then_some(log)))
+}
+
+/// Judges, and where they find their states.
+struct Lab<'o> {
+    subject: &'o Subject,
+    options: &'o Options,
+    judges: Vec<Mutex<(Judge<'o>, PathBuf)>>,
+}
+
+/// What several judges add to.
+#[derive(Default)]
+struct Shared {
+    tally: Tally,
+    seen: HashSet<(u64, u64)>,
+    found: Vec<Found>,
+    error: Option<HarnessError>,
+}
+
+impl<'o> Lab<'o> {
+    fn new(subject: &'o Subject, options: &'o Options) -> Result<Self, HarnessError> {
+        let mut judges = Vec::new();
+        for number in 0..options.judges.max(1) {
+            let place = options.scratch.join(format!("state-{number}"));
+            let said = options.scratch.join(format!("said-{number}"));
+            remove(&place)?;
+            let judge = Judge::new(&subject.verifier, said, &options.interrupt);
+            judges.push(Mutex::new((judge, place)));
+        }
+        Ok(Self {
+            subject,
+            options,
+            judges,
+        })
+    }
+
+    /// Draws states until enough different ones were judged.
+    fn hunt(
+        &self,
+        states: &States<'_>,
+        wanted: u64,
+        draw: impl Fn(u64) -> (u64, Cut) + Sync,
+    ) -> Result<(Tally, Vec<Found>), HarnessError> {
+        let next = AtomicU64::new(0);
+        let shared = Mutex::new(Shared::default());
+        thread::scope(|scope| {
+            for judge in &self.judges {
+                let (next, shared, draw) = (&next, &shared, &draw);
+                let work = move || {
+                    let mut judge = lock(judge);
+                    let worked = self.work(states, wanted, draw, (next, shared, &mut judge));
+                    judge.0.rest();
+                    if let Err(error) = worked {
+                        lock(shared).error.get_or_insert(error);
+                    }
+                };
+                // Without another thread the work is done by those that there are.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+        });
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match shared.error {
+            Some(error) => Err(error),
+            None => Ok((shared.tally, shared.found)),
+        }
+    }
+
+    fn work(
+        &self,
+        states: &States<'_>,
+        wanted: u64,
+        draw: &(impl Fn(u64) -> (u64, Cut) + Sync),
+        (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &mut (Judge<'o>, PathBuf)),
+    ) -> Result<(), HarnessError> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if self.options.interrupt.raised() {
+                return Err(HarnessError::Interrupted);
+            }
+            let (seed, cut) = draw(number);
+            let tree = states.tree(&cut);
+            let acked = states.acked(cut.at);
+            {
+                let mut shared = lock(shared);
+                let enough = shared.tally.states >= wanted
+                    || shared.tally.drawn >= wanted * DRAWS_PER_STATE
+                    || shared.error.is_some();
+                if enough {
+                    return Ok(());
+                }
+                shared.tally.drawn += 1;
+                if !shared.seen.insert((tree.fingerprint(), acked)) {
+                    continue;
+                }
+                shared.tally.states += 1;
+            }
+            let judged = self.judge(judge, &tree, acked)?;
+            let found = Found {
+                number,
+                seed,
+                cut,
+                judged,
+            };
+            self.count(&mut lock(shared), states, found);
+        }
+    }
+
+    fn judge(
+        &self,
+        (judge, place): &mut (Judge<'o>, PathBuf),
+        tree: &Tree,
+        acked: u64,
+    ) -> Result<Judged, HarnessError> {
+        fs::create_dir(&*place).map_err(HarnessError::io("create directory", place))?;
+        tree.write_to(place)
+            .map_err(HarnessError::io("write a state to", place))?;
+        let judged = judge.judge(place, acked)?;
+        remove(place)?;
+        self.options.judged.fetch_add(1, Ordering::Relaxed);
+        Ok(judged)
+    }
+
+    fn breaks(&self, fate: Fate) -> bool {
+        fate.breaks(self.subject.claim, self.subject.transactions)
+    }
+
+    fn count(&self, shared: &mut Shared, states: &States<'_>, found: Found) {
+        let tally = &mut shared.tally;
+        let fate = found.judged.fate;
+        for (each, count) in Fate::ALL.iter().zip(&mut tally.fates) {
+            *count += u64::from(*each == fate);
+        }
+        tally.broken += u64::from(self.breaks(fate));
+        tally.most_lost = tally.most_lost.max(found.judged.lost);
+        if let Some(first) = found.judged.first_lost {
+            let (operations, ns) = states.age(found.cut.at, first);
+            tally.oldest_operations = tally.oldest_operations.max(operations);
+            tally.oldest_ns = tally.oldest_ns.max(ns);
+        }
+        if fate != Fate::Kept {
+            shared.found.push(found);
+        }
+    }
+
+    /// The first of each fate, the worst first; those that break the promise, and the worst, shrunk.
+    fn findings(
+        &self,
+        states: &States<'_>,
+        found: Vec<Found>,
+    ) -> Result<Vec<CrashFinding>, HarnessError> {
+        let mut first: BTreeMap<Fate, Found> = BTreeMap::new();
+        for found in found {
+            let known = first.get(&found.judged.fate);
+            if known.is_none_or(|known| found.number < known.number) {
+                first.insert(found.judged.fate, found);
+            }
+        }
+        let mut findings = Vec::new();
+        for found in first.into_values().rev() {
+            let broken = self.breaks(found.judged.fate);
+            let shrunk = match broken || findings.is_empty() {
+                true => self.shrunk(states, &found)?,
+                false => Shrunk::default(),
+            };
+            findings.push(CrashFinding {
+                seed: found.seed,
+                judged: found.judged,
+                broken,
+                cut: found.cut.at as u64,
+                after: states.describe(found.cut.at.wrapping_sub(1)),
+                shrunk,
+            });
+        }
+        Ok(findings)
+    }
+
+    fn shrunk(&self, states: &States<'_>, found: &Found) -> Result<Shrunk, HarnessError> {
+        let Some(judge) = self.judges.first() else {
+            return Err(run_error("there is no judge"));
+        };
+        let mut judge = lock(judge);
+        let smallest = shrink(states, &found.cut, &mut |cut| {
+            let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
+            Ok(judged.fate == found.judged.fate)
+        })?;
+        judge.0.rest();
+        let mut words: Vec<String> = Vec::new();
+        let mut numbers: Vec<usize> = smallest.cut.lost.iter().map(|piece| piece.0).collect();
+        numbers.dedup();
+        words.extend(
+            numbers
+                .iter()
+                .take(WORDS)
+                .map(|number| states.describe(*number)),
+        );
+        if numbers.len() > WORDS {
+            words.push(format!("{} more", numbers.len() - WORDS));
+        }
+        let lost = smallest.cut.lost.iter();
+        Ok(Shrunk {
+            cut: smallest.cut.at as u64,
+            lost: lost
+                .map(|piece| (piece.0 as u64, u64::from(piece.1)))
+                .collect(),
+            words,
+            tried: smallest.tried,
+        })
+    }
+
+    /// The same log with its syncs struck out, and with everything synced at rest. What promises
+    /// nothing of a process that is killed, or acknowledges before it writes, is at rest at the end.
+    fn controls(&self, log: &Log) -> Result<Controls, HarnessError> {
+        let wanted = (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS);
+        let seed =
+            |number| States::seed(self.options.seed ^ OF_CONTROLS, CrashModel::Ordered, number);
+        let states = States::new(log, CrashModel::Ordered, Syncs::None);
+        let (no_syncs, _) = self.hunt(&states, wanted, |number| {
+            (seed(number), states.draw(seed(number)))
+        })?;
+        let claim = self.subject.claim;
+        let only_end = claim.class == Durability::None || claim.delayed;
+        let states = States::new(log, CrashModel::Ordered, Syncs::All);
+        let (all_synced, _) = self.hunt(&states, wanted, |number| {
+            (seed(number), states.draw_rest(seed(number), only_end))
+        })?;
+        Ok(Controls {
+            no_syncs,
+            all_synced,
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes a state, if there is one, even where a program took itself the right to.
+fn remove(place: &Path) -> Result<(), HarnessError> {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(HarnessError::io("remove", place)),
+    }
+}

@@ -1,0 +1,543 @@
+//! The states that a power cut may leave of a log, by model.
+//!
+//! Pure: a log in, trees out. What a cut loses is a set of *pieces*: a metadata operation is one piece,
+//! a write as many as it touches blocks of the model's size. What is synced is never lost; of the rest
+//! the model says which sets can be.
+
+use crate::content::PAGE;
+use crate::log::{Attributes, Log, Node, Operation, ROOT};
+use crate::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use stowplan_dataset::random::{Random, scatter_all};
+use stowplan_model::CrashModel;
+
+/// Bytes that a disk writes whole or not at all.
+const SECTOR: u64 = 512;
+/// The piece of a write that makes its file longer, whatever becomes of the data (`strict`).
+const LENGTH: u32 = u32::MAX;
+/// An operation that no sync has reached.
+const NEVER: usize = usize::MAX;
+
+/// A part of an operation that can be lost by itself: the operation's number, and the piece of it.
+pub(crate) type Piece = (usize, u32);
+
+/// What of the syncs in a log is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syncs {
+    /// As the program made them.
+    Recorded,
+    /// None: what a control strikes out.
+    None,
+    /// Everything is on the disk at once.
+    All,
+}
+
+/// A power cut: how many operations were before it, and what of them is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub(crate) at: usize,
+    pub(crate) lost: BTreeSet<Piece>,
+}
+
+/// A log under a model.
+pub(crate) struct States<'l> {
+    pub(crate) log: &'l Log,
+    pub(crate) model: CrashModel,
+    syncs: Syncs,
+    /// As it lay there long before.
+    base: Tree,
+    /// The first operation that a cut may lose.
+    from: usize,
+    /// For each operation the sync that made it durable.
+    durable_at: Vec<usize>,
+    /// For each write, whether it made its file longer.
+    extends: Vec<bool>,
+    /// Cuts before and after which much is different.
+    moments: Vec<usize>,
+    /// Where commits were acknowledged: how many operations were before, when, and which.
+    acks: Vec<(usize, u64, u64)>,
+}
+
+/// Who owns the directory of the program: nobody asks.
+const OWNER: Attributes = Attributes {
+    mode: 0o755,
+    uid: 0,
+    gid: 0,
+};
+
+impl<'l> States<'l> {
+    pub(crate) fn new(log: &'l Log, model: CrashModel, syncs: Syncs) -> Self {
+        let base = |entry: &crate::log::Entry| entry.operation == Operation::Base;
+        let from = log.entries.iter().rposition(base).map_or(0, |at| at + 1);
+        let mut tree = Tree::new(OWNER);
+        for entry in log.entries.iter().take(from) {
+            tree.apply(&entry.operation);
+        }
+        let extends = extends(log);
+        let durable_at = match syncs {
+            Syncs::All => (0..log.entries.len()).collect(),
+            Syncs::None => vec![NEVER; log.entries.len()],
+            Syncs::Recorded => match model {
+                CrashModel::Strict => by_posix(log),
+                CrashModel::Ordered | CrashModel::Torn | CrashModel::Prefix => {
+                    by_journal(log, &extends)
+                }
+            },
+        };
+        let places = log.entries.iter().enumerate().skip(from);
+        let moments = places
+            .clone()
+            .filter(|(_, entry)| entry.operation.is_moment())
+            .flat_map(|(at, _)| [at, at + 1])
+            .collect();
+        let acks = places.filter_map(|(at, entry)| match entry.operation {
+            Operation::Ack { number } => Some((at + 1, entry.at_ns, number)),
+            _ => None,
+        });
+        Self {
+            log,
+            model,
+            syncs,
+            base: tree,
+            from,
+            durable_at,
+            extends,
+            moments,
+            acks: acks.collect(),
+        }
+    }
+
+    /// The seed of the state of this number among those that a seed begins.
+    pub(crate) fn seed(seed: u64, model: CrashModel, number: u64) -> u64 {
+        scatter_all(&[seed, model as u64, number])
+    }
+
+    /// The cut that a seed stands for.
+    pub(crate) fn draw(&self, seed: u64) -> Cut {
+        let mut random = Random::new(seed);
+        let at = self.draw_moment(&mut random);
+        let lost = self.draw_lost(&mut random, at);
+        Cut { at, lost }
+    }
+
+    /// A moment at which everything is at rest: right after an acknowledgement, or at the end.
+    pub(crate) fn draw_rest(&self, seed: u64, only_end: bool) -> Cut {
+        let mut random = Random::new(seed);
+        let picked = pick(&mut random, &self.acks).filter(|_| !only_end);
+        Cut {
+            at: picked.map_or(self.log.entries.len(), |ack| ack.0),
+            lost: BTreeSet::new(),
+        }
+    }
+
+    fn draw_moment(&self, random: &mut Random) -> usize {
+        let end = self.log.entries.len();
+        match pick(random, &self.moments) {
+            Some(moment) if random.below(2) == 0 => *moment,
+            _ => self.from + index(random, end - self.from.min(end) + 1),
+        }
+    }
+
+    /// The last commit that was acknowledged before a cut.
+    pub(crate) fn acked(&self, at: usize) -> u64 {
+        let before = self.acks.partition_point(|ack| ack.0 <= at);
+        let acked = self.acks.get(before.wrapping_sub(1));
+        acked.map_or(0, |ack| ack.2)
+    }
+
+    /// How long before a cut a commit had been acknowledged: operations and nanoseconds.
+    pub(crate) fn age(&self, at: usize, number: u64) -> (u64, u64) {
+        let Some(ack) = self.acks.iter().find(|ack| ack.2 >= number) else {
+            return (0, 0);
+        };
+        let last = self.log.entries.get(at.saturating_sub(1));
+        let now = last.map_or(ack.1, |entry| entry.at_ns);
+        let operations = at.saturating_sub(ack.0);
+        (operations as u64, now.saturating_sub(ack.1))
+    }
+
+    /// What is not durable at a cut, in order: metadata, and pieces of data.
+    fn pending(&self, at: usize) -> (Vec<Piece>, Vec<Piece>) {
+        let (mut metadata, mut data) = (Vec::new(), Vec::new());
+        let entries = self.log.entries.iter().enumerate();
+        for (number, entry) in entries.take(at).skip(self.from) {
+            let durable = self.durable_at.get(number).is_some_and(|sync| *sync < at);
+            if durable || self.syncs == Syncs::All {
+                continue;
+            }
+            match &entry.operation {
+                Operation::Write {
+                    offset,
+                    data: bytes,
+                    ..
+                } => {
+                    let pieces = self.pieces(*offset, bytes.len());
+                    data.extend((0..pieces).map(|piece| (number, piece)));
+                    if self.model == CrashModel::Strict && self.extends.get(number) == Some(&true) {
+                        data.push((number, LENGTH));
+                    }
+                }
+                other if other.is_metadata() => metadata.push((number, 0)),
+                _ => {}
+            }
+        }
+        (metadata, data)
+    }
+
+    /// Bytes of a piece of a write.
+    fn block(&self) -> Option<u64> {
+        match self.model {
+            CrashModel::Ordered | CrashModel::Strict => Some(PAGE),
+            CrashModel::Torn => Some(SECTOR),
+            CrashModel::Prefix => None,
+        }
+    }
+
+    fn pieces(&self, offset: u64, len: usize) -> u32 {
+        let Some(block) = self.block() else {
+            return 1;
+        };
+        let end = offset + len as u64;
+        let pieces = end.div_ceil(block) - offset / block;
+        u32::try_from(pieces).unwrap_or(LENGTH - 1)
+    }
+
+    fn draw_lost(&self, random: &mut Random, at: usize) -> BTreeSet<Piece> {
+        let (metadata, data) = self.pending(at);
+        match self.model {
+            CrashModel::Ordered => {
+                let mut lost = subset(random, &data, |piece| self.node(piece));
+                lost.extend(suffix(random, &metadata));
+                lost
+            }
+            CrashModel::Strict => {
+                let mut lost = subset(random, &data, |piece| self.node(piece));
+                lost.extend(subset(random, &metadata, |_| 0));
+                lost
+            }
+            CrashModel::Torn => {
+                let mut lost = torn(random, &data);
+                lost.extend(suffix(random, &metadata));
+                lost
+            }
+            CrashModel::Prefix => {
+                // A sync keeps all that came before what it was for.
+                let durable = (self.from..at)
+                    .rev()
+                    .find(|number| self.durable_at.get(*number).is_some_and(|sync| *sync < at));
+                let mut all = [metadata, data].concat();
+                all.retain(|piece| durable.is_none_or(|durable| piece.0 > durable));
+                all.sort_unstable();
+                suffix(random, &all).into_iter().collect()
+            }
+        }
+    }
+
+    /// The file that a piece is of.
+    fn node(&self, piece: Piece) -> Node {
+        let entry = self.log.entries.get(piece.0);
+        match entry.map(|entry| &entry.operation) {
+            Some(Operation::Write { node, .. }) => *node,
+            _ => 0,
+        }
+    }
+
+    /// The nearest cut that the model allows which loses no more than this one.
+    pub(crate) fn allowed(&self, cut: &Cut) -> Cut {
+        let (metadata, data) = self.pending(cut.at);
+        let mut lost: BTreeSet<Piece> = BTreeSet::new();
+        let ordered = match self.model {
+            CrashModel::Strict => {
+                lost.extend(metadata.iter().filter(|piece| cut.lost.contains(*piece)));
+                Vec::new()
+            }
+            CrashModel::Prefix => {
+                let mut all = [metadata, data.clone()].concat();
+                all.sort_unstable();
+                all
+            }
+            CrashModel::Ordered | CrashModel::Torn => metadata,
+        };
+        let kept = |piece: &&Piece| cut.lost.contains(*piece);
+        lost.extend(ordered.iter().rev().take_while(kept));
+        match self.model {
+            CrashModel::Prefix => {}
+            CrashModel::Torn => lost.extend(one_torn(&data, &cut.lost)),
+            CrashModel::Ordered | CrashModel::Strict => {
+                lost.extend(data.iter().filter(|piece| cut.lost.contains(*piece)));
+            }
+        }
+        Cut { at: cut.at, lost }
+    }
+
+    /// What is there after a cut.
+    pub(crate) fn tree(&self, cut: &Cut) -> Tree {
+        let mut tree = self.base.clone();
+        let entries = self.log.entries.iter().enumerate();
+        for (number, entry) in entries.take(cut.at).skip(self.from) {
+            let mut lost = cut.lost.range((number, 0)..=(number, LENGTH)).peekable();
+            if lost.peek().is_none() {
+                tree.apply(&entry.operation);
+                continue;
+            }
+            match &entry.operation {
+                Operation::Write { node, offset, data } => {
+                    let lost: BTreeSet<u32> = lost.map(|piece| piece.1).collect();
+                    self.write_in_part(&mut tree, *node, (*offset, data), &lost, number);
+                }
+                make @ Operation::Make { .. } => tree.make_nameless(make),
+                _ => {}
+            }
+        }
+        tree
+    }
+
+    fn write_in_part(
+        &self,
+        tree: &mut Tree,
+        node: Node,
+        (offset, data): (u64, &[u8]),
+        lost: &BTreeSet<u32>,
+        number: usize,
+    ) {
+        let Some(content) = tree.content_mut(node) else {
+            return;
+        };
+        let Some(block) = self.block() else {
+            return;
+        };
+        let end = offset + data.len() as u64;
+        let first = offset / block;
+        for piece in 0..self.pieces(offset, data.len()) {
+            if lost.contains(&piece) {
+                continue;
+            }
+            let number = first + u64::from(piece);
+            let (begin, stop) = (offset.max(number * block), end.min((number + 1) * block));
+            let range = |at: u64| usize::try_from(at - offset).unwrap_or(usize::MAX);
+            if let Some(kept) = data.get(range(begin)..range(stop)) {
+                content.write(begin, kept);
+            }
+        }
+        let grows = self.model == CrashModel::Strict && self.extends.get(number) == Some(&true);
+        if grows && !lost.contains(&LENGTH) && content.len() < end {
+            content.resize(end);
+        }
+    }
+
+    /// An operation in words, with the name that the file had then.
+    pub(crate) fn describe(&self, number: usize) -> String {
+        let Some(entry) = self.log.entries.get(number) else {
+            return "the start".to_owned();
+        };
+        let node = match &entry.operation {
+            Operation::Write { node, .. }
+            | Operation::Resize { node, .. }
+            | Operation::Sync { node }
+            | Operation::Attributes { node, .. } => *node,
+            other => return other.to_string(),
+        };
+        if node == ROOT {
+            return format!("{} of the directory", entry.operation);
+        }
+        let mut tree = self.base.clone();
+        let entries = self.log.entries.iter().skip(self.from);
+        for entry in entries.take((number + 1).saturating_sub(self.from)) {
+            tree.apply(&entry.operation);
+        }
+        let name = tree.name_of(node);
+        let name = name.unwrap_or_else(|| "a file without a name".to_owned());
+        format!("{} of {name}", entry.operation)
+    }
+}
+
+/// For each operation, whether it is a write that made its file longer.
+fn extends(log: &Log) -> Vec<bool> {
+    let mut lengths: HashMap<Node, u64> = HashMap::new();
+    let longer = |entry: &crate::log::Entry| match &entry.operation {
+        Operation::Write { node, offset, data } => {
+            let length = lengths.entry(*node).or_default();
+            let end = offset + data.len() as u64;
+            let longer = end > *length;
+            *length = end.max(*length);
+            longer
+        }
+        Operation::Resize { node, len } => {
+            lengths.insert(*node, *len);
+            false
+        }
+        _ => false,
+    };
+    log.entries.iter().map(longer).collect()
+}
+
+/// The directories whose names an operation changes.
+fn directories(operation: &Operation) -> Vec<Node> {
+    match operation {
+        Operation::Make { at, .. } | Operation::Link { at, .. } | Operation::Unlink { at, .. } => {
+            vec![at.parent]
+        }
+        Operation::Rename { from, to, .. } => vec![from.parent, to.parent],
+        _ => Vec::new(),
+    }
+}
+
+/// The files whose data, size or attributes an operation changes.
+fn changed(operation: &Operation) -> Option<Node> {
+    match operation {
+        Operation::Write { node, .. }
+        | Operation::Resize { node, .. }
+        | Operation::Attributes { node, .. } => Some(*node),
+        _ => None,
+    }
+}
+
+/// A file's sync keeps its data, its size and its attributes; a directory's the names in it. A rename
+/// from one directory to another is kept by the sync of the new one.
+fn by_posix(log: &Log) -> Vec<usize> {
+    let mut durable = vec![NEVER; log.entries.len()];
+    let mut pending: HashMap<Node, Vec<usize>> = HashMap::new();
+    for (number, entry) in log.entries.iter().enumerate() {
+        if let Operation::Sync { node } = entry.operation {
+            for reached in pending.remove(&node).unwrap_or_default() {
+                if let Some(durable) = durable.get_mut(reached) {
+                    *durable = number;
+                }
+            }
+        }
+        let of = changed(&entry.operation).or(directories(&entry.operation).last().copied());
+        if let Some(node) = of {
+            pending.entry(node).or_default().push(number);
+        }
+    }
+    durable
+}
+
+/// A journal keeps metadata in order. A sync keeps the file's data, and the journal up to the last
+/// entry that is about the file: as XFS forces its log, and ext4 commits at least.
+fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
+    let mut durable = vec![NEVER; log.entries.len()];
+    let mut data: HashMap<Node, Vec<usize>> = HashMap::new();
+    let mut journal: VecDeque<usize> = VecDeque::new();
+    let mut last: HashMap<Node, usize> = HashMap::new();
+    for (number, entry) in log.entries.iter().enumerate() {
+        let operation = &entry.operation;
+        if let Operation::Sync { node } = operation {
+            let mut reached = data.remove(node).unwrap_or_default();
+            let up_to = last.get(node).copied();
+            while let Some(first) = journal.front().filter(|first| Some(**first) <= up_to) {
+                reached.push(*first);
+                journal.pop_front();
+            }
+            for reached in reached {
+                if let Some(durable) = durable.get_mut(reached) {
+                    *durable = number;
+                }
+            }
+            continue;
+        }
+        if operation.is_metadata() {
+            journal.push_back(number);
+        }
+        if let Operation::Write { node, .. } = operation {
+            data.entry(*node).or_default().push(number);
+        }
+        let extends = extends.get(number) == Some(&true);
+        let about = changed(operation).filter(|_| operation.is_metadata() || extends);
+        let named = match operation {
+            Operation::Make { node, .. }
+            | Operation::Link { node, .. }
+            | Operation::Unlink { node, .. }
+            | Operation::Rename { node, .. } => Some(*node),
+            _ => None,
+        };
+        for node in directories(operation).into_iter().chain(about).chain(named) {
+            last.insert(node, number);
+        }
+    }
+    durable
+}
+
+/// A number below `end`, which is more than 0.
+fn index(random: &mut Random, end: usize) -> usize {
+    usize::try_from(random.below(end as u64)).unwrap_or(0)
+}
+
+fn pick<'t, T>(random: &mut Random, from: &'t [T]) -> Option<&'t T> {
+    from.get(index(random, from.len()))
+}
+
+/// The share of pieces that are kept: the ends are where most is found.
+fn share(random: &mut Random) -> f64 {
+    *pick(random, &[0.0, 0.1, 0.5, 0.9, 1.0]).unwrap_or(&0.5)
+}
+
+/// Pieces that are lost, each with a chance that all have in common, or those of a file.
+fn subset(random: &mut Random, pieces: &[Piece], file: impl Fn(Piece) -> Node) -> BTreeSet<Piece> {
+    let by_file = random.below(2) == 0;
+    let all = share(random);
+    let mut shares: BTreeMap<Node, f64> = BTreeMap::new();
+    let lost = pieces.iter().filter(|piece| {
+        let keep = match by_file {
+            true => *shares.entry(file(**piece)).or_insert_with(|| share(random)),
+            false => all,
+        };
+        random.unit() >= keep
+    });
+    lost.copied().collect()
+}
+
+/// The last of them, from one on that is drawn.
+fn suffix(random: &mut Random, pieces: &[Piece]) -> Vec<Piece> {
+    let kept = match random.below(4) {
+        0 => 0,
+        1 => pieces.len(),
+        _ => index(random, pieces.len() + 1),
+    };
+    pieces.get(kept..).unwrap_or_default().to_vec()
+}
+
+/// Writes that are lost whole, and one of which any of its sectors are.
+fn torn(random: &mut Random, data: &[Piece]) -> BTreeSet<Piece> {
+    let mut writes: Vec<usize> = data.iter().map(|piece| piece.0).collect();
+    writes.dedup();
+    let torn = pick(random, &writes).copied();
+    let keep = share(random);
+    let whole: BTreeSet<usize> = writes
+        .into_iter()
+        .filter(|_| random.unit() >= keep)
+        .collect();
+    let lost = data.iter().filter(|piece| match Some(piece.0) == torn {
+        true => random.below(2) == 0,
+        false => whole.contains(&piece.0),
+    });
+    lost.copied().collect()
+}
+
+/// Of lost pieces, those of writes that are lost whole, and of the first write that is not.
+fn one_torn(data: &[Piece], lost: &BTreeSet<Piece>) -> Vec<Piece> {
+    let mut writes: BTreeMap<usize, (Vec<Piece>, bool)> = BTreeMap::new();
+    for piece in data {
+        let (gone, whole) = writes.entry(piece.0).or_insert((Vec::new(), true));
+        match lost.contains(piece) {
+            true => gone.push(*piece),
+            false => *whole = false,
+        }
+    }
+    let mut torn = false;
+    let mut all = Vec::new();
+    for (gone, whole) in writes.into_values() {
+        if whole {
+            all.extend(gone);
+        } else if !torn && !gone.is_empty() {
+            torn = true;
+            all.extend(gone);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod log_store;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+use super::*;
+use crate::log::{Entry, Kind, Place};
+use proptest::prelude::*;
+
+/// A log from a script: what is done to which of four names.
+fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
+    let mut tree = Tree::new(OWNER);
+    let mut log = Log::default();
+    let mut next = ROOT + 1;
+    let mut acks = 0;
+    for (what, name, offset, len) in script {
+        let at = in_root(["a", "b", "c", "d"][usize::from(name % 4)]);
+        let to = in_root(["a", "b", "c", "d"][usize::from(name.wrapping_add(1) % 4)]);
+        let (offset, len) = (u64::from(*offset), usize::from(*len));
+        let operation = match (what % 8, tree.find(&at)) {
+            (0, Some(node)) => Operation::Unlink { node, at },
+            (1, Some(node)) => Operation::Rename {
+                node,
+                replaced: tree.find(&to),
+                from: at,
+                to,
+            },
+            (2, Some(node)) => Operation::Resize { node, len: offset },
+            (3, Some(node)) => Operation::Sync { node },
+            (4, _) => Operation::Sync { node: ROOT },
+            (5, _) => {
+                acks += 1;
+                Operation::Ack { number: acks }
+            }
+            (_, Some(node)) => Operation::Write {
+                node,
+                offset,
+                data: vec![u8::try_from(log.entries.len() % 250).unwrap() + 1; len.max(1)],
+            },
+            (_, None) => {
+                next += 1;
+                Operation::Make {
+                    node: next - 1,
+                    at,
+                    kind: Kind::File,
+                    attributes: OWNER,
+                }
+            }
+        };
+        tree.apply(&operation);
+        let at_ns = log.entries.len() as u64;
+        log.entries.push(Entry { at_ns, operation });
+    }
+    log
+}
+
+fn in_root(name: &str) -> Place {
+    Place {
+        parent: ROOT,
+        name: name.into(),
+    }
+}
+
+fn scripts() -> impl Strategy<Value = Vec<(u8, u8, u16, u16)>> {
+    prop::collection::vec((any::<u8>(), any::<u8>(), 0u16..20_000, 0u16..9_000), 0..40)
+}
+
+fn models() -> impl Strategy<Value = CrashModel> {
+    prop::sample::select(CrashModel::ALL.to_vec())
+}
+
+/// What is there after so many operations, all of them done.
+fn whole(log: &Log, at: usize) -> u64 {
+    let mut tree = Tree::new(OWNER);
+    for entry in log.entries.iter().take(at) {
+        tree.apply(&entry.operation);
+    }
+    tree.fingerprint()
+}
+
+proptest! {
+    #[test]
+    fn a_log_is_read_as_it_was_written(script in scripts()) {
+        let mut log = log_of(&script);
+        log.exit = Some(3);
+        log.said = "so\n".to_owned();
+        prop_assert_eq!(Log::decode(&log.encode()), Some(log.clone()));
+        let bytes = log.encode();
+        prop_assert_eq!(Log::decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn a_cut_that_loses_nothing_leaves_everything(script in scripts(), model in models(), at in 0usize..40) {
+        let log = log_of(&script);
+        let states = States::new(&log, model, Syncs::Recorded);
+        let at = at.min(log.entries.len());
+        let cut = Cut { at, lost: BTreeSet::new() };
+        prop_assert_eq!(states.tree(&cut).fingerprint(), whole(&log, at));
+    }
+
+    #[test]
+    fn what_is_drawn_is_allowed_and_loses_nothing_that_was_synced(
+        script in scripts(), model in models(), seed in any::<u64>()
+    ) {
+        let log = log_of(&script);
+        let states = States::new(&log, model, Syncs::Recorded);
+        let cut = states.draw(seed);
+        prop_assert!(cut.at <= log.entries.len());
+        prop_assert_eq!(&states.allowed(&cut), &cut, "seed {}", seed);
+        for (number, _) in &cut.lost {
+            prop_assert!(states.durable_at[*number] >= cut.at, "{}", states.describe(*number));
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_synced_has_every_byte_under_every_model(
+        script in scripts(), model in models(), seed in any::<u64>()
+    ) {
+        let mut log = log_of(&script);
+        let node = 1_000;
+        let mut note = |operation| log.entries.push(Entry { at_ns: 0, operation });
+        note(Operation::Make { node, at: in_root("kept"), kind: Kind::File, attributes: OWNER });
+        note(Operation::Write { node, offset: 0, data: vec![7; 10_000] });
+        note(Operation::Sync { node });
+        note(Operation::Sync { node: ROOT });
+        let from = log.entries.len();
+        log.entries.extend(log_of(&script).entries.into_iter().filter(|entry| {
+            // The same names again, but other files.
+            matches!(entry.operation, Operation::Ack { .. } | Operation::Sync { node: ROOT })
+        }));
+        let states = States::new(&log, model, Syncs::Recorded);
+        let mut cut = states.draw(seed);
+        cut.at = cut.at.max(from);
+        cut = states.allowed(&cut);
+        let tree = states.tree(&cut);
+        let found = tree.find(&in_root("kept")).and_then(|node| tree.content(node));
+        prop_assert_eq!(found.map(|content| content.read(0, 20_000)), Some(vec![7; 10_000]));
+    }
+
+    #[test]
+    fn a_journal_loses_the_last_of_the_names_only(script in scripts(), seed in any::<u64>()) {
+        let log = log_of(&script);
+        let states = States::new(&log, CrashModel::Ordered, Syncs::Recorded);
+        let cut = states.draw(seed);
+        let metadata: Vec<usize> = (0..cut.at)
+            .filter(|number| log.entries[*number].operation.is_metadata())
+            .collect();
+        let lost = |number: &usize| cut.lost.contains(&(*number, 0));
+        let first = metadata.iter().position(lost).unwrap_or(metadata.len());
+        prop_assert!(metadata[first..].iter().all(lost));
+    }
+
+    #[test]
+    fn a_prefix_is_the_whole_of_an_earlier_moment(script in scripts(), seed in any::<u64>()) {
+        let log = log_of(&script);
+        let states = States::new(&log, CrashModel::Prefix, Syncs::Recorded);
+        let found = states.tree(&states.draw(seed)).fingerprint();
+        prop_assert!((0..=log.entries.len()).any(|at| whole(&log, at) == found));
+    }
+
+    #[test]
+    fn at_most_one_write_is_torn(script in scripts(), seed in any::<u64>()) {
+        let log = log_of(&script);
+        let states = States::new(&log, CrashModel::Torn, Syncs::Recorded);
+        let cut = states.draw(seed);
+        let torn = log.entries.iter().enumerate().take(cut.at).filter(|(number, entry)| {
+            let Operation::Write { offset, data, .. } = &entry.operation else { return false };
+            let lost = cut.lost.range((*number, 0)..=(*number, LENGTH)).count();
+            lost > 0 && lost < states.pieces(*offset, data.len()) as usize
+        });
+        prop_assert!(torn.count() <= 1);
+    }
+
+    #[test]
+    fn without_syncs_anything_can_go_and_with_all_of_them_nothing(script in scripts(), model in models(), seed in any::<u64>()) {
+        let log = log_of(&script);
+        let all = States::new(&log, model, Syncs::All);
+        let cut = all.draw(seed);
+        prop_assert_eq!(all.tree(&cut).fingerprint(), whole(&log, cut.at));
+        let none = States::new(&log, model, Syncs::None);
+        let (metadata, data) = none.pending(log.entries.len());
+        let lost = metadata.into_iter().chain(data).collect();
+        let cut = none.allowed(&Cut { at: log.entries.len(), lost });
+        prop_assert_eq!(none.tree(&cut).fingerprint(), whole(&log, 0));
+    }
+}
+
+/// A write to `f`, its sync, a rename to `g`, another write: the rename is lost alone or not at all.
+fn renamed() -> Log {
+    let node = 2;
+    let operations = [
+        Operation::Make {
+            node,
+            at: in_root("f"),
+            kind: Kind::File,
+            attributes: OWNER,
+        },
+        Operation::Write {
+            node,
+            offset: 0,
+            data: vec![1; 100],
+        },
+        Operation::Sync { node },
+        Operation::Rename {
+            node,
+            from: in_root("f"),
+            to: in_root("g"),
+            replaced: None,
+        },
+    ];
+    let entries = operations.map(|operation| Entry {
+        at_ns: 0,
+        operation,
+    });
+    Log {
+        entries: entries.to_vec(),
+        ..Log::default()
+    }
+}
+
+#[test]
+fn the_name_of_a_synced_file_is_kept_by_a_journal_and_by_posix_only_with_its_directory() {
+    let log = renamed();
+    let durable = |model| States::new(&log, model, Syncs::Recorded).durable_at;
+    assert_eq!(durable(CrashModel::Ordered), [2, 2, NEVER, NEVER]);
+    assert_eq!(durable(CrashModel::Strict), [NEVER, 2, NEVER, NEVER]);
+    let mut log = log;
+    log.entries.push(Entry {
+        at_ns: 0,
+        operation: Operation::Sync { node: ROOT },
+    });
+    let durable = |model| States::new(&log, model, Syncs::Recorded).durable_at;
+    assert_eq!(durable(CrashModel::Ordered), [2, 2, NEVER, 4, NEVER]);
+    assert_eq!(durable(CrashModel::Strict), [4, 2, NEVER, 4, NEVER]);
+}
+
+#[test]
+fn the_sync_of_a_file_that_did_not_change_keeps_nothing_of_others() {
+    let mut log = renamed();
+    for operation in [
+        Operation::Write {
+            node: 2,
+            offset: 50,
+            data: vec![2; 10],
+        },
+        Operation::Make {
+            node: 3,
+            at: in_root("h"),
+            kind: Kind::File,
+            attributes: OWNER,
+        },
+        Operation::Sync { node: 2 },
+    ] {
+        log.entries.push(Entry {
+            at_ns: 0,
+            operation,
+        });
+    }
+    let states = States::new(&log, CrashModel::Ordered, Syncs::Recorded);
+    // The rename and the write, not the name that came later.
+    assert_eq!(states.durable_at[3..], [6, 6, NEVER, NEVER]);
+}
+
+#[test]
+fn what_lay_there_long_before_is_never_lost() {
+    let mut log = renamed();
+    log.entries.push(Entry {
+        at_ns: 0,
+        operation: Operation::Base,
+    });
+    for model in CrashModel::ALL {
+        let states = States::new(&log, model, Syncs::None);
+        for seed in 0..50 {
+            assert_eq!(
+                states.tree(&states.draw(seed)).fingerprint(),
+                whole(&log, 4)
+            );
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `stowplan crash`: what is lost is found and can be seen again; what is kept is not called lost.
+
+use crate::bench::{Bench, Finished};
+use serde_json::Value;
+
+/// Whether the lab can run here.
+fn available() -> bool {
+    let there = std::fs::File::open("/dev/fuse").is_ok();
+    if !there {
+        eprintln!("not tried: there is no /dev/fuse");
+    }
+    there
+}
+
+fn crash(bench: &Bench, line: &str) -> Finished {
+    let words: Vec<&str> = std::iter::once("crash").chain(line.split(' ')).collect();
+    bench.run(&words)
+}
+
+fn found(run: &Finished) -> Value {
+    let text = run.stdout();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{}", run.stderr()))
+}
+
+/// How many states met each fate.
+fn fates(found: &Value) -> Vec<u64> {
+    let tally = &found["settings"][0]["found"][0]["tally"]["fates"];
+    let fates = tally.as_array().unwrap().iter();
+    fates.map(|count| count.as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_store_that_syncs_everything_keeps_everything_and_one_that_does_not_loses_as_it_says() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    let line = "--states 25 --transactions 12 --model ordered --json --output";
+    let kept = crash(
+        &bench,
+        &format!("files:write=rename,fsync=directory {line} kept"),
+    );
+    kept.exits(0);
+    assert_eq!(fates(&found(&kept))[1..], [0; 5]);
+    let lost = crash(
+        &bench,
+        &format!("files:write=rename,fsync=file {line} lost"),
+    );
+    lost.exits(0);
+    let found = found(&lost);
+    assert!(fates(&found)[1] > 0, "{found}");
+    // Its state again.
+    let seed = &found["settings"][0]["found"][0]["findings"][0]["seed"];
+    let again = crash(
+        &bench,
+        &format!("--replay {seed} --from lost --output again"),
+    );
+    again.exits(0).prints("The state is in again.");
+    for made in ["again/state", "again/shrunk", "again/lost"] {
+        assert!(bench.path(made).exists(), "{made}");
+    }
+    crash(&bench, "--replay 77 --from lost --output other").exits(2);
+    for made in ["report.html", "summary.md", "crash.json"] {
+        assert!(bench.path(&format!("lost/{made}")).exists(), "{made}");
+    }
+    assert!(!bench.path("lost/work").exists());
+}
+
+#[test]
+fn a_program_that_forgets_a_sync_breaks_its_promise_and_one_that_does_not_keeps_it() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    for (name, syncs, code) in [("right", "sync value .", 0), ("wrong", "true", 1)] {
+        let program = format!("echo 7 > value && {syncs} && echo ack 1");
+        let check = r#"test "$STOWPLAN_ACKED" = 0 || test "$(cat value)" = 7"#;
+        let words = [
+            "crash",
+            "--program",
+            &program,
+            "--check",
+            check,
+            "--states",
+            "8",
+            "--model",
+            "strict",
+            "--output",
+            name,
+        ];
+        bench.run(&words).exits(code);
+    }
+}
+
+#[test]
+fn what_cannot_be_tested_is_refused_with_the_reason() {
+    let bench = Bench::new();
+    crash(&bench, "sqllite").refuses("did you mean 'sqlite'");
+    crash(&bench, "sqlite:location=memory").refuses("keeps nothing that a power cut could leave");
+    crash(&bench, "--program ./mine").refuses("--check");
+    assert!(!bench.path("stowplan-results").exists());
+}
