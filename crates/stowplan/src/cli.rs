@@ -60,6 +60,21 @@ pub(crate) enum Verb {
     /// List the drivers that host stores, or check one.
     #[command(after_help = examples::DRIVERS)]
     Drivers(crate::drivers::DriversOptions),
+    /// Pack a directory into one SQLite Archive.
+    #[command(after_help = crate::archive::PACK)]
+    Pack(crate::archive::PackOptions),
+    /// Unpack an SQLite Archive into a directory.
+    #[command(after_help = crate::archive::UNPACK)]
+    Unpack(crate::archive::UnpackOptions),
+    /// List what is in an SQLite Archive.
+    #[command(after_help = crate::archive::LS)]
+    Ls(crate::archive::LsOptions),
+    /// Print files of an SQLite Archive.
+    #[command(after_help = crate::archive::CAT)]
+    Cat(crate::archive::CatOptions),
+    /// Look whether an SQLite Archive is whole: its database, every name, every value.
+    #[command(after_help = crate::archive::VERIFY)]
+    Verify(crate::archive::VerifyOptions),
     /// Make a database of random blobs, as SQLite's kvtest does.
     #[command(after_help = examples::INIT)]
     Init(crate::kvtest::InitOptions),

@@ -1,5 +1,6 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
+mod archive;
 mod calibrate;
 mod cli;
 mod compare;
@@ -90,6 +91,11 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
         Verb::Drivers(options) => drivers::drivers(&options),
+        Verb::Pack(options) => archive::pack(&options),
+        Verb::Unpack(options) => archive::unpack(&options),
+        Verb::Ls(options) => archive::ls(&options),
+        Verb::Cat(options) => archive::cat(&options),
+        Verb::Verify(options) => archive::verify(&options),
         Verb::Init(options) => kvtest::init(&options),
         Verb::Stat(options) => kvtest::stat(&options),
         Verb::Export(options) => kvtest::export(&options),
