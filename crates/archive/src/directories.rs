@@ -66,11 +66,6 @@ impl Directories {
         Ok(self.last())
     }
 
-    /// Closes those whose names change meanwhile.
-    pub(crate) fn forget(&mut self) {
-        self.open.clear();
-    }
-
     fn last(&self) -> BorrowedFd<'_> {
         self.open
             .last()

@@ -6,6 +6,7 @@
 //! others made is read as if it were hostile: nothing outside the target is written, no value is
 //! inflated beyond the size that its row states, and what is refused is listed.
 
+mod change;
 mod codec;
 mod directories;
 mod error;
@@ -23,6 +24,7 @@ mod verify;
 mod walk;
 mod watch;
 
+pub use change::{Add, Added, Remove, Removed};
 pub use error::{ArchiveError, Refusal, Refusals};
 pub use list::{find, list};
 pub use names::path_of;

@@ -65,7 +65,7 @@ impl Kind {
 }
 
 /// Where the bytes of an entry lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// In the archive.
     Inside {
@@ -294,10 +294,6 @@ impl Archive {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
-    }
-
-    pub(crate) fn set_outside(&mut self, has_outside: bool) {
-        self.has_outside = has_outside;
     }
 
     /// For `map_err` of what is read from it.

@@ -1,9 +1,9 @@
 //! A tree walked without following links, in the order of names, one directory after the other.
 
 use crate::ArchiveError;
-use crate::directories::open_below;
+use crate::directories::{Directories, Missing, open_below};
 use crate::error::{Refusal, Refusals};
-use crate::names::LEVELS_MAX;
+use crate::names::{LEVELS_MAX, split};
 use crate::sqlar::Kind;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -48,6 +48,31 @@ impl Walk {
                 path: String::new(),
                 kind: Kind::Directory,
             }),
+            skip,
+        })
+    }
+
+    /// Of one path below `base`, with everything in it.
+    pub(crate) fn from(base: &Path, path: &str, skip: Vec<String>) -> Result<Self, ArchiveError> {
+        if path.is_empty() {
+            return Self::of(base, skip);
+        }
+        let (parent, name) = split(path);
+        let failed = || ArchiveError::io("open", &base.join(path));
+        let mut directories = Directories::below(base, Missing::Refuse).map_err(failed())?;
+        let directory = directories.at(parent).map_err(failed())?;
+        let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed())?;
+        let name =
+            CString::new(name).map_err(|_| ArchiveError::invalid("a name has a zero byte"))?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let level = Level {
+            directory: rustix::io::fcntl_dupfd_cloexec(directory, 0).map_err(failed())?,
+            path: parent.to_owned(),
+            names: vec![(name, kind)].into_iter(),
+        };
+        Ok(Self {
+            levels: vec![level],
+            root: None,
             skip,
         })
     }

@@ -1,0 +1,6 @@
+//! Archives as a user meets them: packed, unpacked, changed, hostile.
+
+mod bench;
+mod change;
+mod hostile;
+mod round_trip;
