@@ -12,6 +12,15 @@ use crate::{ArchiveError, Watch};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use stowplan_dataset::temporary::{Temporary, Use};
+
+/// Where large values are deflated to.
+const SCRATCH: Use = Use {
+    prefix: ".stowplan-add-",
+    suffix: "",
+    mode: 0o700,
+    holds: |name| name.starts_with(".tmp"),
+};
 
 /// What to put into an archive.
 #[derive(Debug, Clone)]
@@ -71,10 +80,7 @@ impl Add {
         let paths: Result<Vec<String>, ArchiveError> =
             self.paths.iter().map(|p| within(p)).collect();
         let (paths, mut reader) = (paths?, Reader::of(Archive::open_for_change(&self.archive)?));
-        let scratch = tempfile::Builder::new()
-            .prefix(".stowplan-add-")
-            .tempdir_in(parent_of(&self.archive))
-            .map_err(ArchiveError::io("write beside", &self.archive))?;
+        let scratch = Temporary::create(&SCRATCH, &parent_of(&self.archive))?;
         let mut change = Change {
             source: Source::of(&self.base, scratch.path(), self.store, None)?,
             path: &self.archive,

@@ -43,6 +43,12 @@ const OUTSIDE: &str = "archive.d";
 /// A tree that is being unpacked.
 pub(crate) const TREE: &str = "tree";
 
+/// SQLite's own size of a page, in bytes.
+pub const PAGE_SIZE: u32 = 4096;
+/// Pages of many small values: what is left free at their ends is less. Large values are slower to read
+/// from them.
+pub const SMALL_PAGE_SIZE: u32 = 1024;
+
 /// What to pack, and how.
 #[derive(Debug, Clone)]
 pub struct Pack {
@@ -50,8 +56,9 @@ pub struct Pack {
     pub source: PathBuf,
     /// The archive to make.
     pub archive: PathBuf,
-    /// Bytes of a page: a power of two from 512 to 65,536.
-    pub page_size: u32,
+    /// Bytes of a page: a power of two from 512 to 65,536. Nothing: [`PAGE_SIZE`], or
+    /// [`SMALL_PAGE_SIZE`] where values are deflated and half of the files are smaller than a page.
+    pub page_size: Option<u32>,
     /// Files larger than this, in bytes, lie beside the archive.
     pub inline_limit: Option<u64>,
     /// Nothing is deflated.
@@ -191,15 +198,23 @@ impl Pack {
             let directory = &outside.directory;
             std::fs::create_dir(directory).map_err(ArchiveError::io("make", directory))?;
         }
+        let counted = walk::count(&self.source)?;
         let line = Line {
             pack: self,
+            page_size: self.page_size_for(counted.median),
             scratch: temporary.path(),
             beside: outside.as_ref(),
             walk: walk::Walk::of(&self.source, self.not_packed(temporary.path()))?,
-            total: walk::count(&self.source)?,
+            total: counted.entries,
             watch,
         };
         line.run(&temporary.path().join(ARCHIVE))
+    }
+
+    fn page_size_for(&self, median: u64) -> u32 {
+        let is_small = !self.store && median < u64::from(PAGE_SIZE);
+        let fitting = if is_small { SMALL_PAGE_SIZE } else { PAGE_SIZE };
+        self.page_size.unwrap_or(fitting)
     }
 
     /// Paths in the source that belong to the archive: it may lie in what it packs.

@@ -98,7 +98,7 @@ impl Deal<'_> {
                 }
                 work(&mut state, &mut reader, row)?;
                 let done = self.done.fetch_add(1, Relaxed) + 1;
-                if done % 16 == 0 {
+                if done.is_multiple_of(16) {
                     self.watch.progress(done.min(total), total);
                 }
             }

@@ -108,7 +108,7 @@ fn look_beside(archive: &Archive, verified: &mut Verified) -> Result<(), Archive
             continue;
         }
         let mut is_known = false;
-        archive.outside(Rows::Named(&[found.path.clone()]), &mut |_| {
+        archive.outside(Rows::Named(std::slice::from_ref(&found.path)), &mut |_| {
             is_known = true;
             Ok(())
         })?;

@@ -75,6 +75,15 @@ pub(crate) enum Verb {
     /// Look whether an SQLite Archive is whole: its database, every name, every value.
     #[command(after_help = crate::archive::VERIFY)]
     Verify(crate::archive::VerifyOptions),
+    /// Put files into an SQLite Archive that is there, or replace them.
+    #[command(after_help = crate::archive::ADD)]
+    Add(crate::archive::AddOptions),
+    /// Take files out of an SQLite Archive.
+    #[command(after_help = crate::archive::RM)]
+    Rm(crate::archive::RmOptions),
+    /// Show an SQLite Archive as a directory, read-only.
+    #[command(after_help = crate::archive::MOUNT)]
+    Mount(crate::archive::MountOptions),
     /// Make a database of random blobs, as SQLite's kvtest does.
     #[command(after_help = examples::INIT)]
     Init(crate::kvtest::InitOptions),
@@ -99,6 +108,12 @@ pub(crate) enum Verb {
     /// Measure one block for a parent process (docs/driver-format.md).
     #[command(hide = true)]
     Worker,
+    /// Unmount what nobody answers for any more, once stdin ends.
+    #[command(hide = true)]
+    UnmountWhenGone {
+        /// Where it is mounted.
+        directory: PathBuf,
+    },
     /// Keep a CPU busy until stdin ends, beside a calibration.
     #[command(hide = true)]
     Busy,

@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Usage,
     /// Ctrl-C; what was measured is saved.
     Interrupted,
+    /// As the command ended that was run.
+    Of(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -31,6 +33,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Interrupted => 130,
+            Exit::Of(code) => code,
         })
     }
 }

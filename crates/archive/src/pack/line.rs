@@ -26,6 +26,7 @@ const ENTRY: u64 = 512;
 /// Everything that a run of the line needs.
 pub(super) struct Line<'a> {
     pub(super) pack: &'a Pack,
+    pub(super) page_size: u32,
     pub(super) scratch: &'a Path,
     pub(super) beside: Option<&'a Beside>,
     pub(super) walk: Walk,
@@ -59,7 +60,7 @@ impl Line<'_> {
             batches: 0,
         });
         let budget = Budget::default();
-        let rows = Rows::create(made, self.pack, self.beside.is_some())?;
+        let rows = Rows::create(made, self.pack, self.page_size, self.beside.is_some())?;
         let (hand, handed) = mpsc::channel();
         let (watch, total) = (self.watch, self.total);
         let read = |hand: Sender<Handed>| {

@@ -27,9 +27,10 @@ impl Rows {
     pub(super) fn create(
         made: &Path,
         pack: &Pack,
+        page_size: u32,
         has_outside: bool,
     ) -> Result<Self, ArchiveError> {
-        let connection = Archive::create(made, pack.page_size)?;
+        let connection = Archive::create(made, page_size)?;
         if has_outside {
             let failed = ArchiveError::sqlite("make", &pack.archive);
             connection.execute_batch(OUTSIDE_TABLE).map_err(failed)?;

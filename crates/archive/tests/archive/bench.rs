@@ -58,7 +58,7 @@ impl Bench {
         Pack {
             source: self.at("from"),
             archive: self.at("x.sqlar"),
-            page_size: 4096,
+            page_size: None,
             inline_limit: None,
             store: false,
             force: false,

@@ -20,7 +20,7 @@ fn a_tree_comes_back_as_it_was_however_it_was_packed() {
         bench.tree();
         let pack = Pack {
             store,
-            page_size,
+            page_size: Some(page_size),
             inline_limit,
             ..bench.packing()
         };

@@ -55,7 +55,7 @@ struct Page {
 impl Page {
     fn begin(&mut self, json: bool) {
         if json {
-            self.text.push_str("[");
+            self.text.push('[');
         }
     }
 

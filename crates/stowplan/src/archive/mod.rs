@@ -2,7 +2,13 @@
 //! `mount`.
 
 mod cat;
+mod change;
 mod ls;
+#[cfg(target_os = "linux")]
+mod mount;
+#[cfg(not(target_os = "linux"))]
+#[path = "mount_elsewhere.rs"]
+mod mount;
 mod options;
 mod pack;
 mod unpack;
@@ -10,9 +16,14 @@ mod verify;
 mod words;
 
 pub(crate) use cat::cat;
+pub(crate) use change::{add, rm};
 pub(crate) use ls::ls;
-pub(crate) use options::{CAT, LS, PACK, UNPACK, VERIFY};
-pub(crate) use options::{CatOptions, LsOptions, PackOptions, UnpackOptions, VerifyOptions};
+pub(crate) use mount::{mount, unmount_when_gone};
+pub(crate) use options::{ADD, CAT, LS, MOUNT, PACK, RM, UNPACK, VERIFY};
+pub(crate) use options::{
+    AddOptions, CatOptions, LsOptions, MountOptions, PackOptions, RmOptions, UnpackOptions,
+    VerifyOptions,
+};
 pub(crate) use pack::pack;
 pub(crate) use unpack::unpack;
 pub(crate) use verify::verify;

@@ -43,6 +43,33 @@ pub(crate) const VERIFY: &str = "\
 Examples:
   stowplan verify thumbs.sqlar        the database, every name, every value";
 
+pub(crate) const ADD: &str = "\
+Examples:
+  stowplan add thumbs.sqlar --base thumbs 17.jpg new
+                                      a file, and a directory with all in it
+  cd thumbs && stowplan add ../thumbs.sqlar 17.jpg
+
+What is there by the same name is replaced. It is one transaction: after an end at
+any moment, all of it is there or nothing.";
+
+pub(crate) const RM: &str = "\
+Examples:
+  stowplan rm thumbs.sqlar 17.jpg old/18.jpg
+  stowplan rm thumbs.sqlar old --recursive
+                                      a directory with all in it
+  stowplan rm thumbs.sqlar 17.jpg --vacuum
+                                      the file gets smaller at once
+
+Without --vacuum, what comes in later fills the space.";
+
+pub(crate) const MOUNT: &str = "\
+Examples:
+  stowplan mount thumbs.sqlar dir -- ls -l dir
+                                      for one command: no root, no fusermount3
+  stowplan mount thumbs.sqlar dir     for all, until Ctrl-C or 'umount dir';
+                                      takes root, or fusermount3
+It is read-only, and shows the archive as it is now: nobody can change it meanwhile.";
+
 /// Options of `pack`.
 #[derive(Debug, Args)]
 pub(crate) struct PackOptions {
@@ -58,9 +85,10 @@ pub(crate) struct PackOptions {
     /// Leave files larger than this outside, in the directory ARCHIVE.d.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) inline_limit: Option<u64>,
-    /// Size of a database page: a power of two from 512 to 65536.
-    #[arg(long, value_name = "BYTES", value_parser = page_size, default_value = "4096")]
-    pub(crate) page_size: u64,
+    /// Size of a database page: a power of two from 512 to 65536 [default: 4096; 1024 where values
+    /// are deflated and half of the files are smaller than 4096].
+    #[arg(long, value_name = "BYTES", value_parser = page_size)]
+    pub(crate) page_size: Option<u64>,
     /// Replace the archive if there is one, once the new one is whole.
     #[arg(long)]
     pub(crate) force: bool,
@@ -138,6 +166,63 @@ pub(crate) struct VerifyOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) threads: Option<u32>,
     /// No progress, and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddOptions {
+    /// The archive, which is there.
+    #[arg(value_name = "ARCHIVE")]
+    pub(crate) archive: PathBuf,
+    /// Files, links, and directories with everything in them; names in the archive are these paths.
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    /// The directory where the paths begin.
+    #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
+    pub(crate) base: PathBuf,
+    /// Store values as they are, without deflating them.
+    #[arg(long)]
+    pub(crate) store: bool,
+    /// No progress, and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `rm`.
+#[derive(Debug, Args)]
+pub(crate) struct RmOptions {
+    /// The archive.
+    #[arg(value_name = "ARCHIVE")]
+    pub(crate) archive: PathBuf,
+    /// Entries, by the names that 'stowplan ls' prints.
+    #[arg(value_name = "NAME", required = true)]
+    pub(crate) names: Vec<String>,
+    /// Remove directories with everything in them.
+    #[arg(long, short)]
+    pub(crate) recursive: bool,
+    /// Write the archive anew, without the space that is free then.
+    #[arg(long)]
+    pub(crate) vacuum: bool,
+    /// No summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `mount`.
+#[derive(Debug, Args)]
+pub(crate) struct MountOptions {
+    /// The archive.
+    #[arg(value_name = "ARCHIVE")]
+    pub(crate) archive: PathBuf,
+    /// The directory to show it in; what is in there is hidden meanwhile.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// What to run while it is mounted; only this sees it, and its exit code is ours.
+    #[arg(value_name = "COMMAND", last = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
+    /// No messages.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

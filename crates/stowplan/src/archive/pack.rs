@@ -15,7 +15,7 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
     let pack = Pack {
         source: options.directory.clone(),
         archive: options.archive.clone(),
-        page_size: u32::try_from(options.page_size).unwrap_or(4096),
+        page_size: options.page_size.and_then(|size| u32::try_from(size).ok()),
         inline_limit: options.inline_limit,
         store: options.store,
         force: options.force,

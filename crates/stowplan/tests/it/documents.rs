@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use stowplan_harness::drivers::KNOWN;
 
 /// The crates of docs/architecture.md, from the top down.
-const CRATES: [&str; 9] = [
-    "stowplan", "report", "kvtest", "harness", "analysis", "driver", "dataset", "stores", "model",
+const CRATES: [&str; 10] = [
+    "stowplan", "report", "kvtest", "archive", "harness", "analysis", "driver", "dataset",
+    "stores", "model",
 ];
 
 fn root() -> PathBuf {
