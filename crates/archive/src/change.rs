@@ -77,6 +77,13 @@ impl Add {
     /// It is no archive or in use, a path leads out of the base, the disk is full, or `watch` wants it
     /// to end. The archive is then what it was.
     pub fn run(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
+        self.add(watch).inspect_err(|_| {
+            // After a full disk SQLite leaves it to the next one.
+            let _ = Archive::recover(&self.archive);
+        })
+    }
+
+    fn add(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
         let paths: Result<Vec<String>, ArchiveError> =
             self.paths.iter().map(|p| within(p)).collect();
         let (paths, mut reader) = (paths?, Reader::of(Archive::open_for_change(&self.archive)?));

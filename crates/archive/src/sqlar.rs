@@ -228,13 +228,26 @@ impl Archive {
     /// Archives have, or it is locked.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::open_with(path, flags, "BEGIN")
+        match Self::open_with(path, flags, "BEGIN") {
+            Err(ArchiveError::Sqlite { source, .. }) if is_unfinished(&source) => {
+                Self::recover(path)?;
+                Self::open_with(path, flags, "BEGIN")
+            }
+            other => other,
+        }
     }
 
     /// Opens an archive for changing it: nobody else may meanwhile.
     pub(crate) fn open_for_change(path: &Path) -> Result<Self, ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::open_with(path, flags, "BEGIN IMMEDIATE")
+    }
+
+    /// Undoes a change that somebody began and did not end: whoever only reads cannot.
+    pub(crate) fn recover(path: &Path) -> Result<(), ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let recovered = connect(path, flags)?.execute_batch("SELECT 1 FROM sqlite_schema");
+        recovered.map_err(ArchiveError::sqlite("undo an unfinished change of", path))
     }
 
     fn open_with(path: &Path, flags: OpenFlags, begin: &str) -> Result<Self, ArchiveError> {
@@ -469,6 +482,10 @@ impl Archive {
             _ => Err(Fault::entry("its data is a number")),
         }
     }
+}
+
+fn is_unfinished(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {

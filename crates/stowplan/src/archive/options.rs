@@ -83,10 +83,15 @@ pub(crate) struct PackOptions {
     #[arg(long)]
     pub(crate) store: bool,
     /// Leave files larger than this outside, in the directory ARCHIVE.d.
+    ///
+    /// They keep their paths there. The verbs of archives know them, 'sqlite3 -A' does not; the
+    /// directory has to be moved together with the archive.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) inline_limit: Option<u64>,
-    /// Size of a database page: a power of two from 512 to 65536 [default: 4096; 1024 where values
-    /// are deflated and half of the files are smaller than 4096].
+    /// Size of a database page: a power of two from 512 to 65536 [default: 4096, or 1024].
+    ///
+    /// 1024 where values are deflated and half of the files are smaller than 4096 bytes: what is free
+    /// at the ends of pages is less then. Larger values are read faster from larger pages.
     #[arg(long, value_name = "BYTES", value_parser = page_size)]
     pub(crate) page_size: Option<u64>,
     /// Replace the archive if there is one, once the new one is whole.

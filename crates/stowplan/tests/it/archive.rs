@@ -11,7 +11,7 @@ fn packed() -> Bench {
     std::os::unix::fs::symlink("a", bench.path("from/link")).unwrap();
     let told = bench.run(&["pack", "from", "x.sqlar"]).exits(0).stderr();
     assert!(
-        told.starts_with("x.sqlar: 2 files, 2 directories, 1 link, 5 kB in 12.3 kB; "),
+        told.starts_with("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 12.3 kB; "),
         "{told}"
     );
     bench
@@ -36,7 +36,7 @@ fn an_archive_is_listed_printed_verified_changed_and_unpacked() {
     assert_eq!(value, "a".repeat(5_000));
     let told = bench.run(&["verify", "x.sqlar"]).exits(0).stderr();
     assert!(
-        told.starts_with("x.sqlar: 5 entries are whole, 5 kB; "),
+        told.starts_with("x.sqlar: 5 entries are whole, 5.00 kB; "),
         "{told}"
     );
     fs::write(bench.path("from/new"), "new").unwrap();
