@@ -257,7 +257,7 @@ fn cases(number: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(150))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn whatever_rows_say_nothing_outside_the_target_is_touched(
