@@ -12,9 +12,11 @@ pub mod hostile;
 mod platform;
 #[cfg(test)]
 mod properties;
+pub mod publish;
 pub mod random;
 pub mod room;
 pub mod sequence;
+pub mod temporary;
 pub mod versions;
 
 pub use error::DatasetError;

@@ -8,7 +8,7 @@
 use crate::KvtestError;
 use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
-use crate::temporary::{MADE, Temporary};
+use crate::place::MADE;
 use rustix::io::Errno;
 use std::fs::Permissions;
 use std::io::ErrorKind;
@@ -20,7 +20,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+use stowplan_dataset::publish::rename_unless_taken;
 use stowplan_dataset::room;
+use stowplan_dataset::temporary::Temporary;
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::mount_of;
 use stowplan_harness::interrupt::Interrupt;
@@ -298,7 +300,7 @@ fn move_file(from: &Path, to: &Path) -> Result<(), KvtestError> {
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent).map_err(KvtestError::io("create", parent))?;
     }
-    place::rename_unless_taken(from, to).map_err(|errno| match errno {
+    rename_unless_taken(from, to).map_err(|errno| match errno {
         Errno::EXIST => place::taken(to),
         errno => KvtestError::io("rename a file to", to)(errno),
     })

@@ -1,11 +1,12 @@
 //! A database of generated values: whole, or not at all.
 
 use crate::KvtestError;
-use crate::temporary::{MADE, Temporary};
+use crate::place::MADE;
 use crate::{inspect, place};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use stowplan_dataset::temporary::Temporary;
 use stowplan_dataset::{Generator, room};
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;

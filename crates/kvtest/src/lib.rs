@@ -14,10 +14,10 @@ mod place;
 #[cfg(test)]
 mod properties;
 mod run;
-mod temporary;
 mod visits;
 
 pub use error::KvtestError;
+pub use place::RUN;
 pub use run::{Task, recover, run};
-pub use temporary::{RUN, Temporary};
+pub use stowplan_dataset::temporary::Temporary;
 pub use visits::{Keys, Visits};

@@ -1,11 +1,12 @@
-//! Names on the file system: how a finished thing gets its own.
+//! Names on the file system: how a finished thing gets its own, and what it has before.
 
 use crate::KvtestError;
-use rustix::fs::CWD;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
-use stowplan_dataset::room;
+use stowplan_dataset::temporary::Use;
+use stowplan_dataset::{publish::rename_unless_taken, room};
 use stowplan_model::format_bytes;
+use stowplan_stores::DATABASE_FILE;
 
 /// The directory in which `path` is a name.
 pub(super) fn directory_of(path: &Path) -> PathBuf {
@@ -53,47 +54,22 @@ pub(super) fn taken(path: &Path) -> KvtestError {
     ))
 }
 
-/// Renames, in one step with the check that nothing has the name.
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-pub(super) fn rename_unless_taken(from: &Path, to: &Path) -> Result<(), Errno> {
-    use rustix::fs::{RenameFlags, renameat_with};
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system, or the kernel, does not know this sort of rename.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => link_unless_taken(from, to),
-        other => other,
-    }
-}
+/// A database or a directory that is being made.
+pub(super) const MADE: Use = Use {
+    prefix: ".stowplan-",
+    suffix: ".tmp",
+    // As any new directory.
+    mode: 0o777,
+    holds: |name| {
+        let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+        digits || name.starts_with(DATABASE_FILE) || name.starts_with(".tmp-")
+    },
+};
 
-/// Renames, in one step with the check that nothing has the name.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub(super) fn rename_unless_taken(from: &Path, to: &Path) -> Result<(), Errno> {
-    link_unless_taken(from, to)
-}
-
-/// A link fails where a rename would replace.
-fn link_unless_taken(from: &Path, to: &Path) -> Result<(), Errno> {
-    rustix::fs::linkat(CWD, from, CWD, to, rustix::fs::AtFlags::empty())?;
-    rustix::fs::unlink(from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    #[test]
-    fn a_name_that_is_taken_stays_what_it_is() {
-        let directory = tempfile::tempdir().unwrap();
-        let (from, to) = (directory.path().join("new"), directory.path().join("old"));
-        for rename in [rename_unless_taken, link_unless_taken] {
-            fs::write(&from, "new").unwrap();
-            fs::write(&to, "old").unwrap();
-            assert_eq!(rename(&from, &to), Err(Errno::EXIST));
-            assert_eq!(fs::read_to_string(&to).unwrap(), "old");
-            fs::remove_file(&to).unwrap();
-            assert_eq!(rename(&from, &to), Ok(()));
-            assert_eq!(fs::read_to_string(&to).unwrap(), "new");
-            assert!(!from.exists());
-        }
-    }
-}
+/// What lies beside a run of data that is already there: the list of its keys comes first.
+pub const RUN: Use = Use {
+    prefix: "stowplan-run-",
+    suffix: "",
+    mode: 0o700,
+    holds: |name| name.ends_with(".bin"),
+};

@@ -63,6 +63,30 @@ pub(crate) enum Verb {
     /// List the drivers that host stores, or check one.
     #[command(after_help = examples::DRIVERS)]
     Drivers(crate::drivers::DriversOptions),
+    /// Pack a directory into one SQLite Archive.
+    #[command(after_help = crate::archive::PACK)]
+    Pack(crate::archive::PackOptions),
+    /// Unpack an SQLite Archive into a directory.
+    #[command(after_help = crate::archive::UNPACK)]
+    Unpack(crate::archive::UnpackOptions),
+    /// List what is in an SQLite Archive.
+    #[command(after_help = crate::archive::LS)]
+    Ls(crate::archive::LsOptions),
+    /// Print files of an SQLite Archive.
+    #[command(after_help = crate::archive::CAT)]
+    Cat(crate::archive::CatOptions),
+    /// Look whether an SQLite Archive is whole: its database, every name, every value.
+    #[command(after_help = crate::archive::VERIFY)]
+    Verify(crate::archive::VerifyOptions),
+    /// Put files into an SQLite Archive that is there, or replace them.
+    #[command(after_help = crate::archive::ADD)]
+    Add(crate::archive::AddOptions),
+    /// Take files out of an SQLite Archive.
+    #[command(after_help = crate::archive::RM)]
+    Rm(crate::archive::RmOptions),
+    /// Show an SQLite Archive as a directory, read-only.
+    #[command(after_help = crate::archive::MOUNT)]
+    Mount(crate::archive::MountOptions),
     /// Make a database of random blobs, as SQLite's kvtest does.
     #[command(after_help = examples::INIT)]
     Init(crate::kvtest::InitOptions),
@@ -96,6 +120,12 @@ pub(crate) enum Verb {
     /// Judge crash states of a store.
     #[command(hide = true)]
     CrashJudge(crate::crash::CrashStoreOptions),
+    /// Unmount what nobody answers for any more, once stdin ends.
+    #[command(hide = true)]
+    UnmountWhenGone {
+        /// Where it is mounted.
+        directory: PathBuf,
+    },
     /// Keep a CPU busy until stdin ends, beside a calibration.
     #[command(hide = true)]
     Busy,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
+use stowplan_archive::ArchiveError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
@@ -21,7 +22,7 @@ pub(crate) enum Exit {
     Usage,
     /// Ctrl-C; what was measured is saved.
     Interrupted,
-    /// As the program that was run for another process of this one.
+    /// As the command ended that was run, or another process of this program.
     Of(u8),
 }
 
@@ -86,6 +87,9 @@ pub(crate) enum CliError {
     /// A verb of kvtest broke off in its work.
     #[error("{0}")]
     Work(Box<HarnessError>),
+    /// Something about an archive.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),
@@ -145,6 +149,7 @@ impl CliError {
         match self {
             Self::Work(error) if matches!(**error, HarnessError::Interrupted) => Exit::Interrupted,
             Self::Run { .. } | Self::Work(_) => Exit::Failed,
+            Self::Archive(error) if !error.is_about_input() => Exit::Failed,
             _ => Exit::Usage,
         }
     }

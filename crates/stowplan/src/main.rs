@@ -1,5 +1,6 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
+mod archive;
 mod calibrate;
 mod cli;
 mod compare;
@@ -91,6 +92,15 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Studies => listing::studies(),
         Verb::Stores { name } => listing::stores(name.as_deref()),
         Verb::Drivers(options) => drivers::drivers(&options),
+        Verb::Pack(options) => archive::pack(&options),
+        Verb::Unpack(options) => archive::unpack(&options),
+        Verb::Ls(options) => archive::ls(&options),
+        Verb::Cat(options) => archive::cat(&options),
+        Verb::Verify(options) => archive::verify(&options),
+        Verb::Add(options) => archive::add(&options),
+        Verb::Rm(options) => archive::rm(&options),
+        Verb::Mount(options) => archive::mount(&options),
+        Verb::UnmountWhenGone { directory } => Ok(archive::unmount_when_gone(&directory)),
         Verb::Init(options) => kvtest::init(&options),
         Verb::Stat(options) => kvtest::stat(&options),
         Verb::Export(options) => kvtest::export(&options),

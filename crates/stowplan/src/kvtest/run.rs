@@ -215,7 +215,7 @@ impl DatabaseFacts {
 
 /// Where operation sequences lie: away from the data, which stays as it is.
 fn work_directory() -> Result<Temporary, CliError> {
-    Ok(Temporary::create(&RUN, &std::env::temp_dir())?)
+    Ok(Temporary::create(&RUN, &std::env::temp_dir()).map_err(KvtestError::from)?)
 }
 
 fn survey(subject: &Subject, options: &RunOptions, work: &Path) -> Result<Keys, CliError> {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use stowplan_harness::drivers::KNOWN;
 
 /// The crates of docs/architecture.md, from the top down.
-const CRATES: [&str; 10] = [
-    "stowplan", "report", "kvtest", "crashlab", "harness", "analysis", "driver", "dataset",
+const CRATES: [&str; 11] = [
+    "stowplan", "report", "kvtest", "archive", "crashlab", "harness", "analysis", "driver", "dataset",
     "stores", "model",
 ];
 

@@ -66,8 +66,10 @@ fn every_verb_teaches_by_examples_that_it_takes_itself() {
             let typed = line.split("  ").next().unwrap();
             let mut words: Vec<&str> = typed.split_whitespace().skip(1).collect();
             own += usize::from(verb.as_deref().is_none_or(|verb| words[0] == verb));
-            // Help is given only if everything before it is understood.
-            words.push("--help");
+            // Help is given only if everything before it is understood. What stands behind the dashes
+            // is a command.
+            let command = words.iter().position(|word| *word == "--");
+            words.insert(command.unwrap_or(words.len()), "--help");
             bench.run(&words).exits(0);
         }
         assert!(own > 0, "{verb:?}: {examples}");

@@ -4,10 +4,11 @@
 //! refused before measuring, `run` what a run leaves behind, `ending` how runs end early, `resume`
 //! how they go on, `report` how a result is shown again, `damage` when it is not what it was,
 //! `faults` what a run does when workers or the system fail it, `drivers` how programs that host other
-//! stores are found and named.
+//! stores are found and named, `archive` what becomes of a user's own files.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
+mod archive;
 mod bench;
 mod calibrate;
 mod compare;

@@ -1,14 +1,13 @@
 //! Temporary directories: locked while they are in use, so that those of a process that was killed can be
 //! told from those of one that lives.
 
-use crate::KvtestError;
+use crate::DatasetError;
 use rustix::fs::OFlags;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{Error, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use stowplan_stores::DATABASE_FILE;
 use tempfile::TempDir;
 
 /// Random characters in the middle of a name, as `tempfile` makes them.
@@ -17,33 +16,15 @@ const RANDOM: usize = 6;
 /// What a temporary directory is for, and how it is told from what others made.
 #[derive(Debug)]
 pub struct Use {
-    prefix: &'static str,
-    suffix: &'static str,
+    /// How its name begins, before the random characters.
+    pub prefix: &'static str,
+    /// How its name ends.
+    pub suffix: &'static str,
     /// What the umask leaves of this is its mode.
-    mode: u32,
-    /// Whether an entry may lie in it.
-    holds: fn(&str) -> bool,
+    pub mode: u32,
+    /// Whether an entry of this name may lie in it.
+    pub holds: fn(&str) -> bool,
 }
-
-/// A database or a directory that is being made.
-pub(super) const MADE: Use = Use {
-    prefix: ".stowplan-",
-    suffix: ".tmp",
-    // As any new directory.
-    mode: 0o777,
-    holds: |name| {
-        let digits = name.bytes().all(|byte| byte.is_ascii_digit());
-        digits || name.starts_with(DATABASE_FILE) || name.starts_with(".tmp-")
-    },
-};
-
-/// What lies beside a run of data that is already there: the list of its keys comes first.
-pub const RUN: Use = Use {
-    prefix: "stowplan-run-",
-    suffix: "",
-    mode: 0o700,
-    holds: |name| name.ends_with(".bin"),
-};
 
 /// A directory with a name of its own, which goes with all it holds when it is dropped.
 #[derive(Debug)]
@@ -58,12 +39,12 @@ impl Temporary {
     ///
     /// # Errors
     /// There is no such parent, or nothing can be written there.
-    pub fn create(purpose: &Use, parent: &Path) -> Result<Self, KvtestError> {
+    pub fn create(purpose: &Use, parent: &Path) -> Result<Self, DatasetError> {
         remove_abandoned(purpose, parent);
         loop {
             let directory = new_directory(purpose, parent)?;
             let opened = open_directory(directory.path());
-            let lock = opened.map_err(KvtestError::io("open", directory.path()))?;
+            let lock = opened.map_err(DatasetError::io("open", directory.path()))?;
             let taken = matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             // Another process may have taken it for one that was left, for it was not locked yet.
             if !taken && directory.path().is_dir() {
@@ -82,12 +63,13 @@ impl Temporary {
     }
 
     /// Leaves it where it is.
-    pub(super) fn keep(self) -> PathBuf {
+    #[must_use]
+    pub fn keep(self) -> PathBuf {
         self.directory.keep()
     }
 }
 
-fn new_directory(purpose: &Use, parent: &Path) -> Result<TempDir, KvtestError> {
+fn new_directory(purpose: &Use, parent: &Path) -> Result<TempDir, DatasetError> {
     tempfile::Builder::new()
         .prefix(purpose.prefix)
         .suffix(purpose.suffix)
@@ -95,12 +77,12 @@ fn new_directory(purpose: &Use, parent: &Path) -> Result<TempDir, KvtestError> {
         .permissions(Permissions::from_mode(purpose.mode))
         .tempdir_in(parent)
         .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => KvtestError::invalid(format!(
+            ErrorKind::NotFound => DatasetError::invalid(format!(
                 "there is no directory {}; make it first",
                 parent.display()
             )),
             // The kind only: the text names the temporary, which means nothing to anyone.
-            kind => KvtestError::io("write in", parent)(Error::from(kind)),
+            kind => DatasetError::io("write in", parent)(Error::from(kind)),
         })
 }
 
@@ -160,6 +142,19 @@ mod tests {
     use super::*;
     use std::fs;
 
+    const MADE: Use = Use {
+        prefix: ".stowplan-",
+        suffix: ".tmp",
+        mode: 0o777,
+        holds: |name| name.bytes().all(|byte| byte.is_ascii_digit()),
+    };
+    const RUN: Use = Use {
+        prefix: "stowplan-run-",
+        suffix: "",
+        mode: 0o700,
+        holds: |name| name.ends_with(".bin"),
+    };
+
     #[test]
     fn a_temporary_directory_has_the_mode_of_any_new_one() {
         let directory = tempfile::tempdir().unwrap();
@@ -173,7 +168,7 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_removed_and_what_a_living_one_uses_is_not() {
         for (purpose, left, file) in [
-            (MADE, ".stowplan-AbC123.tmp", DATABASE_FILE),
+            (MADE, ".stowplan-AbC123.tmp", "17"),
             (MADE, ".stowplan-000000.tmp", "000001"),
             (RUN, "stowplan-run-AbC123", "keys.bin"),
         ] {

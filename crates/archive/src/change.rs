@@ -1,0 +1,384 @@
+//! Single files into an archive that is there, and out of it: each call is one transaction.
+
+use crate::error::{Fault, Refusal, Refusals};
+use crate::names::{path_of, split, stored_names};
+use crate::outside::{directory_of_outside, parent_of};
+use crate::pack::insert;
+use crate::read::Reader;
+use crate::source::{Body, Item, Source};
+use crate::sqlar::{Archive, Entry, Kind, LINK, Place, Rows, TYPE};
+use crate::walk::{Found, Walk};
+use crate::{ArchiveError, Watch};
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use stowplan_dataset::temporary::{Temporary, Use};
+
+/// Where large values are deflated to.
+const SCRATCH: Use = Use {
+    prefix: ".stowplan-add-",
+    suffix: "",
+    mode: 0o700,
+    holds: |name| name.starts_with(".tmp"),
+};
+
+/// What to put into an archive.
+#[derive(Debug, Clone)]
+pub struct Add {
+    /// The archive, which is there.
+    pub archive: PathBuf,
+    /// Where the paths begin; names in the archive are paths from here.
+    pub base: PathBuf,
+    /// Files, links and directories with everything in them.
+    pub paths: Vec<String>,
+    /// Nothing is deflated.
+    pub store: bool,
+}
+
+/// What was put into it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Added {
+    /// Entries that are new.
+    pub added: u64,
+    /// Entries that took the place of others of their names.
+    pub replaced: u64,
+    /// What was not added.
+    pub refused: Refusals,
+}
+
+/// What to take out of an archive.
+#[derive(Debug, Clone)]
+pub struct Remove {
+    /// The archive.
+    pub archive: PathBuf,
+    /// Names of entries.
+    pub names: Vec<String>,
+    /// Directories go with everything in them.
+    pub recursive: bool,
+    /// The file gets smaller by what is free afterwards; it is written anew for that.
+    pub vacuum: bool,
+}
+
+/// What was taken out of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Entries.
+    pub entries: u64,
+    /// Bytes of the archive's file before.
+    pub bytes_before: u64,
+    /// And after.
+    pub bytes_after: u64,
+}
+
+impl Add {
+    /// Adds everything that can be added, in one transaction: all of it is there, or nothing.
+    ///
+    /// # Errors
+    /// It is no archive or in use, a path leads out of the base, the disk is full, or `watch` wants it
+    /// to end. The archive is then what it was.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
+        self.add(watch).inspect_err(|_| {
+            // After a full disk SQLite leaves it to the next one.
+            let _ = Archive::recover(&self.archive);
+        })
+    }
+
+    fn add(&self, watch: &dyn Watch) -> Result<Added, ArchiveError> {
+        let paths: Result<Vec<String>, ArchiveError> =
+            self.paths.iter().map(|p| within(p)).collect();
+        let (paths, mut reader) = (paths?, Reader::of(Archive::open_for_change(&self.archive)?));
+        let scratch = Temporary::create(&SCRATCH, &parent_of(&self.archive))?;
+        let mut change = Change {
+            source: Source::of(&self.base, scratch.path(), self.store, None)?,
+            path: &self.archive,
+            added: Added::default(),
+            leftover: Vec::new(),
+        };
+        for path in &paths {
+            let skip = own_names(&self.base, &self.archive, scratch.path());
+            let mut walk = Walk::from(&self.base, path, skip)?;
+            while let Some(found) = walk.next(&mut change.added.refused)? {
+                if watch.interrupted() {
+                    return Err(ArchiveError::Interrupted);
+                }
+                change.put_or_leave(&mut reader, &found)?;
+                let done = change.added.added + change.added.replaced;
+                watch.progress(done, done);
+            }
+        }
+        let (added, leftover) = (change.added, change.leftover);
+        commit(reader.archive())?;
+        remove_files(&self.archive, &leftover);
+        Ok(added)
+    }
+}
+
+/// The path of something that is to be added, from the base.
+fn within(path: &str) -> Result<String, ArchiveError> {
+    path_of(path).map_err(|why| {
+        ArchiveError::invalid(format!(
+            "{path} cannot be the name of an entry: {why}; --base says where names begin"
+        ))
+    })
+}
+
+/// Paths from the base that are not added: the archive and what belongs to it.
+fn own_names(base: &Path, archive: &Path, scratch: &Path) -> Vec<String> {
+    let Ok(base) = base.canonicalize() else {
+        return Vec::new();
+    };
+    let with = |ending: &str| {
+        let mut name = archive.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let names = [
+        with(""),
+        with("-journal"),
+        with("-wal"),
+        with("-shm"),
+        scratch.to_owned(),
+    ];
+    let below = |path: PathBuf| {
+        let path = parent_of(&path)
+            .canonicalize()
+            .ok()?
+            .join(path.file_name()?);
+        Some(path.strip_prefix(&base).ok()?.to_str()?.to_owned())
+    };
+    names.into_iter().filter_map(below).collect()
+}
+
+struct Change<'a> {
+    source: Source,
+    path: &'a Path,
+    added: Added,
+    /// Files beside the archive that it no longer knows once this is done.
+    leftover: Vec<String>,
+}
+
+impl Change<'_> {
+    /// One that cannot be added leaves what was there.
+    fn put_or_leave(&mut self, reader: &mut Reader, found: &Found) -> Result<(), ArchiveError> {
+        let path = self.path;
+        let step = |reader: &Reader, sql: &str| {
+            let done = reader.archive().connection().execute_batch(sql);
+            done.map_err(ArchiveError::sqlite("change", path))
+        };
+        step(reader, "SAVEPOINT entry")?;
+        let leftover = self.leftover.len();
+        if let Err(fault) = self.put(reader, found) {
+            fault.told(&found.path, &mut self.added.refused)?;
+            self.leftover.truncate(leftover);
+            step(reader, "ROLLBACK TO entry")?;
+        }
+        step(reader, "RELEASE entry")
+    }
+
+    fn put(&mut self, reader: &mut Reader, found: &Found) -> Result<(), Fault> {
+        let mut item = self.source.read(found, &mut |_| Ok(()))?;
+        let archive = reader.archive();
+        self.check_place(archive, &item)?;
+        let replaced = self.take_out(archive, &item)?;
+        insert(archive.connection(), self.path, None, &mut item)?;
+        let rowid = archive.connection().last_insert_rowid();
+        prove(reader, rowid, &item)?;
+        match replaced {
+            true => self.added.replaced += 1,
+            false => self.added.added += 1,
+        }
+        Ok(())
+    }
+
+    /// Directories stay directories, and nothing lies below anything else.
+    fn check_place(&self, archive: &Archive, item: &Item) -> Result<(), Fault> {
+        let mut above = split(&item.path).0;
+        while !above.is_empty() {
+            if let Some(entry) = entry_of(archive, above)?
+                && entry.kind != Kind::Directory
+            {
+                return Err(Fault::entry(format!(
+                    "{above} in the archive is no directory"
+                )));
+            }
+            above = split(above).0;
+        }
+        let is_directory = matches!(item.body, Body::None);
+        match entry_of(archive, &item.path)? {
+            Some(entry) if (entry.kind == Kind::Directory) != is_directory => Err(Fault::entry(
+                "a directory and something else cannot take each other's place; rm it first",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes out what has the path.
+    fn take_out(&mut self, archive: &Archive, item: &Item) -> Result<bool, Fault> {
+        let mut replaced = false;
+        while let Some(entry) = entry_of(archive, &item.path)? {
+            delete(archive, &entry)?;
+            if let Place::Outside { .. } = entry.place {
+                self.leftover.push(entry.path);
+            }
+            replaced = true;
+        }
+        Ok(replaced)
+    }
+}
+
+/// Reads back what was written: within the transaction, so that nothing wrong is ever committed.
+fn prove(reader: &mut Reader, rowid: i64, item: &Item) -> Result<(), Fault> {
+    let mut written = None;
+    let rows = Rows::Range(rowid, rowid);
+    reader.archive().inside(rows, &mut |row| {
+        written = row.ok();
+        Ok(())
+    })?;
+    let mut sum = crc32fast::Hasher::new();
+    let entry = written.ok_or_else(|| wrong(item))?;
+    reader.copy(&entry, &mut |piece| {
+        sum.update(piece);
+        Ok(())
+    })?;
+    let whole = sum.finalize() == item.crc32 && entry.path == item.path;
+    let sized = item.mode & TYPE == LINK || entry.size == item.size;
+    if whole && sized {
+        Ok(())
+    } else {
+        Err(wrong(item))
+    }
+}
+
+fn wrong(item: &Item) -> Fault {
+    Fault::Fatal(ArchiveError::invalid(format!(
+        "what was read back of {} is not what was added; nothing was changed",
+        item.path
+    )))
+}
+
+/// The entry of a path, wherever it lies.
+fn entry_of(archive: &Archive, path: &str) -> Result<Option<Entry>, ArchiveError> {
+    let names = stored_names(path);
+    let mut found = None;
+    let mut keep = |row: Result<Entry, Refusal>| {
+        if let Ok(entry) = row {
+            found.get_or_insert(entry);
+        }
+        Ok(())
+    };
+    archive.inside(Rows::Named(&names), &mut keep)?;
+    archive.outside(Rows::Named(&names), &mut keep)?;
+    Ok(found)
+}
+
+fn delete(archive: &Archive, entry: &Entry) -> Result<(), ArchiveError> {
+    let (table, rowid) = match entry.place {
+        Place::Inside { rowid, .. } => ("sqlar", rowid),
+        Place::Outside { rowid, .. } => ("sqlar_outside", rowid),
+    };
+    let sql = format!("DELETE FROM {table} WHERE rowid = ?1");
+    let deleted = archive.connection().execute(&sql, [rowid]);
+    deleted.map_err(ArchiveError::sqlite("change", archive.path()))?;
+    Ok(())
+}
+
+fn commit(archive: &Archive) -> Result<(), ArchiveError> {
+    let committed = archive.connection().execute_batch("COMMIT");
+    committed.map_err(ArchiveError::sqlite("change", archive.path()))
+}
+
+/// Removes files beside the archive that it no longer knows. What cannot be removed, `verify` tells.
+fn remove_files(archive: &Path, paths: &[String]) {
+    use crate::directories::{Directories, Missing};
+    let beside = directory_of_outside(archive);
+    let Ok(mut directories) = Directories::below(&beside, Missing::Refuse) else {
+        return;
+    };
+    for path in paths {
+        let (directory, name) = split(path);
+        if let Ok(directory) = directories.at(directory) {
+            let _ = rustix::fs::unlinkat(directory, name, rustix::fs::AtFlags::empty());
+        }
+    }
+}
+
+impl Remove {
+    /// Removes all of them, in one transaction: all of them are gone, or none.
+    ///
+    /// # Errors
+    /// It is no archive or in use, has no such entry, or one is a directory and that was not asked for.
+    /// The archive is then what it was.
+    pub fn run(&self) -> Result<Removed, ArchiveError> {
+        let bytes = || {
+            let found = File::open(&self.archive).and_then(|file| file.metadata());
+            found
+                .map(|found| found.len())
+                .map_err(ArchiveError::io("open", &self.archive))
+        };
+        let archive = Archive::open_for_change(&self.archive)?;
+        let bytes_before = bytes()?;
+        let mut entries = HashMap::new();
+        for name in &self.names {
+            self.collect(&archive, name, &mut entries)?;
+        }
+        let mut leftover = Vec::new();
+        for entry in entries.values() {
+            delete(&archive, entry)?;
+            if let Place::Outside { .. } = entry.place {
+                leftover.push(entry.path.clone());
+            }
+        }
+        commit(&archive)?;
+        remove_files(&self.archive, &leftover);
+        if self.vacuum {
+            let vacuumed = archive.connection().execute_batch("VACUUM");
+            vacuumed.map_err(ArchiveError::sqlite("vacuum", &self.archive))?;
+        }
+        drop(archive);
+        Ok(Removed {
+            entries: entries.len() as u64,
+            bytes_before,
+            bytes_after: bytes()?,
+        })
+    }
+
+    /// The entries that a name asks for.
+    fn collect(
+        &self,
+        archive: &Archive,
+        name: &str,
+        entries: &mut HashMap<Place, Entry>,
+    ) -> Result<(), ArchiveError> {
+        let path = path_of(name).map_err(|why| ArchiveError::invalid(format!("{name}: {why}")))?;
+        let below = match path.as_str() {
+            "" => String::new(),
+            path => format!("{path}/"),
+        };
+        let mut is_directory = false;
+        let mut is_there = false;
+        let mut keep = |row: Result<Entry, Refusal>| {
+            let Ok(entry) = row else { return Ok(()) };
+            let inside = entry.path.starts_with(&below);
+            if entry.path == path || inside {
+                is_there = true;
+                is_directory |= entry.kind == Kind::Directory || inside;
+                entries.insert(entry.place, entry);
+            }
+            Ok(())
+        };
+        archive.inside(Rows::ByName, &mut keep)?;
+        archive.outside(Rows::ByName, &mut keep)?;
+        let place = archive.path().display();
+        if is_directory && !self.recursive {
+            return Err(ArchiveError::invalid(format!(
+                "{name} of {place} is a directory; --recursive removes it with all that is in it"
+            )));
+        }
+        match is_there {
+            true => Ok(()),
+            false => Err(ArchiveError::invalid(format!(
+                "{place} has no {name}; 'stowplan ls {place}' lists what it has"
+            ))),
+        }
+    }
+}

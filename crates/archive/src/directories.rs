@@ -1,0 +1,117 @@
+//! Directories below one, opened level by level and never through a link.
+//!
+//! A path as a whole would be resolved by the kernel, links in it included: whoever swaps a directory
+//! for a link, or an archive that holds a link and a file behind it, would lead elsewhere.
+
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+/// The directories on the way to the one that was asked for last stay open, so that neighbours cost
+/// one call or none.
+#[derive(Debug)]
+pub(crate) struct Directories {
+    root: OwnedFd,
+    open: Vec<(String, OwnedFd)>,
+    missing: Missing,
+}
+
+/// What is done about a directory that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// The error of the system.
+    Refuse,
+    /// It is made.
+    Make,
+}
+
+/// Opens a directory itself, if it is one and no link.
+pub(crate) fn open_below(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
+    openat(parent, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+}
+
+impl Directories {
+    /// Those below `root`, which may be reached through links: whoever named it chose it.
+    pub(crate) fn below(root: &Path, missing: Missing) -> Result<Self, Errno> {
+        let root = openat(CWD, root, DIRECTORY, Mode::empty())?;
+        Ok(Self {
+            root,
+            open: Vec::new(),
+            missing,
+        })
+    }
+
+    /// The directory at a relative path without `.` and `..`; the root for an empty one.
+    pub(crate) fn at(&mut self, path: &str) -> Result<BorrowedFd<'_>, Errno> {
+        let mut components = path.split('/').filter(|component| !component.is_empty());
+        let mut rest = components.clone();
+        let mut same = 0;
+        for (name, _) in &self.open {
+            if components.next() != Some(name.as_str()) {
+                break;
+            }
+            rest.next();
+            same += 1;
+        }
+        self.open.truncate(same);
+        for component in rest {
+            let next = self.enter(component)?;
+            self.open.push((component.to_owned(), next));
+        }
+        Ok(self.last())
+    }
+
+    fn last(&self) -> BorrowedFd<'_> {
+        self.open
+            .last()
+            .map_or(self.root.as_fd(), |(_, directory)| directory.as_fd())
+    }
+
+    fn enter(&self, name: &str) -> Result<OwnedFd, Errno> {
+        match open_below(self.last(), name) {
+            Err(Errno::NOENT) if self.missing == Missing::Make => {
+                match mkdirat(self.last(), name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => open_below(self.last(), name),
+                    Err(errno) => Err(errno),
+                }
+            }
+            other => other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_directory_is_reached_through_no_link_and_made_only_where_that_is_wanted() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("root/a/b")).unwrap();
+        fs::create_dir(place.path().join("outside")).unwrap();
+        std::os::unix::fs::symlink("../outside", place.path().join("root/link")).unwrap();
+        let root = place.path().join("root");
+        let mut fixed = Directories::below(&root, Missing::Refuse).unwrap();
+        let mut made = Directories::below(&root, Missing::Make).unwrap();
+        for path in ["a/b", "a", "", "a/b"] {
+            fixed.at(path).unwrap();
+        }
+        assert_eq!(fixed.at("a/c").map(|_| ()), Err(Errno::NOENT));
+        for directories in [&mut fixed, &mut made] {
+            assert!(directories.at("link").is_err());
+            assert!(directories.at("link/x").is_err());
+        }
+        made.at("a/c/d").unwrap();
+        assert!(root.join("a/c/d").is_dir());
+        assert_eq!(
+            fs::read_dir(place.path().join("outside")).unwrap().count(),
+            0
+        );
+    }
+}

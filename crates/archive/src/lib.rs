@@ -1,0 +1,39 @@
+//! The user's own files in one SQLite Archive, and back.
+//!
+//! An archive is a database with the table `sqlar` (<https://sqlite.org/sqlar.html>), as the
+//! `sqlite3` shell's `-A` makes and reads it. What is made here is made under a temporary name, read
+//! back and compared, brought to the disk, and only then given the name that was asked for. What
+//! others made is read as if it were hostile: nothing outside the target is written, no value is
+//! inflated beyond the size that its row states, and what is refused is listed.
+
+mod change;
+mod codec;
+mod directories;
+mod error;
+mod list;
+#[cfg(target_os = "linux")]
+pub mod mount;
+mod names;
+mod outside;
+mod pack;
+mod read;
+mod remove;
+mod rows;
+mod source;
+mod sqlar;
+mod unpack;
+mod verify;
+mod walk;
+mod watch;
+
+pub use change::{Add, Added, Remove, Removed};
+pub use error::{ArchiveError, Refusal, Refusals};
+pub use list::{find, list};
+pub use names::path_of;
+pub use outside::directory_of_outside;
+pub use pack::{PAGE_SIZE, Pack, Packed, SMALL_PAGE_SIZE};
+pub use read::Reader;
+pub use sqlar::{Archive, Entry, Kind, OUTSIDE_TABLE, Place, TABLE, VALUE_MAX};
+pub use unpack::{Unpack, Unpacked};
+pub use verify::{Verified, verify};
+pub use watch::Watch;

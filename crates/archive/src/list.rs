@@ -1,0 +1,48 @@
+//! What is in an archive: all of it, or what stands for certain paths.
+
+use crate::ArchiveError;
+use crate::error::Refusal;
+use crate::names::{path_of, stored_names};
+use crate::sqlar::{Archive, Entry, Rows};
+
+/// Visits all entries, those inside by name and then those beside the archive by name; what is none, with
+/// the reason.
+///
+/// # Errors
+/// The archive cannot be read, or whatever `visit` returns.
+pub fn list(
+    archive: &Archive,
+    visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    archive.inside(Rows::ByName, visit)?;
+    archive.outside(Rows::ByName, visit)
+}
+
+/// The entry that a name stands for, as it is stored or as the path that it is unpacked to.
+///
+/// # Errors
+/// There is none, it is refused, or the archive cannot be read.
+pub fn find(archive: &Archive, name: &str) -> Result<Entry, ArchiveError> {
+    let mut names = vec![name.to_owned()];
+    if let Ok(path) = path_of(name) {
+        names.extend(stored_names(&path));
+    }
+    let mut found = None;
+    let mut keep = |row: Result<Entry, Refusal>| {
+        found.get_or_insert(row);
+        Ok(())
+    };
+    archive.inside(Rows::Named(&names), &mut keep)?;
+    archive.outside(Rows::Named(&names), &mut keep)?;
+    match found {
+        Some(Ok(entry)) => Ok(entry),
+        Some(Err(Refusal { why, .. })) => Err(ArchiveError::invalid(format!(
+            "{name} of {} cannot be had: {why}",
+            archive.path().display()
+        ))),
+        None => Err(ArchiveError::invalid(format!(
+            "{} has no {name}; 'stowplan ls {0}' lists what it has",
+            archive.path().display()
+        ))),
+    }
+}

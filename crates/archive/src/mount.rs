@@ -1,0 +1,135 @@
+//! An archive as a file system, read-only, by FUSE.
+//!
+//! What is mounted is the archive as it was when it was opened: its transaction that reads lasts as long as
+//! the mount, so that nobody changes it meanwhile.
+
+mod files;
+mod namespace;
+mod tree;
+
+pub use namespace::{ask_to_end, for_this_process, unmount_when_gone};
+
+use crate::ArchiveError;
+use crate::error::Refusals;
+use crate::read::Reader;
+use files::Files;
+use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use std::path::{Path, PathBuf};
+use tree::Tree;
+
+/// Threads that answer what others ask of the files.
+const THREADS: usize = 2;
+
+/// Who can see what is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody, as far as modes allow: takes root.
+    All,
+    /// This user.
+    Owner,
+}
+
+/// A mounted archive, until it is dropped.
+pub struct Mounted {
+    session: Option<BackgroundSession>,
+    directory: PathBuf,
+    /// Entries that are not shown.
+    pub refused: Refusals,
+    /// Files, directories and links that are.
+    pub entries: u64,
+}
+
+impl Mounted {
+    /// Mounts `archive` on the directory `directory`, which should be empty: what is in it is hidden.
+    ///
+    /// # Errors
+    /// It is no archive, there is no such directory, or the system lets this user mount nothing.
+    pub fn mount(
+        archive: &Path,
+        directory: &Path,
+        audience: Audience,
+    ) -> Result<Self, ArchiveError> {
+        let readers = (0..THREADS).map(|_| Reader::open(archive));
+        let readers = readers.collect::<Result<Vec<_>, _>>()?;
+        let found = std::fs::metadata(directory).map_err(ArchiveError::io("open", directory))?;
+        if !found.is_dir() {
+            let what = format!("{} is no directory to mount on", directory.display());
+            return Err(ArchiveError::invalid(what));
+        }
+        let Some(first) = readers.first() else {
+            return Err(ArchiveError::invalid("no reader"));
+        };
+        let mut refused = Refusals::default();
+        let tree = Tree::read(first.archive(), &mut refused)?;
+        let entries = tree.len();
+        let refuse = |error| refused_mount(directory, &error);
+        let session = Session::new(
+            Files::new(tree, readers),
+            directory,
+            &config(archive, audience),
+        )
+        .and_then(Session::spawn);
+        Ok(Self {
+            session: Some(session.map_err(refuse)?),
+            directory: directory.to_owned(),
+            refused,
+            entries,
+        })
+    }
+
+    /// Whether somebody unmounted it.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.session
+            .as_ref()
+            .is_none_or(|session| session.guard.is_finished())
+    }
+}
+
+impl Drop for Mounted {
+    /// Also while it is in use: whoever uses it finds out.
+    fn drop(&mut self) {
+        if !self.is_over() {
+            namespace::unmount(&self.directory);
+        }
+        self.session.take();
+    }
+}
+
+/// Why nothing could be mounted, and what helps.
+fn refused_mount(directory: &Path, error: &std::io::Error) -> ArchiveError {
+    use std::fs::OpenOptions;
+    let device = OpenOptions::new().read(true).write(true).open("/dev/fuse");
+    let why = match device {
+        Err(refused) => format!(
+            "/dev/fuse cannot be opened ({refused}): this system lets this user mount nothing"
+        ),
+        Ok(_) if rustix::process::geteuid().is_root() => error.to_string(),
+        Ok(_) => format!(
+            "{error}; without root it takes fusermount3 (Debian: fuse3), or a command that sees the \
+             mount: stowplan mount ARCHIVE DIR -- COMMAND"
+        ),
+    };
+    ArchiveError::invalid(format!("cannot mount on {}: {why}", directory.display()))
+}
+
+fn config(archive: &Path, audience: Audience) -> Config {
+    let mut config = Config::default();
+    let name = archive.file_name().unwrap_or(archive.as_os_str());
+    // What separates options.
+    let name = name.to_string_lossy().replace([',', '\\'], "_");
+    config.mount_options = vec![
+        MountOption::RO,
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::DefaultPermissions,
+        MountOption::FSName(name),
+        MountOption::Subtype("sqlar".to_owned()),
+    ];
+    config.n_threads = Some(THREADS);
+    config.acl = match audience {
+        Audience::All => SessionACL::All,
+        Audience::Owner => SessionACL::Owner,
+    };
+    config
+}

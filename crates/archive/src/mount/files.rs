@@ -1,0 +1,281 @@
+//! What the system asks of a mounted archive, and the answers.
+
+use super::tree::{Node, Tree};
+use crate::codec::WHOLE_MAX;
+use crate::error::Fault;
+use crate::read::Reader;
+use crate::sqlar::{Entry, Kind, Place};
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyStatfs, Request,
+};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// The archive does not change while it is mounted: what the system knows of it stays true.
+const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A mounted archive.
+pub(super) struct Files {
+    tree: Tree,
+    readers: Vec<Mutex<Reader>>,
+    open: Mutex<Open>,
+    owner: (u32, u32),
+}
+
+/// Files that somebody has open.
+#[derive(Default)]
+struct Open {
+    last: u64,
+    contents: HashMap<u64, Arc<Contents>>,
+}
+
+/// The bytes of an open file.
+enum Contents {
+    Memory(Vec<u8>),
+    /// Larger ones: a temporary file without a name, or the one beside the archive.
+    File(File),
+}
+
+impl Files {
+    pub(super) fn new(tree: Tree, readers: Vec<Reader>) -> Self {
+        let owner = (
+            rustix::process::geteuid().as_raw(),
+            rustix::process::getegid().as_raw(),
+        );
+        Self {
+            tree,
+            readers: readers.into_iter().map(Mutex::new).collect(),
+            open: Mutex::default(),
+            owner,
+        }
+    }
+
+    fn open_files(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A reader that nobody uses now, or the first one once it is free.
+    fn with_reader<T>(&self, read: impl FnOnce(&mut Reader) -> T) -> Option<T> {
+        let free = self
+            .readers
+            .iter()
+            .find_map(|reader| reader.try_lock().ok());
+        let first = || self.readers.first()?.lock().ok();
+        let mut reader = free.or_else(first)?;
+        Some(read(&mut reader))
+    }
+
+    fn contents(&self, entry: &Entry) -> Result<Contents, Fault> {
+        let read = |reader: &mut Reader| match entry.place {
+            Place::Outside { .. } => reader.open_outside(entry).map(Contents::File),
+            Place::Inside { .. } => read_inside(reader, entry),
+        };
+        self.with_reader(read)
+            .unwrap_or_else(|| Err(Fault::entry("no reader")))
+    }
+
+    fn attributes(&self, number: u32, node: &Node) -> FileAttr {
+        let age = Duration::from_secs(node.mtime.unsigned_abs());
+        let time = match node.mtime {
+            0.. => SystemTime::UNIX_EPOCH.checked_add(age),
+            _ => SystemTime::UNIX_EPOCH.checked_sub(age),
+        };
+        let time = time.unwrap_or(SystemTime::UNIX_EPOCH);
+        FileAttr {
+            ino: inode(number),
+            size: node.size,
+            blocks: node.size.div_ceil(512),
+            atime: time,
+            mtime: time,
+            ctime: time,
+            crtime: time,
+            kind: kind(node.kind),
+            perm: node.permissions as u16,
+            nlink: 1,
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        }
+    }
+}
+
+fn read_inside(reader: &mut Reader, entry: &Entry) -> Result<Contents, Fault> {
+    if entry.size <= WHOLE_MAX {
+        let mut bytes = Vec::with_capacity(entry.size as usize);
+        reader.copy(entry, &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        return Ok(Contents::Memory(bytes));
+    }
+    let mut file = tempfile::tempfile()?;
+    reader.copy(entry, &mut |piece| Ok(file.write_all(piece)?))?;
+    Ok(Contents::File(file))
+}
+
+impl Contents {
+    fn read(&self, offset: u64, size: u32) -> std::io::Result<Vec<u8>> {
+        match self {
+            Self::Memory(bytes) => {
+                let from = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
+                let to = from.saturating_add(size as usize).min(bytes.len());
+                Ok(bytes[from..to].to_vec())
+            }
+            Self::File(file) => {
+                let mut bytes = vec![0; size as usize];
+                let mut read = 0;
+                while read < bytes.len() {
+                    match file.read_at(&mut bytes[read..], offset + read as u64)? {
+                        0 => break,
+                        length => read += length,
+                    }
+                }
+                bytes.truncate(read);
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+fn inode(number: u32) -> INodeNo {
+    INodeNo(u64::from(number) + 1)
+}
+
+fn number(inode: INodeNo) -> u32 {
+    u32::try_from(inode.0.wrapping_sub(1)).unwrap_or(u32::MAX)
+}
+
+fn kind(kind: Kind) -> FileType {
+    match kind {
+        Kind::File => FileType::RegularFile,
+        Kind::Directory => FileType::Directory,
+        Kind::Link => FileType::Symlink,
+    }
+}
+
+impl Filesystem for Files {
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let child = name
+            .to_str()
+            .and_then(|name| self.tree.child(number(parent), name));
+        match child.and_then(|child| Some((child, self.tree.node(child)?))) {
+            Some((child, node)) => {
+                reply.entry(&FOR_EVER, &self.attributes(child, node), Generation(0));
+            }
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        match self.tree.node(number(ino)) {
+            Some(node) => reply.attr(&FOR_EVER, &self.attributes(number(ino), node)),
+            None => reply.error(Errno::ENOENT),
+        }
+    }
+
+    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+        let entry = self
+            .tree
+            .entry(number(ino))
+            .filter(|entry| entry.kind == Kind::Link);
+        let contents = entry.map(|entry| self.contents(&entry));
+        match contents {
+            Some(Ok(Contents::Memory(target))) => reply.data(&target),
+            _ => reply.error(Errno::EIO),
+        }
+    }
+
+    fn open(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        let Some(entry) = self.tree.entry(number(ino)) else {
+            reply.error(Errno::EISDIR);
+            return;
+        };
+        match self.contents(&entry) {
+            Ok(contents) => {
+                let mut open = self.open_files();
+                open.last += 1;
+                let handle = open.last;
+                open.contents.insert(handle, Arc::new(contents));
+                // What the system keeps of it stays true.
+                reply.opened(FileHandle(handle), FopenFlags::FOPEN_KEEP_CACHE);
+            }
+            Err(_) => reply.error(Errno::EIO),
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        fh: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let contents = self.open_files().contents.get(&fh.0).cloned();
+        match contents.map(|contents| contents.read(offset, size)) {
+            Some(Ok(bytes)) => reply.data(&bytes),
+            _ => reply.error(Errno::EIO),
+        }
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        fh: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.open_files().contents.remove(&fh.0);
+        reply.ok();
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        let Some(node) = self.tree.node(number(ino)) else {
+            reply.error(Errno::ENOENT);
+            return;
+        };
+        let own = [
+            (number(ino), ".", Kind::Directory),
+            (node.parent, "..", Kind::Directory),
+        ];
+        let children = node.children.iter().filter_map(|child| {
+            let node = self.tree.node(*child)?;
+            Some((*child, node.name.as_ref(), node.kind))
+        });
+        let entries = own.into_iter().chain(children).enumerate();
+        for (index, (child, name, what)) in entries.skip(usize::try_from(offset).unwrap_or(0)) {
+            if reply.add(inode(child), index as u64 + 1, kind(what), name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        reply.statfs(0, 0, 0, self.tree.len(), 0, 4096, 255, 4096);
+    }
+}

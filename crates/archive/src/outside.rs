@@ -1,0 +1,39 @@
+//! The directory beside an archive, with the files that are larger than its inline limit.
+
+use crate::ArchiveError;
+use std::path::{Path, PathBuf};
+
+/// Where files of an archive lie that were left outside: `ARCHIVE.d`, under their own names.
+#[must_use]
+pub fn directory_of_outside(archive: &Path) -> PathBuf {
+    let mut name = archive.as_os_str().to_owned();
+    name.push(".d");
+    PathBuf::from(name)
+}
+
+/// Refuses a name with what an earlier database left beside it: SQLite would take it for part of the
+/// new one.
+pub(crate) fn refuse_leftovers(archive: &Path) -> Result<(), ArchiveError> {
+    for ending in ["-journal", "-wal"] {
+        let mut name = archive.as_os_str().to_owned();
+        name.push(ending);
+        let beside = PathBuf::from(name);
+        if beside.symlink_metadata().is_ok() {
+            return Err(ArchiveError::invalid(format!(
+                "{} is there: it belongs to a database {} that was not closed; \
+                 open that with sqlite3 once, or remove it, or choose another name",
+                beside.display(),
+                archive.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The directory in which `path` is a name.
+pub(crate) fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,299 @@
+//! A directory into an archive: read and deflated by several threads, written by one in the order of
+//! names, read back and compared, brought to the disk, and only then given its name.
+
+mod budget;
+mod line;
+mod write;
+
+pub(crate) use write::insert;
+
+use crate::error::{Refusal, Refusals};
+use crate::names::stored_name;
+use crate::outside::{directory_of_outside, parent_of, refuse_leftovers};
+use crate::remove;
+use crate::source::{Beside, Identity};
+use crate::sqlar::{Entry, Place};
+use crate::verify::compare;
+use crate::{ArchiveError, Watch, walk};
+use line::Line;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::thread;
+use stowplan_dataset::publish::rename_unless_taken;
+use stowplan_dataset::room;
+use stowplan_dataset::temporary::{Temporary, Use};
+
+/// What is being made lies in a directory of this name beside what it will be.
+pub(crate) const MADE: Use = Use {
+    prefix: ".stowplan-",
+    suffix: ".tmp",
+    // As any new directory.
+    mode: 0o777,
+    holds: |name| {
+        matches!(name, TREE | ARCHIVE | OUTSIDE | "archive-journal") || name.starts_with(".tmp")
+    },
+};
+/// The archive there.
+const ARCHIVE: &str = "archive";
+/// What is to lie beside it.
+const OUTSIDE: &str = "archive.d";
+/// A tree that is being unpacked.
+pub(crate) const TREE: &str = "tree";
+
+/// SQLite's own size of a page, in bytes.
+pub const PAGE_SIZE: u32 = 4096;
+/// Pages of many small values: what is left free at their ends is less. Large values are slower to read
+/// from them.
+pub const SMALL_PAGE_SIZE: u32 = 1024;
+
+/// What to pack, and how.
+#[derive(Debug, Clone)]
+pub struct Pack {
+    /// The directory, which is only read.
+    pub source: PathBuf,
+    /// The archive to make.
+    pub archive: PathBuf,
+    /// Bytes of a page: a power of two from 512 to 65,536. Nothing: [`PAGE_SIZE`], or
+    /// [`SMALL_PAGE_SIZE`] where values are deflated and half of the files are smaller than a page.
+    pub page_size: Option<u32>,
+    /// Files larger than this, in bytes, lie beside the archive.
+    pub inline_limit: Option<u64>,
+    /// Nothing is deflated.
+    pub store: bool,
+    /// An archive of this name is replaced.
+    pub force: bool,
+    /// What was packed and verified, and did not change since, is removed.
+    pub remove_source: bool,
+    /// Threads that read and deflate.
+    pub threads: NonZeroUsize,
+}
+
+/// What was packed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// Regular files.
+    pub files: u64,
+    /// Directories, the packed one included.
+    pub directories: u64,
+    /// Links.
+    pub links: u64,
+    /// Bytes of the files.
+    pub bytes: u64,
+    /// How many of the files lie beside the archive.
+    pub outside: u64,
+    /// Bytes of the archive's file.
+    pub archive_bytes: u64,
+    /// How many files have other names, each of which became a file of its own.
+    pub hard_linked: u64,
+    /// How many files have holes, which became zeros.
+    pub sparse: u64,
+    /// What was not packed.
+    pub refused: Refusals,
+    /// What `remove_source` removed: files, links and directories.
+    pub removed: u64,
+    /// What it kept, and why.
+    pub kept: Refusals,
+}
+
+/// What is remembered of the rows of both tables, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered {
+    pub(crate) inside: Vec<Seen>,
+    pub(crate) outside: Vec<Seen>,
+}
+
+impl Remembered {
+    /// What is remembered of an entry; its row says where.
+    pub(crate) fn of(&self, entry: &Entry) -> Option<Seen> {
+        let (rows, rowid) = match entry.place {
+            Place::Inside { rowid, .. } => (&self.inside, rowid),
+            Place::Outside { rowid, .. } => (&self.outside, rowid),
+        };
+        let index = usize::try_from(rowid).ok()?.checked_sub(1)?;
+        rows.get(index).copied()
+    }
+}
+
+/// What is remembered of a row until it was read back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) crc32: u32,
+    pub(crate) identity: Identity,
+}
+
+impl Pack {
+    /// Packs. What cannot be packed is in [`Packed::refused`].
+    ///
+    /// # Errors
+    /// There is no such directory, the name is taken, the disk is full or fails, what was read back is
+    /// not what was read, or `watch` wants it to end. Nothing is left behind then, and the source is
+    /// what it was.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Packed, ArchiveError> {
+        self.check()?;
+        let parent = parent_of(&self.archive);
+        let temporary = Temporary::create(&MADE, &parent)?;
+        let made = temporary.path().join(ARCHIVE);
+        let (mut packed, seen) = self.make(&temporary, watch)?;
+        self.prove(&temporary, &seen, watch)?;
+        let found = made
+            .metadata()
+            .map_err(ArchiveError::io("look at", &made))?;
+        packed.archive_bytes = found.len();
+        self.publish(&temporary, packed.outside > 0)?;
+        if self.remove_source {
+            remove::verified(self, &seen, &mut packed)?;
+        }
+        Ok(packed)
+    }
+
+    fn check(&self) -> Result<(), ArchiveError> {
+        let found =
+            std::fs::metadata(&self.source).map_err(ArchiveError::io("open", &self.source))?;
+        if !found.is_dir() {
+            return Err(ArchiveError::invalid(format!(
+                "{} is no directory; 'stowplan add' puts single files into an archive",
+                self.source.display()
+            )));
+        }
+        match std::fs::symlink_metadata(&self.archive) {
+            Ok(found) if !self.force || !found.is_file() => return Err(self.taken()),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(ArchiveError::io("make", &self.archive)(error));
+            }
+            _ => {}
+        }
+        let beside = directory_of_outside(&self.archive);
+        if (self.force || self.inline_limit.is_some()) && beside.symlink_metadata().is_ok() {
+            return Err(ArchiveError::invalid(format!(
+                "{} exists: it may hold files of another archive; choose another name, or remove it first",
+                beside.display()
+            )));
+        }
+        refuse_leftovers(&self.archive)
+    }
+
+    fn taken(&self) -> ArchiveError {
+        let path = self.archive.display();
+        ArchiveError::invalid(match self.force {
+            false => {
+                format!("{path} exists already; choose another name, or --force to replace it")
+            }
+            true => format!("{path} is no regular file, and only that would be replaced"),
+        })
+    }
+
+    fn make(
+        &self,
+        temporary: &Temporary,
+        watch: &dyn Watch,
+    ) -> Result<(Packed, Remembered), ArchiveError> {
+        let outside = self.inline_limit.map(|above| Beside {
+            above,
+            directory: temporary.path().join(OUTSIDE),
+        });
+        if let Some(outside) = &outside {
+            let directory = &outside.directory;
+            std::fs::create_dir(directory).map_err(ArchiveError::io("make", directory))?;
+        }
+        let counted = walk::count(&self.source)?;
+        let line = Line {
+            pack: self,
+            page_size: self.page_size_for(counted.median),
+            scratch: temporary.path(),
+            beside: outside.as_ref(),
+            walk: walk::Walk::of(&self.source, self.not_packed(temporary.path()))?,
+            total: counted.entries,
+            watch,
+        };
+        line.run(&temporary.path().join(ARCHIVE))
+    }
+
+    fn page_size_for(&self, median: u64) -> u32 {
+        let is_small = !self.store && median < u64::from(PAGE_SIZE);
+        let fitting = if is_small { SMALL_PAGE_SIZE } else { PAGE_SIZE };
+        self.page_size.unwrap_or(fitting)
+    }
+
+    /// Paths in the source that belong to the archive: it may lie in what it packs.
+    fn not_packed(&self, temporary: &Path) -> Vec<String> {
+        let Ok(source) = self.source.canonicalize() else {
+            return Vec::new();
+        };
+        let parent = parent_of(&self.archive);
+        let names = [self.archive.file_name(), temporary.file_name()];
+        let below = |name: Option<&std::ffi::OsStr>| {
+            let path = parent.canonicalize().ok()?.join(name?);
+            let path = path.strip_prefix(&source).ok()?.to_str()?.to_owned();
+            Some(path)
+        };
+        names.into_iter().filter_map(below).collect()
+    }
+
+    /// Reads everything back, while the disk writes.
+    fn prove(
+        &self,
+        temporary: &Temporary,
+        seen: &Remembered,
+        watch: &dyn Watch,
+    ) -> Result<(), ArchiveError> {
+        let made = temporary.path().join(ARCHIVE);
+        let sync = || {
+            let file = File::open(&made).map_err(ArchiveError::io("open", &made))?;
+            file.sync_all()
+                .map_err(ArchiveError::io("sync", &self.archive))?;
+            match self.inline_limit {
+                Some(_) => Ok(room::sync_filesystem(temporary.path())?),
+                None => Ok(()),
+            }
+        };
+        thread::scope(|scope| {
+            let syncing = thread::Builder::new().spawn_scoped(scope, sync);
+            let compared = compare(&made, seen, self.threads, watch);
+            let synced = match syncing {
+                Ok(thread) => thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(_) => sync(),
+            };
+            match compared? {
+                None => synced,
+                Some(Refusal { name, why }) => Err(ArchiveError::invalid(format!(
+                    "{}: what was read back of {name} is not what was packed ({why}); nothing was left; \
+                     look at the disk and the memory of this machine",
+                    self.archive.display()
+                ))),
+            }
+        })
+    }
+
+    /// Gives everything its name; what lies beside the archive comes first, so that it is there where
+    /// the archive is.
+    fn publish(&self, temporary: &Temporary, has_outside: bool) -> Result<(), ArchiveError> {
+        refuse_leftovers(&self.archive)?;
+        let made = temporary.path().join(ARCHIVE);
+        if has_outside {
+            let beside = directory_of_outside(&self.archive);
+            let outside = temporary.path().join(OUTSIDE);
+            rename_unless_taken(&outside, &beside)
+                .map_err(ArchiveError::io("give its name to", &beside))?;
+        }
+        let renamed = match self.force {
+            true => std::fs::rename(&made, &self.archive)
+                .map_err(ArchiveError::io("give its name to", &self.archive)),
+            false => rename_unless_taken(&made, &self.archive).map_err(|errno| match errno {
+                Errno::EXIST => self.taken(),
+                errno => ArchiveError::io("give its name to", &self.archive)(errno),
+            }),
+        };
+        renamed?;
+        Ok(room::sync_directory(&parent_of(&self.archive))?)
+    }
+}
+
+/// The name of an item in messages.
+pub(crate) fn told(path: &str) -> &str {
+    stored_name(path)
+}

@@ -1,0 +1,188 @@
+//! Reading values of an archive: whole or piece by piece, from inside it or beside it.
+
+use crate::ArchiveError;
+use crate::codec::{Inflater, PIECE, WHOLE_MAX, inflate_stream};
+use crate::directories::{Directories, Missing};
+use crate::error::Fault;
+use crate::names::split;
+use crate::outside::directory_of_outside;
+use crate::sqlar::{Archive, Entry, Kind, Place};
+use rusqlite::MAIN_DB;
+use rusqlite::blob::Blob;
+use rustix::fs::{Mode, OFlags, openat};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Takes a value, or a piece of one.
+pub(crate) type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Fault> + 'a;
+
+/// An archive with what it takes to read values of it; one for each thread.
+pub struct Reader {
+    archive: Archive,
+    inflater: Inflater,
+    /// Opened when the first value of it is asked for.
+    outside: Option<Directories>,
+}
+
+impl From<io::Error> for Fault {
+    /// What can fail of a read of a value.
+    fn from(error: io::Error) -> Self {
+        Self::entry(format!("its data is damaged: {error}"))
+    }
+}
+
+impl Reader {
+    /// Opens an archive for reading.
+    ///
+    /// # Errors
+    /// See [`Archive::open`].
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        Ok(Self::of(Archive::open(path)?))
+    }
+
+    pub(crate) fn of(archive: Archive) -> Self {
+        Self {
+            archive,
+            inflater: Inflater::new(),
+            outside: None,
+        }
+    }
+
+    /// The archive.
+    #[must_use]
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// Writes the bytes of a file, or the target of a link.
+    ///
+    /// # Errors
+    /// They cannot be read, are damaged, or cannot be written (the error's source says so).
+    pub fn write_to(&mut self, entry: &Entry, out: &mut dyn Write) -> Result<(), ArchiveError> {
+        let mut refused = None;
+        let copied = self.copy(entry, &mut |piece| {
+            out.write_all(piece).map_err(|error| {
+                refused = Some(error);
+                Fault::entry("")
+            })
+        });
+        let path = self.archive.path().join(&entry.path);
+        match (copied, refused) {
+            (_, Some(error)) => Err(ArchiveError::io("write out", &path)(error)),
+            (Err(Fault::Entry(why)), _) => Err(ArchiveError::invalid(format!(
+                "cannot read {} of {}: {why}",
+                entry.name,
+                self.archive.path().display()
+            ))),
+            (Err(Fault::Fatal(error)), _) => Err(error),
+            (Ok(()), None) => Ok(()),
+        }
+    }
+
+    /// Hands out the bytes of an entry: exactly as many as its size says, in one piece where they are
+    /// few. A directory has none.
+    pub(crate) fn copy(&mut self, entry: &Entry, take: &mut Take<'_>) -> Result<(), Fault> {
+        let (rowid, stored) = match entry.place {
+            Place::Outside { crc32, .. } => return self.copy_outside(entry, crc32, take),
+            Place::Inside { rowid, stored } => (rowid, stored),
+        };
+        if entry.kind == Kind::Directory || entry.size == 0 {
+            return Ok(());
+        }
+        if stored.max(entry.size) > WHOLE_MAX {
+            return self.stream(entry, rowid, take);
+        }
+        let inflater = &mut self.inflater;
+        let size = entry.size as usize;
+        self.archive.with_stored(rowid, |bytes| {
+            if !entry.is_deflated() {
+                let whole = bytes.len() == size;
+                return if whole { take(bytes) } else { Err(changed()) };
+            }
+            let value = inflater.inflate(bytes, size);
+            take(value.ok_or_else(|| Fault::entry("its data is damaged, or its size is wrong"))?)
+        })
+    }
+
+    fn stream(&self, entry: &Entry, rowid: i64, take: &mut Take<'_>) -> Result<(), Fault> {
+        let blob = self.blob(rowid)?;
+        match entry.is_deflated() {
+            true => inflate_stream(blob, entry.size, take),
+            false => copy_pieces(blob, entry.size, take),
+        }
+    }
+
+    /// A row's data as a file to read from.
+    pub(crate) fn blob(&self, rowid: i64) -> Result<Blob<'_>, Fault> {
+        self.archive
+            .connection()
+            .blob_open(MAIN_DB, "sqlar", "data", rowid, true)
+            .map_err(Fault::sqlite(self.archive.path()))
+    }
+
+    fn copy_outside(
+        &mut self,
+        entry: &Entry,
+        crc32: u32,
+        take: &mut Take<'_>,
+    ) -> Result<(), Fault> {
+        let file = self.open_outside(entry)?;
+        let mut sum = crc32fast::Hasher::new();
+        copy_pieces(file, entry.size, &mut |piece| {
+            sum.update(piece);
+            take(piece)
+        })?;
+        match sum.finalize() == crc32 {
+            true => Ok(()),
+            false => Err(Fault::entry("its file beside the archive was changed")),
+        }
+    }
+
+    /// Opens a file beside the archive: a regular one of the right size, reached through no link.
+    pub(crate) fn open_outside(&mut self, entry: &Entry) -> Result<File, Fault> {
+        let place = directory_of_outside(self.archive.path());
+        let refused = |errno: rustix::io::Errno| {
+            let why = io::Error::from(errno);
+            Fault::entry(format!(
+                "its file {}/{} cannot be opened: {why}",
+                place.display(),
+                entry.path
+            ))
+        };
+        let directories = match &mut self.outside {
+            Some(directories) => directories,
+            none => none.insert(Directories::below(&place, Missing::Refuse).map_err(refused)?),
+        };
+        let (directory, name) = split(&entry.path);
+        let directory = directories.at(directory).map_err(refused)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = File::from(openat(directory, name, flags, Mode::empty()).map_err(refused)?);
+        let found = file.metadata()?;
+        match found.is_file() && found.len() == entry.size {
+            true => Ok(file),
+            false => Err(Fault::entry("its file beside the archive has another size")),
+        }
+    }
+}
+
+fn changed() -> Fault {
+    Fault::entry("it was changed meanwhile")
+}
+
+/// Hands out exactly `size` bytes.
+fn copy_pieces(mut from: impl Read, size: u64, take: &mut Take<'_>) -> Result<(), Fault> {
+    let mut piece = vec![0; PIECE];
+    let mut left = size;
+    while left > 0 {
+        let most = piece.len().min(left.try_into().unwrap_or(usize::MAX));
+        match from.read(&mut piece[..most])? {
+            0 => return Err(changed()),
+            length => {
+                take(&piece[..length])?;
+                left -= length as u64;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,406 @@
+//! Files on their way into an archive: read once, looked at before and after, deflated where that pays.
+
+use crate::ArchiveError;
+use crate::codec::{Deflater, PIECE, WHOLE_MAX, deflating};
+use crate::directories::{Directories, Missing};
+use crate::error::Fault;
+use crate::names::split;
+use crate::sqlar::{Kind, LINK_MAX, VALUE_MAX};
+use crate::walk::Found;
+use rustix::buffer::spare_capacity;
+use rustix::fs::{
+    AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, openat, readlinkat,
+    statat,
+};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use stowplan_model::format_bytes;
+
+/// How often a file that changes while it is read is tried.
+const ATTEMPTS: u32 = 3;
+/// A large file is deflated if pieces of it at its beginning, middle and end get smaller by at least
+/// a fiftieth.
+const SAMPLE: usize = 256 << 10;
+const PAYS_BELOW: f64 = 0.98;
+
+/// Something that is about to become a row.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) path: String,
+    /// With the type.
+    pub(crate) mode: u32,
+    pub(crate) mtime: i64,
+    pub(crate) size: u64,
+    /// CRC-32 of the bytes as they were read; of a [`Body::File`] not yet.
+    pub(crate) crc32: u32,
+    pub(crate) identity: Identity,
+    pub(crate) body: Body,
+    /// It has other names: each becomes a file of its own.
+    pub(crate) hard_linked: bool,
+    /// It has holes, which become zeros.
+    pub(crate) sparse: bool,
+}
+
+/// The bytes of an item.
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// A directory has none.
+    None,
+    /// Where a link leads.
+    Link(String),
+    /// As they are stored.
+    Bytes(Vec<u8>),
+    /// As they are stored: so many in a temporary file.
+    Spool(File, u64),
+    /// They are still to be read.
+    File(File),
+    /// They were copied beside the archive.
+    Outside,
+}
+
+/// What a file was when it was read: another one, or the same one changed, has another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Identity(u64);
+
+impl Identity {
+    pub(crate) fn of(found: &Stat) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (found.st_dev, found.st_ino, found.st_mode, found.st_size).hash(&mut hasher);
+        (found.st_mtime, found.st_mtime_nsec).hash(&mut hasher);
+        // Of a directory it changes when what is in it is removed; that is asked for.
+        (found.st_ctime, found.st_ctime_nsec).hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+/// Where what goes beside the archive is copied to, and from which size on.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    pub(crate) above: u64,
+    pub(crate) directory: PathBuf,
+}
+
+/// Reads a tree, one for each thread.
+pub(crate) struct Source {
+    directories: Directories,
+    deflater: Option<Deflater>,
+    /// Where spools lie.
+    scratch: PathBuf,
+    beside: Option<(u64, PathBuf, Directories)>,
+}
+
+impl Source {
+    /// One of what lies below `root`. `scratch` is a directory of ours.
+    pub(crate) fn of(
+        root: &Path,
+        scratch: &Path,
+        store: bool,
+        beside: Option<&Beside>,
+    ) -> Result<Self, ArchiveError> {
+        let directories = Directories::below(root, Missing::Refuse);
+        let beside = beside.map(|beside| {
+            let directories = Directories::below(&beside.directory, Missing::Make);
+            let failed = ArchiveError::io("open", &beside.directory);
+            let directories = directories.map_err(failed)?;
+            Ok::<_, ArchiveError>((beside.above, beside.directory.clone(), directories))
+        });
+        Ok(Self {
+            directories: directories.map_err(ArchiveError::io("read", root))?,
+            deflater: (!store).then(Deflater::new),
+            scratch: scratch.to_owned(),
+            beside: beside.transpose()?,
+        })
+    }
+
+    /// Reads one entry. `room` is asked before so many bytes are held in memory, and may wait.
+    pub(crate) fn read(
+        &mut self,
+        found: &Found,
+        room: &mut dyn FnMut(u64) -> Result<(), Fault>,
+    ) -> Result<Item, Fault> {
+        let (directory, name) = split(&found.path);
+        let directory = self.directories.at(directory).map_err(unreadable)?;
+        match found.kind {
+            Kind::File => {
+                let file = open_file(directory, name)?;
+                self.read_file(found, &file, room)
+            }
+            Kind::Directory => read_directory(directory, found, name),
+            Kind::Link => read_link(directory, found, name),
+        }
+    }
+
+    fn read_file(
+        &mut self,
+        found: &Found,
+        file: &File,
+        room: &mut dyn FnMut(u64) -> Result<(), Fault>,
+    ) -> Result<Item, Fault> {
+        let mut reserved = 0;
+        for _ in 0..ATTEMPTS {
+            let before = fstat(file).map_err(unreadable)?;
+            let size = size_of(&before)?;
+            let outside = self
+                .beside
+                .as_ref()
+                .is_some_and(|(above, ..)| size > *above);
+            if size > VALUE_MAX && !outside {
+                return Err(too_large(size));
+            }
+            if !outside && size <= WHOLE_MAX && size > reserved {
+                room(size - reserved)?;
+                reserved = size;
+            }
+            let mut item = item_of(found, &before, Body::None)?;
+            match outside {
+                true => self.copy_outside(&mut item, file, &before)?,
+                false => self.take_in(&mut item, file)?,
+            }
+            let after = fstat(file).map_err(unreadable)?;
+            let unread = matches!(item.body, Body::File(_));
+            if (unread || item.size == size) && Identity::of(&after) == item.identity {
+                item.size = size;
+                return Ok(item);
+            }
+            (&*file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
+        }
+        Err(Fault::entry("it was changed while it was read"))
+    }
+
+    /// Reads what goes into the archive; `item.size` is then what was read.
+    fn take_in(&mut self, item: &mut Item, file: &File) -> Result<(), Fault> {
+        if item.size > WHOLE_MAX {
+            return self.take_in_large(item, file);
+        }
+        let value = read_whole(file, item.size)?;
+        item.size = value.len() as u64;
+        item.crc32 = crc32fast::hash(&value);
+        let deflated = self
+            .deflater
+            .as_mut()
+            .and_then(|deflater| deflater.smaller(&value));
+        item.body = Body::Bytes(match deflated {
+            Some(deflated) => deflated.to_vec(),
+            None => value,
+        });
+        Ok(())
+    }
+
+    fn take_in_large(&mut self, item: &mut Item, file: &File) -> Result<(), Fault> {
+        let pays = match &mut self.deflater {
+            Some(deflater) => deflating_pays(deflater, file, item.size)?,
+            None => false,
+        };
+        if !pays {
+            item.body = Body::File(file.try_clone().map_err(unreadable)?);
+            return Ok(());
+        }
+        let write = || Fault::writing(&self.scratch);
+        let mut spool = tempfile::tempfile_in(&self.scratch).map_err(write())?;
+        let mut summed = Summed::new(file.take(item.size));
+        let mut deflated = deflating(&mut summed);
+        let length = copy(&mut deflated, &mut spool, write)?;
+        spool.seek(SeekFrom::Start(0)).map_err(write())?;
+        (item.size, item.crc32) = (summed.length, summed.sum.finalize());
+        item.body = match length < item.size {
+            true => Body::Spool(spool, length),
+            false => Body::File(file.try_clone().map_err(unreadable)?),
+        };
+        Ok(())
+    }
+
+    fn copy_outside(&mut self, item: &mut Item, file: &File, found: &Stat) -> Result<(), Fault> {
+        let Some((_, place, directories)) = &mut self.beside else {
+            return Ok(());
+        };
+        let write = || Fault::writing(place);
+        let written = || Fault::writing(place);
+        let (directory, name) = split(&item.path);
+        let directory = directories.at(directory).map_err(write())?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let copied = openat(directory, name, flags, Mode::RUSR | Mode::WUSR).map_err(write())?;
+        let mut copied = File::from(copied);
+        let mut summed = Summed::new(file.take(item.size));
+        copy(&mut summed, &mut copied, written)?;
+        (item.size, item.crc32) = (summed.length, summed.sum.finalize());
+        item.body = Body::Outside;
+        fchmod(
+            &copied,
+            Mode::from_raw_mode(found.st_mode) & Mode::from_raw_mode(0o777),
+        )
+        .map_err(write())?;
+        futimens(&copied, &times(found)).map_err(write())?;
+        Ok(())
+    }
+}
+
+/// For `map_err` of what is read: it is about the entry, unless nothing more can be opened.
+fn unreadable<E: Into<io::Error>>(error: E) -> Fault {
+    let error = error.into();
+    match error.kind() {
+        io::ErrorKind::NotFound => Fault::entry("it went away meanwhile"),
+        io::ErrorKind::PermissionDenied => Fault::entry("permission denied"),
+        _ => Fault::entry(format!("it cannot be read: {error}")),
+    }
+}
+
+fn too_large(size: u64) -> Fault {
+    Fault::entry(format!(
+        "its {} are beyond SQLite's limit of {} for a value; --inline-limit leaves large files outside",
+        format_bytes(size),
+        format_bytes(VALUE_MAX)
+    ))
+}
+
+fn times(found: &Stat) -> Timestamps {
+    let mtime = Timespec {
+        tv_sec: found.st_mtime as _,
+        tv_nsec: found.st_mtime_nsec as _,
+    };
+    Timestamps {
+        last_access: mtime,
+        last_modification: mtime,
+    }
+}
+
+fn size_of(found: &Stat) -> Result<u64, Fault> {
+    u64::try_from(found.st_size).map_err(|_| Fault::entry("its size is negative"))
+}
+
+fn item_of(found: &Found, stat: &Stat, body: Body) -> Result<Item, Fault> {
+    let size = size_of(stat)?;
+    let blocks = u64::try_from(stat.st_blocks).unwrap_or(u64::MAX);
+    Ok(Item {
+        path: found.path.clone(),
+        mode: stat.st_mode,
+        mtime: stat.st_mtime,
+        size,
+        crc32: 0,
+        identity: Identity::of(stat),
+        body,
+        hard_linked: found.kind == Kind::File && stat.st_nlink > 1,
+        sparse: found.kind == Kind::File && size >= 4096 && blocks.saturating_mul(512) < size / 2,
+    })
+}
+
+/// Opens a regular file, and waits for none that is something else by now.
+pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &str) -> Result<File, Fault> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = openat(directory, name, flags, Mode::empty()).map_err(|errno| match errno {
+        rustix::io::Errno::MFILE | rustix::io::Errno::NFILE => {
+            Fault::Fatal(ArchiveError::io("open", Path::new(name))(errno))
+        }
+        errno => unreadable(errno),
+    })?;
+    let found = fstat(&file).map_err(unreadable)?;
+    match rustix::fs::FileType::from_raw_mode(found.st_mode) {
+        rustix::fs::FileType::RegularFile => Ok(File::from(file)),
+        _ => Err(Fault::entry("it is no regular file any more")),
+    }
+}
+
+fn read_directory(directory: BorrowedFd<'_>, found: &Found, name: &str) -> Result<Item, Fault> {
+    let stat = match name {
+        "" => fstat(directory),
+        name => statat(directory, name, AtFlags::SYMLINK_NOFOLLOW),
+    };
+    let stat = stat.map_err(unreadable)?;
+    let item = item_of(found, &stat, Body::None)?;
+    Ok(Item { size: 0, ..item })
+}
+
+fn read_link(directory: BorrowedFd<'_>, found: &Found, name: &str) -> Result<Item, Fault> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(unreadable)?;
+    let target = readlinkat(directory, name, Vec::new()).map_err(unreadable)?;
+    let target = target
+        .into_string()
+        .map_err(|_| Fault::entry("the name that it leads to is not UTF-8"))?;
+    if target.len() as u64 > LINK_MAX {
+        return Err(Fault::entry("the name that it leads to is too long"));
+    }
+    let crc32 = crc32fast::hash(target.as_bytes());
+    let size = target.len() as u64;
+    let item = item_of(found, &stat, Body::Link(target))?;
+    Ok(Item {
+        size,
+        crc32,
+        ..item
+    })
+}
+
+/// Reads up to `size` bytes. Whether there were more, the size afterwards says.
+fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Fault> {
+    let mut value = Vec::with_capacity(size as usize);
+    while (value.len() as u64) < size {
+        match rustix::io::read(file.as_fd(), spare_capacity(&mut value)) {
+            Ok(0) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(unreadable(errno)),
+        }
+    }
+    Ok(value)
+}
+
+/// Whether a large file seems to get smaller.
+fn deflating_pays(deflater: &mut Deflater, file: &File, size: u64) -> Result<bool, Fault> {
+    let mut piece = vec![0; SAMPLE];
+    let (mut read, mut stored) = (0, 0);
+    for offset in [0, size / 2, size.saturating_sub(SAMPLE as u64)] {
+        let length = file.read_at(&mut piece, offset).map_err(unreadable)?;
+        read += length;
+        stored += deflater
+            .smaller(&piece[..length])
+            .map_or(length, <[u8]>::len);
+    }
+    Ok((stored as f64) < read as f64 * PAYS_BELOW)
+}
+
+/// Copies all there is, and tells reading from writing apart.
+fn copy<F: FnOnce(io::Error) -> Fault>(
+    from: &mut dyn Read,
+    to: &mut File,
+    write: impl Fn() -> F,
+) -> Result<u64, Fault> {
+    let mut piece = vec![0; PIECE];
+    let mut copied = 0;
+    loop {
+        let length = from.read(&mut piece).map_err(unreadable)?;
+        if length == 0 {
+            return Ok(copied);
+        }
+        to.write_all(&piece[..length]).map_err(write())?;
+        copied += length as u64;
+    }
+}
+
+/// Sums up what is read.
+pub(crate) struct Summed<R> {
+    from: R,
+    pub(crate) sum: crc32fast::Hasher,
+    pub(crate) length: u64,
+}
+
+impl<R> Summed<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self {
+            from,
+            sum: crc32fast::Hasher::new(),
+            length: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Summed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.from.read(buffer)?;
+        self.sum.update(&buffer[..length]);
+        self.length += length as u64;
+        Ok(length)
+    }
+}

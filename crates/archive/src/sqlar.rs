@@ -1,0 +1,539 @@
+//! The container: the table `sqlar`, its rows, and the table of what lies beside the archive.
+
+use crate::ArchiveError;
+use crate::codec::is_possible;
+use crate::error::{Fault, Refusal};
+use crate::names::path_of;
+use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
+use std::path::{Path, PathBuf};
+
+/// The table, column for column and word for word as the `sqlite3` shell makes it.
+pub const TABLE: &str = "CREATE TABLE sqlar(
+  name TEXT PRIMARY KEY,  -- name of the file
+  mode INT,               -- access permissions
+  mtime INT,              -- last modification time
+  sz INT,                 -- original file size
+  data BLOB               -- compressed content
+)";
+/// What lies in the directory beside the archive. A table of its own, so that whatever reads `sqlar`
+/// finds there only what it can read.
+pub const OUTSIDE_TABLE: &str = "CREATE TABLE sqlar_outside(
+  name TEXT PRIMARY KEY,  -- name of the file, below ARCHIVE.d
+  mode INT,               -- access permissions
+  mtime INT,              -- last modification time
+  sz INT,                 -- file size
+  crc32 INT               -- CRC-32 of its bytes, as zlib has it
+)";
+/// The largest file that goes into an archive, in bytes: SQLite's limit of a row (10^9 by default)
+/// without room for the longest name. Other readers inflate into one value of that limit.
+pub const VALUE_MAX: u64 = 1_000_000_000 - 8_192;
+/// The longest target of a link, as Linux has it.
+pub(crate) const LINK_MAX: u64 = 4_095;
+
+/// The type bits of a mode.
+pub(crate) const TYPE: u32 = 0o170_000;
+pub(crate) const FILE: u32 = 0o100_000;
+pub(crate) const DIRECTORY: u32 = 0o040_000;
+pub(crate) const LINK: u32 = 0o120_000;
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+}
+
+impl Kind {
+    fn of(mode: u32) -> Result<Self, &'static str> {
+        match mode & TYPE {
+            // Some writers keep the permissions only.
+            FILE | 0 => Ok(Self::File),
+            DIRECTORY => Ok(Self::Directory),
+            LINK => Ok(Self::Link),
+            0o010_000 => Err("it is a fifo"),
+            0o140_000 => Err("it is a socket"),
+            0o020_000 | 0o060_000 => Err("it is a device"),
+            _ => Err("its mode says no known type"),
+        }
+    }
+}
+
+/// Where the bytes of an entry lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In the archive.
+    Inside {
+        /// The row.
+        rowid: i64,
+        /// Bytes as stored, deflated or not.
+        stored: u64,
+    },
+    /// In the directory beside the archive, under the same path.
+    Outside {
+        /// The row.
+        rowid: i64,
+        /// CRC-32 of the bytes.
+        crc32: u32,
+    },
+}
+
+/// One entry of an archive, checked: its path stays below any target, its size is possible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name as it is stored. Untrusted: it may hold what steers a terminal.
+    pub name: String,
+    /// The path that it stands for; empty for the packed directory itself.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Permissions, with setuid, setgid and sticky bits, without the type.
+    pub permissions: u32,
+    /// Seconds since 1970; nothing if the archive does not say.
+    pub mtime: Option<i64>,
+    /// Bytes of the file, or of the link's target; 0 for a directory.
+    pub size: u64,
+    /// Where its bytes lie.
+    pub place: Place,
+}
+
+impl Entry {
+    /// Whether its bytes are a deflated stream.
+    #[must_use]
+    pub fn is_deflated(&self) -> bool {
+        let Place::Inside { stored, .. } = self.place else {
+            return false;
+        };
+        self.kind == Kind::File && stored != self.size
+    }
+
+    /// Bytes that it takes in the archive or beside it.
+    #[must_use]
+    pub fn stored(&self) -> u64 {
+        match self.place {
+            Place::Inside { stored, .. } => stored,
+            Place::Outside { .. } => self.size,
+        }
+    }
+
+    fn read(row: &Row<'_>, place: Place) -> Result<Self, Refusal> {
+        let name = match row.get_ref(1) {
+            Ok(ValueRef::Text(text)) => match std::str::from_utf8(text) {
+                Ok(name) => name.to_owned(),
+                Err(_) => {
+                    let shown = String::from_utf8_lossy(text);
+                    return Err(Refusal::new(shown, "its name is not UTF-8"));
+                }
+            },
+            _ => return Err(Refusal::new("?", "its name is no text")),
+        };
+        let refuse = |why: &str| Refusal::new(name.clone(), why);
+        let path = path_of(&name).map_err(refuse)?;
+        let mode = integer(row, 2).and_then(|mode| u32::try_from(mode).ok());
+        let mode = mode.ok_or_else(|| refuse("its mode is no mode"))?;
+        let kind = Kind::of(mode).map_err(refuse)?;
+        let size = match kind {
+            Kind::File => size_of_file(row, place).map_err(refuse)?,
+            Kind::Directory => 0,
+            Kind::Link => size_of_link(place).map_err(refuse)?,
+        };
+        if path.is_empty() && kind != Kind::Directory {
+            return Err(refuse("it stands in the place of the directory itself"));
+        }
+        Ok(Self {
+            name,
+            path,
+            kind,
+            permissions: mode & 0o7777,
+            mtime: integer(row, 3),
+            size,
+            place,
+        })
+    }
+}
+
+fn integer(row: &Row<'_>, column: usize) -> Option<i64> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(number)) => Some(number),
+        _ => None,
+    }
+}
+
+fn size_of_file(row: &Row<'_>, place: Place) -> Result<u64, &'static str> {
+    let size = match row.get_ref(4) {
+        Ok(ValueRef::Integer(size)) => u64::try_from(size).map_err(|_| "its size is negative")?,
+        // The shell leaves none for what has no data.
+        Ok(ValueRef::Null) => 0,
+        _ => return Err("its size is no number"),
+    };
+    match place {
+        Place::Outside { .. } => Ok(size),
+        Place::Inside { stored, .. } if size == stored => Ok(size),
+        _ if size > VALUE_MAX => Err("its size is beyond SQLite's limit"),
+        Place::Inside { stored, .. } if size == 0 || !is_possible(stored, size) => {
+            Err("its size cannot be that of its data")
+        }
+        Place::Inside { .. } => Ok(size),
+    }
+}
+
+fn size_of_link(place: Place) -> Result<u64, &'static str> {
+    match place {
+        Place::Inside { stored: 0, .. } => Err("it is a link to nothing"),
+        Place::Inside { stored, .. } if stored <= LINK_MAX => Ok(stored),
+        Place::Inside { .. } => Err("its target is longer than a path can be"),
+        Place::Outside { .. } => Err("a link cannot lie beside the archive"),
+    }
+}
+
+/// An opened archive, within one transaction that reads: what others write meanwhile is not seen.
+#[derive(Debug)]
+pub struct Archive {
+    path: PathBuf,
+    connection: Connection,
+    has_outside: bool,
+}
+
+/// Which rows, and in which order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows<'a> {
+    /// All, by rising name.
+    ByName,
+    /// Directories, by falling name: what is in one comes before it.
+    DirectoriesLast,
+    /// Directories, by rising name.
+    Directories,
+    /// Those from one row to another, both included, by rising row.
+    Range(i64, i64),
+    /// Those of these names.
+    Named(&'a [String]),
+    /// All, the last row first.
+    Backwards,
+}
+
+const COLUMNS: &str = "rowid, name, mode, mtime, sz, octet_length(data)";
+const COLUMNS_OUTSIDE: &str = "rowid, name, mode, mtime, sz, crc32";
+const IS_DIRECTORY: &str = "mode & 61440 = 16384";
+
+impl Archive {
+    /// Opens an archive for reading, and looks whether it is one.
+    ///
+    /// # Errors
+    /// There is no such file, it is no database, it has no table `sqlar` of the form that SQLite
+    /// Archives have, or it is locked.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        match Self::open_with(path, flags, "BEGIN") {
+            Err(ArchiveError::Sqlite { source, .. }) if is_unfinished(&source) => {
+                Self::recover(path)?;
+                Self::open_with(path, flags, "BEGIN")
+            }
+            other => other,
+        }
+    }
+
+    /// Opens an archive for changing it: nobody else may meanwhile.
+    pub(crate) fn open_for_change(path: &Path) -> Result<Self, ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Self::open_with(path, flags, "BEGIN IMMEDIATE")
+    }
+
+    /// Undoes a change that somebody began and did not end: whoever only reads cannot.
+    pub(crate) fn recover(path: &Path) -> Result<(), ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let recovered = connect(path, flags)?.execute_batch("SELECT 1 FROM sqlite_schema");
+        recovered.map_err(ArchiveError::sqlite("undo an unfinished change of", path))
+    }
+
+    fn open_with(path: &Path, flags: OpenFlags, begin: &str) -> Result<Self, ArchiveError> {
+        let found = std::fs::metadata(path).map_err(ArchiveError::io("open", path))?;
+        if !found.is_file() {
+            let what = if found.is_dir() {
+                "a directory"
+            } else {
+                "no regular file"
+            };
+            return Err(ArchiveError::invalid(format!(
+                "{} is {what}, and no SQLite Archive",
+                path.display()
+            )));
+        }
+        let connection = connect(path, flags)?;
+        let refused = ArchiveError::sqlite("open", path);
+        connection.execute_batch(begin).map_err(refused)?;
+        check_form(&connection, path)?;
+        let has_outside =
+            has_table(&connection, "sqlar_outside").map_err(ArchiveError::sqlite("open", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            has_outside,
+        })
+    }
+
+    /// Makes an empty one at a path that nothing has. Nothing protects it against an end in the middle:
+    /// whoever makes it gives it its name when it is whole.
+    pub(crate) fn create(path: &Path, page_size: u32) -> Result<Connection, ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = connect(path, flags)?;
+        let settings = format!(
+            "PRAGMA page_size={page_size}; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+             PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-16384; BEGIN; {TABLE};"
+        );
+        connection
+            .execute_batch(&settings)
+            .map_err(ArchiveError::sqlite("make", path))?;
+        Ok(connection)
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether some of its files lie beside it.
+    #[must_use]
+    pub fn has_outside(&self) -> bool {
+        self.has_outside
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// For `map_err` of what is read from it.
+    pub(crate) fn failed(&self) -> impl FnOnce(rusqlite::Error) -> ArchiveError + use<> {
+        ArchiveError::sqlite("read", &self.path)
+    }
+
+    /// How many entries it has, inside and beside it.
+    ///
+    /// # Errors
+    /// The database cannot be read.
+    pub fn count(&self) -> Result<u64, ArchiveError> {
+        let count = |table: &str| {
+            let sql = format!("SELECT count(*) FROM {table}");
+            let count = self
+                .connection
+                .query_row(&sql, [], |row| row.get::<_, i64>(0));
+            count.map(i64::unsigned_abs)
+        };
+        let inside = count("sqlar").map_err(self.failed())?;
+        match self.has_outside {
+            true => Ok(inside + count("sqlar_outside").map_err(self.failed())?),
+            false => Ok(inside),
+        }
+    }
+
+    /// Bytes that its files have when they are unpacked, as far as rows say what can be true.
+    pub(crate) fn unpacked_bytes(&self) -> Result<u64, ArchiveError> {
+        let inside = format!(
+            "SELECT total(sz) FROM sqlar WHERE typeof(sz) = 'integer' AND sz BETWEEN 0 AND
+             min({VALUE_MAX}, 1032 * octet_length(data)) AND {IS_DIRECTORY} IS FALSE"
+        );
+        let total = |sql: &str| {
+            self.connection
+                .query_row(sql, [], |row| row.get::<_, f64>(0))
+        };
+        let mut bytes = total(&inside).map_err(self.failed())?;
+        if self.has_outside {
+            let outside =
+                "SELECT total(sz) FROM sqlar_outside WHERE typeof(sz) = 'integer' AND sz > 0";
+            bytes += total(outside).map_err(self.failed())?;
+        }
+        Ok(bytes as u64)
+    }
+
+    /// Visits rows of the table `sqlar`, each as an entry or as the reason why it is none.
+    pub(crate) fn inside(
+        &self,
+        rows: Rows<'_>,
+        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let read = |row: &Row<'_>| {
+            let stored = integer(row, 5).and_then(|length| u64::try_from(length).ok());
+            let place = Place::Inside {
+                rowid: row.get(0)?,
+                stored: stored.unwrap_or(0),
+            };
+            Ok(Entry::read(row, place))
+        };
+        self.rows(&format!("SELECT {COLUMNS} FROM sqlar"), rows, &read, visit)
+    }
+
+    /// Visits what lies beside the archive.
+    pub(crate) fn outside(
+        &self,
+        rows: Rows<'_>,
+        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        if !self.has_outside {
+            return Ok(());
+        }
+        let read = |row: &Row<'_>| {
+            let crc32 = integer(row, 5).and_then(|crc32| u32::try_from(crc32).ok());
+            let place = Place::Outside {
+                rowid: row.get(0)?,
+                crc32: crc32.unwrap_or(0),
+            };
+            let entry = Entry::read(row, place);
+            Ok(match entry {
+                Ok(entry) if entry.kind != Kind::File => {
+                    Err(Refusal::new(entry.name, "only files lie beside an archive"))
+                }
+                Ok(entry) if crc32.is_none() => Err(Refusal::new(entry.name, "it has no checksum")),
+                other => other,
+            })
+        };
+        let select = format!("SELECT {COLUMNS_OUTSIDE} FROM sqlar_outside");
+        self.rows(&select, rows, &read, visit)
+    }
+
+    fn rows(
+        &self,
+        select: &str,
+        rows: Rows<'_>,
+        read: &dyn Fn(&Row<'_>) -> rusqlite::Result<Result<Entry, Refusal>>,
+        visit: &mut dyn FnMut(Result<Entry, Refusal>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let mut query =
+            |tail: &str, values: &dyn Fn(&mut rusqlite::Statement<'_>) -> rusqlite::Result<()>| {
+                let sql = format!("{select} {tail}");
+                let mut statement = self
+                    .connection
+                    .prepare_cached(&sql)
+                    .map_err(self.failed())?;
+                values(&mut statement).map_err(self.failed())?;
+                let mut found = statement.raw_query();
+                while let Some(row) = found.next().map_err(self.failed())? {
+                    visit(read(row).map_err(self.failed())?)?;
+                }
+                Ok(())
+            };
+        match rows {
+            Rows::Backwards => query("ORDER BY rowid DESC", &|_| Ok(())),
+            Rows::ByName => query("ORDER BY name", &|_| Ok(())),
+            Rows::Directories => query(&format!("WHERE {IS_DIRECTORY} ORDER BY name"), &|_| Ok(())),
+            Rows::DirectoriesLast => {
+                query(&format!("WHERE {IS_DIRECTORY} ORDER BY name DESC"), &|_| {
+                    Ok(())
+                })
+            }
+            Rows::Range(from, to) => query(
+                "WHERE rowid BETWEEN ?1 AND ?2 ORDER BY rowid",
+                &|statement| {
+                    statement.raw_bind_parameter(1, from)?;
+                    statement.raw_bind_parameter(2, to)
+                },
+            ),
+            Rows::Named(names) => names.iter().try_for_each(|name| {
+                query("WHERE name = ?1", &|statement| {
+                    statement.raw_bind_parameter(1, name)
+                })
+            }),
+        }
+    }
+
+    /// The last of the `most` rows that begin with `from`; nothing beyond the last row.
+    pub(crate) fn end_of_range(&self, from: i64, most: u32) -> Result<Option<i64>, ArchiveError> {
+        let sql = "SELECT max(rowid) FROM (SELECT rowid FROM sqlar WHERE rowid >= ?1 ORDER BY rowid LIMIT ?2)";
+        let mut statement = self.connection.prepare_cached(sql).map_err(self.failed())?;
+        statement
+            .query_row((from, most), |row| row.get(0))
+            .map_err(self.failed())
+    }
+
+    /// What `PRAGMA integrity_check` finds, line by line; nothing if all is well.
+    pub(crate) fn integrity(&self) -> Result<Vec<String>, ArchiveError> {
+        let mut statement = self
+            .connection
+            .prepare("PRAGMA integrity_check(20)")
+            .map_err(self.failed())?;
+        let lines = statement.query_map([], |row| row.get::<_, String>(0));
+        let lines: Result<Vec<String>, _> = lines.map_err(self.failed())?.collect();
+        let mut lines = lines.map_err(self.failed())?;
+        lines.retain(|line| line != "ok");
+        Ok(lines)
+    }
+
+    /// Calls `use_bytes` with the bytes of a row as they are stored.
+    pub(crate) fn with_stored<T>(
+        &self,
+        rowid: i64,
+        use_bytes: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let failed = || Fault::sqlite(&self.path);
+        let sql = "SELECT data FROM sqlar WHERE rowid = ?1";
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed())?;
+        let mut rows = statement.query([rowid]).map_err(failed())?;
+        let row = rows.next().map_err(failed())?;
+        let row = row.ok_or_else(|| Fault::entry("it went away meanwhile"))?;
+        match row.get_ref(0).map_err(failed())? {
+            ValueRef::Blob(bytes) | ValueRef::Text(bytes) => use_bytes(bytes),
+            ValueRef::Null => use_bytes(&[]),
+            _ => Err(Fault::entry("its data is a number")),
+        }
+    }
+}
+
+fn is_unfinished(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly)
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, ArchiveError> {
+    let refused = || ArchiveError::sqlite("open", path);
+    let connection = Connection::open_with_flags(path, flags).map_err(refused())?;
+    // What a schema that somebody else wrote may not do.
+    for (option, value) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        connection.set_db_config(option, value).map_err(refused())?;
+    }
+    Ok(connection)
+}
+
+fn has_table(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT type = 'table' AND wr = 0 FROM pragma_table_list(?1) WHERE schema = 'main'";
+    let found = connection
+        .query_row(sql, [name], |row| row.get(0))
+        .optional()?;
+    Ok(found.unwrap_or(false))
+}
+
+/// An ordinary table with row ids and these columns, none of them computed.
+fn check_form(connection: &Connection, path: &Path) -> Result<(), ArchiveError> {
+    let refused = || ArchiveError::sqlite("open", path);
+    if !has_table(connection, "sqlar").map_err(refused())? {
+        return Err(ArchiveError::invalid(format!(
+            "{} has no table sqlar: it is a database, but no SQLite Archive",
+            path.display()
+        )));
+    }
+    let sql = "SELECT lower(name), hidden FROM pragma_table_xinfo('sqlar')";
+    let mut statement = connection.prepare(sql).map_err(refused())?;
+    let columns = statement.query_map([], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+    });
+    let columns: Result<Vec<_>, _> = columns.map_err(refused())?.collect();
+    let columns = columns.map_err(refused())?;
+    let has = |name: &str| columns.iter().any(|(column, _)| column == name);
+    let whole = ["name", "mode", "mtime", "sz", "data"].into_iter().all(has);
+    if !whole || has("rowid") || columns.iter().any(|(_, hidden)| *hidden != 0) {
+        return Err(ArchiveError::invalid(format!(
+            "{}: its table sqlar has not the columns of an SQLite Archive: name, mode, mtime, sz, data",
+            path.display()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,453 @@
+//! An archive back into a directory: made under a temporary name, brought to the disk, renamed.
+//!
+//! What an archive says is not trusted. Directories are entered one by one and through no link, files
+//! are made where nothing is, and a value is inflated up to its size and no further.
+
+use crate::directories::{Directories, Missing, open_below};
+use crate::error::{Fault, Refusal, Refusals};
+use crate::names::{split, stored_names};
+use crate::outside::parent_of;
+use crate::pack::{MADE, TREE};
+use crate::read::Reader;
+use crate::rows::{Row, each_row};
+use crate::sqlar::{Archive, Entry, Kind, Rows};
+use crate::{ArchiveError, Watch};
+use rustix::fs::{
+    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, futimens, openat,
+    symlinkat, unlinkat, utimensat,
+};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::num::NonZeroUsize;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use stowplan_dataset::publish::{rename_unless_taken, rename_unless_taken_at};
+use stowplan_dataset::room;
+use stowplan_dataset::temporary::Temporary;
+
+/// setuid and setgid.
+const SET_ID: u32 = 0o6000;
+
+/// What to unpack, and where.
+#[derive(Debug, Clone)]
+pub struct Unpack {
+    /// The archive, which is only read.
+    pub archive: PathBuf,
+    /// The directory to make: it does not exist, or is empty.
+    pub directory: PathBuf,
+    /// It may have something in it, which is never changed.
+    pub force: bool,
+    /// Files keep setuid and setgid bits, which give rights of whoever unpacks them to others.
+    pub setuid: bool,
+    /// Whether everything is on the disk when it gets its name.
+    pub sync: bool,
+    /// Threads that write.
+    pub threads: NonZeroUsize,
+}
+
+/// What was unpacked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Regular files.
+    pub files: u64,
+    /// Directories.
+    pub directories: u64,
+    /// Links.
+    pub links: u64,
+    /// Bytes of the files.
+    pub bytes: u64,
+    /// How many files lost their setuid or setgid bit.
+    pub set_id_dropped: u64,
+    /// What was not unpacked.
+    pub refused: Refusals,
+}
+
+impl Unpack {
+    /// Unpacks. What is refused is in [`Unpacked::refused`].
+    ///
+    /// # Errors
+    /// It is no archive, the directory is in use, the disk is full or fails, or `watch` wants it to
+    /// end. Nothing is left behind then, unless entries were being added to a directory: those that
+    /// have their names by then stay.
+    pub fn run(&self, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
+        let archive = Archive::open(&self.archive)?;
+        let exists = self.exists()?;
+        let parent = match exists {
+            // Inside, for it may be a file system of its own, and names move only within one.
+            true => self.directory.clone(),
+            false => parent_of(&self.directory),
+        };
+        let temporary = Temporary::create(&MADE, &parent)?;
+        let is_empty = exists && self.is_empty_but_for(temporary.path())?;
+        if exists && !is_empty && !self.force {
+            return Err(ArchiveError::invalid(format!(
+                "{} is not empty; choose another directory, or --force to add to it",
+                self.directory.display()
+            )));
+        }
+        require_room(&parent, archive.unpacked_bytes()?)?;
+        let tree = temporary.path().join(TREE);
+        let job = Job::begin(self, &temporary, &tree)?;
+        let mut unpacked = job.fill(&archive, watch)?;
+        if self.sync {
+            room::sync_filesystem(&tree)?;
+        }
+        match exists {
+            false => self.publish(&tree)?,
+            true => merge(&tree, &self.directory, &mut unpacked.refused)?,
+        }
+        if !exists || is_empty {
+            drop(temporary);
+            job.finish_root(&archive, &self.directory)?;
+        }
+        if self.sync {
+            room::sync_directory(&parent)?;
+        }
+        Ok(unpacked)
+    }
+
+    fn exists(&self) -> Result<bool, ArchiveError> {
+        match std::fs::metadata(&self.directory) {
+            Ok(found) if found.is_dir() => Ok(true),
+            Ok(_) => Err(ArchiveError::invalid(format!(
+                "{} exists and is no directory; choose another name",
+                self.directory.display()
+            ))),
+            // Such as a link to nothing.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                match self.directory.symlink_metadata() {
+                    Ok(_) => Err(ArchiveError::io("open", &self.directory)(error)),
+                    Err(_) => Ok(false),
+                }
+            }
+            Err(error) => Err(ArchiveError::io("open", &self.directory)(error)),
+        }
+    }
+
+    fn is_empty_but_for(&self, temporary: &Path) -> Result<bool, ArchiveError> {
+        let failed = || ArchiveError::io("read", &self.directory);
+        for entry in std::fs::read_dir(&self.directory).map_err(failed())? {
+            if Some(entry.map_err(failed())?.file_name().as_os_str()) != temporary.file_name() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn publish(&self, tree: &Path) -> Result<(), ArchiveError> {
+        rename_unless_taken(tree, &self.directory).map_err(|errno| match errno {
+            Errno::EXIST => ArchiveError::invalid(format!(
+                "{} came into being meanwhile; nothing was unpacked; choose another name",
+                self.directory.display()
+            )),
+            errno => ArchiveError::io("give its name to", &self.directory)(errno),
+        })
+    }
+}
+
+fn require_room(parent: &Path, needed: u64) -> Result<(), ArchiveError> {
+    let free = room::free_bytes(parent)?;
+    if free >= needed {
+        return Ok(());
+    }
+    Err(ArchiveError::Space {
+        path: parent.to_owned(),
+        needed,
+        free,
+    })
+}
+
+/// A tree on its way.
+struct Job<'a> {
+    unpack: &'a Unpack,
+    tree: &'a Path,
+    /// Bits that the system takes from the modes of new files.
+    umask: u32,
+}
+
+impl<'a> Job<'a> {
+    /// Makes the root, which only its owner can enter until all is done.
+    fn begin(
+        unpack: &'a Unpack,
+        temporary: &Temporary,
+        tree: &'a Path,
+    ) -> Result<Self, ArchiveError> {
+        let made = temporary.path();
+        let found = made.metadata().map_err(ArchiveError::io("look at", made))?;
+        let builder = std::fs::DirBuilder::new().mode(0o700).create(tree);
+        builder.map_err(ArchiveError::io("make", tree))?;
+        Ok(Self {
+            unpack,
+            tree,
+            umask: !found.permissions().mode() & 0o777,
+        })
+    }
+
+    fn directories(&self, missing: Missing) -> Result<Directories, ArchiveError> {
+        Directories::below(self.tree, missing).map_err(ArchiveError::io("open", self.tree))
+    }
+
+    fn fill(&self, archive: &Archive, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
+        let mut unpacked = Unpacked::default();
+        let mut made = self.directories(Missing::Make)?;
+        archive.inside(Rows::Directories, &mut |row| {
+            let Ok(entry) = row else { return Ok(()) };
+            match made.at(&entry.path).map(drop) {
+                Ok(()) => unpacked.directories += 1,
+                Err(errno) => {
+                    Fault::writing(&self.unpack.directory)(errno)
+                        .told(&entry.name, &mut unpacked.refused)?;
+                }
+            }
+            Ok(())
+        })?;
+        let begin = || Ok((Unpacked::default(), self.directories(Missing::Make)?));
+        let work = |state: &mut (Unpacked, Directories), reader: &mut Reader, row: Row| match row {
+            Ok(entry) => {
+                let put = self.put(&mut state.1, reader, &entry, &mut state.0);
+                put.or_else(|fault| fault.told(&entry.name, &mut state.0.refused))
+            }
+            Err(refusal) => {
+                state.0.refused.add(refusal);
+                Ok(())
+            }
+        };
+        for (part, _) in each_row(archive.path(), self.unpack.threads, watch, &begin, &work)? {
+            unpacked.files += part.files;
+            unpacked.links += part.links;
+            unpacked.bytes += part.bytes;
+            unpacked.set_id_dropped += part.set_id_dropped;
+            unpacked.refused.extend(part.refused);
+        }
+        self.finish_directories(archive)?;
+        Ok(unpacked)
+    }
+
+    fn put(
+        &self,
+        directories: &mut Directories,
+        reader: &mut Reader,
+        entry: &Entry,
+        unpacked: &mut Unpacked,
+    ) -> Result<(), Fault> {
+        if entry.kind == Kind::Directory {
+            return Ok(());
+        }
+        let (directory, name) = split(&entry.path);
+        let directory = directories.at(directory).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NOTDIR => Fault::entry("it lies in what is no directory"),
+            errno => Fault::writing(&self.unpack.directory)(errno),
+        })?;
+        if entry.kind == Kind::Link {
+            self.put_link(directory, name, reader, entry)?;
+            unpacked.links += 1;
+            return Ok(());
+        }
+        let drops = !self.unpack.setuid && entry.permissions & SET_ID != 0;
+        self.put_file(directory, name, reader, entry)?;
+        unpacked.files += 1;
+        unpacked.bytes += entry.size;
+        unpacked.set_id_dropped += u64::from(drops);
+        Ok(())
+    }
+
+    fn put_file(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &str,
+        reader: &mut Reader,
+        entry: &Entry,
+    ) -> Result<(), Fault> {
+        let place = &self.unpack.directory;
+        let permissions = match self.unpack.setuid {
+            true => entry.permissions,
+            false => entry.permissions & !SET_ID,
+        };
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(permissions & 0o777);
+        let file = openat(directory, name, flags, mode);
+        let mut file = File::from(file.map_err(Fault::writing(place))?);
+        let mut fill = || {
+            reader.copy(entry, &mut |piece| {
+                file.write_all(piece).map_err(Fault::writing(place))
+            })?;
+            // It is what the system made of it, unless that takes a bit.
+            if permissions & (self.umask | 0o7000) != 0 {
+                fchmod(&file, Mode::from_raw_mode(permissions)).map_err(Fault::writing(place))?;
+            }
+            match entry.mtime {
+                Some(mtime) => futimens(&file, &times(mtime)).map_err(Fault::writing(place)),
+                None => Ok(()),
+            }
+        };
+        fill().inspect_err(|_| {
+            let _ = unlinkat(directory, name, AtFlags::empty());
+        })
+    }
+
+    fn put_link(
+        &self,
+        directory: BorrowedFd<'_>,
+        name: &str,
+        reader: &mut Reader,
+        entry: &Entry,
+    ) -> Result<(), Fault> {
+        let mut target = Vec::new();
+        reader.copy(entry, &mut |piece| {
+            target.extend_from_slice(piece);
+            Ok(())
+        })?;
+        if target.contains(&0) {
+            return Err(Fault::entry(
+                "the name that it leads to has a zero byte in it",
+            ));
+        }
+        symlinkat(&target[..], directory, name).map_err(Fault::writing(&self.unpack.directory))?;
+        if let Some(mtime) = entry.mtime {
+            let _ = utimensat(directory, name, &times(mtime), AtFlags::SYMLINK_NOFOLLOW);
+        }
+        Ok(())
+    }
+
+    /// Gives all directories but the root their modes and times, those within others first.
+    fn finish_directories(&self, archive: &Archive) -> Result<(), ArchiveError> {
+        let mut directories = self.directories(Missing::Refuse)?;
+        archive.inside(Rows::DirectoriesLast, &mut |row| {
+            let Ok(entry) = row else { return Ok(()) };
+            // What was refused is not there, and was told.
+            if let Ok(directory) = directories.at(&entry.path)
+                && !entry.path.is_empty()
+            {
+                finish(directory, &entry);
+            }
+            Ok(())
+        })
+    }
+
+    /// The same for the root, which could not be renamed with every mode.
+    fn finish_root(&self, archive: &Archive, directory: &Path) -> Result<(), ArchiveError> {
+        let mut root = Directories::below(directory, Missing::Refuse)
+            .map_err(ArchiveError::io("open", directory))?;
+        let root = root.at("").map_err(ArchiveError::io("open", directory))?;
+        // As any new directory, unless the archive says more.
+        let mode = Mode::from_raw_mode(0o777 & !self.umask);
+        fchmod(root, mode).map_err(ArchiveError::io("set the mode of", directory))?;
+        archive.inside(Rows::Named(&stored_names("")), &mut |row| {
+            if let Ok(entry) = row
+                && entry.path.is_empty()
+            {
+                finish(root, &entry);
+            }
+            Ok(())
+        })
+    }
+}
+
+fn finish(directory: BorrowedFd<'_>, entry: &Entry) {
+    // A file system that knows no modes or times keeps what it has.
+    let _ = fchmod(directory, Mode::from_raw_mode(entry.permissions));
+    if let Some(mtime) = entry.mtime {
+        let _ = futimens(directory, &times(mtime));
+    }
+}
+
+fn times(mtime: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: mtime,
+            tv_nsec: 0,
+        },
+    }
+}
+
+/// Moves everything in `tree` into `target`, whose own stays as it is.
+fn merge(tree: &Path, target: &Path, refused: &mut Refusals) -> Result<(), ArchiveError> {
+    let open = |path: &Path| {
+        let opened = Directories::below(path, Missing::Refuse);
+        opened.map_err(ArchiveError::io("open", path))
+    };
+    let mut merge = Merge {
+        from: open(tree)?,
+        to: open(target)?,
+        target,
+        refused,
+    };
+    merge.directory("")
+}
+
+struct Merge<'a> {
+    from: Directories,
+    to: Directories,
+    target: &'a Path,
+    refused: &'a mut Refusals,
+}
+
+impl Merge<'_> {
+    fn directory(&mut self, path: &str) -> Result<(), ArchiveError> {
+        let failed = || ArchiveError::io("read", self.target);
+        let directory = self.from.at(path).map_err(failed())?;
+        let mut names = Vec::new();
+        for entry in Dir::read_from(directory).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        for name in names {
+            self.entry(path, &name)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, directory: &str, name: &str) -> Result<(), ArchiveError> {
+        let path = match directory {
+            "" => name.to_owned(),
+            directory => format!("{directory}/{name}"),
+        };
+        match self.rename(directory, name) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST | Errno::NOTEMPTY) if self.both_are_directories(directory, name) => {
+                self.directory(&path)
+            }
+            Err(Errno::EXIST | Errno::NOTEMPTY) => {
+                let why = "its name is taken; what has it was left as it is";
+                self.refused.add(Refusal::new(path, why));
+                Ok(())
+            }
+            Err(errno) => Fault::writing(self.target)(errno).told(&path, self.refused),
+        }
+    }
+
+    fn rename(&mut self, directory: &str, name: &str) -> Result<(), Errno> {
+        let (from, to) = (self.from.at(directory)?, self.to.at(directory)?);
+        let path = Path::new(name);
+        let renamed = rename_unless_taken_at((from, path), (to, path));
+        let Err(Errno::ACCESS) = renamed else {
+            return renamed;
+        };
+        // A directory that its owner may not write in cannot be moved.
+        let opened = open_below(from, name)?;
+        let mode = Mode::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
+        fchmod(&opened, mode | Mode::WUSR)?;
+        let renamed = rename_unless_taken_at((from, path), (to, path));
+        fchmod(&opened, mode)?;
+        renamed
+    }
+
+    fn both_are_directories(&mut self, directory: &str, name: &str) -> bool {
+        [&mut self.from, &mut self.to]
+            .into_iter()
+            .all(|directories| {
+                let parent = directories.at(directory);
+                parent.is_ok_and(|parent| open_below(parent, name).is_ok())
+            })
+    }
+}

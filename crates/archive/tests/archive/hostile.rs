@@ -1,0 +1,320 @@
+//! Archives that somebody made to do harm.
+
+use crate::bench::{Bench, names};
+use proptest::prelude::*;
+use rusqlite::{Connection, params};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use stowplan_archive::{Archive, Reader, TABLE, Unpack, Unpacked, verify};
+
+const FILE: i64 = 0o100_644;
+const LINK: i64 = 0o120_777;
+const DIRECTORY: i64 = 0o040_755;
+
+/// A row as somebody may write it.
+type Row = (String, i64, i64, Vec<u8>);
+
+fn write(path: &Path, rows: &[Row]) {
+    let connection = Connection::open(path).unwrap();
+    connection.execute_batch(TABLE).unwrap();
+    for (name, mode, sz, data) in rows {
+        let row = params![name, mode, 1_000, sz, data];
+        connection
+            .execute(
+                "INSERT OR IGNORE INTO sqlar VALUES(?1, ?2, ?3, ?4, ?5)",
+                row,
+            )
+            .unwrap();
+    }
+}
+
+fn row(name: &str, mode: i64, sz: i64, data: &[u8]) -> Row {
+    (name.to_owned(), mode, sz, data.to_vec())
+}
+
+fn unpacked(bench: &Bench, rows: &[Row]) -> Unpacked {
+    write(&bench.at("x.sqlar"), rows);
+    bench.unpack().unwrap()
+}
+
+fn why(unpacked: &Unpacked) -> Vec<(String, String)> {
+    let named = unpacked.refused.named.iter();
+    let mut why: Vec<_> = named.map(|r| (r.name.clone(), r.why.clone())).collect();
+    why.sort();
+    why
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused_and_the_others_are_unpacked() {
+    let bench = Bench::new();
+    let names = [
+        "../x",
+        "/tmp/stowplan-was-here",
+        "a/../../x",
+        "..",
+        "",
+        "a/b/../../../x",
+        "x\0y",
+    ];
+    let mut rows: Vec<Row> = names.iter().map(|name| row(name, FILE, 1, b"x")).collect();
+    rows.push(row("./good", FILE, 1, b"g"));
+    rows.push(row("also//good", FILE, 1, b"g"));
+    let unpacked = unpacked(&bench, &rows);
+    assert_eq!(
+        (unpacked.files, unpacked.refused.count),
+        (2, names.len() as u64)
+    );
+    assert_eq!(bench.names(), ["back", "x.sqlar"]);
+    assert!(!Path::new("/tmp/stowplan-was-here").exists());
+    assert_eq!(crate::bench::names(&bench.at("back")), ["also", "good"]);
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let bench = Bench::new();
+    fs::create_dir(bench.at("outside")).unwrap();
+    let outside = bench.at("outside").to_str().unwrap().to_owned();
+    for rows in [
+        [
+            row("d", LINK, -1, outside.as_bytes()),
+            row("d/x", FILE, 1, b"x"),
+        ],
+        [
+            row("a", FILE, 1, b"x"),
+            row("./a", LINK, -1, outside.as_bytes()),
+        ],
+        [
+            row("d/x", FILE, 1, b"x"),
+            row("d", LINK, -1, outside.as_bytes()),
+        ],
+        [row("d", LINK, -1, b".."), row("d/outside/x", FILE, 1, b"x")],
+        [
+            row("d", LINK, -1, b"../outside/x"),
+            row("./d", FILE, 1, b"x"),
+        ],
+    ] {
+        let unpacked = unpacked(&bench, &rows);
+        assert_eq!(unpacked.refused.count, 1, "{rows:?}: {unpacked:?}");
+        assert_eq!(
+            names(&bench.at("outside")),
+            Vec::<String>::new(),
+            "{rows:?}"
+        );
+        fs::remove_dir_all(bench.at("back")).unwrap();
+        fs::remove_file(bench.at("x.sqlar")).unwrap();
+    }
+}
+
+#[test]
+fn sizes_that_lie_and_streams_that_are_none_are_refused() {
+    let bench = Bench::new();
+    let mut deflated = Vec::new();
+    let zeros = vec![0; 1_000_000];
+    let mut encoder = flate2::read::ZlibEncoder::new(&zeros[..], flate2::Compression::new(9));
+    std::io::Read::read_to_end(&mut encoder, &mut deflated).unwrap();
+    let rows = [
+        row("bomb", FILE, 500, &deflated),
+        row("cut", FILE, 1_000_000, &deflated[..deflated.len() / 2]),
+        row("garbage", FILE, 900, &[7; 100]),
+        row("good", FILE, 1_000_000, &deflated),
+        row("huge", FILE, i64::MAX, b"x"),
+        row("large", FILE, 900_000_000, &deflated),
+        row("less", FILE, 1_000_001, &deflated),
+        row("link", LINK, -1, b""),
+        row("long", LINK, -1, &[b'x'; 5_000]),
+        row("minus", FILE, -5, b"x"),
+        row("none", FILE, 0, b"x"),
+        row("socket", 0o140_644, 1, b"x"),
+    ];
+    let unpacked = unpacked(&bench, &rows);
+    assert_eq!((unpacked.files, unpacked.bytes), (1, 1_000_000));
+    assert_eq!(names(&bench.at("back")), ["good"], "no half of one either");
+    assert_eq!(unpacked.refused.count, 11, "{:?}", why(&unpacked));
+    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    assert_eq!((verified.entries, verified.refused.count), (1, 11));
+}
+
+#[test]
+fn what_is_no_archive_is_told_in_a_line() {
+    let bench = Bench::new();
+    let told = |name: &str| {
+        let told = Archive::open(&bench.at(name)).unwrap_err().to_string();
+        assert!(told.contains(name) && !told.contains('\n'), "{told}");
+        told
+    };
+    bench.write(
+        "text",
+        "no database, but long enough to be looked at: ".repeat(99),
+    );
+    bench.write("empty", "");
+    assert!(told("text").contains("not an SQLite database"));
+    assert!(told("empty").contains("no table sqlar"));
+    assert!(told("none").contains("No such file"));
+    fs::create_dir(bench.at("directory")).unwrap();
+    assert!(told("directory").contains("is a directory"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, bench.at("fifo"), rustix::fs::Mode::RUSR).unwrap();
+    assert!(told("fifo").contains("no regular file"));
+    for (name, sql) in [
+        (
+            "view",
+            "CREATE VIEW sqlar AS SELECT 'x' AS name, 33188 AS mode, 0 AS mtime, 1 AS sz, x'00' AS data",
+        ),
+        (
+            "computed",
+            "CREATE TABLE sqlar(name TEXT PRIMARY KEY, mode INT, mtime INT, sz INT, data AS (zeroblob(sz)))",
+        ),
+        (
+            "rowid",
+            "CREATE TABLE sqlar(name TEXT, mode INT, mtime INT, sz INT, data BLOB, rowid TEXT)",
+        ),
+        (
+            "without",
+            "CREATE TABLE sqlar(name TEXT PRIMARY KEY, mode INT, mtime INT, sz INT, data BLOB) WITHOUT ROWID",
+        ),
+        ("other", "CREATE TABLE sqlar(name, size)"),
+        (
+            "virtual",
+            "CREATE VIRTUAL TABLE sqlar USING fts5(name, mode, mtime, sz, data)",
+        ),
+    ] {
+        Connection::open(bench.at(name))
+            .unwrap()
+            .execute_batch(sql)
+            .unwrap();
+        assert!(told(name).contains("sqlar"), "{name}");
+    }
+}
+
+#[test]
+fn files_beside_an_archive_are_reached_through_no_link_and_must_be_what_they_were() {
+    let bench = Bench::new();
+    for name in ["good", "changed", "shorter", "sub/linked", "gone", "pipe"] {
+        bench.write(&format!("from/{name}"), name);
+    }
+    let pack = stowplan_archive::Pack {
+        inline_limit: Some(0),
+        ..bench.packing()
+    };
+    pack.run(&()).unwrap();
+    bench.write("x.sqlar.d/changed", "CHANGED");
+    bench.write("x.sqlar.d/shorter", "s");
+    bench.write("x.sqlar.d/stranger", "s");
+    bench.write("outside/linked", "sub/linked");
+    for name in ["gone", "pipe"] {
+        fs::remove_file(bench.at(&format!("x.sqlar.d/{name}"))).unwrap();
+    }
+    let pipe = bench.at("x.sqlar.d/pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, pipe, rustix::fs::Mode::RUSR).unwrap();
+    fs::remove_dir_all(bench.at("x.sqlar.d/sub")).unwrap();
+    symlink("../outside", bench.at("x.sqlar.d/sub")).unwrap();
+    let unpacked = bench.unpack().unwrap();
+    assert_eq!(
+        names(&bench.at("back")),
+        ["good", "sub"],
+        "{:?}",
+        why(&unpacked)
+    );
+    assert_eq!((unpacked.files, unpacked.refused.count), (1, 5));
+    let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+    // The stranger, the link and the pipe are told as such as well.
+    assert!(verified.refused.count >= 6, "{verified:?}");
+}
+
+fn component() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::sample::select(vec!["a", "b", "c", "link", "..", ".", "", "outside"]).prop_map(str::to_owned),
+        1 => "\\PC{0,6}",
+    ]
+}
+
+fn any_row() -> impl Strategy<Value = Row> {
+    let name = prop::collection::vec(component(), 1..4).prop_map(|parts| parts.join("/"));
+    let mode = prop::sample::select(vec![
+        FILE, LINK, DIRECTORY, 0o644, 0o100_000, 0o104_755, 0o060_644, -1,
+    ]);
+    let target = prop::sample::select(vec!["..", "../outside", "/", "outside", ".", "a", "../.."]);
+    let data = prop_oneof![
+        target.prop_map(|target| target.as_bytes().to_vec()),
+        prop::collection::vec(any::<u8>(), 0..40),
+    ];
+    let sz = prop_oneof![
+        Just(None),
+        (-2_i64..60).prop_map(Some),
+        any::<i64>().prop_map(Some)
+    ];
+    (name, mode, sz, data).prop_map(|(name, mode, sz, data)| {
+        let length = data.len() as i64;
+        (name, mode, sz.unwrap_or(length), data)
+    })
+}
+
+fn cases(number: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(number)
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn whatever_rows_say_nothing_outside_the_target_is_touched(
+        rows in prop::collection::vec(any_row(), 0..12),
+        into_existing in any::<bool>(),
+    ) {
+        let bench = Bench::new();
+        bench.write("outside/precious", "precious");
+        if into_existing {
+            bench.write("back/a", "mine");
+            symlink("../outside", bench.at("back/link")).unwrap();
+        }
+        write(&bench.at("x.sqlar"), &rows);
+        let before = bench.looks("outside");
+        let unpacked = Unpack { force: into_existing, ..bench.unpacking() }.run(&()).unwrap();
+        prop_assert_eq!(bench.looks("outside"), before);
+        prop_assert_eq!(bench.names(), ["back", "outside", "x.sqlar"]);
+        if into_existing {
+            prop_assert_eq!(fs::read(bench.at("back/a")).unwrap(), b"mine");
+        }
+        let verified = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &()).unwrap();
+        prop_assert!(verified.database.is_empty());
+        let known = verified.entries + verified.refused.count;
+        prop_assert_eq!(known, Archive::open(&bench.at("x.sqlar")).unwrap().count().unwrap());
+        prop_assert!(unpacked.files + unpacked.links <= known);
+    }
+
+    #[test]
+    fn whatever_becomes_of_the_bytes_nothing_panics_and_nothing_else_is_touched(
+        damage in prop::collection::vec((any::<u32>(), any::<u8>()), 1..40),
+        cut in any::<Option<u16>>(),
+    ) {
+        let bench = Bench::new();
+        bench.tree();
+        bench.pack();
+        let mut bytes = fs::read(bench.at("x.sqlar")).unwrap();
+        for (place, byte) in damage {
+            let place = place as usize % bytes.len();
+            bytes[place] = byte;
+        }
+        bytes.truncate(cut.map_or(bytes.len(), |cut| usize::from(cut) * 3));
+        fs::write(bench.at("x.sqlar"), bytes).unwrap();
+        let before = bench.looks("from");
+        let _ = bench.unpack();
+        let _ = verify(&bench.at("x.sqlar"), bench.unpacking().threads, &());
+        if let Ok(mut reader) = Reader::open(&bench.at("x.sqlar")) {
+            let mut entries = Vec::new();
+            let _ = stowplan_archive::list(reader.archive(), &mut |row| {
+                entries.extend(row);
+                Ok(())
+            });
+            for entry in entries {
+                let _ = reader.write_to(&entry, &mut std::io::sink());
+            }
+        }
+        prop_assert_eq!(bench.looks("from"), before);
+        let names = bench.names();
+        prop_assert!(names.iter().all(|name| ["back", "from", "x.sqlar"].contains(&name.as_str())), "{:?}", names);
+    }
+}

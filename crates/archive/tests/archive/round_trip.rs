@@ -1,0 +1,366 @@
+//! What is packed and unpacked is what it was, or is told.
+
+use crate::bench::{Bench, names, noise};
+use rusqlite::Connection;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use stowplan_archive::{ArchiveError, Kind, Pack, Place, Reader, Watch, find, list, verify};
+
+#[test]
+fn a_tree_comes_back_as_it_was_however_it_was_packed() {
+    for (store, page_size, inline_limit) in [
+        (false, 4096, None),
+        (true, 512, None),
+        (false, 65_536, Some(1_000)),
+        (true, 8192, Some(0)),
+    ] {
+        let bench = Bench::new();
+        bench.tree();
+        let pack = Pack {
+            store,
+            page_size: Some(page_size),
+            inline_limit,
+            ..bench.packing()
+        };
+        let packed = pack.run(&()).unwrap();
+        assert!(packed.refused.is_empty(), "{packed:?}");
+        assert_eq!((packed.files, packed.directories, packed.links), (7, 5, 3));
+        assert_eq!(packed.outside > 0, inline_limit.is_some());
+        assert_eq!(bench.at("x.sqlar.d").is_dir(), inline_limit.is_some());
+        let whole = verify(&pack.archive, pack.threads, &()).unwrap();
+        assert!(whole.is_whole() && whole.entries == 15, "{whole:?}");
+        let unpacked = bench.unpack().unwrap();
+        assert!(unpacked.refused.is_empty(), "{unpacked:?}");
+        assert_eq!(bench.looks("back"), bench.looks("from"));
+        let left: Vec<String> = bench.names();
+        assert!(
+            left.iter().all(|name| !name.starts_with(".stowplan")),
+            "{left:?}"
+        );
+    }
+}
+
+#[test]
+fn large_values_go_through_pieces_and_come_back() {
+    let bench = Bench::new();
+    bench.write("from/noise", noise(18 << 20));
+    bench.write("from/text", "the same again ".repeat(2_000_000));
+    let packed = bench.pack();
+    assert!(packed.archive_bytes < (20 << 20), "{packed:?}");
+    assert!(
+        verify(&bench.at("x.sqlar"), bench.packing().threads, &())
+            .unwrap()
+            .is_whole()
+    );
+    bench.unpack().unwrap();
+    assert_eq!(bench.looks("back"), bench.looks("from"));
+    let mut reader = Reader::open(&bench.at("x.sqlar")).unwrap();
+    let entry = find(reader.archive(), "./text").unwrap();
+    let mut bytes = Vec::new();
+    reader.write_to(&entry, &mut bytes).unwrap();
+    assert_eq!(bytes, fs::read(bench.at("from/text")).unwrap());
+}
+
+#[test]
+fn rows_are_those_that_the_shell_writes() {
+    let bench = Bench::new();
+    bench.tree();
+    bench.pack();
+    let connection = Connection::open(bench.at("x.sqlar")).unwrap();
+    let row = |name: &str| {
+        let sql = "SELECT mode, mtime, sz, typeof(data), length(data) FROM sqlar WHERE name = ?1";
+        connection
+            .query_row(sql, [name], |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                ))
+            })
+            .unwrap()
+    };
+    type Row = (i64, i64, i64, String, Option<i64>);
+    let one: Row = row("one");
+    assert_eq!(one, (0o100_640, 1_000_000_007, 1, "blob".into(), Some(1)));
+    let directory: Row = row("sub/deep");
+    assert_eq!(
+        directory,
+        (0o040_750, 1_000_000_007, 0, "null".into(), None)
+    );
+    let link: Row = row("link");
+    assert_eq!(
+        (link.0, link.2, link.3, link.4),
+        (0o120_777, -1, "text".into(), Some(5))
+    );
+    let text: Row = row("a.txt");
+    assert!(text.2 == 5_000 && text.4.unwrap() < 100, "{text:?}");
+    let noise: Row = row("sub/deep/noise");
+    assert_eq!((noise.2, noise.4), (70_000, Some(70_000)));
+    let first: Vec<u8> = connection
+        .query_row("SELECT data FROM sqlar WHERE name = 'a.txt'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(first[0], 0x78, "a zlib stream");
+}
+
+#[test]
+fn what_cannot_be_packed_is_told_and_the_rest_is_packed() {
+    let bench = Bench::new();
+    bench.write("from/good", "good");
+    fs::write(
+        bench
+            .at("from")
+            .join(std::ffi::OsStr::from_bytes(b"b\xffd")),
+        "",
+    )
+    .unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(bench.at("from/socket")).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        bench.at("from/pipe"),
+        rustix::fs::Mode::RUSR,
+    )
+    .unwrap();
+    symlink(std::ffi::OsStr::from_bytes(b"to\xff"), bench.at("from/to")).unwrap();
+    fs::hard_link(bench.at("from/good"), bench.at("from/twin")).unwrap();
+    let hole = fs::File::create(bench.at("from/hole")).unwrap();
+    hole.set_len(1 << 20).unwrap();
+    let packed = bench.packing().run(&()).unwrap();
+    let mut told: Vec<String> = packed.refused.named.iter().map(|r| r.why.clone()).collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "it is a fifo",
+            "it is a socket",
+            "its name is not UTF-8",
+            "the name that it leads to is not UTF-8"
+        ]
+    );
+    assert_eq!((packed.files, packed.hard_linked, packed.sparse), (3, 2, 1));
+    bench.unpack().unwrap();
+    assert_eq!(names(&bench.at("back")), ["good", "hole", "twin"]);
+}
+
+#[test]
+fn the_archive_and_what_belongs_to_it_may_lie_in_what_it_packs() {
+    let bench = Bench::new();
+    bench.tree();
+    let pack = Pack {
+        archive: bench.at("from/sub/x.sqlar"),
+        ..bench.packing()
+    };
+    for force in [false, true] {
+        let again = Pack {
+            force,
+            ..pack.clone()
+        };
+        let packed = again.run(&()).unwrap();
+        assert_eq!((packed.files, packed.refused.count), (7, 0), "{packed:?}");
+    }
+}
+
+#[test]
+fn a_name_that_is_taken_stays_what_it_is() {
+    let bench = Bench::new();
+    bench.tree();
+    bench.write("x.sqlar", "precious");
+    let told = bench.packing().run(&()).unwrap_err();
+    assert!(told.to_string().contains("exists already"), "{told}");
+    assert!(told.is_about_input());
+    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
+    bench.write("back/mine", "precious");
+    Pack {
+        force: true,
+        ..bench.packing()
+    }
+    .run(&())
+    .unwrap();
+    let told = bench.unpack().unwrap_err();
+    assert!(told.to_string().contains("is not empty"), "{told}");
+    assert_eq!(names(&bench.at("back")), ["mine"]);
+    for ending in ["-journal", "-wal"] {
+        bench.write(&format!("x.sqlar{ending}"), "of another");
+        let told = Pack {
+            force: true,
+            ..bench.packing()
+        }
+        .run(&())
+        .unwrap_err();
+        assert!(told.to_string().contains("was not closed"), "{told}");
+        fs::remove_file(bench.at(&format!("x.sqlar{ending}"))).unwrap();
+    }
+}
+
+#[test]
+fn with_force_what_is_there_is_kept_and_what_is_missing_is_added() {
+    let bench = Bench::new();
+    bench.tree();
+    bench.pack();
+    bench.write("back/one", "mine");
+    bench.write("back/sub/mine", "mine");
+    fs::create_dir(bench.at("elsewhere")).unwrap();
+    symlink("../elsewhere", bench.at("back/with space")).unwrap();
+    let unpack = stowplan_archive::Unpack {
+        force: true,
+        ..bench.unpacking()
+    };
+    let unpacked = unpack.run(&()).unwrap();
+    let mut kept: Vec<&str> = unpacked
+        .refused
+        .named
+        .iter()
+        .map(|r| r.name.as_str())
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(kept, ["one", "with space"]);
+    assert_eq!(fs::read(bench.at("back/one")).unwrap(), b"mine");
+    assert_eq!(names(&bench.at("back/sub")), ["dangling", "deep", "mine"]);
+    assert_eq!(
+        names(&bench.at("elsewhere")),
+        Vec::<String>::new(),
+        "nothing through the link"
+    );
+    assert_eq!(
+        bench.looks("back")["/sub/deep"],
+        bench.looks("from")["/sub/deep"]
+    );
+    assert!(bench.names().iter().all(|name| !name.starts_with('.')));
+    assert!(
+        names(&bench.at("back"))
+            .iter()
+            .all(|name| !name.starts_with('.'))
+    );
+}
+
+#[test]
+fn the_source_goes_only_where_it_is_still_what_was_packed() {
+    let bench = Bench::new();
+    bench.tree();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        bench.at("from/sub/pipe"),
+        rustix::fs::Mode::RUSR,
+    )
+    .unwrap();
+    fs::hard_link(bench.at("from/one"), bench.at("from/two")).unwrap();
+    let pack = Pack {
+        remove_source: true,
+        inline_limit: Some(50_000),
+        ..bench.packing()
+    };
+    let packed = pack.run(&()).unwrap();
+    assert_eq!(names(&bench.at("from")), ["sub"], "{packed:?}");
+    assert_eq!(names(&bench.at("from/sub")), ["pipe"]);
+    let kept: Vec<&str> = packed.kept.named.iter().map(|r| r.name.as_str()).collect();
+    assert_eq!(kept, ["sub"], "it is not empty");
+    assert!(bench.unpack().unwrap().refused.is_empty());
+    assert_eq!(names(&bench.at("back")).len(), 11);
+}
+
+#[test]
+fn setuid_bits_of_files_come_back_only_when_asked_for() {
+    let bench = Bench::new();
+    bench.write("from/tool", "x");
+    fs::set_permissions(bench.at("from/tool"), fs::Permissions::from_mode(0o4755)).unwrap();
+    bench.pack();
+    let mode = || {
+        fs::metadata(bench.at("back/tool"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o7777
+    };
+    assert_eq!(bench.unpack().unwrap().set_id_dropped, 1);
+    assert_eq!(mode(), 0o755);
+    fs::remove_dir_all(bench.at("back")).unwrap();
+    stowplan_archive::Unpack {
+        setuid: true,
+        ..bench.unpacking()
+    }
+    .run(&())
+    .unwrap();
+    assert_eq!(mode(), 0o4755);
+}
+
+/// Wants it to end after so many looks.
+struct Impatient(AtomicU64);
+
+impl Watch for Impatient {
+    fn progress(&self, _: u64, _: u64) {}
+
+    fn interrupted(&self) -> bool {
+        self.0.fetch_sub(1, Relaxed) == 0
+    }
+}
+
+#[test]
+fn an_interrupt_at_any_moment_leaves_nothing() {
+    let bench = Bench::new();
+    bench.tree();
+    let mut ended = 0;
+    for looks in 0..40 {
+        match bench.packing().run(&Impatient(AtomicU64::new(looks))) {
+            Err(ArchiveError::Interrupted) => {
+                assert_eq!(bench.names(), ["from"], "{looks}");
+                ended += 1;
+            }
+            other => {
+                other.unwrap();
+                break;
+            }
+        }
+    }
+    assert!(ended > 5, "{ended}");
+    let mut ended = 0;
+    for looks in 0..40 {
+        match bench.unpacking().run(&Impatient(AtomicU64::new(looks))) {
+            Err(ArchiveError::Interrupted) => {
+                assert_eq!(bench.names(), ["from", "x.sqlar"], "{looks}");
+                ended += 1;
+            }
+            other => {
+                other.unwrap();
+                break;
+            }
+        }
+    }
+    assert!(ended > 5, "{ended}");
+}
+
+#[test]
+fn a_list_has_every_entry_with_its_place() {
+    let bench = Bench::new();
+    bench.tree();
+    Pack {
+        inline_limit: Some(50_000),
+        ..bench.packing()
+    }
+    .run(&())
+    .unwrap();
+    let reader = Reader::open(&bench.at("x.sqlar")).unwrap();
+    let mut entries = Vec::new();
+    list(reader.archive(), &mut |row| {
+        entries.push(row.unwrap());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(entries.len(), 15);
+    let outside: Vec<&str> = entries
+        .iter()
+        .filter(|entry| matches!(entry.place, Place::Outside { .. }))
+        .map(|entry| entry.path.as_str())
+        .collect();
+    assert_eq!(outside, ["sub/deep/noise"]);
+    assert_eq!(
+        find(reader.archive(), "sub/").unwrap().kind,
+        Kind::Directory
+    );
+    let told = find(reader.archive(), "nowhere").unwrap_err().to_string();
+    assert!(told.contains("has no nowhere"), "{told}");
+}

@@ -1,0 +1,159 @@
+//! `stowplan ls`.
+
+use super::LsOptions;
+use super::words::left_out;
+use crate::error::{CliError, Exit};
+use crate::screen;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use stowplan_archive::{ArchiveError, Entry, Kind, Reader, Refusals, list};
+
+/// So many bytes are printed at once.
+const PAGE: usize = 64 << 10;
+
+/// Lists what is in an archive.
+pub(crate) fn ls(options: &LsOptions) -> Result<Exit, CliError> {
+    let reader = Reader::open(&options.archive)?;
+    // Links are read while the list is.
+    let mut targets = Reader::open(&options.archive)?;
+    let mut refused = Refusals::default();
+    let mut page = Page::default();
+    page.begin(options.json);
+    list(reader.archive(), &mut |row| {
+        match row {
+            Ok(entry) => {
+                let target = match options.long || options.json {
+                    true => target(&mut targets, &entry)?,
+                    false => None,
+                };
+                page.entry(options, &entry, target.as_deref());
+            }
+            Err(refusal) => refused.add(refusal),
+        }
+        Ok(())
+    })?;
+    page.end(options.json);
+    Ok(left_out("refused", &refused))
+}
+
+fn target(reader: &mut Reader, entry: &Entry) -> Result<Option<String>, ArchiveError> {
+    if entry.kind != Kind::Link {
+        return Ok(None);
+    }
+    let mut target = Vec::new();
+    reader.write_to(entry, &mut target)?;
+    Ok(Some(String::from_utf8_lossy(&target).into_owned()))
+}
+
+/// What is to be printed.
+#[derive(Default)]
+struct Page {
+    text: String,
+    entries: u64,
+}
+
+impl Page {
+    fn begin(&mut self, json: bool) {
+        if json {
+            self.text.push('[');
+        }
+    }
+
+    fn entry(&mut self, options: &LsOptions, entry: &Entry, target: Option<&str>) {
+        if options.json {
+            let comma = if self.entries > 0 { "," } else { "" };
+            self.text
+                .push_str(&format!("{comma}\n{}", json(entry, target)));
+        } else if options.long {
+            self.text.push_str(&long(entry, target));
+        } else {
+            self.text.push_str(&screen::name(&entry.name));
+            self.text.push('\n');
+        }
+        self.entries += 1;
+        if self.text.len() >= PAGE && !options.json {
+            self.print();
+        }
+    }
+
+    fn end(&mut self, json: bool) {
+        if json {
+            self.text.push_str("\n]");
+        }
+        self.print();
+    }
+
+    fn print(&mut self) {
+        if !self.text.is_empty() {
+            screen::print(&self.text);
+        }
+        self.text.clear();
+    }
+}
+
+fn long(entry: &Entry, target: Option<&str>) -> String {
+    let name = screen::name(&entry.name);
+    let target = target.map(|target| format!(" -> {}", screen::name(target)));
+    format!(
+        "{} {:>11} {} {name}{}\n",
+        mode(entry),
+        entry.size,
+        time(entry.mtime),
+        target.unwrap_or_default()
+    )
+}
+
+fn json(entry: &Entry, target: Option<&str>) -> serde_json::Value {
+    let kind = match entry.kind {
+        Kind::File => "file",
+        Kind::Directory => "directory",
+        Kind::Link => "link",
+    };
+    serde_json::json!({
+        "name": entry.name,
+        "kind": kind,
+        "permissions": entry.permissions,
+        "mtime": entry.mtime,
+        "bytes": entry.size,
+        "stored_bytes": entry.stored(),
+        "deflated": entry.is_deflated(),
+        "outside": matches!(entry.place, stowplan_archive::Place::Outside { .. }),
+        "target": target,
+    })
+}
+
+/// `-rw-r--r--`, as ls writes it.
+fn mode(entry: &Entry) -> String {
+    let mut text = String::from(match entry.kind {
+        Kind::File => "-",
+        Kind::Directory => "d",
+        Kind::Link => "l",
+    });
+    for (shift, special, letters) in [(6, 0o4000, "sS"), (3, 0o2000, "sS"), (0, 0o1000, "tT")] {
+        let bits = entry.permissions >> shift;
+        text.push(if bits & 4 != 0 { 'r' } else { '-' });
+        text.push(if bits & 2 != 0 { 'w' } else { '-' });
+        let execute = match (bits & 1 != 0, entry.permissions & special != 0) {
+            (true, true) => &letters[..1],
+            (false, true) => &letters[1..],
+            (true, false) => "x",
+            (false, false) => "-",
+        };
+        text.push_str(execute);
+    }
+    text
+}
+
+/// In the time zone of whoever asks; what cannot be a time, as the number that it is.
+fn time(mtime: Option<i64>) -> String {
+    let Some(mtime) = mtime else {
+        return format!("{:>19}", "-");
+    };
+    match Timestamp::from_second(mtime) {
+        Ok(time) => {
+            let time = time.to_zoned(TimeZone::system());
+            time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+        }
+        Err(_) => format!("{mtime:>19}"),
+    }
+}

@@ -1,0 +1,119 @@
+//! `stowplan mount`: for one command, or for all until somebody ends it.
+
+use super::MountOptions;
+use super::words::{counted, left_out};
+use crate::error::{CliError, Exit};
+use crate::screen;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use stowplan_archive::mount::{self, Audience, Mounted};
+use stowplan_harness::interrupt::Interrupt;
+
+/// How often it is looked whether it shall end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The verb that unmounts once nobody answers any more.
+const UNMOUNTER: &str = "unmount-when-gone";
+
+/// Mounts an archive.
+pub(crate) fn mount(options: &MountOptions) -> Result<Exit, CliError> {
+    match options.command.split_first() {
+        Some((program, arguments)) => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            for_a_command(options, command)
+        }
+        None => for_all(options),
+    }
+}
+
+fn for_a_command(options: &MountOptions, mut command: Command) -> Result<Exit, CliError> {
+    // Before anything starts a thread.
+    mount::for_this_process()?;
+    let mounted = mounted(options)?;
+    let interrupt = watch(options)?;
+    let program = Path::new(command.get_program()).to_owned();
+    let mut child = command.spawn().map_err(CliError::io("run", &program))?;
+    let mut asked = false;
+    let ended = loop {
+        if let Some(ended) = child
+            .try_wait()
+            .map_err(CliError::io("wait for", &program))?
+        {
+            break ended;
+        }
+        if interrupt.raised() && !asked {
+            mount::ask_to_end(&child);
+            asked = true;
+        }
+        sleep(LOOK_EVERY);
+    };
+    drop(mounted);
+    Ok(
+        match ended.code().and_then(|code| u8::try_from(code).ok()) {
+            Some(code) => Exit::Of(code),
+            None => Exit::Failed,
+        },
+    )
+}
+
+fn for_all(options: &MountOptions) -> Result<Exit, CliError> {
+    let mounted = mounted(options)?;
+    let interrupt = watch(options)?;
+    let unmounter = unmounter(options);
+    if !options.quiet {
+        screen::say(&format!(
+            "{}: {} in {}, until Ctrl-C or 'umount {}'",
+            options.archive.display(),
+            counted(mounted.entries, "entry", "entries"),
+            options.directory.display(),
+            options.directory.display()
+        ));
+    }
+    let end = left_out("not shown", &mounted.refused);
+    while !interrupt.raised() && !mounted.is_over() {
+        sleep(LOOK_EVERY);
+    }
+    drop(mounted);
+    if let Ok(mut unmounter) = unmounter {
+        // Its stdin ends, and it finds nothing to do.
+        drop(unmounter.stdin.take());
+        let _ = unmounter.wait();
+    }
+    Ok(end)
+}
+
+fn mounted(options: &MountOptions) -> Result<Mounted, CliError> {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|found| {
+        use std::os::unix::fs::MetadataExt;
+        found.uid() == 0
+    });
+    let audience = if root { Audience::All } else { Audience::Owner };
+    Ok(Mounted::mount(
+        &options.archive,
+        &options.directory,
+        audience,
+    )?)
+}
+
+fn watch(options: &MountOptions) -> Result<Interrupt, CliError> {
+    Interrupt::on_signals().map_err(CliError::io("watch for Ctrl-C for", &options.directory))
+}
+
+/// A process that outlives this one, however it ends, and then unmounts.
+fn unmounter(options: &MountOptions) -> std::io::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .arg(UNMOUNTER)
+        .arg(std::fs::canonicalize(&options.directory)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// What that process does.
+pub(crate) fn unmount_when_gone(directory: &Path) -> Exit {
+    mount::unmount_when_gone(directory);
+    Exit::Done
+}

@@ -1,0 +1,41 @@
+//! `stowplan unpack`.
+
+use super::UnpackOptions;
+use super::words::{Watcher, counted, kinds, left_out, say, threads};
+use crate::error::{CliError, Exit};
+use crate::screen;
+use std::time::Instant;
+use stowplan_archive::Unpack;
+use stowplan_model::format_bytes;
+
+/// Unpacks an archive into a directory.
+pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
+    let began = Instant::now();
+    let watcher = Watcher::new(options.quiet, "entries", &options.directory)?;
+    let unpack = Unpack {
+        archive: options.archive.clone(),
+        directory: options.directory.clone(),
+        force: options.force,
+        setuid: options.setuid,
+        sync: !options.nosync,
+        threads: threads(options.threads),
+    };
+    let unpacked = match watcher.ended(unpack.run(&watcher))? {
+        Ok(unpacked) => unpacked,
+        Err(exit) => return Ok(exit),
+    };
+    let summary = format!(
+        "{}: {}, {}",
+        options.directory.display(),
+        kinds(unpacked.files, unpacked.directories, unpacked.links),
+        format_bytes(unpacked.bytes)
+    );
+    say(options.quiet, &summary, began.elapsed());
+    if unpacked.set_id_dropped > 0 && !options.quiet {
+        screen::note(&format!(
+            "{} had setuid or setgid bits, which were not kept; --setuid keeps them",
+            counted(unpacked.set_id_dropped, "file", "files")
+        ));
+    }
+    Ok(left_out("not unpacked", &unpacked.refused))
+}

@@ -1,0 +1,35 @@
+//! `stowplan verify`.
+
+use super::VerifyOptions;
+use super::words::{Watcher, counted, left_out, say, threads};
+use crate::error::{CliError, Exit};
+use crate::screen;
+use std::time::Instant;
+use stowplan_model::format_bytes;
+
+/// Looks whether an archive is whole.
+pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
+    let began = Instant::now();
+    let watcher = Watcher::new(options.quiet, "entries", &options.archive)?;
+    let verified = stowplan_archive::verify(&options.archive, threads(options.threads), &watcher);
+    let verified = match watcher.ended(verified)? {
+        Ok(verified) => verified,
+        Err(exit) => return Ok(exit),
+    };
+    let place = options.archive.display();
+    let whole = format!(
+        "{} whole, {}",
+        counted(verified.entries, "entry is", "entries are"),
+        format_bytes(verified.bytes)
+    );
+    say(options.quiet, &format!("{place}: {whole}"), began.elapsed());
+    for line in &verified.database {
+        screen::warn(&format!("damaged: {place}: {line}"));
+    }
+    Ok(
+        match (left_out("damaged", &verified.refused), verified.is_whole()) {
+            (Exit::Done, false) => Exit::Failed,
+            (end, _) => end,
+        },
+    )
+}

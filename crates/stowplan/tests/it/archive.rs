@@ -1,0 +1,102 @@
+//! The verbs of archives, as they are typed and as they answer.
+
+use crate::bench::Bench;
+use std::fs;
+
+fn packed() -> Bench {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("from/sub")).unwrap();
+    fs::write(bench.path("from/a"), "a".repeat(5_000)).unwrap();
+    fs::write(bench.path("from/sub/b\u{1b}[2J"), "b").unwrap();
+    std::os::unix::fs::symlink("a", bench.path("from/link")).unwrap();
+    let told = bench.run(&["pack", "from", "x.sqlar"]).exits(0).stderr();
+    assert!(
+        told.starts_with("x.sqlar: 2 files, 2 directories, 1 link, 5.00 kB in 12.3 kB; "),
+        "{told}"
+    );
+    bench
+}
+
+#[test]
+fn an_archive_is_listed_printed_verified_changed_and_unpacked() {
+    let bench = packed();
+    let names = bench.run(&["ls", "x.sqlar"]).exits(0).stdout();
+    assert_eq!(names, ".\na\nlink\nsub\nsub/b\\u{1b}[2J\n");
+    let long = bench.run(&["ls", "x.sqlar", "--long"]).exits(0).stdout();
+    assert!(
+        long.contains("lrwxrwxrwx           1 ") && long.contains(" link -> a\n"),
+        "{long}"
+    );
+    let json = bench.run(&["ls", "x.sqlar", "--json"]).exits(0).stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[1]["bytes"], 5_000);
+    assert_eq!(json[1]["deflated"], true);
+    assert_eq!(json[4]["name"], "sub/b\u{1b}[2J");
+    let value = bench.run(&["cat", "x.sqlar", "a"]).exits(0).stdout();
+    assert_eq!(value, "a".repeat(5_000));
+    let told = bench.run(&["verify", "x.sqlar"]).exits(0).stderr();
+    assert!(
+        told.starts_with("x.sqlar: 5 entries are whole, 5.00 kB; "),
+        "{told}"
+    );
+    fs::write(bench.path("from/new"), "new").unwrap();
+    let told = bench
+        .run(&["add", "x.sqlar", "-C", "from", "new", "a"])
+        .exits(0)
+        .stderr();
+    assert!(
+        told.starts_with("x.sqlar: 1 entry added, 1 replaced; "),
+        "{told}"
+    );
+    let told = bench.run(&["rm", "x.sqlar", "sub", "-r"]).exits(0).stderr();
+    assert!(told.starts_with("x.sqlar: 2 entries removed; "), "{told}");
+    bench
+        .run(&["unpack", "x.sqlar", "back", "--quiet"])
+        .exits(0);
+    assert_eq!(fs::read(bench.path("back/new")).unwrap(), b"new");
+    assert!(!bench.path("back/sub").exists());
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_what_was_left_out_a_line_each() {
+    let bench = packed();
+    bench.write("text", "no archive");
+    for (typed, said) in [
+        ("pack from x.sqlar", "x.sqlar exists already"),
+        ("pack nowhere y.sqlar", "cannot open nowhere"),
+        ("pack text y.sqlar", "text is no directory"),
+        ("unpack text y", "text: it is not an SQLite database"),
+        ("unpack x.sqlar from", "from is not empty"),
+        ("unpack none y", "cannot open none"),
+        ("ls from", "from is a directory"),
+        ("cat x.sqlar sub", "sub of x.sqlar is a directory"),
+        ("cat x.sqlar none", "x.sqlar has no none"),
+        ("rm x.sqlar sub", "--recursive removes it"),
+        ("add x.sqlar ../x", "--base says where names begin"),
+        ("mount none from", "cannot open none"),
+    ] {
+        let words: Vec<&str> = typed.split(' ').collect();
+        let run = bench.run(&words);
+        run.refuses(said);
+        assert_eq!(run.stderr().lines().count(), 1, "{typed}: {}", run.stderr());
+    }
+    assert!(!bench.path("y").exists() && !bench.path("y.sqlar").exists());
+    let _socket = std::os::unix::net::UnixListener::bind(bench.path("from/s")).unwrap();
+    let told = bench
+        .run(&["pack", "from", "y.sqlar", "-q"])
+        .exits(1)
+        .stderr();
+    assert_eq!(told, "warning: not packed: s: it is a socket\n");
+    let mut bytes = fs::read(bench.path("y.sqlar")).unwrap();
+    let stream = bytes
+        .windows(2)
+        .position(|pair| pair == [0x78, 0x9c])
+        .unwrap();
+    bytes[stream + 3] ^= 0xff;
+    fs::write(bench.path("y.sqlar"), bytes).unwrap();
+    let told = bench.run(&["verify", "y.sqlar", "-q"]).exits(1).stderr();
+    assert!(
+        told.starts_with("warning: damaged: a: its data is damaged"),
+        "{told}"
+    );
+}
