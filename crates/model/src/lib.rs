@@ -24,6 +24,7 @@ mod size;
 mod spec;
 mod study;
 mod suggest;
+mod survey;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
@@ -31,7 +32,7 @@ pub use cell::{
     Cell, CellId, Comparison, Contrast, Extension, OF_CELL, Plan, Role, Sweep, built_alike,
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
-pub use dataset::{Content, DatasetSpec, SizeDistribution};
+pub use dataset::{Content, DatasetSpec, SizeBin, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
@@ -62,6 +63,7 @@ pub use study::{
     PublishedBar, PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
+pub use survey::{Oddity, OddityKind, Origin, Survey};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
     WorkloadSpec,

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
+use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
@@ -83,6 +84,9 @@ pub(crate) enum CliError {
     /// A verb of kvtest broke off in its work.
     #[error("{0}")]
     Work(Box<HarnessError>),
+    /// A place of the user's cannot be looked at.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),

@@ -13,6 +13,7 @@ mod kvtest;
 mod listing;
 mod manual;
 mod output;
+mod places;
 mod progress;
 mod report;
 mod screen;

@@ -61,6 +61,7 @@ pub(crate) fn find(name: &str) -> Result<Study, CliError> {
                 beside(directory, word);
             }
         }
+        crate::places::beside(directory, &mut study);
         return Ok(study);
     }
     Err(CliError::Usage(format!(

@@ -28,6 +28,7 @@ mod kvtest_run;
 mod ladder;
 mod listing;
 mod matrix;
+mod places;
 mod report;
 mod resume;
 mod run;
