@@ -58,9 +58,9 @@ pub use settings::{
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, DriverSpec,
-    HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec, Measure,
-    PublishedBar, PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
+    Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec,
+    DriverSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,
+    Measure, PublishedBar, PublishedMatrix, PublishedSpace, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Survey};

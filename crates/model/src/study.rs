@@ -20,6 +20,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// The most rounds that a comparison can have: the stopping rule ends there.
@@ -78,6 +79,43 @@ pub struct Study {
     /// Published figures of disk space.
     #[serde(default)]
     pub space: Vec<PublishedSpace>,
+    /// Whose data the study is about, and what is to be advised on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advise: Option<AdviseSpec>,
+}
+
+/// What a study on the user's own data shall advise: whether it belongs into one database or into files.
+/// Its comparisons are known by their names ([`AdviseSpec::READ`] and so on); the baseline of each is files,
+/// and its other cells are SQLite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AdviseSpec {
+    /// The directory or the database.
+    pub place: PathBuf,
+    /// Whether the values lie in a database now.
+    #[serde(default)]
+    pub in_database: bool,
+    /// What it holds, in a sentence.
+    pub about: String,
+    /// Values of the place.
+    pub values: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The largest of them, in bytes.
+    pub largest: u64,
+}
+
+impl AdviseSpec {
+    /// The comparison of reads in memory.
+    pub const READ: &'static str = "read";
+    /// The comparison of reads from storage.
+    pub const COLD: &'static str = "cold";
+    /// The comparison of single replacements.
+    pub const REPLACE: &'static str = "replace";
+    /// The comparison of reading all values.
+    pub const ALL: &'static str = "all";
+    /// The matrix by the size of values.
+    pub const SPLIT: &'static str = "split";
 }
 
 fn default_memory_budget() -> u64 {

@@ -1,5 +1,6 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
+mod advise;
 mod calibrate;
 mod cli;
 mod compare;
@@ -82,6 +83,7 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
 
 fn run(arguments: Arguments) -> Result<Exit, CliError> {
     match arguments.verb {
+        Verb::Advise(options) => advise::advise(*options),
         Verb::Study(options) => study::study(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
