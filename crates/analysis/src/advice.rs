@@ -33,7 +33,7 @@ pub struct Advice {
 pub enum Choice {
     /// Into one database: in some respect it is faster, in none slower.
     Database,
-    /// Into files: in no respect is the database faster.
+    /// Into files: in no respect is the database shown to be faster.
     Files,
     /// Values up to `inside` bytes into a database, and from `outside` bytes on into files; in between
     /// nothing was shown.
@@ -74,9 +74,9 @@ pub struct Aspect {
     pub gain: Option<RatioEstimate>,
     /// The verdict on the database's time.
     pub verdict: Verdict,
-    /// Wall time of an operation in files, in nanoseconds.
+    /// Headline time of an operation in files, in nanoseconds.
     pub files_ns: Option<f64>,
-    /// Wall time of an operation in the database, in nanoseconds.
+    /// Headline time of an operation in the database, in nanoseconds.
     pub database_ns: Option<f64>,
 }
 
@@ -138,15 +138,19 @@ fn best(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
     first.map(|(cell, _)| cell)
 }
 
+/// What was found in one respect; one that was to be measured and was not is there without a figure.
 fn aspect(what: What, comparison: &ComparisonOutcome) -> Option<Aspect> {
-    let cell = best(comparison)?;
-    let contrast = comparison.to_baseline(cell)?;
-    let time = |cell: &CellSummary| Some(cell.wall_ns).filter(|wall| wall.is_finite());
+    let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
+    let cell = best(comparison).or_else(|| comparison.rivals().find(others));
+    let cell = cell.or_else(|| comparison.rivals().last())?;
+    let contrast = comparison.to_baseline(cell);
+    let time = |cell: &CellSummary| cell.time_ns.map(|time| time.estimate);
+    let estimate = contrast.and_then(|contrast| contrast.estimate);
     Some(Aspect {
         what,
         cell: cell.cell.id.clone(),
-        gain: contrast.estimate.map(|estimate| estimate.inverse()),
-        verdict: contrast.verdict,
+        gain: estimate.map(|estimate| estimate.inverse()),
+        verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
         files_ns: comparison.baseline().and_then(time),
         database_ns: time(cell),
     })
@@ -219,13 +223,15 @@ fn choose(aspects: &[Aspect], by_size: Option<&Crossover>, shares: &Shares) -> C
             outside: *high,
         };
     }
+    // What was to be measured and could not be is no ground to advise on.
+    let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
     match (is(Verdict::Faster), is(Verdict::Slower)) {
-        _ if !claims => Choice::Open,
         (true, true) => Choice::Depends,
+        _ if lacks || !claims => Choice::Open,
         (true, false) => Choice::Database,
-        // Nothing is gained by moving.
-        (false, _) if deciding().all(|aspect| is_settled(aspect.verdict)) => Choice::Files,
+        // Nothing is shown to be gained by moving, and something to be lost.
         (false, true) => Choice::Files,
+        (false, false) if deciding().all(|aspect| is_settled(aspect.verdict)) => Choice::Files,
         (false, false) => Choice::Open,
     }
 }
@@ -309,6 +315,9 @@ mod tests {
             ([Equivalent, Equivalent, SmallDifference], Choice::Files),
             ([Equivalent, Unresolved, Equivalent], Choice::Open),
             ([Unresolved, Unreliable, NoData], Choice::Open),
+            ([NoData, Slower, NoData], Choice::Open),
+            ([Faster, NoData, Faster], Choice::Open),
+            ([Faster, Slower, NoData], Choice::Depends),
         ] {
             assert_eq!(chosen(verdicts), choice, "{verdicts:?}");
         }

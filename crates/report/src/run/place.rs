@@ -28,7 +28,10 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     ];
     blocks.extend(by_size(advice).map(|text| brief(paragraph(plain(text)))));
     blocks.extend(gives_up(asked, advice).map(brief));
-    blocks.extend(commands(asked, advice).map(|text| brief(Content::Verbatim(text).into())));
+    for (name, command) in commands(asked, advice).into_iter().flatten() {
+        blocks.push(brief(paragraph(plain(name))));
+        blocks.push(brief(Content::Verbatim(command).into()));
+    }
     blocks.push(remark(why(analysis, advice)));
     if !matches!(advice.choice, Choice::Files | Choice::Open) {
         blocks.push(examples());
@@ -49,13 +52,15 @@ fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
     let pages = pages(advice);
     match advice.choice {
         Choice::Database if asked.in_database => {
-            format!("Keep them in the database{pages}: in no respect are files faster.")
+            format!("Keep them in the database{pages}: in no respect are files shown to be faster.")
         }
         Choice::Database => format!("Put them into one SQLite database{pages}."),
         Choice::Files if asked.in_database => {
-            "Files would be as good or better: in no respect is the database faster.".to_owned()
+            "Files would be as good or better: in no respect is the database shown to be \
+             faster."
+                .to_owned()
         }
-        Choice::Files => "Stay with files: in no respect is a database faster.".to_owned(),
+        Choice::Files => "Stay with files: in no respect is a database shown to be faster.".to_owned(),
         Choice::Split { inside, outside } => format!(
             "Split them: up to {} into SQLite{pages}, from {} on as files; between these two sizes \
              nothing was shown.",
@@ -63,8 +68,8 @@ fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
             format_size(outside)
         ),
         Choice::Depends => format!("It depends: SQLite{pages} is {}.", sides(advice)),
-        Choice::Open => "Nothing can be said yet: no difference was larger than the noise of this \
-                         machine. Measure longer (--budget 5m), or on a quieter one."
+        Choice::Open => "Nothing can be advised yet: too little was measured, or no difference was larger \
+                         than the noise of this machine. Measure longer (--budget 5m), or when less else runs."
             .to_owned(),
     }
 }
@@ -210,7 +215,7 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice) -> Option<Block> {
 }
 
 /// How to do it, and how to undo it.
-fn commands(asked: &AdviseSpec, advice: &Advice) -> Option<String> {
+fn commands(asked: &AdviseSpec, advice: &Advice) -> Option<[(&'static str, String); 2]> {
     if asked.in_database {
         return None;
     }
@@ -227,12 +232,15 @@ fn commands(asked: &AdviseSpec, advice: &Advice) -> Option<String> {
     );
     let archive = quoted(&format!("{name}.sqlar"));
     let page = advice.page_size.unwrap_or(4096);
-    Some(format!(
-        "Do it:    stowplan pack {} {archive} --store{limit} --page-size {page}\n\
-         Undo it:  stowplan unpack {archive} {}\n",
-        quoted(&place),
+    let pack = format!(
+        "stowplan pack {} {archive} --store{limit} --page-size {page}",
+        quoted(&place)
+    );
+    let unpack = format!(
+        "stowplan unpack {archive} {}",
         quoted(&format!("{name}-back"))
-    ))
+    );
+    Some([("Do it:", pack), ("Undo it:", unpack)])
 }
 
 /// A word as a shell reads it.

@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
+mod advise;
 mod bench;
 mod calibrate;
 mod compare;
