@@ -32,7 +32,7 @@ Examples:
 /// Time for measuring, unless given: with building, an answer takes about a minute.
 const BUDGET: Duration = Duration::from_secs(40);
 /// The most values that are measured: making more files takes longer than measuring them.
-const MOST_VALUES: u64 = 3_000;
+const MOST_VALUES: u64 = 2_000;
 /// The most bytes of them, and the most of one: each store is built twice.
 const MOST_BYTES: u64 = 48 << 20;
 const LARGEST: u64 = 8 << 20;

@@ -4,8 +4,7 @@ use crate::bench::Bench;
 use std::path::Path;
 use std::process::Command;
 
-#[path = "../../../report/snippets/read_value.rs"]
-mod read_value;
+include!("../../../report/snippets/read_value.rs");
 
 const VALUE: &[u8] = b"\x00\xffone value\n";
 
@@ -82,8 +81,8 @@ fn the_examples_read_a_value_in_each_language_that_this_machine_has() {
     let (path, program) = (bench.path("x.sqlar"), bench.path("read"));
     archive(&path);
     let text = path.to_str().unwrap();
-    assert_eq!(read_value::read_value(text, "a/b c").unwrap(), VALUE);
-    assert!(read_value::read_value(text, "none").is_err());
+    assert_eq!(read_value(text, "a/b c").unwrap(), VALUE);
+    assert!(read_value(text, "none").is_err());
     let snippets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/snippets");
     let python = Command::new("python3")
         .arg(snippets.join("read_value.py"))
