@@ -49,6 +49,16 @@ fn pages(advice: &Advice) -> String {
 }
 
 fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
+    let undecided = match (advice.choice, of(advice, Verdict::Unresolved)) {
+        (Choice::Database | Choice::Files, names) if !names.is_empty() => {
+            format!(" Not decided: {names}.")
+        }
+        _ => String::new(),
+    };
+    choice(asked, advice) + &undecided
+}
+
+fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
     let pages = pages(advice);
     match advice.choice {
         Choice::Database if asked.in_database => {
@@ -76,17 +86,19 @@ fn what_to_do(asked: &AdviseSpec, advice: &Advice) -> String {
 
 /// In which respects the database is ahead, and in which behind.
 fn sides(advice: &Advice) -> String {
-    let of = |verdict| {
-        let aspects = advice.aspects.iter();
-        let with = aspects.filter(|aspect| aspect.verdict == verdict);
-        let names: Vec<&str> = with.map(|aspect| name(aspect.what)).collect();
-        names.join(" and ")
-    };
     format!(
         "ahead for {}, and behind for {}",
-        of(Verdict::Faster),
-        of(Verdict::Slower)
+        of(advice, Verdict::Faster),
+        of(advice, Verdict::Slower)
     )
+}
+
+/// The respects that decide and have this verdict.
+fn of(advice: &Advice, verdict: Verdict) -> String {
+    let aspects = advice.aspects.iter();
+    let with = aspects.filter(|aspect| aspect.verdict == verdict && aspect.what != What::All);
+    let names: Vec<&str> = with.map(|aspect| name(aspect.what)).collect();
+    names.join(" and ")
 }
 
 fn name(what: What) -> &'static str {
@@ -260,7 +272,7 @@ fn why(analysis: &Analysis, advice: &Advice) -> String {
     });
     let noise = read.map_or(0.0, |read| read.noise_floor.exp() - 1.0);
     format!(
-        "Why believe it? {rounds} rounds, {} of your values ({}), two builds of each store; noise up to {}. \
+        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. \
          Files were measured under numbered names, one to a value; the database finds a value by a text of 36 \
          characters, as an archive does by its name. More: --verbose, or the report.",
         format_count(advice.measured_values),

@@ -61,13 +61,16 @@ fn advised(choice: Choice) -> Analysis {
 }
 
 fn drawn(choice: Choice, detail: Detail) -> String {
-    let options = TerminalOptions {
+    terminal::render(&document(&advised(choice), ""), &options(detail))
+}
+
+fn options(detail: Detail) -> TerminalOptions {
+    TerminalOptions {
         width: 80,
         colour: false,
         unicode: true,
         detail,
-    };
-    terminal::render(&document(&advised(choice), ""), &options)
+    }
 }
 
 /// A text without its line breaks.
@@ -108,6 +111,18 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     assert!(
         stay.contains("Stay with files") && !stay.contains("stowplan pack"),
         "{stay}"
+    );
+    let mut analysis = advised(Choice::Files);
+    if let Some(advice) = &mut analysis.advice {
+        advice.aspects[0].verdict = Verdict::Unresolved;
+    }
+    let text = flowing(&terminal::render(
+        &document(&analysis, ""),
+        &options(Detail::Normal),
+    ));
+    assert!(
+        text.contains("faster. Not decided: reads, in memory."),
+        "{text}"
     );
     let open = drawn(Choice::Open, Detail::Normal);
     assert!(

@@ -5,6 +5,7 @@ use crate::error::{CliError, Exit};
 use crate::form::{Form, Format};
 use crate::places::survey;
 use crate::screen;
+use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
@@ -17,12 +18,18 @@ const FAULTS_SHOWN: u32 = 10;
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.json))?;
-    let recognised = match options.column.is_given() {
-        true => None,
-        false => inspect::recognise(&options.place).ok(),
-    };
-    let Some(container) = recognised else {
+    if options.column.is_given() {
         return stat_of_any(options, &form);
+    }
+    let container = match inspect::recognise(&options.place) {
+        Ok(container) => container,
+        Err(refusal) => {
+            return stat_of_any(options, &form).map_err(|error| match error {
+                // Of a database that SQLite does not open, kvtest's refusal says more.
+                CliError::Place(PlaceError::Database { .. }) => KvtestError::from(refusal).into(),
+                error => error,
+            });
+        }
     };
     if options.vacuum {
         vacuum(options, container, &form)?;
