@@ -80,6 +80,7 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
     Analysis {
         run: gathered.run.clone().into_owned(),
         answers: Vec::new(),
+        advice: None,
         comparisons: Vec::new(),
         charts: Vec::new(),
         bars: Vec::new(),

@@ -1,5 +1,6 @@
 //! What to do on this machine: the answers of a whole run, each to one question of its study.
 
+use crate::advice::advise;
 use crate::{
     Analysis, ComparisonOutcome, Crossover, Kind, MatrixOutcome, Side, SizeRange, SpaceRow,
     SweepOutcome, recommendation::recommend,
@@ -86,6 +87,7 @@ impl Analysis {
             comparison.recommendation = recommend(comparison, equivalence, &self.failures);
         }
         self.answers = self.answered();
+        self.advice = advise(self);
     }
 
     fn answered(&self) -> Vec<Answer> {

@@ -3,6 +3,7 @@
 //! What belongs here: pure functions over recorded measurements. What does not: clocks, files,
 //! terminals, and the wording or drawing of a verdict (that is `stowplan-report`).
 
+mod advice;
 mod analyse;
 mod answers;
 mod bars;
@@ -45,6 +46,7 @@ mod warnings;
 pub mod wilcoxon;
 mod work;
 
+pub use advice::{Advice, Aspect, Choice, SpaceTaken, What};
 pub use analyse::{AnalysisError, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};

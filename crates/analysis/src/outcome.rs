@@ -1,9 +1,9 @@
 //! What the analysis finds: the one structure that every output reads.
 
 use crate::{
-    BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost, CountSummary,
-    Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome, Recommendation,
-    RunWarning, SweepPoint, answers::Answer, judge::floor_of,
+    Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost,
+    CountSummary, Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome,
+    Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,6 +21,9 @@ pub struct Analysis {
     /// What to do on this machine: one answer per matrix, per sweep, per comparison that is a
     /// constituent of neither, and one for disk space.
     pub answers: Vec<Answer>,
+    /// Where the user's own data belongs, in a study that asks it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Advice>,
     /// One outcome per comparison, in running order.
     pub comparisons: Vec<ComparisonOutcome>,
     /// One outcome per chart of the study that has data, in reading order.

@@ -1,4 +1,7 @@
-//! The user's own files in one SQLite Archive, and back.
+//! The user's own data: what a place holds, samples of it, and SQLite Archives of it.
+//!
+//! A *place* is a directory of files or a column of a table in an SQLite database. Looking at one changes
+//! nothing in it, follows no link, and times nothing.
 //!
 //! An archive is a database with the table `sqlar` (<https://sqlite.org/sqlar.html>), as the
 //! `sqlite3` shell's `-A` makes and reads it. What is made here is made under a temporary name, read
@@ -16,11 +19,14 @@ pub mod mount;
 mod names;
 mod outside;
 mod pack;
+pub mod place;
 mod read;
 mod remove;
 mod rows;
+pub mod sample;
 mod source;
 mod sqlar;
+pub mod survey;
 mod unpack;
 mod verify;
 mod walk;

@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         size: SizeDistribution::Fixed { bytes: VALUE_BYTES },
         content: Content::Random,
         seed: 1,
+        from: None,
     };
     let generator = Generator::new(&spec)?;
     let mut value = vec![0; usize::try_from(VALUE_BYTES)?];

@@ -6,6 +6,9 @@
 //! - `index.bin`: `count + 1` offsets into it, u64 little-endian; the value of key `k` goes from
 //!   the `k-1`th offset to the `k`th, counting from 0.
 //! - `dataset.toml`: format version, description, total size, CRC-32 of the other two.
+//!
+//! Of values that somebody brought along there is a fourth, `names.bin` ([`crate::names`]), where they
+//! had names.
 
 use crate::{DatasetError, Generator, platform, room};
 use memmap2::{Mmap, MmapMut};
@@ -19,27 +22,28 @@ use std::thread;
 use stowplan_model::DatasetSpec;
 
 /// Version of the directory's format, and of the generator that filled it.
-const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 /// Bytes generated and written at a time: small enough to stay in the CPU's second-level cache
 /// between the two.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks after which the disk is asked to begin writing.
 const WRITEBACK_CHUNKS: u64 = 8;
 
-const VALUES: &str = "values.bin";
-const INDEX: &str = "index.bin";
-const DESCRIPTION: &str = "dataset.toml";
+pub(crate) const VALUES: &str = "values.bin";
+pub(crate) const INDEX: &str = "index.bin";
+pub(crate) const DESCRIPTION: &str = "dataset.toml";
+pub(crate) const NAMES: &str = "names.bin";
 
 /// What `dataset.toml` holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    format: u32,
-    total_bytes: u64,
-    largest: u64,
-    values_crc32: u32,
-    index_crc32: u32,
-    spec: DatasetSpec,
+pub(crate) struct Description {
+    pub(crate) format: u32,
+    pub(crate) total_bytes: u64,
+    pub(crate) largest: u64,
+    pub(crate) values_crc32: u32,
+    pub(crate) index_crc32: u32,
+    pub(crate) spec: DatasetSpec,
 }
 
 /// A dataset on disk, mapped.
@@ -68,16 +72,7 @@ pub fn materialise(
     if spec.count == 0 {
         return Err(DatasetError::invalid("a dataset needs at least one value"));
     }
-    if directory.symlink_metadata().is_ok() {
-        return Err(DatasetError::invalid(format!(
-            "{} is there already; remove it or choose another place",
-            directory.display()
-        )));
-    }
-    let parent = match directory.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let parent = parent_of_new(directory)?;
     room::require_free(parent, spec.count.saturating_add(1).saturating_mul(8))?;
     // Removes itself unless it is kept.
     let partial = tempfile::Builder::new()
@@ -108,6 +103,20 @@ pub fn materialise(
     let _ = partial.keep();
     room::sync_directory(parent)?;
     Dataset::open(directory)
+}
+
+/// The directory in which a new one of this name is made.
+pub(crate) fn parent_of_new(directory: &Path) -> Result<&Path, DatasetError> {
+    if directory.symlink_metadata().is_ok() {
+        return Err(DatasetError::invalid(format!(
+            "{} is there already; remove it or choose another place",
+            directory.display()
+        )));
+    }
+    Ok(match directory.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    })
 }
 
 /// Where everything goes in `values.bin`.
@@ -282,7 +291,10 @@ impl ValuesJob<'_> {
     }
 }
 
-fn write_description(path: &Path, description: &Description) -> Result<(), DatasetError> {
+pub(crate) fn write_description(
+    path: &Path,
+    description: &Description,
+) -> Result<(), DatasetError> {
     let text = toml::to_string(description)
         .map_err(|error| DatasetError::invalid(format!("{}: {error}", path.display())))?;
     let mut file = create(path)?;
@@ -291,7 +303,7 @@ fn write_description(path: &Path, description: &Description) -> Result<(), Datas
     file.sync_data().map_err(DatasetError::io("sync", path))
 }
 
-fn create(path: &Path) -> Result<File, DatasetError> {
+pub(crate) fn create(path: &Path) -> Result<File, DatasetError> {
     File::create_new(path).map_err(DatasetError::io("create", path))
 }
 
@@ -442,6 +454,13 @@ impl Dataset {
         self.directory.join(VALUES)
     }
 
+    /// The file of the names that the values had where they come from; nothing where they had none.
+    #[must_use]
+    pub fn names_file(&self) -> Option<PathBuf> {
+        let path = self.directory.join(NAMES);
+        path.is_file().then_some(path)
+    }
+
     /// Version 0 of a value.
     ///
     /// # Panics
@@ -501,6 +520,7 @@ mod tests {
             size,
             content: Content::Random,
             seed: 3,
+            from: None,
         }
     }
 

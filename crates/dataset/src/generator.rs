@@ -2,7 +2,7 @@
 
 use crate::DatasetError;
 use crate::random::{Random, scatter_all};
-use stowplan_model::{Content, DatasetSpec, SizeDistribution};
+use stowplan_model::{Content, DatasetSpec, SizeBin, SizeDistribution};
 
 /// Compressible values repeat in pieces of this many bytes, so that stores which compress pages
 /// find the same ratio in each. Also the unit in which values are compared.
@@ -33,6 +33,11 @@ impl Generator {
     /// more.
     pub fn new(spec: &DatasetSpec) -> Result<Self, DatasetError> {
         spec.size.check().map_err(DatasetError::invalid)?;
+        if let SizeDistribution::AsFound | SizeDistribution::Like { .. } = spec.size {
+            return Err(DatasetError::invalid(
+                "the place that the sizes come from was not looked at",
+            ));
+        }
         let largest = spec.size.largest();
         if u32::try_from(largest).is_err() {
             return Err(DatasetError::invalid(format!(
@@ -59,6 +64,8 @@ impl Generator {
     pub fn size(&self, key: u64) -> usize {
         let mut random = Random::new(scatter_all(&[self.size_seed, key]));
         let size = match self.sizes {
+            SizeDistribution::AsFound | SizeDistribution::Like { .. } => 0, // refused by `new`
+            SizeDistribution::Histogram { ref bins } => of_histogram(bins, &mut random),
             SizeDistribution::Fixed { bytes } => bytes,
             SizeDistribution::Uniform { min, max } => min + random.below(max - min + 1),
             SizeDistribution::LogNormal { median, sigma, max } => {
@@ -113,6 +120,19 @@ impl Generator {
             Content::Guid => fill_guids(stream, from, out),
         }
     }
+}
+
+/// A row by its number of values, then a size within it.
+fn of_histogram(bins: &[SizeBin], random: &mut Random) -> u64 {
+    let values = bins.iter().map(|bin| bin.values).sum::<u64>();
+    let mut rest = random.below(values.max(1));
+    for bin in bins {
+        if rest < bin.values {
+            return bin.from + random.below(bin.to - bin.from + 1);
+        }
+        rest -= bin.values;
+    }
+    0
 }
 
 /// By Box and Muller's transform. The last bits of `ln` and `exp` may differ between platforms
@@ -238,6 +258,7 @@ mod tests {
             size,
             content,
             seed: 7,
+            from: None,
         };
         Generator::new(&spec).unwrap()
     }
@@ -348,6 +369,47 @@ mod tests {
     }
 
     #[test]
+    fn sizes_of_a_histogram_have_its_shares_and_stay_within_its_rows() {
+        let bin = |from, to, values| SizeBin { from, to, values };
+        let bins = vec![bin(0, 0, 1), bin(10, 19, 2), bin(1_000, 1_000, 1)];
+        let histogram = generator(SizeDistribution::Histogram { bins }, Content::Random);
+        let mut counts = [0u32; 3];
+        for key in 1..=40_000 {
+            match histogram.size(key) {
+                0 => counts[0] += 1,
+                10..20 => counts[1] += 1,
+                1_000 => counts[2] += 1,
+                other => panic!("{other}"),
+            }
+        }
+        for (count, expected) in counts.into_iter().zip([10_000u32, 20_000, 10_000]) {
+            assert!(count.abs_diff(expected) < 500, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_nobody_looked_at_are_refused() {
+        let bin = |from, to, values| SizeBin { from, to, values };
+        for size in [
+            SizeDistribution::AsFound,
+            SizeDistribution::Like { like: "d".into() },
+            SizeDistribution::Histogram { bins: Vec::new() },
+            SizeDistribution::Histogram {
+                bins: vec![bin(5, 9, 1), bin(9, 12, 1)],
+            },
+        ] {
+            let spec = DatasetSpec {
+                count: 1,
+                size,
+                content: Content::Random,
+                seed: 1,
+                from: None,
+            };
+            assert!(Generator::new(&spec).is_err(), "{spec:?}");
+        }
+    }
+
+    #[test]
     fn a_value_with_one_changed_byte_or_another_length_does_not_match() {
         let random = fixed(10_000, Content::Random);
         let mut bytes = value(&random, 3, 2);
@@ -380,6 +442,7 @@ mod tests {
             size,
             content,
             seed: 1,
+            from: None,
         };
         let refused = [
             spec(
@@ -441,7 +504,7 @@ mod tests {
                 (SizeDistribution::Kvtest { size: 20, variance: 20 }, 0..=40),
             ];
             for (size, range) in distributions {
-                let spec = DatasetSpec { count: 1, size, content: Content::Random, seed };
+                let spec = DatasetSpec { count: 1, size, content: Content::Random, seed, from: None };
                 prop_assert!(range.contains(&Generator::new(&spec).unwrap().size(key)));
             }
         }

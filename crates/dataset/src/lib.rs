@@ -9,6 +9,8 @@ mod files;
 mod generator;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
+mod import;
+pub mod names;
 mod platform;
 #[cfg(test)]
 mod properties;
@@ -22,3 +24,4 @@ pub mod versions;
 pub use error::DatasetError;
 pub use files::{Dataset, materialise};
 pub use generator::Generator;
+pub use import::Import;

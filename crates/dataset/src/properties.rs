@@ -26,6 +26,7 @@ static DATASET: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
         size: SizeDistribution::Uniform { min: 0, max: 40 },
         content: Content::Random,
         seed: 3,
+        from: None,
     };
     materialise(&spec, &path, 1, &|_| ()).unwrap();
     FILES.map(|file| fs::read(path.join(file)).unwrap())

@@ -108,6 +108,7 @@ mod tests {
             size: SizeDistribution::Uniform { min: 8, max: 16 },
             content: Content::Random,
             seed: 3,
+            from: None,
         };
         let path = work.path().join("dataset");
         let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();

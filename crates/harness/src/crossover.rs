@@ -278,6 +278,7 @@ impl Question {
             size: SizeDistribution::Fixed { bytes: size },
             content: Content::Random,
             seed: 1,
+            from: None,
         }
     }
 }

@@ -242,7 +242,7 @@ fn no_dataset() -> HarnessError {
 /// What is known of the values of a job's store.
 enum Values {
     /// Everything.
-    Dataset(Dataset),
+    Dataset(Box<Dataset>),
     /// Someone brought them along: only what is written here is known.
     Foreign(Generator),
 }
@@ -250,13 +250,14 @@ enum Values {
 impl Values {
     fn of(job: &Job) -> Result<Self, HarnessError> {
         if job.dataset.is_some() {
-            return Ok(Self::Dataset(job.dataset()?));
+            return Ok(Self::Dataset(Box::new(job.dataset()?)));
         }
         let spec = DatasetSpec {
             count: 1,
             size: SizeDistribution::Fixed { bytes: 0 },
             content: Content::Random,
             seed: 0,
+            from: None,
         };
         Ok(Self::Foreign(Generator::new(&spec)?))
     }

@@ -19,6 +19,7 @@ mod spoiled;
 
 pub use crate::block_size::filling;
 pub use event::{Event, Observer};
+pub use instances::dataset_directory;
 pub use repeat::{Repeated, Repetition, WriteSequence, repeat};
 pub use resumption::Resumption;
 

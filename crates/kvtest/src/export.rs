@@ -660,6 +660,7 @@ mod tests {
                     size: SizeDistribution::Fixed { bytes: 10 },
                     content: Content::Random,
                     seed: 1,
+                    from: None,
                 },
                 page_size: 4096,
             };

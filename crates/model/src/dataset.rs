@@ -1,16 +1,23 @@
 //! Datasets: keys and values, the same bytes for every store.
 
+use crate::Origin;
 use crate::size::size_or_text;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 
 /// A dataset, described completely: the same description always gives the same bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DatasetSpec {
-    /// Number of values; their keys are 1 to `count`.
+    /// Number of values; their keys are 1 to `count`. Of values that somebody brought along, how many
+    /// of them; 0 and left out: all.
+    #[serde(default)]
     pub count: u64,
-    /// How sizes are distributed.
+    /// How sizes are distributed; of values that somebody brought along, how those are that were there.
+    #[serde(default, deserialize_with = "size_or_like")]
     pub size: SizeDistribution,
     /// What the bytes are.
     #[serde(default)]
@@ -18,6 +25,13 @@ pub struct DatasetSpec {
     /// Seed of sizes and content.
     #[serde(default = "default_seed")]
     pub seed: u64,
+    /// Where the values come from that somebody brought along; none: they are made up.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "place_or_origin"
+    )]
+    pub from: Option<Origin>,
 }
 
 fn default_seed() -> u64 {
@@ -25,10 +39,23 @@ fn default_seed() -> u64 {
 }
 
 /// How the sizes of values are distributed, in bytes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "distribution", rename_all = "kebab-case")]
 pub enum SizeDistribution {
+    /// Not known before the place was looked at that the values come from.
+    #[default]
+    AsFound,
+    /// As the values of a place, which has to be looked at first.
+    Like {
+        /// A directory, or a database with one column that can be meant.
+        like: PathBuf,
+    },
+    /// Each row as likely as it has values, and in it each size equally likely.
+    Histogram {
+        /// The rows, by rising size.
+        bins: Vec<SizeBin>,
+    },
     /// All of one size.
     Fixed {
         /// Size of each value, in bytes.
@@ -67,9 +94,123 @@ pub enum SizeDistribution {
     },
 }
 
+/// A row of a histogram of sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizeBin {
+    /// The smallest size in it, in bytes.
+    pub from: u64,
+    /// The largest size in it, in bytes.
+    pub to: u64,
+    /// How many values have such a size.
+    pub values: u64,
+}
+
+/// For the key `size` of study files: `{ like = "DIR" }` is short for a distribution.
+fn size_or_like<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SizeDistribution, D::Error> {
+    struct Size;
+
+    impl<'de> Visitor<'de> for Size {
+        type Value = SizeDistribution;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a distribution of sizes")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SizeDistribution, A::Error> {
+            let first: Option<String> = map.next_key()?;
+            if first.as_deref() != Some("like") {
+                return SizeDistribution::deserialize(MapAccessDeserializer::new(Again {
+                    first,
+                    rest: map,
+                }));
+            }
+            let like = map.next_value()?;
+            match map.next_key::<String>()? {
+                None => Ok(SizeDistribution::Like { like }),
+                Some(key) if key == "distribution" => match map.next_value::<String>()?.as_str() {
+                    "like" => Ok(SizeDistribution::Like { like }),
+                    _ => Err(de::Error::custom("'like' is a distribution of its own")),
+                },
+                Some(key) => Err(de::Error::custom(format!(
+                    "beside 'like' there is no '{key}'"
+                ))),
+            }
+        }
+    }
+
+    deserializer.deserialize_any(Size)
+}
+
+/// A table whose first key was looked at.
+struct Again<A> {
+    first: Option<String>,
+    rest: A,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Again<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Self::Error> {
+        match self.first.take() {
+            Some(first) => seed.deserialize(first.into_deserializer()).map(Some),
+            None => self.rest.next_key_seed(seed),
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Self::Error> {
+        self.rest.next_value_seed(seed)
+    }
+}
+
+/// For the key `from` of study files: a path is short for an origin.
+fn place_or_origin<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Origin>, D::Error> {
+    struct Place;
+
+    impl<'de> Visitor<'de> for Place {
+        type Value = Option<Origin>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(
+                "a directory, or { place = \"x.db\", table = \"t\", column = \"c\", key = \"k\" }",
+            )
+        }
+
+        fn visit_str<E: de::Error>(self, place: &str) -> Result<Self::Value, E> {
+            Ok(Some(Origin {
+                place: place.into(),
+                ..Origin::default()
+            }))
+        }
+
+        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            Origin::deserialize(MapAccessDeserializer::new(map)).map(Some)
+        }
+    }
+
+    deserializer.deserialize_any(Place)
+}
+
 /// Of the enumerations that stand in tables of study files: the key that says which of its variants
 /// it is, that variant, and the keys that this one has besides.
 pub(crate) const TAGGED: &[(&str, &str, &[&str])] = &[
+    ("distribution", "as-found", &[]),
+    ("distribution", "like", &["like"]),
+    ("distribution", "histogram", &["bins"]),
     ("distribution", "fixed", &["bytes"]),
     ("distribution", "uniform", &["min", "max"]),
     ("distribution", "log-normal", &["median", "sigma", "max"]),
@@ -84,6 +225,8 @@ impl SizeDistribution {
     #[must_use]
     pub fn largest(&self) -> u64 {
         match *self {
+            Self::AsFound | Self::Like { .. } => 0,
+            Self::Histogram { ref bins } => bins.iter().map(|bin| bin.to).max().unwrap_or(0),
             Self::Fixed { bytes } => bytes,
             Self::Uniform { max, .. } | Self::LogNormal { max, .. } => max,
             Self::Kvtest { size, variance } => size.saturating_add(variance),
@@ -100,6 +243,8 @@ impl SizeDistribution {
     )]
     pub fn mean(&self) -> u64 {
         match *self {
+            Self::AsFound | Self::Like { .. } => 0,
+            Self::Histogram { ref bins } => mean_of(bins),
             Self::Fixed { bytes } => bytes,
             Self::Uniform { min, max } => min.midpoint(max),
             Self::LogNormal { median, sigma, max } => {
@@ -112,10 +257,12 @@ impl SizeDistribution {
     /// What is wrong with its numbers, if anything is.
     ///
     /// # Errors
-    /// An inverted range, a variance above the size, a negative or infinite sigma.
+    /// An inverted range, a variance above the size, a negative or infinite sigma, a histogram without
+    /// values or with rows that do not rise.
     pub fn check(&self) -> Result<(), String> {
         match *self {
-            Self::Fixed { .. } => Ok(()),
+            Self::Histogram { ref bins } => check_bins(bins),
+            Self::AsFound | Self::Like { .. } | Self::Fixed { .. } => Ok(()),
             Self::Uniform { min, max } if min > max => Err(format!(
                 "the smallest size {min} is above the largest {max}"
             )),
@@ -137,9 +284,38 @@ impl SizeDistribution {
     }
 }
 
+fn mean_of(bins: &[SizeBin]) -> u64 {
+    let values: u128 = bins.iter().map(|bin| u128::from(bin.values)).sum();
+    let weighed = |bin: &SizeBin| u128::from(bin.from.midpoint(bin.to)) * u128::from(bin.values);
+    let bytes = bins.iter().map(weighed).fold(0u128, u128::saturating_add);
+    u64::try_from(bytes.checked_div(values).unwrap_or(0)).unwrap_or(u64::MAX)
+}
+
+fn check_bins(bins: &[SizeBin]) -> Result<(), String> {
+    let rise = bins.windows(2).all(|pair| pair[0].to < pair[1].from);
+    if !rise || bins.iter().any(|bin| bin.from > bin.to) {
+        return Err("the rows of a histogram must rise and not overlap".to_owned());
+    }
+    match bins
+        .iter()
+        .try_fold(0u64, |all, bin| all.checked_add(bin.values))
+    {
+        Some(1..) => Ok(()),
+        _ => Err("a histogram needs values, fewer than 2^64".to_owned()),
+    }
+}
+
 impl fmt::Display for SizeDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AsFound => f.write_str("as found"),
+            Self::Like { .. } => f.write_str("as in a place of the user's"),
+            Self::Histogram { bins } => write!(
+                f,
+                "{} to {} bytes, by a histogram",
+                bins.first().map_or(0, |bin| bin.from),
+                bins.last().map_or(0, |bin| bin.to)
+            ),
             Self::Fixed { bytes } => write!(f, "{bytes} bytes each"),
             Self::Uniform { min, max } => write!(f, "{min} to {max} bytes, uniform"),
             Self::LogNormal { median, sigma, max } => {
@@ -203,6 +379,9 @@ mod tests {
         let (bytes, min, max, size, variance) = (1, 1, 2, 2, 1);
         let (median, sigma) = (1, 1.0);
         let written = BTreeSet::from([
+            keys("distribution", Size::AsFound),
+            keys("distribution", Size::Like { like: "d".into() }),
+            keys("distribution", Size::Histogram { bins: Vec::new() }),
             keys("distribution", Size::Fixed { bytes }),
             keys("distribution", Size::Uniform { min, max }),
             keys("distribution", Size::LogNormal { median, sigma, max }),

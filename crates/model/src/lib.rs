@@ -25,6 +25,7 @@ mod size;
 mod spec;
 mod study;
 mod suggest;
+mod survey;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
@@ -36,7 +37,7 @@ pub use crash::{
     Controls, CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk,
     Tally, ToJudge, crash_run, from_line, to_line,
 };
-pub use dataset::{Content, DatasetSpec, SizeDistribution};
+pub use dataset::{Content, DatasetSpec, SizeBin, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};
 pub use environment::{
     Change, Device, Environment, Fact, FactOf, FileSystem, Warning, WarningKind,
@@ -62,11 +63,13 @@ pub use settings::{
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    Across, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec, DriverSpec,
-    HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec, Measure,
-    PublishedBar, PublishedMatrix, PublishedSpace, Reading, RungSpec, ScaleSpec, Study, StudyError,
+    Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec,
+    DriverSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,
+    Measure, PublishedBar, PublishedMatrix, PublishedSpace, Reading, RungSpec, ScaleSpec, Study,
+    StudyError,
 };
 pub use suggest::{near_miss, suggestion};
+pub use survey::{Oddity, OddityKind, Origin, Survey};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
     WorkloadSpec,

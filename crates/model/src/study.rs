@@ -14,10 +14,13 @@ pub use ladder::{DifferenceSpec, HypothesisSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
 use crate::size::size_or_text;
-use crate::{CellId, DatasetSpec, StoreSpec, WorkloadSpec, parse_size, suggestion};
+use crate::{
+    CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec, parse_size, suggestion,
+};
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// The most rounds that a comparison can have: the stopping rule ends there.
@@ -76,6 +79,43 @@ pub struct Study {
     /// Published figures of disk space.
     #[serde(default)]
     pub space: Vec<PublishedSpace>,
+    /// Whose data the study is about, and what is to be advised on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advise: Option<AdviseSpec>,
+}
+
+/// What a study on the user's own data shall advise: whether it belongs into one database or into files.
+/// Its comparisons are known by their names ([`AdviseSpec::READ`] and so on); the baseline of each is files,
+/// and its other cells are SQLite.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AdviseSpec {
+    /// The directory or the database.
+    pub place: PathBuf,
+    /// Whether the values lie in a database now.
+    #[serde(default)]
+    pub in_database: bool,
+    /// What it holds, in a sentence.
+    pub about: String,
+    /// Values of the place.
+    pub values: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// The largest of them, in bytes.
+    pub largest: u64,
+}
+
+impl AdviseSpec {
+    /// The comparison of reads in memory.
+    pub const READ: &'static str = "read";
+    /// The comparison of reads from storage.
+    pub const COLD: &'static str = "cold";
+    /// The comparison of single replacements.
+    pub const REPLACE: &'static str = "replace";
+    /// The comparison of reading all values.
+    pub const ALL: &'static str = "all";
+    /// The matrix by the size of values.
+    pub const SPLIT: &'static str = "split";
 }
 
 fn default_memory_budget() -> u64 {
@@ -430,7 +470,7 @@ impl Study {
                 message: "it compares nothing: give it a [[comparison]] or a [[matrix]]".to_owned(),
             });
         }
-        self.check_datasets(text, file, &mut found);
+        self.check_datasets(lost, text, file, &mut found);
         let mut named = Vec::new();
         self.check_comparisons(file, &mut named);
         self.check_charts(file, &mut named);
@@ -492,7 +532,8 @@ impl Study {
         wrong.collect()
     }
 
-    fn check_datasets(&self, text: &str, file: &str, found: &mut Vec<StudyError>) {
+    fn check_datasets(&self, lost: &[String], text: &str, file: &str, found: &mut Vec<StudyError>) {
+        let is_lost = |key: &str| lost.iter().any(|name| name == key);
         for (name, dataset) in &self.datasets {
             if found.len() >= MOST_TOLD {
                 return;
@@ -502,7 +543,14 @@ impl Study {
                 StudyError::at(&path, format!("datasets.{name}"), message, text, file)
             };
             found.extend(dataset.size.check().err().map(|why| at("size", why)));
-            if dataset.count == 0 {
+            if dataset.from.is_some() {
+                continue;
+            }
+            if dataset.size == SizeDistribution::AsFound && !is_lost("size") {
+                let lacks = "it needs sizes: size = { distribution = … }, size = { like = \"DIR\" }, or values: from = \"DIR\"";
+                found.push(at("size", lacks.to_owned()));
+            }
+            if dataset.count == 0 && !is_lost("count") {
                 found.push(at("count", "count must be at least 1".to_owned()));
             }
         }
@@ -728,6 +776,61 @@ sql = { store = "sqlite" }
             assert_eq!(study.datasets["blobs"].size.largest(), bytes, "{written}");
             assert_eq!(study.memory_budget, bytes, "{written}");
         }
+    }
+
+    #[test]
+    fn values_come_from_a_place_and_sizes_may_be_like_those_of_one() {
+        const SIZE: &str = "size = { distribution = \"uniform\", min = 1, max = 2 }";
+        let of = |count: &str, size: &str| {
+            let text = STUDY.replace("count = 10", count).replace(SIZE, size);
+            Study::parse(&text, "t.toml").map(|study| study.datasets["blobs"].clone())
+        };
+        let found = of("", "from = \"pictures\"").unwrap();
+        assert_eq!(found.from.unwrap().place, std::path::Path::new("pictures"));
+        assert_eq!((found.count, found.size), (0, SizeDistribution::AsFound));
+        let found = of(
+            "count = 5",
+            "from = { place = \"x.db\", table = \"t\", column = \"c\" }",
+        );
+        assert_eq!(found.unwrap().from.unwrap().column.as_deref(), Some("c"));
+        let like = SizeDistribution::Like { like: "d".into() };
+        assert_eq!(
+            of("count = 5", "size = { like = \"d\" }").unwrap().size,
+            like
+        );
+        for (count, size, told) in [
+            ("count = 5", "", "it needs sizes"),
+            ("", "size = { like = \"d\" }", "count must be at least 1"),
+            (
+                "count = 5",
+                "size = { like = \"d\", max = 3 }",
+                "beside 'like' there is no 'max'",
+            ),
+            ("", "from = 3", "a directory, or {"),
+            (
+                "",
+                "from = { place = \"x\", tabel = \"t\" }",
+                "did you mean 'table'",
+            ),
+        ] {
+            let refused = of(count, size).unwrap_err().to_string();
+            assert!(refused.contains(told), "{size}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_study_with_places_reads_as_itself() {
+        let text = STUDY.replace("count = 10", "from = \"p\"").replace(
+            "size = { distribution = \"uniform\", min = 1, max = 2 }",
+            "",
+        );
+        let text = text.replace(
+            "[[comparison]]",
+            "[datasets.alike]\ncount = 3\nsize = { like = \"d\" }\n[[comparison]]",
+        );
+        let study = Study::parse(&text, "t.toml").unwrap();
+        let written = serde_json::to_string(&study).unwrap();
+        assert_eq!(serde_json::from_str::<Study>(&written).unwrap(), study);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub mod render;
 pub mod run;
 mod sanitise;
 pub mod stat;
+pub mod survey;
 pub mod wording;
 
 pub use format::{count, time};

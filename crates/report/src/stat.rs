@@ -5,8 +5,9 @@ use crate::document::{
     facts, notice,
 };
 use crate::format::{count, counted, percent};
+use crate::survey;
 use serde::Serialize;
-use stowplan_model::{Footprint, format_bytes};
+use stowplan_model::{Footprint, Survey, format_bytes};
 
 /// Columns of the names, as kvtest has them.
 const NAME: usize = 20;
@@ -32,6 +33,8 @@ pub struct Stat {
     pub footprint: Footprint,
     /// How many values have which size, by rising size.
     pub histogram: Vec<Bin>,
+    /// What else the sizes tell; none if the values could not all be listed.
+    pub survey: Option<Survey>,
     /// What is wrong, if anything is.
     pub fault: Option<String>,
 }
@@ -191,6 +194,8 @@ pub fn document(stat: &Stat) -> Document {
         facts(ours(stat)),
     ];
     blocks.extend(sizes_figure(&stat.histogram));
+    blocks.extend(stat.survey.iter().flat_map(survey::odd));
+    blocks.extend(stat.survey.iter().flat_map(survey::for_studies));
     blocks.extend(stat.fault.as_deref().map(notice));
     Document {
         kind: "Stowplan stat".to_owned(),
@@ -241,6 +246,8 @@ fn ours(stat: &Stat) -> Vec<(String, String)> {
         fact("Missing keys", format!("{missing} of 1 to {last}"));
         fact("Empty values", count(values.empty));
     }
+    let found = stat.survey.iter().filter(|found| found.values > 0);
+    facts.extend(found.flat_map(survey::spread));
     facts
 }
 
@@ -262,7 +269,7 @@ fn consists_of(footprint: &Footprint) -> String {
 
 /// A bar per row of the histogram.
 #[expect(clippy::cast_precision_loss, reason = "lengths of bars")]
-fn sizes_figure(rows: &[Bin]) -> Option<Block> {
+pub(crate) fn sizes_figure(rows: &[Bin]) -> Option<Block> {
     let most = rows.iter().map(|row| row.values).max()?;
     let scale = Scale::linear(most as f64);
     let ticks = scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0);
@@ -378,6 +385,7 @@ mod tests {
             }),
             footprint: Footprint::default(),
             histogram: rows,
+            survey: None,
             fault: None,
         };
         let untitled = Document {

@@ -29,6 +29,9 @@ pub(crate) struct Arguments {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Measure your own files or database: where they belong, what is given up, and how to do it.
+    #[command(after_help = crate::advise::EXAMPLES)]
+    Advise(Box<crate::advise::AdviseOptions>),
     /// Run a study: one that is built in, or a file of yours.
     #[command(after_help = examples::STUDY)]
     Study(Box<StudyOptions>),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use stowplan_analysis::AnalysisError;
 use stowplan_archive::ArchiveError;
+use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_model::StudyError;
@@ -90,6 +91,9 @@ pub(crate) enum CliError {
     /// Something about an archive.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A place of the user's cannot be looked at.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
     /// There is no such store.
     #[error(transparent)]
     Store(#[from] ResolveError),

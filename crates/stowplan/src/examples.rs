@@ -64,6 +64,9 @@ pub(crate) const STAT: &str = "\
 Examples:
   stowplan stat test1.db              sizes, pages, and how full they are
   stowplan stat test1.dir             the same of a directory of files
+  stowplan stat pictures              of any directory: sizes, and what is odd
+  stowplan stat app.db --table files --column body
+                                      of any column of blobs
   stowplan stat test1.db --json       for a program
   stowplan stat test1.db --output blobs.html
                                       as a page; .md and .json as well";

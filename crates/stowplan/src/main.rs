@@ -1,5 +1,6 @@
 //! Stowplan: measures, on the user's own machine, where data should live.
 
+mod advise;
 mod archive;
 mod calibrate;
 mod cli;
@@ -15,6 +16,7 @@ mod kvtest;
 mod listing;
 mod manual;
 mod output;
+mod places;
 mod progress;
 mod report;
 mod screen;
@@ -83,6 +85,7 @@ fn tell(answer: &clap::Error, typed: &[OsString]) -> Exit {
 
 fn run(arguments: Arguments) -> Result<Exit, CliError> {
     match arguments.verb {
+        Verb::Advise(options) => advise::advise(*options),
         Verb::Study(options) => study::study(&options),
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),

@@ -69,6 +69,9 @@ pub(crate) fn find(name: &str, typed: &[DriverArgument]) -> Result<Study, CliErr
         for word in commands.flat_map(|driver| &mut driver.command) {
             beside(directory, word);
         }
+        if let Some(study) = &mut study {
+            crate::places::beside(directory, study);
+        }
         return match study {
             Some(study) if reading.mistakes.is_empty() => Ok(study),
             study => Err(all_mistakes(reading, study, &text, name, typed).into()),

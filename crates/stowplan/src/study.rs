@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
-use crate::{drivers, listing, screen, studies};
+use crate::{drivers, listing, places, screen, studies};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -47,6 +47,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     };
     let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
+    places::look(&mut study)?;
     let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
         .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
     carry_out(&plan, &drivers, &options.measure, |_| AsPlanned)
@@ -115,6 +116,7 @@ pub(crate) fn measure_into<S: Extender>(
         interrupt,
     );
     let end = measure(options, &work, &run, |progress| {
+        places::fetch(plan, work.path(), progress)?;
         runner::run(plan, &run, progress, &mut extender)
     })?;
     Ok(Begun { output, end })
@@ -183,6 +185,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     let rule = (resumption.seed(), resumption.rule());
     let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let end = measure(options, &work, &run, |progress| {
+        places::fetch(&remaining, work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     shown(&output, options, &end)

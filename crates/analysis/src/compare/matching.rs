@@ -7,7 +7,9 @@ use crate::{
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_model::{CacheState, CellId, DatasetSpec, DurabilityClaim, Role, Settings, Workload};
+use stowplan_model::{
+    CacheState, CellId, DatasetSpec, DurabilityClaim, Origin, Role, Settings, Workload,
+};
 
 /// Why a cell cannot be compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -465,8 +467,14 @@ fn dataset_differences(base: Option<&DatasetSpec>, new: Option<&DatasetSpec>) ->
         size,
         content,
         seed,
+        from,
     } = base;
+    let of_others = |from: &Option<Origin>| match from {
+        Some(origin) => origin.place.display().to_string(),
+        None => "made up".to_owned(),
+    };
     differences([
+        ("values from", of_others(from), of_others(&new.from)),
         ("values", count.to_string(), new.count.to_string()),
         ("sizes", size.to_string(), new.size.to_string()),
         ("content", content.to_string(), new.content.to_string()),

@@ -205,6 +205,7 @@ fn generator() -> Generator {
         },
         content: Content::Random,
         seed: 5,
+        from: None,
     };
     Generator::new(&spec).unwrap()
 }

@@ -277,6 +277,7 @@ impl<'b> Bench<'b> {
             size,
             content: Content::Random,
             seed: 1,
+            from: None,
         };
         let dataset = materialise(&spec, &directory.path().join("dataset"), 1, &|_| ())?;
         let store = directory.path().join("store");

@@ -336,10 +336,11 @@ mod tests {
             },
             content: stowplan_model::Content::Random,
             seed: 5,
+            from: None,
         };
         let path = work.path().join("d");
         let dataset = stowplan_dataset::materialise(&spec, &path, 1, &|_| ()).unwrap();
-        (work, Values::Dataset(dataset))
+        (work, Values::Dataset(Box::new(dataset)))
     }
 
     #[test]

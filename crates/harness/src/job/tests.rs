@@ -67,6 +67,7 @@ impl Lab {
             size,
             content: Content::Random,
             seed: 3,
+            from: None,
         };
         let path = work.path().join("dataset");
         let dataset = dataset::materialise(&description, &path, 1, &|_| ()).unwrap();

@@ -93,7 +93,10 @@ impl Instances {
         }
         let began = Instant::now();
         let directory = self.dataset_directory(name);
-        let dataset = materialise(spec, &directory, progress)?;
+        let dataset = match spec.from {
+            None => materialise(spec, &directory, progress)?,
+            Some(_) => fetched(spec, &directory)?,
+        };
         let record = PreparationRecord {
             what: format!("dataset {name}"),
             seconds: began.elapsed().as_secs_f64(),
@@ -334,8 +337,27 @@ impl Instances {
     }
 
     fn dataset_directory(&self, name: &str) -> PathBuf {
-        self.work.join(format!("dataset-{name}"))
+        dataset_directory(&self.work, name)
     }
+}
+
+/// Where a dataset lies in a work directory. One of values that somebody brought along is there before a
+/// run begins: whoever begins it knows how to get them.
+#[must_use]
+pub fn dataset_directory(work: &Path, name: &str) -> PathBuf {
+    work.join(format!("dataset-{name}"))
+}
+
+/// A dataset of values that somebody brought along.
+fn fetched(spec: &DatasetSpec, directory: &Path) -> Result<Dataset, HarnessError> {
+    let dataset = Dataset::open(directory)?;
+    if dataset.spec() == spec {
+        return Ok(dataset);
+    }
+    Err(HarnessError::invalid(format!(
+        "{} holds other values than the plan says; remove it and run again",
+        directory.display()
+    )))
 }
 
 fn materialise(
@@ -389,6 +411,7 @@ mod tests {
             size: SizeDistribution::Fixed { bytes: 1_000 },
             content: Content::Random,
             seed: 1,
+            from: None,
         }
     }
 

@@ -168,6 +168,7 @@ impl MatrixSpec {
             size: self.distribution(size),
             content: Default::default(),
             seed: 1,
+            from: None,
         }
     }
 

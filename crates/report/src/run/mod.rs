@@ -16,6 +16,7 @@ mod lines;
 mod matrix;
 pub(crate) mod method;
 mod percentiles;
+mod place;
 mod promises;
 mod ratios;
 mod sign_words;
@@ -34,6 +35,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     let mut blocks = Vec::new();
     blocks.extend(warnings::ending(analysis).map(|block| block.at(Detail::Brief)));
     blocks.extend(warnings::notice(analysis));
+    let ending = blocks.len();
     blocks.extend(published(analysis));
     blocks.extend(answers::section(analysis));
     blocks.extend(figures(analysis));
@@ -46,6 +48,14 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(environment::driver_costs(analysis));
     blocks.extend(circumstances(analysis));
     blocks.push(raw(raw_result));
+    let advice = place::section(analysis);
+    if advice.is_some() {
+        // Its answer is a screen of its own; the rest is for those who ask why.
+        for block in &mut blocks[ending..] {
+            block.detail = block.detail.max(Detail::Full);
+        }
+    }
+    blocks.splice(0..0, advice);
     with_blocks(analysis, blocks)
 }
 

@@ -114,6 +114,7 @@ fn sizes() -> Stat {
         }),
         footprint: Footprint::default(),
         histogram,
+        survey: None,
         fault: Some("the value of key 7 cannot be read".to_owned()),
     }
 }

@@ -717,6 +717,7 @@ pub(crate) fn analysis() -> Analysis {
     let run = header();
     decided(Analysis {
         answers: Vec::new(),
+        advice: None,
         charts: charts(&run.plan.study, &comparisons),
         run,
         bars: Vec::new(),

@@ -26,6 +26,7 @@ mod measured;
 mod measured_run;
 mod new_kind;
 mod other_work;
+mod place;
 mod render;
 mod said;
 mod sample_document;

@@ -35,6 +35,7 @@ fn spec(options: &InitOptions) -> Result<InitSpec, CliError> {
             size: sizes(options)?,
             content: Content::Random,
             seed: options.seed,
+            from: None,
         },
         page_size: options.pagesize,
     })

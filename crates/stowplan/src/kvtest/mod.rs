@@ -10,7 +10,9 @@ mod words;
 pub(crate) use export::export;
 pub(crate) use init::init;
 pub(crate) use options::with_double_dashes;
-pub(crate) use options::{ExportOptions, InitOptions, MAPPING, RunOptions, StatOptions};
+pub(crate) use options::{
+    ColumnOptions, ExportOptions, InitOptions, MAPPING, RunOptions, StatOptions,
+};
 pub(crate) use run::run;
 pub(crate) use stat::stat;
 

@@ -6,8 +6,9 @@ use crate::form::FormOptions;
 use crate::values::{Cache, blob_size, cache, count, duration, page_size, size};
 use clap::Args;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stowplan_model::Origin;
 
 /// Options of `init`.
 #[derive(Debug, Args)]
@@ -43,9 +44,12 @@ pub(crate) struct InitOptions {
 #[derive(Debug, Args)]
 #[command(args_override_self = true)]
 pub(crate) struct StatOptions {
-    /// A database, or a directory of files.
+    /// A database, or a directory of files: any of yours, or what 'init' and 'export' make.
     #[arg(value_name = "DB|DIR")]
     pub(crate) place: PathBuf,
+    /// Which column of which table, where it is not plain.
+    #[command(flatten)]
+    pub(crate) column: ColumnOptions,
     /// Run VACUUM on the database first.
     #[arg(long)]
     pub(crate) vacuum: bool,
@@ -55,6 +59,38 @@ pub(crate) struct StatOptions {
     /// In which form.
     #[command(flatten)]
     pub(crate) form: FormOptions,
+}
+
+/// Which values of a database are meant.
+#[derive(Debug, Args)]
+pub(crate) struct ColumnOptions {
+    /// Of a database, the table that holds the values.
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+    /// Of a database, the column of the values.
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// Of a database, the column of the keys [default: the primary key, or the rows' numbers].
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
+}
+
+impl ColumnOptions {
+    /// The values at a place.
+    pub(crate) fn at(&self, place: &Path) -> Origin {
+        Origin {
+            place: place.to_owned(),
+            table: self.table.clone(),
+            column: self.column.clone(),
+            key: self.key.clone(),
+            largest: None,
+        }
+    }
+
+    /// Whether some are named.
+    pub(crate) fn is_given(&self) -> bool {
+        self.table.is_some() || self.column.is_some() || self.key.is_some()
+    }
 }
 
 /// Options of `export`.

@@ -3,7 +3,9 @@
 use super::{StatOptions, under_kvtests_lines};
 use crate::error::{CliError, Exit};
 use crate::form::{Form, Format};
+use crate::places::survey;
 use crate::screen;
+use stowplan_archive::place::PlaceError;
 use stowplan_harness::HarnessError;
 use stowplan_kvtest::KvtestError;
 use stowplan_kvtest::inspect::{self, Container, Database, PageUse};
@@ -16,7 +18,19 @@ const FAULTS_SHOWN: u32 = 10;
 /// Shows what is in a database of blobs, or in a directory of them.
 pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.json))?;
-    let container = inspect::recognise(&options.place).map_err(KvtestError::from)?;
+    if options.column.is_given() {
+        return stat_of_any(options, &form);
+    }
+    let container = match inspect::recognise(&options.place) {
+        Ok(container) => container,
+        Err(refusal) => {
+            return stat_of_any(options, &form).map_err(|error| match error {
+                // Of a database that SQLite does not open, kvtest's refusal says more.
+                CliError::Place(PlaceError::Database { .. }) => KvtestError::from(refusal).into(),
+                error => error,
+            });
+        }
+    };
     if options.vacuum {
         vacuum(options, container, &form)?;
     }
@@ -31,6 +45,22 @@ pub(crate) fn stat(options: &StatOptions) -> Result<Exit, CliError> {
         None if sound => Ok(Exit::Done),
         None => Ok(Exit::Failed),
     }
+}
+
+/// Shows what is in a place that kvtest would not know.
+fn stat_of_any(options: &StatOptions, form: &Form<'_>) -> Result<Exit, CliError> {
+    if options.vacuum {
+        return Err(CliError::Usage(format!(
+            "--vacuum is for databases with the table kv, and {} is none; leave it out",
+            options.place.display()
+        )));
+    }
+    let found = survey(&options.column.at(&options.place))?;
+    let document = stowplan_report::survey::document(&found);
+    form.write(&document, Detail::Normal, |_| {
+        stowplan_report::survey::json(&found, env!("CARGO_PKG_VERSION"))
+    })?;
+    Ok(Exit::Done)
 }
 
 /// As kvtest says it; every other form stands alone.
@@ -79,6 +109,10 @@ fn examine(options: &StatOptions, container: Container) -> Result<Stat, CliError
         pages,
         footprint: inspect::footprint(place, container).map_err(KvtestError::from)?,
         histogram,
+        survey: match &listed {
+            Ok(()) => survey(&options.column.at(place)).ok(),
+            Err(_) => None,
+        },
         fault: listed.err().map(|error| error.to_string()),
     })
 }

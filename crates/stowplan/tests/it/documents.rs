@@ -9,8 +9,8 @@ use stowplan_harness::drivers::KNOWN;
 
 /// The crates of docs/architecture.md, from the top down.
 const CRATES: [&str; 11] = [
-    "stowplan", "report", "kvtest", "archive", "crashlab", "harness", "analysis", "driver", "dataset",
-    "stores", "model",
+    "stowplan", "report", "kvtest", "archive", "crashlab", "harness", "analysis", "driver",
+    "dataset", "stores", "model",
 ];
 
 fn root() -> PathBuf {
@@ -392,7 +392,7 @@ fn every_module_has_its_line_in_the_architecture() {
             "crates/{name}: a module is listed twice"
         );
         let declared = modules(name);
-        assert!(declared.len() > 4, "crates/{name}: {declared:?}");
+        assert!(declared.len() > 2, "crates/{name}: {declared:?}");
         let missing: Vec<_> = declared.difference(&once).collect();
         let gone: Vec<_> = once.difference(&declared).collect();
         assert!(

@@ -8,6 +8,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped ends the test")]
 
+mod advise;
 mod archive;
 mod bench;
 mod calibrate;
@@ -30,6 +31,7 @@ mod kvtest_run;
 mod ladder;
 mod listing;
 mod matrix;
+mod places;
 mod report;
 mod resume;
 mod run;

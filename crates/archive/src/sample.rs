@@ -1,0 +1,498 @@
+//! Samples of a place: which values, drawn by a seed, stratified by size; and datasets made of them.
+//!
+//! The values of each doubling of size are a stratum, and each stratum gives as large a share of the
+//! sample as it has of the place, as far as whole values go. Which values those are depends on the seed and
+//! on their names alone (in a table, on their positions): the least by a hash. So memory grows with the
+//! sample, not with the place, and the same seed draws the same values.
+
+use crate::place::PlaceError;
+use crate::survey::sizes::Sizes;
+use crate::survey::table::{Column, quoted};
+use crate::survey::walk::{Entry, Visitor, open_directory, walk};
+use crate::survey::{Sort, sort, survey};
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use rusqlite::types::ValueRef;
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use stowplan_dataset::random::scatter_all;
+use stowplan_dataset::{Dataset, Import, names};
+use stowplan_model::{Content, DatasetSpec, Origin, SizeBin, SizeDistribution};
+
+/// So many values are looked at to learn how compressible they are, ...
+const COMPRESSED_VALUES: usize = 64;
+/// ... up to so many bytes of each.
+const COMPRESSED_BYTES: u64 = 256 << 10;
+/// Bytes that cannot be made smaller than this share are as good as random.
+const RANDOM_SHARE: f64 = 0.98;
+
+/// Values that were drawn of a place.
+#[derive(Debug)]
+pub struct Sample {
+    origin: Origin,
+    /// In the order of their names, or of the rows.
+    picks: Vec<Pick>,
+}
+
+/// What is done with a value: the name that it has below a directory, its bytes, and the place to name
+/// in an error.
+type Visit<'v> = dyn FnMut(Option<&[u8]>, &mut dyn Read, &Path) -> Result<(), PlaceError> + 'v;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Pick {
+    /// Its path from the topmost directory; of a row, none.
+    path: Vec<u8>,
+    /// Of a row, its position in the table.
+    position: u64,
+    size: u64,
+}
+
+impl Sample {
+    /// Draws `count` values of a place, all if it has no more or `count` is 0, none above `largest` bytes;
+    /// `histogram` is that of the place.
+    ///
+    /// # Errors
+    /// The file system or SQLite refuses, or there is no such value.
+    pub fn draw(
+        origin: &Origin,
+        histogram: &[SizeBin],
+        count: u64,
+        largest: Option<u64>,
+        seed: u64,
+    ) -> Result<Self, PlaceError> {
+        let largest = largest.unwrap_or(u64::MAX);
+        let mut draw = Draw {
+            quotas: quotas(histogram, count, largest),
+            drawn: BTreeMap::new(),
+            largest,
+            seed,
+        };
+        match sort(origin)? {
+            Sort::Directory => walk(&origin.place, &mut draw)?,
+            Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
+                if let Some(size) = bytes {
+                    draw.offer(scatter_all(&[seed, position]), &[], position, size);
+                }
+            })?,
+        }
+        let heaps = draw.drawn.into_values();
+        let mut picks: Vec<Pick> = heaps
+            .flat_map(|heap| heap.into_iter().map(|(_, pick)| pick))
+            .collect();
+        picks.sort_unstable();
+        if picks.is_empty() {
+            return Err(PlaceError::Invalid(format!(
+                "{} holds no value that could be measured",
+                origin.place.display()
+            )));
+        }
+        Ok(Self {
+            origin: origin.clone(),
+            picks,
+        })
+    }
+
+    /// Values of the sample.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.picks.len() as u64
+    }
+
+    /// Their sizes.
+    #[must_use]
+    pub fn sizes(&self) -> SizeDistribution {
+        let mut sizes = Sizes::default();
+        self.picks.iter().for_each(|pick| sizes.add(pick.size));
+        SizeDistribution::Histogram {
+            bins: sizes.histogram(),
+        }
+    }
+
+    /// Calls `visit` for some or all values, in their order, with the name that each has below a
+    /// directory.
+    fn read(
+        &self,
+        chosen: &dyn Fn(usize) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), PlaceError> {
+        match sort(&self.origin)? {
+            Sort::Directory => self.read_files(chosen, visit),
+            Sort::Database => self.read_rows(chosen, visit),
+        }
+    }
+
+    fn read_files(
+        &self,
+        chosen: &dyn Fn(usize) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), PlaceError> {
+        let root = &self.origin.place;
+        let top = open_directory(CWD, root).map_err(PlaceError::io("open", root))?;
+        for (_, pick) in self.picks.iter().enumerate().filter(|(i, _)| chosen(*i)) {
+            let path = root.join(OsStr::from_bytes(&pick.path));
+            let mut file = open_file(&top, &pick.path).map_err(PlaceError::io("open", &path))?;
+            visit(Some(&pick.path), &mut file, &path)?;
+        }
+        Ok(())
+    }
+
+    fn read_rows(
+        &self,
+        chosen: &dyn Fn(usize) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), PlaceError> {
+        let column = Column::open(&self.origin)?;
+        let positions = self.picks.iter().enumerate().filter(|(i, _)| chosen(*i));
+        let mut positions = positions.map(|(_, pick)| pick.position).peekable();
+        let mut position = 0;
+        column.rows(&quoted(&column.column), &mut |row| {
+            if positions.next_if_eq(&position).is_some() {
+                let value = row.get_ref(0);
+                let value = value.map_err(PlaceError::database("read", column.path()))?;
+                let mut bytes = match value {
+                    ValueRef::Blob(bytes) | ValueRef::Text(bytes) => bytes,
+                    _ => &[],
+                };
+                visit(None, &mut bytes, column.path())?;
+            }
+            position += 1;
+            Ok(())
+        })
+    }
+
+    /// How compressible the values are, by some of them.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn content(&self) -> Result<Content, PlaceError> {
+        let every = self.picks.len().div_ceil(COMPRESSED_VALUES).max(1);
+        let (mut before, mut after) = (0u64, 0u64);
+        self.read(&|index| index % every == 0, &mut |_, value, place| {
+            let mut bytes = Vec::new();
+            let mut limited = value.take(COMPRESSED_BYTES);
+            let read = limited.read_to_end(&mut bytes);
+            before += read.map_err(PlaceError::io("read", place))? as u64;
+            let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(6));
+            let packed = encoder.write_all(&bytes).and_then(|()| encoder.finish());
+            after += packed.map_err(PlaceError::io("compress", place))?.len() as u64;
+            Ok(())
+        })?;
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let ratio = (after as f64 / before.max(1) as f64 * 100.0).round() / 100.0;
+        Ok(match ratio {
+            ratio if ratio >= RANDOM_SHARE => Content::Random,
+            ratio => Content::Compressible { ratio },
+        })
+    }
+}
+
+/// The same description with number, sizes and content as they are in the place that it names; one that
+/// names none is returned as it is.
+///
+/// # Errors
+/// As [`survey`] and [`Sample::draw`].
+pub fn described(spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
+    if let SizeDistribution::Like { like } = &spec.size {
+        let found = survey(&Origin {
+            place: like.clone(),
+            ..Origin::default()
+        })?;
+        if found.values == 0 {
+            return Err(PlaceError::Invalid(format!(
+                "{} holds no values whose sizes could be taken",
+                like.display()
+            )));
+        }
+        return Ok(DatasetSpec {
+            size: SizeDistribution::Histogram {
+                bins: found.histogram,
+            },
+            ..spec.clone()
+        });
+    }
+    let Some(origin) = &spec.from else {
+        return Ok(spec.clone());
+    };
+    let sample = drawn(origin, spec)?;
+    Ok(DatasetSpec {
+        count: sample.count(),
+        size: sample.sizes(),
+        content: sample.content()?,
+        seed: spec.seed,
+        from: spec.from.clone(),
+    })
+}
+
+/// Writes a dataset of the values that its description names to `directory`, which must not exist;
+/// `progress` hears how many bytes are written.
+///
+/// # Errors
+/// The place does not hold as many values any more, one of them cannot be read, or the dataset cannot be
+/// written.
+pub fn write(
+    spec: &DatasetSpec,
+    directory: &Path,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Dataset, PlaceError> {
+    let Some(origin) = &spec.from else {
+        return Err(PlaceError::Invalid("the dataset names no place".to_owned()));
+    };
+    let sample = drawn(origin, spec)?;
+    let mut import = Import::begin(directory)?;
+    let mut done = 0;
+    sample.read(&|_| true, &mut |name, value, place| {
+        done += import.add(name, value, place)?;
+        progress(done);
+        Ok(())
+    })?;
+    Ok(import.finish(spec)?)
+}
+
+fn drawn(origin: &Origin, spec: &DatasetSpec) -> Result<Sample, PlaceError> {
+    let found = survey(origin)?;
+    Sample::draw(
+        origin,
+        &found.histogram,
+        spec.count,
+        origin.largest,
+        spec.seed,
+    )
+}
+
+/// Opens a regular file without following a link or waiting for the other end of a pipe.
+fn open_file(top: &OwnedFd, path: &[u8]) -> std::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(top, path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no regular file any more"));
+    }
+    Ok(file)
+}
+
+/// The doubling of a size.
+fn stratum(size: u64) -> u32 {
+    size.checked_ilog2().map_or(0, |octave| octave + 1)
+}
+
+/// How many values each stratum gives: its share, rounded so that they add up (the largest remainders
+/// are rounded up).
+fn quotas(histogram: &[SizeBin], count: u64, largest: u64) -> BTreeMap<u32, u64> {
+    let mut strata: BTreeMap<u32, u64> = BTreeMap::new();
+    for bin in histogram.iter().filter(|bin| bin.from <= largest) {
+        *strata.entry(stratum(bin.from)).or_default() += bin.values;
+    }
+    let all: u64 = strata.values().sum();
+    if count == 0 || count >= all {
+        return strata
+            .into_keys()
+            .map(|stratum| (stratum, u64::MAX))
+            .collect();
+    }
+    let share = |values: u64| u128::from(values) * u128::from(count);
+    let mut remainders: Vec<(u128, u32)> = Vec::new();
+    let mut left = count;
+    for (stratum, values) in &mut strata {
+        let product = share(*values);
+        remainders.push((product % u128::from(all), *stratum));
+        *values = u64::try_from(product / u128::from(all)).unwrap_or(u64::MAX);
+        left -= *values;
+    }
+    remainders.sort_unstable_by(|a, b| b.cmp(a));
+    for (_, stratum) in remainders
+        .into_iter()
+        .take(usize::try_from(left).unwrap_or(0))
+    {
+        strata.entry(stratum).and_modify(|values| *values += 1);
+    }
+    strata
+}
+
+/// The least values of each stratum by their hashes.
+struct Draw {
+    quotas: BTreeMap<u32, u64>,
+    drawn: BTreeMap<u32, BinaryHeap<(u64, Pick)>>,
+    largest: u64,
+    seed: u64,
+}
+
+impl Draw {
+    fn offer(&mut self, hash: u64, path: &[u8], position: u64, size: u64) {
+        let stratum = stratum(size);
+        let quota = self.quotas.get(&stratum).copied().unwrap_or(0);
+        if size > self.largest || quota == 0 {
+            return;
+        }
+        let heap = self.drawn.entry(stratum).or_default();
+        let full = heap.len() as u64 >= quota;
+        if full && heap.peek().is_some_and(|(worst, _)| *worst <= hash) {
+            return;
+        }
+        heap.push((
+            hash,
+            Pick {
+                path: path.to_owned(),
+                position,
+                size,
+            },
+        ));
+        if full {
+            heap.pop();
+        }
+    }
+}
+
+impl Visitor for Draw {
+    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+        if entry.kind == FileType::RegularFile && names::is_inner_path(entry.path) {
+            let size = u64::try_from(entry.stat.st_size).unwrap_or(0);
+            self.offer(hash_of(self.seed, entry.path), entry.path, 0, size);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// A number that depends on every byte of a path, the same on every machine.
+fn hash_of(seed: u64, path: &[u8]) -> u64 {
+    let words = path.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    });
+    words.fold(scatter_all(&[seed, path.len() as u64]), |hash, word| {
+        scatter_all(&[hash, word])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn place(directory: &Path) -> Origin {
+        for index in 0..300u32 {
+            let inner = directory.join(format!("d{}", index % 7));
+            fs::create_dir_all(&inner).unwrap();
+            let size = if index % 3 == 0 { 100 } else { 5_000 };
+            let value = vec![index as u8; size];
+            fs::write(inner.join(format!("f{index}")), value).unwrap();
+        }
+        Origin {
+            place: directory.to_owned(),
+            ..Origin::default()
+        }
+    }
+
+    fn spec(origin: &Origin, count: u64) -> DatasetSpec {
+        DatasetSpec {
+            count,
+            size: SizeDistribution::AsFound,
+            content: Content::Random,
+            seed: 1,
+            from: Some(origin.clone()),
+        }
+    }
+
+    #[test]
+    fn a_sample_has_the_shares_of_the_place_and_the_seed_decides_which() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(directory.path());
+        let histogram = survey(&origin).unwrap().histogram;
+        let draw = |seed| Sample::draw(&origin, &histogram, 30, None, seed).unwrap();
+        let sample = draw(1);
+        let small = sample.picks.iter().filter(|pick| pick.size == 100);
+        assert_eq!((sample.count(), small.count()), (30, 10));
+        assert_eq!(sample.picks, draw(1).picks);
+        assert_ne!(sample.picks, draw(2).picks);
+        assert!(sample.picks.is_sorted());
+        let all = Sample::draw(&origin, &histogram, 0, None, 1).unwrap();
+        assert_eq!(all.count(), 300);
+        let small = Sample::draw(&origin, &histogram, 0, Some(4_999), 1).unwrap();
+        assert_eq!(small.count(), 100);
+    }
+
+    #[test]
+    fn a_dataset_of_a_place_holds_its_bytes_under_its_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let described = described(&spec(&origin, 40)).unwrap();
+        assert_eq!(described.count, 40);
+        assert_eq!(described.size.largest(), 5_000);
+        let Content::Compressible { ratio } = described.content else {
+            panic!("{described:?}");
+        };
+        assert!(ratio < 0.1, "{ratio}");
+        let path = directory.path().join("data");
+        let dataset = write(&described, &path, &mut |_| ()).unwrap();
+        let names = fs::read(dataset.names_file().unwrap()).unwrap();
+        let at = |key: usize| u64::from_le_bytes(names[8 * key + 8..][..8].try_into().unwrap());
+        for key in [1usize, 17, 40] {
+            let name = &names[at(key) as usize..at(key + 1) as usize - 1];
+            let file = origin.place.join(OsStr::from_bytes(name));
+            assert_eq!(dataset.value(key as u64), fs::read(file).unwrap(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_dataset_of_a_column_holds_its_values_by_row() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x.db");
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE t(v BLOB); INSERT INTO t VALUES(x'0102'), (NULL), ('text'), (17);",
+            )
+            .unwrap();
+        let origin = Origin {
+            place: file,
+            ..Origin::default()
+        };
+        let described = described(&spec(&origin, 0)).unwrap();
+        let dataset = write(&described, &directory.path().join("d"), &mut |_| ()).unwrap();
+        assert_eq!(dataset.count(), 2);
+        assert_eq!(
+            (dataset.value(1), dataset.value(2)),
+            (&[1, 2][..], &b"text"[..])
+        );
+        assert!(dataset.names_file().is_none());
+    }
+
+    #[test]
+    fn a_place_that_has_lost_values_meanwhile_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let described = described(&spec(&origin, 0)).unwrap();
+        fs::remove_file(origin.place.join("d0/f0")).unwrap();
+        let refused = write(&described, &directory.path().join("d"), &mut |_| ()).unwrap_err();
+        assert!(
+            refused.to_string().contains("299 values were found"),
+            "{refused}"
+        );
+        assert!(!directory.path().join("d").exists());
+    }
+
+    #[test]
+    fn sizes_like_those_of_a_place_are_its_histogram() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let like = DatasetSpec {
+            count: 7,
+            size: SizeDistribution::Like { like: origin.place },
+            from: None,
+            ..spec(&Origin::default(), 7)
+        };
+        let described = described(&like).unwrap();
+        let SizeDistribution::Histogram { bins } = described.size else {
+            panic!("{like:?}");
+        };
+        let values: Vec<u64> = bins.iter().map(|bin| bin.values).collect();
+        assert_eq!((described.count, values), (7, vec![100, 200]));
+    }
+}

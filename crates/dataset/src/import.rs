@@ -1,0 +1,222 @@
+//! Datasets of values that somebody brought along: their bytes as they are.
+
+use crate::files::{
+    DESCRIPTION, Description, FORMAT, INDEX, NAMES, VALUES, create, parent_of_new,
+    write_description,
+};
+use crate::{Dataset, DatasetError, names, room};
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use stowplan_model::DatasetSpec;
+use tempfile::TempDir;
+
+/// A dataset that is written value by value, key 1 first: complete under its name at the end, or not
+/// there at all.
+#[derive(Debug)]
+pub struct Import {
+    directory: PathBuf,
+    parent: PathBuf,
+    /// Removes itself unless it gets its name.
+    partial: TempDir,
+    values: BufWriter<File>,
+    values_crc32: crc32fast::Hasher,
+    /// Where the values end, after a 0.
+    ends: Vec<u64>,
+    largest: u64,
+    names: Vec<u8>,
+    /// Where the names end.
+    name_ends: Vec<usize>,
+    buffer: Vec<u8>,
+}
+
+impl Import {
+    /// Begins a dataset at `directory`, which must not exist.
+    ///
+    /// # Errors
+    /// It exists, or the file system refuses.
+    pub fn begin(directory: &Path) -> Result<Self, DatasetError> {
+        let parent = parent_of_new(directory)?;
+        let partial = tempfile::Builder::new()
+            .prefix(".dataset-")
+            .tempdir_in(parent)
+            .map_err(DatasetError::io("create a directory in", parent))?;
+        let values = create(&partial.path().join(VALUES))?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            parent: parent.to_owned(),
+            partial,
+            values: BufWriter::with_capacity(1 << 20, values),
+            values_crc32: crc32fast::Hasher::new(),
+            ends: vec![0],
+            largest: 0,
+            names: Vec::new(),
+            name_ends: Vec::new(),
+            buffer: vec![0; 1 << 18],
+        })
+    }
+
+    /// Adds the value of the next key, to the end of `value`, under the name that it has where it comes
+    /// from. Either all values have one or none.
+    ///
+    /// # Errors
+    /// A value of 4 GiB or more; a failed read comes out under `place`, a failed write under its own
+    /// file.
+    pub fn add(
+        &mut self,
+        name: Option<&[u8]>,
+        value: &mut dyn Read,
+        place: &Path,
+    ) -> Result<u64, DatasetError> {
+        let mut size = 0u64;
+        loop {
+            let read = match value.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(DatasetError::io("read", place)(error)),
+            };
+            let bytes = &self.buffer[..read];
+            self.values_crc32.update(bytes);
+            let written = self.values.write_all(bytes);
+            written.map_err(DatasetError::io("write", &self.partial.path().join(VALUES)))?;
+            size += read as u64;
+            if u32::try_from(size).is_err() {
+                return Err(DatasetError::invalid(format!(
+                    "{} has 4 GiB or more, which cannot be measured; leave it out",
+                    place.display()
+                )));
+            }
+        }
+        let end = self.ends.last().copied().unwrap_or(0) + size;
+        self.ends.push(end);
+        self.largest = self.largest.max(size);
+        if let Some(name) = name {
+            self.names.extend_from_slice(name);
+            self.name_ends.push(self.names.len());
+        }
+        Ok(size)
+    }
+
+    /// How many values were added.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.ends.len() as u64 - 1
+    }
+
+    /// Gives the dataset its name. `spec` describes it; what it says of sizes and content holds for
+    /// values that are made up later: other keys, other versions.
+    ///
+    /// # Errors
+    /// It has another number of values than `spec` says, or the file system refuses.
+    pub fn finish(mut self, spec: &DatasetSpec) -> Result<Dataset, DatasetError> {
+        if spec.count != self.count() {
+            return Err(DatasetError::invalid(format!(
+                "{} values were found where there were to be {}",
+                self.count(),
+                spec.count
+            )));
+        }
+        let path = self.partial.path().join(VALUES);
+        self.values
+            .flush()
+            .map_err(DatasetError::io("write", &path))?;
+        let synced = self.values.get_ref().sync_data();
+        synced.map_err(DatasetError::io("sync", &path))?;
+        let index_crc32 = self.write_index()?;
+        self.write_names()?;
+        let description = Description {
+            format: FORMAT,
+            total_bytes: self.ends.last().copied().unwrap_or(0),
+            largest: self.largest,
+            values_crc32: self.values_crc32.finalize(),
+            index_crc32,
+            spec: spec.clone(),
+        };
+        write_description(&self.partial.path().join(DESCRIPTION), &description)?;
+        std::fs::rename(self.partial.path(), &self.directory)
+            .map_err(DatasetError::io("rename a directory to", &self.directory))?;
+        // It has another name now: nothing is left to remove.
+        let _ = self.partial.keep();
+        room::sync_directory(&self.parent)?;
+        Dataset::open(&self.directory)
+    }
+
+    fn write_index(&self) -> Result<u32, DatasetError> {
+        let path = self.partial.path().join(INDEX);
+        let bytes: Vec<u8> = self.ends.iter().flat_map(|end| end.to_le_bytes()).collect();
+        let mut file = create(&path)?;
+        file.write_all(&bytes)
+            .and_then(|()| file.sync_data())
+            .map_err(DatasetError::io("write", &path))?;
+        Ok(crc32fast::hash(&bytes))
+    }
+
+    fn write_names(&self) -> Result<(), DatasetError> {
+        if self.name_ends.is_empty() {
+            return Ok(());
+        }
+        if self.name_ends.len() as u64 != self.count() {
+            return Err(DatasetError::invalid("some of the values have no name"));
+        }
+        let starts = [0].into_iter().chain(self.name_ends.iter().copied());
+        let spans: Vec<&[u8]> = starts
+            .zip(&self.name_ends)
+            .map(|(start, end)| &self.names[start..*end])
+            .collect();
+        names::write(&self.partial.path().join(NAMES), spans.into_iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::{Content, Origin, SizeBin, SizeDistribution};
+
+    fn spec(count: u64) -> DatasetSpec {
+        let bins = vec![SizeBin {
+            from: 0,
+            to: 10,
+            values: 3,
+        }];
+        DatasetSpec {
+            count,
+            size: SizeDistribution::Histogram { bins },
+            content: Content::Random,
+            seed: 1,
+            from: Some(Origin::default()),
+        }
+    }
+
+    #[test]
+    fn values_are_kept_byte_for_byte_with_their_names_and_versions_are_made_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        let mut import = Import::begin(&path).unwrap();
+        for (name, value) in [("a/x", "hello"), ("b", ""), ("c", "0123456789")] {
+            let place = Path::new(name);
+            let added = import.add(Some(name.as_bytes()), &mut value.as_bytes(), place);
+            assert_eq!(added.unwrap(), value.len() as u64);
+        }
+        let dataset = import.finish(&spec(3)).unwrap();
+        assert_eq!(dataset.value(1), b"hello");
+        assert_eq!((dataset.size(2), dataset.largest()), (0, 10));
+        assert_eq!(dataset.total_bytes(), 15);
+        assert!(dataset.names_file().is_some());
+        dataset.check_values().unwrap();
+        let mut version = vec![0; 10];
+        dataset.generator().fill(3, 1, &mut version);
+        assert_ne!(&version, b"0123456789");
+        assert!(Import::begin(&path).is_err(), "it is there already");
+    }
+
+    #[test]
+    fn what_is_not_finished_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        let mut import = Import::begin(&path).unwrap();
+        import.add(None, &mut &b"x"[..], Path::new("x")).unwrap();
+        assert!(import.finish(&spec(3)).is_err());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! What a survey of somebody's own data finds: numbers and sizes, and what is odd about it.
+
+use crate::SizeBin;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Where values come from that somebody brought along: a directory of files, or a column of a
+/// table in an SQLite database.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The directory, or the file of the database.
+    pub place: PathBuf,
+    /// Of a database, the table; guessed where only one can be meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Of a database, the column of the values; guessed where only one can be meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// Of a database, the column of the keys; else the number of the row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Values of more bytes are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u64>,
+}
+
+/// What a survey found. Nothing here is a value, or a part of one; names occur as examples of what
+/// is odd only.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Survey {
+    /// Where the values lie; of a database with the table and the columns that are meant.
+    pub origin: Origin,
+    /// Of a database, bytes of a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_size: Option<u64>,
+    /// The type of the file system, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// Values: regular files, or rows with a blob or a text.
+    pub values: u64,
+    /// Directories, the topmost not counted.
+    pub directories: u64,
+    /// Symbolic links, which are not followed.
+    pub links: u64,
+    /// Bytes of all values.
+    pub bytes: u64,
+    /// Bytes that they take on disk: blocks of files, or the pages of the whole database.
+    pub allocated_bytes: u64,
+    /// The smallest value, in bytes; 0 if there are none.
+    pub smallest: u64,
+    /// The largest value, in bytes; 0 if there are none.
+    pub largest: u64,
+    /// Half of the values have at most so many bytes; to about 2%.
+    pub median: u64,
+    /// 95% of the values have at most so many bytes; to about 2%.
+    pub percentile_95: u64,
+    /// Standard deviation of the natural logarithm of the sizes of values that are not empty.
+    pub sigma: f64,
+    /// How many values are empty.
+    pub empty: u64,
+    /// How many directories the deepest file lies below the topmost.
+    pub depth: u64,
+    /// The most bytes of one name.
+    pub longest_name: u64,
+    /// The most bytes of a path from the topmost directory.
+    pub longest_path: u64,
+    /// How many values have which size, by rising size; four rows for each doubling.
+    pub histogram: Vec<SizeBin>,
+    /// What is odd, by kind.
+    pub odd: Vec<Oddity>,
+}
+
+/// Something that an archive cannot hold, or that is lost in one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Oddity {
+    /// What it is.
+    pub kind: OddityKind,
+    /// How many there are.
+    pub count: u64,
+    /// The first few, as paths from the topmost directory; what is not UTF-8 is replaced.
+    pub examples: Vec<String>,
+}
+
+/// What can be odd about a file or a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OddityKind {
+    /// It cannot be read, or a directory not be listed.
+    Unreadable,
+    /// It went away while the survey ran.
+    Vanished,
+    /// A socket.
+    Socket,
+    /// A named pipe.
+    Fifo,
+    /// A device.
+    Device,
+    /// A directory on which another file system is mounted; the survey does not go there.
+    OtherFileSystem,
+    /// A value above SQLite's limit.
+    TooLarge,
+    /// A name that is not UTF-8.
+    NotUtf8,
+    /// Names in one directory that differ in their case only.
+    CaseOnly,
+    /// A symbolic link that leads out of the tree.
+    LinkOutside,
+    /// A file with more than one name.
+    HardLink,
+    /// A file with fewer blocks than bytes: with holes, or compressed by its file system.
+    Holes,
+    /// A row whose value is null or a number.
+    NoBytes,
+}
+
+impl Survey {
+    /// Bytes of a mean value, rounded down.
+    #[must_use]
+    pub fn mean(&self) -> u64 {
+        self.bytes.checked_div(self.values).unwrap_or(0)
+    }
+
+    /// How many there are of a kind of oddity.
+    #[must_use]
+    pub fn count_of(&self, kind: OddityKind) -> u64 {
+        let found = self.odd.iter().find(|odd| odd.kind == kind);
+        found.map_or(0, |odd| odd.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_survey_is_read_as_it_was_written() {
+        let survey = Survey {
+            values: 3,
+            bytes: 11,
+            odd: vec![Oddity {
+                kind: OddityKind::CaseOnly,
+                count: 2,
+                examples: vec!["a/B".to_owned()],
+            }],
+            ..Survey::default()
+        };
+        let text = serde_json::to_string(&survey).unwrap();
+        assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey);
+        assert_eq!((survey.mean(), Survey::default().mean()), (3, 0));
+        assert_eq!(survey.count_of(OddityKind::CaseOnly), 2);
+        assert_eq!(survey.count_of(OddityKind::Fifo), 0);
+    }
+}

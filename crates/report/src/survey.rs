@@ -1,0 +1,403 @@
+//! What a place of the user's holds: numbers, sizes, and what is odd about it.
+
+use crate::document::{Block, Content, Detail, Document, bullets, facts, paragraph, plain};
+use crate::format::{count, counted};
+use crate::stat::{Bin, sizes_figure};
+use serde::Serialize;
+use stowplan_model::{Oddity, OddityKind, Origin, Survey, format_bytes};
+
+/// More rows of a histogram are shown by the doubling.
+const ROWS_MAX: usize = 16;
+/// So much of a name is shown, in characters.
+const SHOWN: usize = 48;
+
+/// A survey as a program reads it.
+#[derive(Debug, Serialize)]
+struct Surveyed<'s> {
+    tool_version: &'s str,
+    #[serde(flatten)]
+    survey: &'s Survey,
+    /// For a study file.
+    datasets: String,
+}
+
+/// As one JSON document; sizes are in bytes.
+///
+/// # Errors
+/// None that is known: every key is a text.
+pub fn json(survey: &Survey, tool_version: &str) -> Result<String, serde_json::Error> {
+    crate::json::of(
+        "survey",
+        &Surveyed {
+            tool_version,
+            survey,
+            datasets: datasets(survey),
+        },
+    )
+}
+
+/// What was found, and what of it a study needs.
+#[must_use]
+pub fn document(survey: &Survey) -> Document {
+    let mut blocks = vec![facts(numbers(survey)).at(Detail::Brief)];
+    blocks.extend(sizes_figure(&rows(survey)));
+    blocks.extend(odd(survey));
+    blocks.extend(for_studies(survey));
+    Document {
+        kind: "Stowplan stat".to_owned(),
+        title: survey.origin.place.display().to_string(),
+        blocks,
+        ..Document::default()
+    }
+}
+
+/// The values in a sentence: `20,000 files, 812 MB, which take 903 MB on ext4; half are below …`.
+#[must_use]
+pub fn sentence(survey: &Survey) -> String {
+    let what = match survey.page_size {
+        Some(_) => counted(survey.values, "value"),
+        None => counted(survey.values, "file"),
+    };
+    let takes = match (survey.page_size, &survey.file_system) {
+        (Some(page), _) => format!(
+            "in a database of {} with pages of {}",
+            format_bytes(survey.allocated_bytes),
+            stowplan_model::format_size(page)
+        ),
+        (None, Some(kind)) => format!(
+            "which take {} on {kind}",
+            format_bytes(survey.allocated_bytes)
+        ),
+        (None, None) => format!("which take {}", format_bytes(survey.allocated_bytes)),
+    };
+    let sizes = match survey.smallest == survey.largest {
+        true => format!("all have {}", format_bytes(survey.largest)),
+        false => format!(
+            "half have at most {}, 95% at most {}",
+            format_bytes(survey.median),
+            format_bytes(survey.percentile_95)
+        ),
+    };
+    format!("{what}, {}, {takes}; {sizes}.", format_bytes(survey.bytes))
+}
+
+/// What the survey adds to kvtest's lines.
+pub(crate) fn spread(survey: &Survey) -> Vec<(String, String)> {
+    let sizes = [
+        ("Median size", survey.median),
+        ("95% have at most", survey.percentile_95),
+    ];
+    let mut facts: Vec<(String, String)> = sizes
+        .into_iter()
+        .map(|(name, bytes)| (name.to_owned(), exact(bytes)))
+        .collect();
+    facts.push((
+        "Sigma".to_owned(),
+        format!("{:.2}, of the sizes' natural logarithms", survey.sigma),
+    ));
+    facts
+}
+
+fn exact(bytes: u64) -> String {
+    match bytes < 1_000 {
+        true => format!("{bytes} B"),
+        false => format!("{} ({})", count(bytes), format_bytes(bytes)),
+    }
+}
+
+fn numbers(survey: &Survey) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let Origin {
+        table, column, key, ..
+    } = &survey.origin;
+    if let (Some(table), Some(column)) = (table, column) {
+        fact(
+            "Values",
+            format!("{} in {table}.{column}", count(survey.values)),
+        );
+        fact(
+            "Keys",
+            key.clone().unwrap_or("the numbers of rows".to_owned()),
+        );
+    } else {
+        let inside = counted_directories(survey.directories + 1);
+        let links = match survey.links {
+            0 => String::new(),
+            links => format!(", {}", counted(links, "symbolic link")),
+        };
+        fact(
+            "Values",
+            format!("{} in {inside}{links}", counted(survey.values, "file")),
+        );
+    }
+    fact("Bytes of values", exact(survey.bytes));
+    let on = survey.file_system.as_ref();
+    let on = on.map_or_else(String::new, |kind| format!(" on {kind}"));
+    fact(
+        "Allocated bytes",
+        format!("{}{on}", exact(survey.allocated_bytes)),
+    );
+    if let Some(page_size) = survey.page_size {
+        fact("Page size", count(page_size));
+    }
+    if survey.values == 0 {
+        return facts;
+    }
+    fact(
+        "Smallest, largest",
+        format!("{}, {}", exact(survey.smallest), exact(survey.largest)),
+    );
+    fact("Mean size", exact(survey.mean()));
+    facts.extend(spread(survey));
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    fact("Empty values", count(survey.empty));
+    match survey.page_size {
+        Some(_) => fact("Longest key", counted(survey.longest_name, "byte")),
+        None => {
+            fact("Depth", counted(survey.depth, "level"));
+            fact(
+                "Longest name, path",
+                format!(
+                    "{}, {} bytes",
+                    survey.longest_name,
+                    count(survey.longest_path)
+                ),
+            );
+        }
+    }
+    facts
+}
+
+fn counted_directories(directories: u64) -> String {
+    match directories {
+        1 => "1 directory".to_owned(),
+        many => format!("{} directories", count(many)),
+    }
+}
+
+/// The histogram, by the doubling where it has many rows.
+fn rows(survey: &Survey) -> Vec<Bin> {
+    let bins = survey.histogram.iter().map(|bin| Bin {
+        from: bin.from,
+        to: bin.to,
+        values: bin.values,
+    });
+    if survey.histogram.len() <= ROWS_MAX {
+        return bins.collect();
+    }
+    let octave = |size: u64| size.checked_ilog2();
+    let mut rows: Vec<Bin> = Vec::new();
+    for bin in bins {
+        match rows.last_mut() {
+            Some(last) if octave(last.from) == octave(bin.from) => {
+                last.to = bin.to;
+                last.values += bin.values;
+            }
+            _ => rows.push(bin),
+        }
+    }
+    rows
+}
+
+/// What an archive cannot hold, or loses.
+pub(crate) fn odd(survey: &Survey) -> Vec<Block> {
+    if survey.odd.is_empty() {
+        return Vec::new();
+    }
+    let items = survey.odd.iter().map(|odd| {
+        let (what, becomes) = words(odd.kind);
+        format!(
+            "{} {what}: {becomes} (such as {})",
+            count(odd.count),
+            examples(odd)
+        )
+    });
+    let lead = paragraph(plain("Odd, and what becomes of it in an SQLite Archive:"));
+    [Some(lead), bullets(items.map(plain))]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What it is, and what becomes of it in an archive.
+#[must_use]
+pub fn words(kind: OddityKind) -> (&'static str, &'static str) {
+    match kind {
+        OddityKind::Unreadable => ("unreadable", "missing, unless whoever packs may read it"),
+        OddityKind::Vanished => ("gone meanwhile", "missing"),
+        OddityKind::Socket => ("sockets", "missing"),
+        OddityKind::Fifo => ("named pipes", "missing"),
+        OddityKind::Device => ("devices", "missing"),
+        OddityKind::OtherFileSystem => ("other file systems", "not looked into"),
+        OddityKind::TooLarge => ("values above 1 GB", "too large for SQLite; they stay files"),
+        OddityKind::NotUtf8 => ("names not UTF-8", "names there are text"),
+        OddityKind::CaseOnly => (
+            "names alike but for case",
+            "kept; one of them is lost on a disk that ignores case",
+        ),
+        OddityKind::LinkOutside => (
+            "links out of the tree",
+            "kept as links; they may lead nowhere elsewhere",
+        ),
+        OddityKind::HardLink => ("files with several names", "kept once for each name"),
+        OddityKind::Holes => (
+            "files with holes",
+            "holes become zeros (or the file system compresses)",
+        ),
+        OddityKind::NoBytes => ("rows without bytes", "left out: null or a number"),
+    }
+}
+
+fn examples(odd: &Oddity) -> String {
+    let cut = |name: &String| match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.clone(),
+    };
+    let named: Vec<String> = odd.examples.iter().map(cut).collect();
+    named.join(", ")
+}
+
+/// A `[datasets]` block for a study file, ready to be pasted.
+pub(crate) fn for_studies(survey: &Survey) -> Vec<Block> {
+    if survey.values == 0 {
+        return Vec::new();
+    }
+    vec![
+        paragraph(plain("For a study file:")),
+        Content::Verbatim(datasets(survey)).into(),
+    ]
+}
+
+/// The same values, or made-up ones alike.
+fn datasets(survey: &Survey) -> String {
+    let text = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    let Origin {
+        place,
+        table,
+        column,
+        key,
+        ..
+    } = &survey.origin;
+    let place = text(&place.to_string_lossy());
+    let from = match (table, column) {
+        (Some(table), Some(column)) => {
+            let key = key.as_deref().map(text);
+            let key = key.map_or_else(String::new, |key| format!(", key = {key}"));
+            format!(
+                "{{ place = {place}, table = {}, column = {}{key} }}",
+                text(table),
+                text(column)
+            )
+        }
+        _ => place.clone(),
+    };
+    let alike = match table {
+        // Of a database, one column has to be meant by its name alone.
+        Some(_) => String::new(),
+        None => format!(
+            "\n# made-up bytes, sizes as here\n[datasets.alike]\n\
+             count = {}\nsize = {{ like = {place} }}\n",
+            survey.values
+        ),
+    };
+    // No line may be broken: in a table on one line that would be no TOML.
+    format!(
+        "# these values, byte for byte; with count = N, N of them\n[datasets.mine]\n\
+         from = {from}\n{alike}\n\
+         # made-up bytes, sizes by a curve\n[datasets.curve]\ncount = {}\n\n\
+         [datasets.curve.size]\ndistribution = \"log-normal\"\n\
+         median = {}\nsigma = {:.2}\nmax = {}\n",
+        survey.values,
+        survey.median.max(1),
+        survey.sigma,
+        survey.largest.max(1)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::terminal::{self, TerminalOptions};
+    use stowplan_model::SizeBin;
+
+    fn survey() -> Survey {
+        Survey {
+            origin: Origin {
+                place: "/data/\u{1b}[2Jpictures".into(),
+                ..Origin::default()
+            },
+            file_system: Some("ext4".to_owned()),
+            values: 3,
+            directories: 1,
+            bytes: 61_000,
+            allocated_bytes: 69_632,
+            smallest: 1_000,
+            largest: 40_000,
+            median: 20_000,
+            percentile_95: 40_000,
+            sigma: 1.5,
+            longest_name: 12,
+            longest_path: 20,
+            histogram: [1_000, 20_000, 40_000]
+                .map(|size| SizeBin {
+                    from: size,
+                    to: size,
+                    values: 1,
+                })
+                .to_vec(),
+            odd: vec![Oddity {
+                kind: OddityKind::LinkOutside,
+                count: 2,
+                examples: vec!["a/\u{1b}]0;x\u{7}".to_owned()],
+            }],
+            ..Survey::default()
+        }
+    }
+
+    fn drawn(detail: Detail) -> String {
+        let options = TerminalOptions {
+            width: 80,
+            colour: false,
+            unicode: true,
+            detail,
+        };
+        terminal::render(&document(&survey()), &options)
+    }
+
+    #[test]
+    fn numbers_sizes_oddities_and_a_block_for_studies_are_shown_in_80_columns() {
+        let text = drawn(Detail::Normal);
+        for part in [
+            "3 files in 2 directories",
+            "61,000 (61 kB)",
+            "links out of the tree",
+            "[datasets.mine]",
+            "median = 20000",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn names_steer_no_terminal() {
+        for detail in [Detail::Normal, Detail::All] {
+            let text = drawn(detail);
+            assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:?}");
+        }
+        let json = json(&survey(), "1").unwrap();
+        assert!(!json.contains('\u{1b}'), "{json:?}");
+    }
+
+    #[test]
+    fn a_sentence_says_how_much_there_is() {
+        assert_eq!(
+            sentence(&survey()),
+            "3 files, 61 kB, which take 69.6 kB on ext4; half have at most 20 kB, 95% at most 40 kB."
+        );
+    }
+}

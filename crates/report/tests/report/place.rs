@@ -1,0 +1,139 @@
+//! The answer on the user's own data: one screen, in words that claim no more than was found.
+
+use crate::fixture;
+use stowplan_analysis::{
+    Advice, Analysis, Aspect, Choice, RatioEstimate, SpaceTaken, Verdict, What,
+};
+use stowplan_model::{AdviseSpec, CellId};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal::{self, TerminalOptions};
+use stowplan_report::run::document;
+
+fn ratio(ratio: f64) -> RatioEstimate {
+    RatioEstimate {
+        ratio,
+        raw_low: ratio * 0.96,
+        raw_high: ratio * 1.05,
+        low: ratio * 0.95,
+        high: ratio * 1.06,
+        rounds: 20,
+    }
+}
+
+fn aspect(what: What, gain: f64, verdict: Verdict) -> Aspect {
+    Aspect {
+        what,
+        cell: CellId("read/sql-8192".to_owned()),
+        gain: Some(ratio(gain)),
+        verdict,
+        files_ns: Some(4_000.0 * gain),
+        database_ns: Some(4_000.0),
+    }
+}
+
+fn advised(choice: Choice) -> Analysis {
+    let mut analysis = fixture::analysis();
+    analysis.run.plan.study.advise = Some(AdviseSpec {
+        place: "/home/me/my \u{1b}thumbs".into(),
+        in_database: false,
+        about: "20,000 files, 812 MB.".to_owned(),
+        values: 20_000,
+        bytes: 812_000_000,
+        largest: 200_000,
+    });
+    analysis.advice = Some(Advice {
+        choice,
+        page_size: Some(8_192),
+        aspects: vec![
+            aspect(What::Read, 1.62, Verdict::Faster),
+            aspect(What::Cold, 0.48, Verdict::Slower),
+            aspect(What::All, 1.01, Verdict::Equivalent),
+        ],
+        by_size: None,
+        space: Some(SpaceTaken {
+            files: 903_000_000,
+            database: 780_000_000,
+        }),
+        measured_values: 1_200,
+        measured_bytes: 48_000_000,
+    });
+    analysis
+}
+
+fn drawn(choice: Choice, detail: Detail) -> String {
+    terminal::render(&document(&advised(choice), ""), &options(detail))
+}
+
+fn options(detail: Detail) -> TerminalOptions {
+    TerminalOptions {
+        width: 80,
+        colour: false,
+        unicode: true,
+        detail,
+    }
+}
+
+/// A text without its line breaks.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
+    let split = Choice::Split {
+        inside: 65_536,
+        outside: 262_144,
+    };
+    let text = drawn(split, Detail::Normal);
+    for part in [
+        "Split them: up to 64 KiB into SQLite with pages of 8 KiB, from 256 KiB on as",
+        "1.62× as fast",
+        "2.08× as long",
+        "about the same",
+        "−14%",
+        "in memory",
+        "VACUUM",
+        "--store --inline-limit 65536 --page-size 8192",
+        "Undo it: stowplan unpack",
+    ] {
+        assert!(flowing(&text).contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(!text.contains("sqlite3_open_v2"), "{text}");
+    assert!(drawn(split, Detail::All).contains("sqlite3_open_v2"));
+    let answer = text.split("Why believe it?").next().unwrap();
+    assert!(answer.lines().count() < 30, "{text}");
+}
+
+#[test]
+fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_ground() {
+    let stay = drawn(Choice::Files, Detail::Normal);
+    assert!(
+        stay.contains("Stay with files") && !stay.contains("stowplan pack"),
+        "{stay}"
+    );
+    let mut analysis = advised(Choice::Files);
+    if let Some(advice) = &mut analysis.advice {
+        advice.aspects[0].verdict = Verdict::Unresolved;
+    }
+    let text = flowing(&terminal::render(
+        &document(&analysis, ""),
+        &options(Detail::Normal),
+    ));
+    assert!(
+        text.contains("faster. Not decided: reads, in memory."),
+        "{text}"
+    );
+    let open = drawn(Choice::Open, Detail::Normal);
+    assert!(
+        flowing(&open).contains("Nothing can be advised yet"),
+        "{open}"
+    );
+    assert!(
+        !open.contains("stowplan pack") && !open.contains("You give up"),
+        "{open}"
+    );
+    let depends = drawn(Choice::Depends, Detail::Normal);
+    let sides = "ahead for reads, in memory, and behind for reads, from the disk";
+    assert!(flowing(&depends).contains(sides), "{depends}");
+}

@@ -1,0 +1,111 @@
+//! `advise`, and how programs in three languages read what it advises.
+
+use crate::bench::Bench;
+use std::path::Path;
+use std::process::Command;
+
+include!("../../../report/snippets/read_value.rs");
+
+const VALUE: &[u8] = b"\x00\xffone value\n";
+
+/// 80 files of 500 bytes and more.
+fn with_place() -> Bench {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("place")).unwrap();
+    for index in 0..80 {
+        let text = "0123456789".repeat(50 + index);
+        bench.write(&format!("place/name-{index}"), &text);
+    }
+    bench
+}
+
+#[test]
+fn advice_is_a_study_that_can_be_saved_and_run_again() {
+    let bench = with_place();
+    let advise = [
+        "advise",
+        "place",
+        "--rounds",
+        "1",
+        "--output",
+        "out",
+        "--save-study",
+        "mine.toml",
+    ];
+    let told = bench.run(&advise);
+    told.prints("80 files, ")
+        .prints("Nothing can be advised yet");
+    let json = bench
+        .run(&["report", "out", "--format", "json"])
+        .exits(0)
+        .stdout();
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["advice"]["choice"]["kind"], "open");
+    assert_eq!(document["advice"]["measured_values"], 80);
+    assert_eq!(
+        document["failures"].as_array().unwrap().len(),
+        0,
+        "{document}"
+    );
+    let planned = |arguments: &[&str]| bench.run(arguments).exits(0).stdout();
+    let saved = planned(&["study", "mine.toml", "--rounds", "1", "--dry-run"]);
+    assert!(
+        saved.contains("read") && saved.contains("replace"),
+        "{saved}"
+    );
+    let again = planned(&["advise", "place", "--rounds", "1", "--dry-run"]);
+    assert_eq!(saved, again);
+    bench.run(&advise[..]).refuses("mine.toml");
+    bench.run(&["advise", "nowhere"]).refuses("nowhere");
+    std::fs::create_dir(bench.path("bare")).unwrap();
+    bench.run(&["advise", "bare"]).refuses("holds no values");
+}
+
+/// An archive with one value that is stored as it is.
+fn archive(path: &Path) {
+    let archive = rusqlite::Connection::open(path).unwrap();
+    archive
+        .execute_batch(
+            "CREATE TABLE sqlar(name TEXT PRIMARY KEY, mode INT, mtime INT, sz INT, data BLOB)",
+        )
+        .unwrap();
+    let row = ("a/b c", 0o100_644, 0, VALUE.len() as i64, VALUE);
+    archive
+        .execute("INSERT INTO sqlar VALUES(?1,?2,?3,?4,?5)", row)
+        .unwrap();
+}
+
+#[test]
+fn the_examples_read_a_value_in_each_language_that_this_machine_has() {
+    let bench = Bench::on_disk();
+    let (path, program) = (bench.path("x.sqlar"), bench.path("read"));
+    archive(&path);
+    let text = path.to_str().unwrap();
+    assert_eq!(read_value(text, "a/b c").unwrap(), VALUE);
+    assert!(read_value(text, "none").is_err());
+    let snippets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/snippets");
+    let python = Command::new("python3")
+        .arg(snippets.join("read_value.py"))
+        .args([text, "a/b c"])
+        .output();
+    match python {
+        Ok(read) => assert_eq!(read.stdout, VALUE, "{read:?}"),
+        Err(error) => eprintln!("python3 cannot be run here: {error}"),
+    }
+    let compiled = Command::new("cc")
+        .arg(snippets.join("read_value.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-lsqlite3")
+        .output();
+    match compiled {
+        Ok(done) if done.status.success() => {
+            let read = Command::new(&program)
+                .args([text, "a/b c"])
+                .output()
+                .unwrap();
+            assert_eq!(read.stdout, VALUE, "{read:?}");
+        }
+        other => eprintln!("no C compiler with SQLite here: {other:?}"),
+    }
+}
