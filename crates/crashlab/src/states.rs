@@ -132,6 +132,10 @@ impl<'l> States<'l> {
 
     fn draw_moment(&self, random: &mut Random) -> usize {
         let end = self.log.entries.len();
+        // A program that tells of one commit does so at its end.
+        if random.below(8) == 0 {
+            return end;
+        }
         match pick(random, &self.moments) {
             Some(moment) if random.below(2) == 0 => *moment,
             _ => self.from + index(random, end - self.from.min(end) + 1),

@@ -177,6 +177,10 @@ fn scratch(options: &CrashOptions, output: &Output) -> Result<WorkDirectory, Cli
     Ok(WorkDirectory::create_below(output.directory())?)
 }
 
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Where everybody may write, a directory may be anybody's.
 fn is_ours(directory: &Path, user: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -214,8 +218,9 @@ impl<'o> Campaign<'o> {
                     models
                 },
                 judges: thread::available_parallelism().map_or(1, |n| n.get().min(2)),
-                work: work.path().to_owned(),
-                scratch: scratch.path().to_owned(),
+                // Programs and checks have other working directories.
+                work: absolute(work.path()),
+                scratch: absolute(scratch.path()),
                 interrupt,
                 judged: AtomicU64::new(0),
             },
