@@ -55,7 +55,7 @@ struct Page {
 impl Page {
     fn begin(&mut self, json: bool) {
         if json {
-            self.text.push('[');
+            self.text.push_str("{\"entries\":[");
         }
     }
 
@@ -78,7 +78,7 @@ impl Page {
 
     fn end(&mut self, json: bool) {
         if json {
-            self.text.push_str("\n]");
+            self.text.push_str("\n]}");
         }
         self.print();
     }

@@ -49,8 +49,8 @@ Examples:
                                       a file, and a directory with all in it
   cd thumbs && stowplan add ../thumbs.sqlar 17.jpg
 
-What is there by the same name is replaced. It is one transaction: after an end at
-any moment, all of it is there or nothing.";
+What is there by the same name is replaced. It is one transaction: after an end
+at any moment, all of it is there or nothing.";
 
 pub(crate) const RM: &str = "\
 Examples:
@@ -68,7 +68,8 @@ Examples:
                                       for one command: no root, no fusermount3
   stowplan mount thumbs.sqlar dir     for all, until Ctrl-C or 'umount dir';
                                       takes root, or fusermount3
-It is read-only, and shows the archive as it is now: nobody can change it meanwhile.";
+It is read-only, and shows the archive as it is now: nobody can change it
+meanwhile.";
 
 /// Options of `pack`.
 #[derive(Debug, Args)]

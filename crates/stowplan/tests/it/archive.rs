@@ -29,6 +29,7 @@ fn an_archive_is_listed_printed_verified_changed_and_unpacked() {
     );
     let json = bench.run(&["ls", "x.sqlar", "--json"]).exits(0).stdout();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json = &json["entries"];
     assert_eq!(json[1]["bytes"], 5_000);
     assert_eq!(json[1]["deflated"], true);
     assert_eq!(json[4]["name"], "sub/b\u{1b}[2J");

@@ -12,6 +12,7 @@ fn measured() -> Bench {
         "study small.toml --output out --rounds 10 --only read --quiet",
         "init x.db --count 50 --size 100 --quiet",
         "export x.db d --quiet",
+        "pack d p.sqlar --quiet",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         bench.run(&words).exits(0);
@@ -20,13 +21,15 @@ fn measured() -> Bench {
 }
 
 /// A command line for each verb that has `--json`; `OUT` is another directory each time.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 11] = [
     "report out",
     "compare out out --cells read/sql=read/dir",
     "doctor",
     "crash redb --states 1 --transactions 2 --model prefix --output OUT",
     "calibrate --scale quick --sessions 0 --busy 0 --output OUT",
     "stat x.db",
+    "advise d --rounds 1 --output OUT",
+    "ls p.sqlar",
     "run d --count 20 --rounds 1",
     "study small.toml --output OUT --rounds 1 --only read",
     "crossover files flat --from 1KiB --to 2KiB --bytes 100kB --rounds 10 --output OUT",
