@@ -210,7 +210,8 @@ impl<'l> States<'l> {
         let (metadata, data) = self.pending(at);
         match self.model {
             CrashModel::Ordered => {
-                let mut lost = subset(random, &data, |piece| self.node(piece));
+                let drawn = subset(random, &data, |piece| self.node(piece));
+                let mut lost = self.with_later_of_a_page(&data, &drawn);
                 lost.extend(suffix(random, &metadata));
                 lost
             }
@@ -246,6 +247,42 @@ impl<'l> States<'l> {
         }
     }
 
+    /// The page of a file that a piece is written to.
+    fn page(&self, (number, piece): Piece) -> (Node, u64) {
+        let entry = self.log.entries.get(number);
+        match entry.map(|entry| &entry.operation) {
+            Some(Operation::Write { node, offset, .. }) => {
+                (*node, offset / PAGE + u64::from(piece))
+            }
+            _ => (0, 0),
+        }
+    }
+
+    /// Lost pieces, and all later ones of their pages: a page in memory holds every write up to some
+    /// moment, and gets to the disk as a whole.
+    fn with_later_of_a_page(&self, data: &[Piece], lost: &BTreeSet<Piece>) -> BTreeSet<Piece> {
+        let mut stale = BTreeSet::new();
+        let gone = data.iter().filter(|piece| {
+            let page = self.page(**piece);
+            lost.contains(*piece) && stale.insert(page) || stale.contains(&page)
+        });
+        gone.copied().collect()
+    }
+
+    /// Of lost pieces those after which nothing of their page was kept.
+    fn last_of_each_page(&self, data: &[Piece], lost: &BTreeSet<Piece>) -> BTreeSet<Piece> {
+        let mut kept = BTreeSet::new();
+        let gone = data.iter().rev().filter(|piece| {
+            let page = self.page(**piece);
+            let last = lost.contains(*piece) && !kept.contains(&page);
+            if !last {
+                kept.insert(page);
+            }
+            last
+        });
+        gone.copied().collect()
+    }
+
     /// The nearest cut that the model allows which loses no more than this one.
     pub(crate) fn allowed(&self, cut: &Cut) -> Cut {
         let (metadata, data) = self.pending(cut.at);
@@ -267,7 +304,8 @@ impl<'l> States<'l> {
         match self.model {
             CrashModel::Prefix => {}
             CrashModel::Torn => lost.extend(one_torn(&data, &cut.lost)),
-            CrashModel::Ordered | CrashModel::Strict => {
+            CrashModel::Ordered => lost.extend(self.last_of_each_page(&data, &cut.lost)),
+            CrashModel::Strict => {
                 lost.extend(data.iter().filter(|piece| cut.lost.contains(*piece)));
             }
         }

@@ -146,6 +146,22 @@ proptest! {
     }
 
     #[test]
+    fn whoever_loses_a_write_to_a_page_loses_all_later_ones_to_it(script in scripts(), seed in any::<u64>()) {
+        let log = log_of(&script);
+        let states = States::new(&log, CrashModel::Ordered, Syncs::Recorded);
+        let cut = states.draw(seed);
+        let (_, data) = states.pending(cut.at);
+        let mut stale = BTreeSet::new();
+        for piece in data {
+            let lost = cut.lost.contains(&piece);
+            prop_assert!(lost || !stale.contains(&states.page(piece)), "{piece:?} of {:?}", cut.lost);
+            if lost {
+                stale.insert(states.page(piece));
+            }
+        }
+    }
+
+    #[test]
     fn a_prefix_is_the_whole_of_an_earlier_moment(script in scripts(), seed in any::<u64>()) {
         let log = log_of(&script);
         let states = States::new(&log, CrashModel::Prefix, Syncs::Recorded);

@@ -264,7 +264,9 @@ fn a_delayed_class_is_claimed_where_the_disk_keeps_a_prefix_and_journals_that_un
             let settings = format!("journal={journal},synchronous={synchronous}");
             let can = resolved(&settings).unwrap().capabilities;
             let claim = match (journal, synchronous) {
-                (_, "off") | ("truncate", "normal") => "none, atomic, delayed",
+                (_, "off") | ("delete" | "truncate" | "persist", "normal") => {
+                    "none, atomic, delayed"
+                }
                 _ => "consistent, atomic, delayed",
             };
             assert_eq!(can.durability.to_string(), claim, "{settings}");
