@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use stowplan_archive::{ArchiveError, Kind, Pack, Place, Reader, Watch, find, list, verify};
 
@@ -175,12 +176,8 @@ fn a_name_that_is_taken_stays_what_it_is() {
     assert!(told.is_about_input());
     assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
     bench.write("back/mine", "precious");
-    Pack {
-        force: true,
-        ..bench.packing()
-    }
-    .run(&())
-    .unwrap();
+    fs::remove_file(bench.at("x.sqlar")).unwrap();
+    bench.pack();
     let told = bench.unpack().unwrap_err();
     assert!(told.to_string().contains("is not empty"), "{told}");
     assert_eq!(names(&bench.at("back")), ["mine"]);
@@ -363,4 +360,94 @@ fn a_list_has_every_entry_with_its_place() {
     );
     let told = find(reader.archive(), "nowhere").unwrap_err().to_string();
     assert!(told.contains("has no nowhere"), "{told}");
+}
+
+#[test]
+fn with_force_an_archive_is_replaced_and_keeps_its_mode_and_no_other_file_is() {
+    let bench = Bench::new();
+    bench.tree();
+    let forced = Pack {
+        force: true,
+        ..bench.packing()
+    };
+    bench.write("x.sqlar", "a letter");
+    let told = forced.run(&()).unwrap_err();
+    assert!(
+        told.to_string().contains("an SQLite Archive only"),
+        "{told}"
+    );
+    assert!(told.is_about_input());
+    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"a letter");
+    let within = Pack {
+        archive: bench.at("from/a.txt"),
+        ..forced.clone()
+    };
+    within.run(&()).unwrap_err();
+    assert!(
+        fs::read(bench.at("from/a.txt"))
+            .unwrap()
+            .starts_with(b"text ")
+    );
+    bench.write("x.sqlar", "");
+    fs::set_permissions(bench.at("x.sqlar"), fs::Permissions::from_mode(0o600)).unwrap();
+    for _ in 0..2 {
+        forced.run(&()).unwrap();
+        let archive = Connection::open(bench.at("x.sqlar")).unwrap();
+        archive.pragma_update(None, "journal_mode", "wal").unwrap();
+        drop(archive);
+        let mode = fs::metadata(bench.at("x.sqlar"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o7777, 0o600);
+    }
+    bench.unpack().unwrap();
+    assert_eq!(bench.looks("from"), bench.looks("back"));
+}
+
+#[test]
+fn files_beside_an_archive_are_never_replaced() {
+    let bench = Bench::new();
+    bench.tree();
+    let limited = Pack {
+        inline_limit: Some(100),
+        ..bench.packing()
+    };
+    limited.run(&()).unwrap();
+    let told = Pack {
+        force: true,
+        ..bench.packing()
+    }
+    .run(&())
+    .unwrap_err()
+    .to_string();
+    assert!(told.contains("choose another name"), "{told}");
+    assert!(!told.contains("remove"), "{told}");
+}
+
+/// Takes the name while the archive is being made.
+struct Taker(PathBuf);
+
+impl Watch for Taker {
+    fn progress(&self, _done: u64, _total: u64) {
+        fs::write(&self.0, "precious").unwrap();
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_get_its_name_leaves_nothing_beside_it() {
+    let bench = Bench::new();
+    bench.tree();
+    let limited = Pack {
+        inline_limit: Some(100),
+        ..bench.packing()
+    };
+    let told = limited.run(&Taker(bench.at("x.sqlar"))).unwrap_err();
+    assert!(told.to_string().contains("exists already"), "{told}");
+    assert_eq!(bench.names(), ["from", "x.sqlar"]);
+    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
 }
