@@ -451,3 +451,69 @@ fn an_archive_that_cannot_get_its_name_leaves_nothing_beside_it() {
     assert_eq!(bench.names(), ["from", "x.sqlar"]);
     assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
 }
+
+#[test]
+fn an_existing_directory_is_never_opened_to_others() {
+    let modes = [(None, 0o700), (Some(0o777), 0o700), (Some(0o711), 0o755)];
+    for (row, mode) in modes {
+        let bench = Bench::new();
+        bench.write("from/one", "1");
+        bench.pack();
+        let archive = rusqlite::Connection::open(bench.at("x.sqlar")).unwrap();
+        archive
+            .execute("DELETE FROM sqlar WHERE name = '.' AND ?1 IS NULL", [row])
+            .unwrap();
+        archive
+            .execute("UPDATE sqlar SET mode = 16384 + ?1 WHERE name = '.'", [row])
+            .unwrap();
+        drop(archive);
+        fs::create_dir(bench.at("back")).unwrap();
+        fs::set_permissions(bench.at("back"), fs::Permissions::from_mode(mode)).unwrap();
+        bench.unpack().unwrap();
+        let found = fs::metadata(bench.at("back")).unwrap().permissions().mode();
+        assert_eq!(
+            found & 0o7777,
+            mode & row.unwrap_or(0o777),
+            "{row:?} {mode:o}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_that_its_owner_may_not_change_is_added_to_nowhere_and_leaves_nothing() {
+    let bench = Bench::new();
+    for tree in ["from", "back"] {
+        bench.write(&format!("{tree}/ro/a"), tree);
+        bench.write(&format!("{tree}/rw/sub/a"), tree);
+    }
+    bench.write("from/ro/b", "b");
+    bench.write("from/rw/sub/b", "b");
+    let set = |name: &str, mode| {
+        fs::set_permissions(bench.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for name in ["from/ro", "back/ro", "from/rw/sub"] {
+        set(name, 0o555);
+    }
+    bench.pack();
+    let unpack = stowplan_archive::Unpack {
+        force: true,
+        ..bench.unpacking()
+    };
+    let unpacked = unpack.run(&()).unwrap();
+    assert_eq!(names(&bench.at("back")), ["ro", "rw"], "{unpacked:?}");
+    assert_eq!(
+        fs::read(bench.at("back/rw/sub/b")).unwrap(),
+        b"b",
+        "{unpacked:?}"
+    );
+    assert_eq!(fs::read(bench.at("back/ro/a")).unwrap(), b"back");
+    let why = unpacked.refused.named.iter().find(|r| r.name == "ro/b");
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(
+        is_root || why.is_some_and(|r| r.why.contains("ermission")),
+        "{unpacked:?}"
+    );
+    for name in ["from/ro", "back/ro", "from/rw/sub"] {
+        set(name, 0o755);
+    }
+}
