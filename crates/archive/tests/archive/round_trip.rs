@@ -3,10 +3,11 @@
 use crate::bench::{Bench, names, noise};
 use rusqlite::Connection;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use stowplan_archive::{ArchiveError, Kind, Pack, Place, Reader, Watch, find, list, verify};
 
 #[test]
@@ -453,6 +454,33 @@ fn an_archive_that_cannot_get_its_name_leaves_nothing_beside_it() {
 }
 
 #[test]
+fn a_file_that_is_refused_leaves_no_copy_beside_the_archive() {
+    let bench = Bench::new();
+    bench.write("from/kept", noise(20_000));
+    bench.write("from/grows", noise(8 << 20));
+    let ended = AtomicBool::new(false);
+    let packed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let path = bench.at("from/grows");
+            let mut file = fs::File::options().append(true).open(path).unwrap();
+            while !ended.load(Relaxed) {
+                file.write_all(b"x").unwrap();
+            }
+        });
+        let limited = Pack {
+            inline_limit: Some(100),
+            ..bench.packing()
+        };
+        let packed = limited.run(&());
+        ended.store(true, Relaxed);
+        packed.unwrap()
+    });
+    // Whether it was seen to grow in each attempt is up to the scheduler.
+    assert_eq!(packed.outside + packed.refused.count, 2, "{packed:?}");
+    assert_eq!(names(&bench.at("x.sqlar.d")).len() as u64, packed.outside);
+}
+
+#[test]
 fn an_existing_directory_is_never_opened_to_others() {
     let modes = [(None, 0o700), (Some(0o777), 0o700), (Some(0o711), 0o755)];
     for (row, mode) in modes {
@@ -516,4 +544,42 @@ fn a_directory_that_its_owner_may_not_change_is_added_to_nowhere_and_leaves_noth
     for name in ["from/ro", "back/ro", "from/rw/sub"] {
         set(name, 0o755);
     }
+}
+
+const FEW: &str = "STOWPLAN_TEST_FEW_DESCRIPTORS";
+
+#[test]
+fn large_files_are_packed_with_few_descriptors() {
+    if let Some(directory) = std::env::var_os(FEW) {
+        let pack = Pack {
+            source: PathBuf::from(&directory).join("from"),
+            archive: PathBuf::from(&directory).join("x.sqlar"),
+            store: true,
+            ..Bench::new().packing()
+        };
+        let packed = pack.run(&()).unwrap();
+        assert_eq!((packed.files, packed.refused.count), (20, 0), "{packed:?}");
+        return;
+    }
+    let bench = Bench::new();
+    fs::create_dir(bench.at("from")).unwrap();
+    for number in 0..20 {
+        let file = fs::File::create(bench.at(&format!("from/{number}"))).unwrap();
+        file.set_len((16 << 20) + 1).unwrap();
+    }
+    let again = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 24 && exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "round_trip::large_files_are_packed_with_few_descriptors",
+        ])
+        .env(FEW, bench.at(""))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&again.stdout);
+    assert!(
+        again.status.success() && told.contains("1 passed"),
+        "{told}"
+    );
 }
