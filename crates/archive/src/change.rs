@@ -2,13 +2,14 @@
 
 use crate::error::{Fault, Refusal, Refusals};
 use crate::names::{path_of, split, stored_names};
-use crate::outside::{directory_of_outside, parent_of};
+use crate::outside::{directory_of_outside, open_outside_of, parent_of};
 use crate::pack::insert;
 use crate::read::Reader;
 use crate::source::{Body, Item, Source};
 use crate::sqlar::{Archive, Entry, Kind, LINK, Place, Rows, TYPE};
 use crate::walk::{Found, Walk};
 use crate::{ArchiveError, Watch};
+use rustix::fs::{AtFlags, unlinkat};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -108,7 +109,7 @@ impl Add {
         }
         let (added, leftover) = (change.added, change.leftover);
         commit(reader.archive())?;
-        remove_files(&self.archive, &leftover);
+        remove_files(&mut reader, &leftover);
         Ok(added)
     }
 }
@@ -137,6 +138,7 @@ fn own_names(base: &Path, archive: &Path, scratch: &Path) -> Vec<String> {
         with("-journal"),
         with("-wal"),
         with("-shm"),
+        directory_of_outside(archive),
         scratch.to_owned(),
     ];
     let below = |path: PathBuf| {
@@ -154,7 +156,7 @@ struct Change<'a> {
     path: &'a Path,
     added: Added,
     /// Files beside the archive that it no longer knows once this is done.
-    leftover: Vec<String>,
+    leftover: Vec<Entry>,
 }
 
 impl Change<'_> {
@@ -218,7 +220,7 @@ impl Change<'_> {
         while let Some(entry) = entry_of(archive, &item.path)? {
             delete(archive, &entry)?;
             if let Place::Outside { .. } = entry.place {
-                self.leftover.push(entry.path);
+                self.leftover.push(entry);
             }
             replaced = true;
         }
@@ -287,17 +289,19 @@ fn commit(archive: &Archive) -> Result<(), ArchiveError> {
     committed.map_err(ArchiveError::sqlite("change", archive.path()))
 }
 
-/// Removes files beside the archive that it no longer knows. What cannot be removed, `verify` tells.
-fn remove_files(archive: &Path, paths: &[String]) {
-    use crate::directories::{Directories, Missing};
-    let beside = directory_of_outside(archive);
-    let Ok(mut directories) = Directories::below(&beside, Missing::Refuse) else {
+/// Removes files beside the archive that it no longer knows, if they are what it knew: a row alone, which
+/// anybody can write, costs no file. What cannot be removed, `verify` tells.
+fn remove_files(reader: &mut Reader, leftover: &[Entry]) {
+    let beside = open_outside_of(reader.archive().path());
+    let Ok(mut directories) = beside else {
         return;
     };
-    for path in paths {
-        let (directory, name) = split(path);
-        if let Ok(directory) = directories.at(directory) {
-            let _ = rustix::fs::unlinkat(directory, name, rustix::fs::AtFlags::empty());
+    for entry in leftover {
+        let (directory, name) = split(&entry.path);
+        if reader.copy(entry, &mut |_| Ok(())).is_ok()
+            && let Ok(directory) = directories.at(directory)
+        {
+            let _ = unlinkat(directory, name, AtFlags::empty());
         }
     }
 }
@@ -315,26 +319,27 @@ impl Remove {
                 .map(|found| found.len())
                 .map_err(ArchiveError::io("open", &self.archive))
         };
-        let archive = Archive::open_for_change(&self.archive)?;
+        let mut reader = Reader::of(Archive::open_for_change(&self.archive)?);
+        let archive = reader.archive();
         let bytes_before = bytes()?;
         let mut entries = HashMap::new();
         for name in &self.names {
-            self.collect(&archive, name, &mut entries)?;
+            self.collect(archive, name, &mut entries)?;
         }
         let mut leftover = Vec::new();
         for entry in entries.values() {
-            delete(&archive, entry)?;
+            delete(archive, entry)?;
             if let Place::Outside { .. } = entry.place {
-                leftover.push(entry.path.clone());
+                leftover.push(entry.clone());
             }
         }
-        commit(&archive)?;
-        remove_files(&self.archive, &leftover);
+        commit(archive)?;
+        remove_files(&mut reader, &leftover);
         if self.vacuum {
-            let vacuumed = archive.connection().execute_batch("VACUUM");
+            let vacuumed = reader.archive().connection().execute_batch("VACUUM");
             vacuumed.map_err(ArchiveError::sqlite("vacuum", &self.archive))?;
         }
-        drop(archive);
+        drop(reader);
         Ok(Removed {
             entries: entries.len() as u64,
             bytes_before,

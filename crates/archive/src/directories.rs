@@ -5,6 +5,7 @@
 
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -39,6 +40,18 @@ impl Directories {
     /// Those below `root`, which may be reached through links: whoever named it chose it.
     pub(crate) fn below(root: &Path, missing: Missing) -> Result<Self, Errno> {
         let root = openat(CWD, root, DIRECTORY, Mode::empty())?;
+        Ok(Self {
+            root,
+            open: Vec::new(),
+            missing,
+        })
+    }
+
+    /// Those below the directory `name` in `parent`, which is a directory itself and no link: nobody chose
+    /// where a link of that name leads.
+    pub(crate) fn below_own(parent: &Path, name: &OsStr, missing: Missing) -> Result<Self, Errno> {
+        let parent = openat(CWD, parent, DIRECTORY, Mode::empty())?;
+        let root = openat(parent, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
         Ok(Self {
             root,
             open: Vec::new(),

@@ -1,6 +1,8 @@
 //! The directory beside an archive, with the files that are larger than its inline limit.
 
 use crate::ArchiveError;
+use crate::directories::{Directories, Missing};
+use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// Where files of an archive lie that were left outside: `ARCHIVE.d`, under their own names.
@@ -9,6 +11,14 @@ pub fn directory_of_outside(archive: &Path) -> PathBuf {
     let mut name = archive.as_os_str().to_owned();
     name.push(".d");
     PathBuf::from(name)
+}
+
+/// Opens that directory. A link in its place is refused: an archive may come from anybody, and with such a
+/// link beside it its rows would stand for files of this user.
+pub(crate) fn open_outside_of(archive: &Path) -> Result<Directories, Errno> {
+    let directory = directory_of_outside(archive);
+    let name = directory.file_name().ok_or(Errno::INVAL)?;
+    Directories::below_own(&parent_of(&directory), name, Missing::Refuse)
 }
 
 /// Refuses a name with what an earlier database left beside it: SQLite would take it for part of the

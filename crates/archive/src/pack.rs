@@ -12,14 +12,15 @@ use crate::names::stored_name;
 use crate::outside::{directory_of_outside, parent_of, refuse_leftovers};
 use crate::remove;
 use crate::source::{Beside, Identity};
-use crate::sqlar::{Entry, Place};
+use crate::sqlar::{Archive, Entry, Place};
 use crate::verify::compare;
 use crate::{ArchiveError, Watch, walk};
 use line::Line;
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use stowplan_dataset::publish::rename_unless_taken;
@@ -52,7 +53,7 @@ pub const SMALL_PAGE_SIZE: u32 = 1024;
 /// What to pack, and how.
 #[derive(Debug, Clone)]
 pub struct Pack {
-    /// The directory, which is only read.
+    /// The directory, which is only read unless `remove_source` is wanted.
     pub source: PathBuf,
     /// The archive to make.
     pub archive: PathBuf,
@@ -130,7 +131,7 @@ impl Pack {
     /// # Errors
     /// There is no such directory, the name is taken, the disk is full or fails, what was read back is
     /// not what was read, or `watch` wants it to end. Nothing is left behind then, and the source is
-    /// what it was.
+    /// what it was, unless it was being removed already: then the archive is whole and has its name.
     pub fn run(&self, watch: &dyn Watch) -> Result<Packed, ArchiveError> {
         self.check()?;
         let parent = parent_of(&self.archive);
@@ -158,21 +159,32 @@ impl Pack {
                 self.source.display()
             )));
         }
-        match std::fs::symlink_metadata(&self.archive) {
-            Ok(found) if !self.force || !found.is_file() => return Err(self.taken()),
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(ArchiveError::io("make", &self.archive)(error));
-            }
-            _ => {}
-        }
+        let replaced = self.replaced()?;
         let beside = directory_of_outside(&self.archive);
         if (self.force || self.inline_limit.is_some()) && beside.symlink_metadata().is_ok() {
             return Err(ArchiveError::invalid(format!(
-                "{} exists: it may hold files of another archive; choose another name, or remove it first",
+                "{} exists: it may hold the only copies of files of another archive; choose another name",
                 beside.display()
             )));
         }
-        refuse_leftovers(&self.archive)
+        refuse_leftovers(&self.archive)?;
+        match replaced {
+            Some(old) => self.check_replaceable(&old),
+            None => Ok(()),
+        }
+    }
+
+    /// `--force` replaces an archive, or what an interrupted command left empty: a mistyped name costs no
+    /// other file.
+    fn check_replaceable(&self, old: &Metadata) -> Result<(), ArchiveError> {
+        if old.len() == 0 {
+            return Ok(());
+        }
+        Archive::check(&self.archive).map_err(|error| {
+            ArchiveError::invalid(format!(
+                "{error}; --force replaces an SQLite Archive only, so choose another name"
+            ))
+        })
     }
 
     fn taken(&self) -> ArchiveError {
@@ -197,6 +209,9 @@ impl Pack {
         if let Some(outside) = &outside {
             let directory = &outside.directory;
             std::fs::create_dir(directory).map_err(ArchiveError::io("make", directory))?;
+        }
+        if self.replaced()?.is_some() {
+            create_for_owner(&temporary.path().join(ARCHIVE))?;
         }
         let counted = walk::count(&self.source)?;
         let line = Line {
@@ -270,27 +285,64 @@ impl Pack {
     }
 
     /// Gives everything its name; what lies beside the archive comes first, so that it is there where
-    /// the archive is.
+    /// the archive is. If the archive cannot get its name, that goes back.
     fn publish(&self, temporary: &Temporary, has_outside: bool) -> Result<(), ArchiveError> {
         refuse_leftovers(&self.archive)?;
-        let made = temporary.path().join(ARCHIVE);
+        let beside = directory_of_outside(&self.archive);
+        let outside = temporary.path().join(OUTSIDE);
         if has_outside {
-            let beside = directory_of_outside(&self.archive);
-            let outside = temporary.path().join(OUTSIDE);
             rename_unless_taken(&outside, &beside)
                 .map_err(ArchiveError::io("give its name to", &beside))?;
         }
-        let renamed = match self.force {
-            true => std::fs::rename(&made, &self.archive)
-                .map_err(ArchiveError::io("give its name to", &self.archive)),
-            false => rename_unless_taken(&made, &self.archive).map_err(|errno| match errno {
-                Errno::EXIST => self.taken(),
-                errno => ArchiveError::io("give its name to", &self.archive)(errno),
-            }),
-        };
-        renamed?;
+        self.publish_archive(&temporary.path().join(ARCHIVE))
+            .inspect_err(|_| {
+                if has_outside {
+                    let _ = rename_unless_taken(&beside, &outside);
+                }
+            })?;
         Ok(room::sync_directory(&parent_of(&self.archive))?)
     }
+
+    fn publish_archive(&self, made: &Path) -> Result<(), ArchiveError> {
+        if let Some(old) = self.replaced()? {
+            self.check_replaceable(&old)?;
+            keep_rights(made, &old).map_err(ArchiveError::io("set the mode of", &self.archive))?;
+            return std::fs::rename(made, &self.archive)
+                .map_err(ArchiveError::io("give its name to", &self.archive));
+        }
+        rename_unless_taken(made, &self.archive).map_err(|errno| match errno {
+            Errno::EXIST => self.taken(),
+            errno => ArchiveError::io("give its name to", &self.archive)(errno),
+        })
+    }
+
+    /// What has the name and will be replaced: nothing but a regular file, and only by `--force`.
+    fn replaced(&self) -> Result<Option<Metadata>, ArchiveError> {
+        match std::fs::symlink_metadata(&self.archive) {
+            Ok(found) if self.force && found.is_file() => Ok(Some(found)),
+            Ok(_) => Err(self.taken()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ArchiveError::io("make", &self.archive)(error)),
+        }
+    }
+}
+
+/// Makes the file of an archive that will replace another, for its owner only until it has the name.
+fn create_for_owner(made: &Path) -> Result<(), ArchiveError> {
+    let file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(made);
+    file.map(drop).map_err(ArchiveError::io("make", made))
+}
+
+/// Whoever could not read the old archive cannot read the new one; root keeps its owner, too.
+fn keep_rights(made: &Path, old: &Metadata) -> Result<(), std::io::Error> {
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(made, Some(old.uid()), Some(old.gid()))?;
+    }
+    std::fs::set_permissions(made, old.permissions())
 }
 
 /// The name of an item in messages.

@@ -2,10 +2,10 @@
 
 use crate::ArchiveError;
 use crate::codec::{Inflater, PIECE, WHOLE_MAX, inflate_stream};
-use crate::directories::{Directories, Missing};
+use crate::directories::Directories;
 use crate::error::Fault;
 use crate::names::split;
-use crate::outside::directory_of_outside;
+use crate::outside::{directory_of_outside, open_outside_of};
 use crate::sqlar::{Archive, Entry, Kind, Place};
 use rusqlite::MAIN_DB;
 use rusqlite::blob::Blob;
@@ -152,7 +152,7 @@ impl Reader {
         };
         let directories = match &mut self.outside {
             Some(directories) => directories,
-            none => none.insert(Directories::below(&place, Missing::Refuse).map_err(refused)?),
+            none => none.insert(open_outside_of(self.archive.path()).map_err(refused)?),
         };
         let (directory, name) = split(&entry.path);
         let directory = directories.at(directory).map_err(refused)?;

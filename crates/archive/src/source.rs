@@ -10,8 +10,10 @@ use crate::walk::Found;
 use rustix::buffer::spare_capacity;
 use rustix::fs::{
     AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, openat, readlinkat,
-    statat,
+    statat, unlinkat,
 };
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,6 +22,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use stowplan_model::format_bytes;
 
+/// Bytes that may be on their way from the readers of a tree to the one that writes.
+pub(crate) const ROOM: u64 = 48 << 20;
 /// How often a file that changes while it is read is tried.
 const ATTEMPTS: u32 = 3;
 /// A large file is deflated if pieces of it at its beginning, middle and end get smaller by at least
@@ -88,6 +92,8 @@ pub(crate) struct Beside {
 pub(crate) struct Source {
     directories: Directories,
     deflater: Option<Deflater>,
+    /// What a file that waits opened costs of the room, as if it were so many bytes.
+    descriptor: u64,
     /// Where spools lie.
     scratch: PathBuf,
     beside: Option<(u64, PathBuf, Directories)>,
@@ -111,6 +117,7 @@ impl Source {
         Ok(Self {
             directories: directories.map_err(ArchiveError::io("read", root))?,
             deflater: (!store).then(Deflater::new),
+            descriptor: room_of_a_descriptor(getrlimit(Resource::Nofile).current),
             scratch: scratch.to_owned(),
             beside: beside.transpose()?,
         })
@@ -151,13 +158,21 @@ impl Source {
             if size > VALUE_MAX && !outside {
                 return Err(too_large(size));
             }
-            if !outside && size <= WHOLE_MAX && size > reserved {
-                room(size - reserved)?;
-                reserved = size;
+            // What is read piece by piece waits as an open file.
+            let needed = match size {
+                _ if outside => 0,
+                size if size > WHOLE_MAX => self.descriptor,
+                size => size,
+            };
+            if needed > reserved {
+                room(needed - reserved)?;
+                reserved = needed;
             }
             let mut item = item_of(found, &before, Body::None)?;
             match outside {
-                true => self.copy_outside(&mut item, file, &before)?,
+                true => self
+                    .copy_outside(&mut item, file, &before)
+                    .inspect_err(|_| self.remove_outside(&found.path))?,
                 false => self.take_in(&mut item, file)?,
             }
             let after = fstat(file).map_err(unreadable)?;
@@ -165,6 +180,9 @@ impl Source {
             if (unread || item.size == size) && Identity::of(&after) == item.identity {
                 item.size = size;
                 return Ok(item);
+            }
+            if outside {
+                self.remove_outside(&found.path);
             }
             (&*file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
         }
@@ -213,6 +231,16 @@ impl Source {
         Ok(())
     }
 
+    /// Removes a copy that will have no row. What cannot be removed, `verify` tells.
+    fn remove_outside(&mut self, path: &str) {
+        let (directory, name) = split(path);
+        if let Some((.., directories)) = &mut self.beside
+            && let Ok(directory) = directories.at(directory)
+        {
+            let _ = unlinkat(directory, name, AtFlags::empty());
+        }
+    }
+
     fn copy_outside(&mut self, item: &mut Item, file: &File, found: &Stat) -> Result<(), Fault> {
         let Some((_, place, directories)) = &mut self.beside else {
             return Ok(());
@@ -242,11 +270,21 @@ impl Source {
 /// For `map_err` of what is read: it is about the entry, unless nothing more can be opened.
 fn unreadable<E: Into<io::Error>>(error: E) -> Fault {
     let error = error.into();
+    if is_out_of_descriptors(&error) {
+        return Fault::Fatal(ArchiveError::invalid(format!(
+            "{error}: fewer --threads, or a higher limit ('ulimit -n'), help"
+        )));
+    }
     match error.kind() {
         io::ErrorKind::NotFound => Fault::entry("it went away meanwhile"),
         io::ErrorKind::PermissionDenied => Fault::entry("permission denied"),
         _ => Fault::entry(format!("it cannot be read: {error}")),
     }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
 
 fn too_large(size: u64) -> Fault {
@@ -288,16 +326,18 @@ fn item_of(found: &Found, stat: &Stat, body: Body) -> Result<Item, Fault> {
     })
 }
 
+/// An eighth of what the process may open waits for the writer, no less than three files and no more than
+/// 64; those of the batch that is written next come in addition, which are fewer.
+fn room_of_a_descriptor(limit: Option<u64>) -> u64 {
+    let waiting = limit.map_or(64, |limit| (limit / 8).clamp(3, 64));
+    ROOM / waiting
+}
+
 /// Opens a regular file, and waits for none that is something else by now.
 pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &str) -> Result<File, Fault> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = openat(directory, name, flags, Mode::empty()).map_err(|errno| match errno {
-        rustix::io::Errno::MFILE | rustix::io::Errno::NFILE => {
-            Fault::Fatal(ArchiveError::io("open", Path::new(name))(errno))
-        }
-        errno => unreadable(errno),
-    })?;
+    let file = openat(directory, name, flags, Mode::empty()).map_err(unreadable)?;
     let found = fstat(&file).map_err(unreadable)?;
     match rustix::fs::FileType::from_raw_mode(found.st_mode) {
         rustix::fs::FileType::RegularFile => Ok(File::from(file)),
@@ -340,7 +380,7 @@ fn read_whole(file: &File, size: u64) -> Result<Vec<u8>, Fault> {
     while (value.len() as u64) < size {
         match rustix::io::read(file.as_fd(), spare_capacity(&mut value)) {
             Ok(0) => break,
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(unreadable(errno)),
         }
     }

@@ -243,6 +243,13 @@ impl Archive {
         Self::open_with(path, flags, "BEGIN IMMEDIATE")
     }
 
+    /// Looks whether a file is an archive, and leaves nothing beside it: whoever may only read a database in WAL
+    /// mode leaves its log there. SQLite only reads where it may not write.
+    pub(crate) fn check(path: &Path) -> Result<(), ArchiveError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Self::open_with(path, flags, "BEGIN").map(drop)
+    }
+
     /// Undoes a change that somebody began and did not end: whoever only reads cannot.
     pub(crate) fn recover(path: &Path) -> Result<(), ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

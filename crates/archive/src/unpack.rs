@@ -13,7 +13,7 @@ use crate::rows::{Row, each_row};
 use crate::sqlar::{Archive, Entry, Kind, Rows};
 use crate::{ArchiveError, Watch};
 use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, futimens, openat,
+    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens, openat,
     symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
@@ -89,6 +89,7 @@ impl Unpack {
         }
         require_room(&parent, archive.unpacked_bytes()?)?;
         let tree = temporary.path().join(TREE);
+        let cleared = Cleared(&tree);
         let job = Job::begin(self, &temporary, &tree)?;
         let mut unpacked = job.fill(&archive, watch)?;
         if self.sync {
@@ -98,9 +99,10 @@ impl Unpack {
             false => self.publish(&tree)?,
             true => merge(&tree, &self.directory, &mut unpacked.refused)?,
         }
+        drop(cleared);
         if !exists || is_empty {
             drop(temporary);
-            job.finish_root(&archive, &self.directory)?;
+            job.finish_root(&archive, !exists)?;
         }
         if self.sync {
             room::sync_directory(&parent)?;
@@ -157,6 +159,37 @@ fn require_room(parent: &Path, needed: u64) -> Result<(), ArchiveError> {
         needed,
         free,
     })
+}
+
+/// A tree that is removed unless it was renamed: directories that their owner may not change get in the way
+/// of that.
+struct Cleared<'a>(&'a Path);
+
+impl Drop for Cleared<'_> {
+    fn drop(&mut self) {
+        open_to_owner(self.0);
+    }
+}
+
+/// Gives the owner all rights of directories from here on. What fails stays, and is told by nobody: it is
+/// a temporary one.
+fn open_to_owner(directory: &Path) {
+    let Ok(found) = directory.symlink_metadata() else {
+        return;
+    };
+    if !found.is_dir() {
+        return;
+    }
+    let mode = found.permissions().mode();
+    if mode & 0o700 != 0o700 {
+        let all = std::fs::Permissions::from_mode(mode | 0o700);
+        let _ = std::fs::set_permissions(directory, all);
+    }
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_to_owner(&entry.path());
+        }
+    }
 }
 
 /// A tree on its way.
@@ -327,18 +360,27 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// The same for the root, which could not be renamed with every mode.
-    fn finish_root(&self, archive: &Archive, directory: &Path) -> Result<(), ArchiveError> {
+    /// The same for the root, which could not be renamed with every mode. One that was there before keeps
+    /// out whom it kept out.
+    fn finish_root(&self, archive: &Archive, is_new: bool) -> Result<(), ArchiveError> {
+        let directory = &self.unpack.directory;
         let mut root = Directories::below(directory, Missing::Refuse)
             .map_err(ArchiveError::io("open", directory))?;
         let root = root.at("").map_err(ArchiveError::io("open", directory))?;
-        // As any new directory, unless the archive says more.
-        let mode = Mode::from_raw_mode(0o777 & !self.umask);
-        fchmod(root, mode).map_err(ArchiveError::io("set the mode of", directory))?;
+        let found = fstat(root).map_err(ArchiveError::io("look at", directory))?;
+        let before = found.st_mode & 0o7777;
+        if is_new {
+            // As any new directory, unless the archive says more.
+            let mode = Mode::from_raw_mode(0o777 & !self.umask);
+            fchmod(root, mode).map_err(ArchiveError::io("set the mode of", directory))?;
+        }
         archive.inside(Rows::Named(&stored_names("")), &mut |row| {
-            if let Ok(entry) = row
+            if let Ok(mut entry) = row
                 && entry.path.is_empty()
             {
+                if !is_new {
+                    entry.permissions = before & (entry.permissions | 0o7000);
+                }
                 finish(root, &entry);
             }
             Ok(())
@@ -393,6 +435,8 @@ impl Merge<'_> {
     fn directory(&mut self, path: &str) -> Result<(), ArchiveError> {
         let failed = || ArchiveError::io("read", self.target);
         let directory = self.from.at(path).map_err(failed())?;
+        // What is moved goes out of it, and it is removed afterwards.
+        fchmod(directory, Mode::RWXU).map_err(failed())?;
         let mut names = Vec::new();
         for entry in Dir::read_from(directory).map_err(failed())? {
             let entry = entry.map_err(failed())?;
@@ -434,7 +478,9 @@ impl Merge<'_> {
             return renamed;
         };
         // A directory that its owner may not write in cannot be moved.
-        let opened = open_below(from, name)?;
+        let Ok(opened) = open_below(from, name) else {
+            return renamed;
+        };
         let mode = Mode::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
         fchmod(&opened, mode | Mode::WUSR)?;
         let renamed = rename_unless_taken_at((from, path), (to, path));

@@ -99,7 +99,9 @@ fn look_at(
 /// Files beside the archive that it does not know.
 fn look_beside(archive: &Archive, verified: &mut Verified) -> Result<(), ArchiveError> {
     let beside = directory_of_outside(archive.path());
-    if !archive.has_outside() || !beside.is_dir() {
+    // A link in its place is none of ours; each file that should be there is told.
+    let is_directory = beside.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !archive.has_outside() || !is_directory {
         return Ok(());
     }
     let mut walk = Walk::of(&beside, Vec::new())?;

@@ -1,6 +1,6 @@
 //! A finished file or directory gets its name, unless something has it.
 
-use rustix::fs::{AtFlags, CWD, linkat, unlinkat};
+use rustix::fs::{AtFlags, CWD, FileType, linkat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -39,10 +39,27 @@ pub fn rename_unless_taken_at(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
     link_unless_taken(from, to)
 }
 
-/// A link fails where a rename would replace.
+/// A link fails where a rename would replace. Directories have no links: they are renamed, which could
+/// replace no more than an empty directory that came into being meanwhile.
 fn link_unless_taken(from: At<'_>, to: At<'_>) -> Result<(), Errno> {
+    let found = statat(from.0, from.1, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode).is_dir() {
+        return match statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(Errno::EXIST),
+            Err(Errno::NOENT) => renameat(from.0, from.1, to.0, to.1).map_err(taken),
+            Err(errno) => Err(errno),
+        };
+    }
     linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
     unlinkat(from.0, from.1, AtFlags::empty())
+}
+
+/// What a rename of a directory says of a name that something else has.
+fn taken(errno: Errno) -> Errno {
+    match errno {
+        Errno::NOTEMPTY | Errno::NOTDIR => Errno::EXIST,
+        errno => errno,
+    }
 }
 
 #[cfg(test)]
@@ -63,6 +80,26 @@ mod tests {
             assert_eq!(rename((CWD, &from), (CWD, &to)), Ok(()));
             assert_eq!(fs::read_to_string(&to).unwrap(), "new");
             assert!(!from.exists());
+        }
+    }
+
+    #[test]
+    fn a_directory_gets_its_name_too_and_replaces_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("new"), directory.path().join("old"));
+        for rename in [rename_unless_taken_at, link_unless_taken] {
+            fs::create_dir(&from).unwrap();
+            fs::write(from.join("x"), "new").unwrap();
+            fs::write(&to, "old").unwrap();
+            assert_eq!(rename((CWD, &from), (CWD, &to)), Err(Errno::EXIST));
+            fs::remove_file(&to).unwrap();
+            fs::create_dir(&to).unwrap();
+            assert_eq!(rename((CWD, &from), (CWD, &to)), Err(Errno::EXIST));
+            fs::remove_dir(&to).unwrap();
+            assert_eq!(rename((CWD, &from), (CWD, &to)), Ok(()));
+            assert_eq!(fs::read_to_string(to.join("x")).unwrap(), "new");
+            assert!(!from.exists());
+            fs::remove_dir_all(&to).unwrap();
         }
     }
 }

@@ -1,9 +1,10 @@
 //! How many bytes are on their way from readers to the writer.
 
+use crate::source::ROOM;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that may be on their way.
-const MOST: u64 = 48 << 20;
+const MOST: u64 = ROOM;
 /// What the batch that is written next may have beyond that: everything else waits for it.
 const FIRST_MOST: u64 = MOST + (40 << 20);
 

@@ -142,3 +142,59 @@ fn an_archive_that_another_program_uses_is_told_and_left() {
     });
     assert_eq!(bench.names(), ["from", "x.sqlar", "x.sqlar.d"]);
 }
+
+#[test]
+fn a_link_in_the_place_of_the_files_beside_an_archive_costs_nobody_a_file() {
+    for named in ["sub/deep/noise", "sub"] {
+        let bench = packed();
+        fs::rename(bench.at("x.sqlar.d"), bench.at("victim")).unwrap();
+        symlink("victim", bench.at("x.sqlar.d")).unwrap();
+        let told = bench.unpack().unwrap().refused;
+        assert_eq!(told.count, 1, "{told:?}");
+        add(&bench, &["a.txt"]).unwrap();
+        assert!(remove(&bench, &[named], true).unwrap() > 0);
+        let kept = fs::read(bench.at("victim/sub/deep/noise")).unwrap();
+        assert_eq!(kept, noise(70_000));
+    }
+    let bench = packed();
+    fs::rename(bench.at("x.sqlar.d"), bench.at("victim")).unwrap();
+    symlink("victim", bench.at("x.sqlar.d")).unwrap();
+    let added = add(&bench, &["sub/deep/noise"]).unwrap();
+    assert_eq!(added.replaced, 1);
+    assert!(bench.at("victim/sub/deep/noise").exists());
+}
+
+#[test]
+fn a_row_takes_no_file_beside_the_archive_that_is_not_what_it_says() {
+    for other in [noise(69_999), vec![0; 70_000]] {
+        let bench = packed();
+        bench.write("x.sqlar.d/sub/deep/noise", &other);
+        assert_eq!(remove(&bench, &["sub/deep/noise"], false).unwrap(), 1);
+        assert_eq!(
+            fs::read(bench.at("x.sqlar.d/sub/deep/noise")).unwrap(),
+            other
+        );
+    }
+}
+
+#[test]
+fn what_belongs_to_the_archive_is_not_added_to_it() {
+    let bench = Bench::new();
+    bench.write("from/large", noise(1_000));
+    bench.write("from/small", "x");
+    let archive = bench.at("from/x.sqlar");
+    let limited = Pack {
+        inline_limit: Some(100),
+        archive: archive.clone(),
+        ..bench.packing()
+    };
+    limited.run(&()).unwrap();
+    let all = Add {
+        archive,
+        base: bench.at("from"),
+        paths: vec![".".to_owned()],
+        store: false,
+    };
+    let added = all.run(&()).unwrap();
+    assert_eq!((added.added, added.replaced), (0, 3), "{added:?}");
+}

@@ -3,9 +3,11 @@
 use crate::bench::{Bench, names, noise};
 use rusqlite::Connection;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use stowplan_archive::{ArchiveError, Kind, Pack, Place, Reader, Watch, find, list, verify};
 
 #[test]
@@ -175,12 +177,8 @@ fn a_name_that_is_taken_stays_what_it_is() {
     assert!(told.is_about_input());
     assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
     bench.write("back/mine", "precious");
-    Pack {
-        force: true,
-        ..bench.packing()
-    }
-    .run(&())
-    .unwrap();
+    fs::remove_file(bench.at("x.sqlar")).unwrap();
+    bench.pack();
     let told = bench.unpack().unwrap_err();
     assert!(told.to_string().contains("is not empty"), "{told}");
     assert_eq!(names(&bench.at("back")), ["mine"]);
@@ -363,4 +361,225 @@ fn a_list_has_every_entry_with_its_place() {
     );
     let told = find(reader.archive(), "nowhere").unwrap_err().to_string();
     assert!(told.contains("has no nowhere"), "{told}");
+}
+
+#[test]
+fn with_force_an_archive_is_replaced_and_keeps_its_mode_and_no_other_file_is() {
+    let bench = Bench::new();
+    bench.tree();
+    let forced = Pack {
+        force: true,
+        ..bench.packing()
+    };
+    bench.write("x.sqlar", "a letter");
+    let told = forced.run(&()).unwrap_err();
+    assert!(
+        told.to_string().contains("an SQLite Archive only"),
+        "{told}"
+    );
+    assert!(told.is_about_input());
+    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"a letter");
+    let within = Pack {
+        archive: bench.at("from/a.txt"),
+        ..forced.clone()
+    };
+    within.run(&()).unwrap_err();
+    assert!(
+        fs::read(bench.at("from/a.txt"))
+            .unwrap()
+            .starts_with(b"text ")
+    );
+    bench.write("x.sqlar", "");
+    fs::set_permissions(bench.at("x.sqlar"), fs::Permissions::from_mode(0o600)).unwrap();
+    for _ in 0..2 {
+        forced.run(&()).unwrap();
+        let archive = Connection::open(bench.at("x.sqlar")).unwrap();
+        archive.pragma_update(None, "journal_mode", "wal").unwrap();
+        drop(archive);
+        let mode = fs::metadata(bench.at("x.sqlar"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o7777, 0o600);
+    }
+    bench.unpack().unwrap();
+    assert_eq!(bench.looks("from"), bench.looks("back"));
+}
+
+#[test]
+fn files_beside_an_archive_are_never_replaced() {
+    let bench = Bench::new();
+    bench.tree();
+    let limited = Pack {
+        inline_limit: Some(100),
+        ..bench.packing()
+    };
+    limited.run(&()).unwrap();
+    let told = Pack {
+        force: true,
+        ..bench.packing()
+    }
+    .run(&())
+    .unwrap_err()
+    .to_string();
+    assert!(told.contains("choose another name"), "{told}");
+    assert!(!told.contains("remove"), "{told}");
+}
+
+/// Takes the name while the archive is being made.
+struct Taker(PathBuf);
+
+impl Watch for Taker {
+    fn progress(&self, _done: u64, _total: u64) {
+        fs::write(&self.0, "precious").unwrap();
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_get_its_name_leaves_nothing_beside_it() {
+    let bench = Bench::new();
+    bench.tree();
+    let limited = Pack {
+        inline_limit: Some(100),
+        ..bench.packing()
+    };
+    let told = limited.run(&Taker(bench.at("x.sqlar"))).unwrap_err();
+    assert!(told.to_string().contains("exists already"), "{told}");
+    assert_eq!(bench.names(), ["from", "x.sqlar"]);
+    assert_eq!(fs::read(bench.at("x.sqlar")).unwrap(), b"precious");
+}
+
+#[test]
+fn a_file_that_is_refused_leaves_no_copy_beside_the_archive() {
+    let bench = Bench::new();
+    bench.write("from/kept", noise(20_000));
+    bench.write("from/grows", noise(8 << 20));
+    let ended = AtomicBool::new(false);
+    let packed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let path = bench.at("from/grows");
+            let mut file = fs::File::options().append(true).open(path).unwrap();
+            while !ended.load(Relaxed) {
+                file.write_all(b"x").unwrap();
+            }
+        });
+        let limited = Pack {
+            inline_limit: Some(100),
+            ..bench.packing()
+        };
+        let packed = limited.run(&());
+        ended.store(true, Relaxed);
+        packed.unwrap()
+    });
+    // Whether it was seen to grow in each attempt is up to the scheduler.
+    assert_eq!(packed.outside + packed.refused.count, 2, "{packed:?}");
+    assert_eq!(names(&bench.at("x.sqlar.d")).len() as u64, packed.outside);
+}
+
+#[test]
+fn an_existing_directory_is_never_opened_to_others() {
+    let modes = [(None, 0o700), (Some(0o777), 0o700), (Some(0o711), 0o755)];
+    for (row, mode) in modes {
+        let bench = Bench::new();
+        bench.write("from/one", "1");
+        bench.pack();
+        let archive = rusqlite::Connection::open(bench.at("x.sqlar")).unwrap();
+        archive
+            .execute("DELETE FROM sqlar WHERE name = '.' AND ?1 IS NULL", [row])
+            .unwrap();
+        archive
+            .execute("UPDATE sqlar SET mode = 16384 + ?1 WHERE name = '.'", [row])
+            .unwrap();
+        drop(archive);
+        fs::create_dir(bench.at("back")).unwrap();
+        fs::set_permissions(bench.at("back"), fs::Permissions::from_mode(mode)).unwrap();
+        bench.unpack().unwrap();
+        let found = fs::metadata(bench.at("back")).unwrap().permissions().mode();
+        assert_eq!(
+            found & 0o7777,
+            mode & row.unwrap_or(0o777),
+            "{row:?} {mode:o}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_that_its_owner_may_not_change_is_added_to_nowhere_and_leaves_nothing() {
+    let bench = Bench::new();
+    for tree in ["from", "back"] {
+        bench.write(&format!("{tree}/ro/a"), tree);
+        bench.write(&format!("{tree}/rw/sub/a"), tree);
+    }
+    bench.write("from/ro/b", "b");
+    bench.write("from/rw/sub/b", "b");
+    let set = |name: &str, mode| {
+        fs::set_permissions(bench.at(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for name in ["from/ro", "back/ro", "from/rw/sub"] {
+        set(name, 0o555);
+    }
+    bench.pack();
+    let unpack = stowplan_archive::Unpack {
+        force: true,
+        ..bench.unpacking()
+    };
+    let unpacked = unpack.run(&()).unwrap();
+    assert_eq!(names(&bench.at("back")), ["ro", "rw"], "{unpacked:?}");
+    assert_eq!(
+        fs::read(bench.at("back/rw/sub/b")).unwrap(),
+        b"b",
+        "{unpacked:?}"
+    );
+    assert_eq!(fs::read(bench.at("back/ro/a")).unwrap(), b"back");
+    let why = unpacked.refused.named.iter().find(|r| r.name == "ro/b");
+    let is_root = rustix::process::geteuid().is_root();
+    assert!(
+        is_root || why.is_some_and(|r| r.why.contains("ermission")),
+        "{unpacked:?}"
+    );
+    for name in ["from/ro", "back/ro", "from/rw/sub"] {
+        set(name, 0o755);
+    }
+}
+
+const FEW: &str = "STOWPLAN_TEST_FEW_DESCRIPTORS";
+
+#[test]
+fn large_files_are_packed_with_few_descriptors() {
+    if let Some(directory) = std::env::var_os(FEW) {
+        let pack = Pack {
+            source: PathBuf::from(&directory).join("from"),
+            archive: PathBuf::from(&directory).join("x.sqlar"),
+            store: true,
+            ..Bench::new().packing()
+        };
+        let packed = pack.run(&()).unwrap();
+        assert_eq!((packed.files, packed.refused.count), (20, 0), "{packed:?}");
+        return;
+    }
+    let bench = Bench::new();
+    fs::create_dir(bench.at("from")).unwrap();
+    for number in 0..20 {
+        let file = fs::File::create(bench.at(&format!("from/{number}"))).unwrap();
+        file.set_len((16 << 20) + 1).unwrap();
+    }
+    let again = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 24 && exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "round_trip::large_files_are_packed_with_few_descriptors",
+        ])
+        .env(FEW, bench.at(""))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&again.stdout);
+    assert!(
+        again.status.success() && told.contains("1 passed"),
+        "{told}"
+    );
 }

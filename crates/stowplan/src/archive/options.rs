@@ -74,7 +74,7 @@ meanwhile.";
 /// Options of `pack`.
 #[derive(Debug, Args)]
 pub(crate) struct PackOptions {
-    /// The directory to pack; it is only read.
+    /// The directory to pack; it is only read, unless --remove-source is given.
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
     /// The archive to make; it must not exist yet.
@@ -95,7 +95,7 @@ pub(crate) struct PackOptions {
     /// at the ends of pages is less then. Larger values are read faster from larger pages.
     #[arg(long, value_name = "BYTES", value_parser = page_size)]
     pub(crate) page_size: Option<u64>,
-    /// Replace the archive if there is one, once the new one is whole.
+    /// Replace the archive if there is one, once the new one is whole; no other file is replaced.
     #[arg(long)]
     pub(crate) force: bool,
     /// Afterwards remove what was packed, read back and compared, and did not change since.
