@@ -1,9 +1,11 @@
 //! Where the user's own data belongs: into one database, into files, or into both by size. Decided from
 //! verdicts and intervals only, of the comparisons that [`AdviseSpec`] names.
 
-use crate::{Analysis, CellSummary, ComparisonOutcome, Crossover, RatioEstimate, Side, Verdict};
+use crate::{
+    Analysis, CellSummary, ComparisonOutcome, Crossover, RatioEstimate, Side, SpaceRow, Verdict,
+};
 use serde::Serialize;
-use stowplan_model::{AdviseSpec, CellId, SizeDistribution};
+use stowplan_model::{AdviseSpec, Cell, CellId, SizeDistribution, built_alike};
 
 /// Shares of the values, or of their bytes, below which a part is not worth a place of its own.
 const WORTH_SPLITTING: f64 = 0.1;
@@ -91,9 +93,11 @@ pub struct SpaceTaken {
 
 /// The advice that a study on the user's own data asks for.
 pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
-    analysis.run.plan.study.advise.as_ref()?;
+    let asked_of = analysis.run.plan.study.advise.as_ref()?;
     let of = |id: &str| analysis.comparisons.iter().find(|found| found.id == id);
+    // Where reads are left out, replacements alone say which database is meant.
     let page_size = of(AdviseSpec::READ)
+        .or_else(|| of(AdviseSpec::REPLACE))
         .and_then(best)
         .map(|cell| cell.cell.settings.number("page_size"));
     let asked = [
@@ -114,7 +118,7 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
         .map(|rule| rule.crossover.clone());
     let (measured_values, measured_bytes) = measured(analysis);
     Some(Advice {
-        choice: choose(&aspects, by_size.as_ref(), &shares(analysis)),
+        choice: choose(&aspects, by_size.as_ref(), &shares(analysis, asked_of)),
         page_size,
         space: space(analysis, page_size),
         aspects,
@@ -159,20 +163,37 @@ fn aspect(what: What, comparison: &ComparisonOutcome) -> Option<Aspect> {
 /// The histogram of the values that were measured, as shares of the values and of the bytes up to a size.
 struct Shares(Vec<(u64, f64, f64)>);
 
-fn shares(analysis: &Analysis) -> Shares {
-    let bins = analysis.run.plan.comparisons.iter().find_map(|comparison| {
+fn shares(analysis: &Analysis, asked: &AdviseSpec) -> Shares {
+    let dataset = analysis.run.plan.comparisons.iter().find_map(|comparison| {
         let dataset = &comparison.cells.first()?.dataset;
-        match &analysis.run.plan.datasets.get(dataset)?.size {
-            SizeDistribution::Histogram { bins } if comparison.id == AdviseSpec::READ => Some(bins),
-            _ => None,
-        }
+        let dataset = analysis.run.plan.datasets.get(dataset);
+        dataset.filter(|_| comparison.id == AdviseSpec::READ)
     });
+    let Some((dataset, SizeDistribution::Histogram { bins })) =
+        dataset.map(|dataset| (dataset, &dataset.size))
+    else {
+        return Shares(Vec::new());
+    };
     #[expect(clippy::cast_precision_loss, reason = "shares")]
-    let weighed = bins.into_iter().flatten().map(|bin| {
+    let weighed = bins.iter().map(|bin| {
         let values = bin.values as f64;
         (bin.to, values, values * bin.from.midpoint(bin.to) as f64)
     });
-    Shares(weighed.collect())
+    let mut rows: Vec<_> = weighed.collect();
+    let limit = dataset.from.as_ref().and_then(|from| from.largest);
+    if limit.is_some_and(|limit| limit < asked.largest) {
+        rows.push((asked.largest, 0.0, left_out(asked, &rows)));
+    }
+    Shares(rows)
+}
+
+/// At least so many bytes lie in values that were too large to be measured, at the scale of the rows of those
+/// that were: what the place holds beyond as many values of their mean.
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn left_out(asked: &AdviseSpec, measured: &[(u64, f64, f64)]) -> f64 {
+    let values: f64 = measured.iter().map(|row| row.1).sum();
+    let bytes: f64 = measured.iter().map(|row| row.2).sum();
+    (asked.bytes as f64 * values / asked.values.max(1) as f64 - bytes).max(0.0)
 }
 
 impl Shares {
@@ -210,6 +231,10 @@ fn choose(aspects: &[Aspect], by_size: Option<&Crossover>, shares: &Shares) -> C
             Verdict::Faster | Verdict::Slower | Verdict::Equivalent | Verdict::SmallDifference
         )
     });
+    // What was to be measured and could not be is no ground to advise on.
+    let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
+    // The zone is of random reads in memory and of made-up values: it does not outweigh what was found on the
+    // user's own.
     if let Some(Crossover::Zone {
         smaller: Side::A,
         low,
@@ -217,14 +242,14 @@ fn choose(aspects: &[Aspect], by_size: Option<&Crossover>, shares: &Shares) -> C
         ..
     }) = by_size
         && shares.both_sides(*low, *high)
+        && !lacks
+        && !is(Verdict::Slower)
     {
         return Choice::Split {
             inside: *low,
             outside: *high,
         };
     }
-    // What was to be measured and could not be is no ground to advise on.
-    let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
     match (is(Verdict::Faster), is(Verdict::Slower)) {
         (true, true) => Choice::Depends,
         _ if lacks || !claims => Choice::Open,
@@ -244,16 +269,24 @@ fn is_settled(verdict: Verdict) -> bool {
     )
 }
 
+/// The cells of the first of the comparisons of the user's values.
+fn cells(analysis: &Analysis) -> &[Cell] {
+    let comparisons = &analysis.run.plan.comparisons;
+    let of = |id: &str| comparisons.iter().find(|found| found.id == id);
+    let found = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
+    found.map_or(&[], |comparison| &comparison.cells)
+}
+
+/// What the store of a cell takes.
+fn row<'a>(analysis: &'a Analysis, cell: &Cell) -> Option<&'a SpaceRow> {
+    let alike = built_alike(&cell.instance);
+    analysis.space.iter().find(|row| row.instance == alike)
+}
+
 fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
-    let read = analysis.run.plan.comparisons.iter();
-    let read = read
-        .into_iter()
-        .find(|found| found.id == AdviseSpec::READ)?;
-    let taken = |wanted: &dyn Fn(&stowplan_model::Cell) -> bool| {
-        let cell = read.cells.iter().find(|cell| wanted(cell))?;
-        let mut rows = analysis.space.iter();
-        let row = rows.find(|row| stowplan_model::built_alike(&cell.instance) == row.instance)?;
-        Some(row.footprint.allocated_bytes)
+    let taken = |wanted: &dyn Fn(&Cell) -> bool| {
+        let cell = cells(analysis).iter().find(|cell| wanted(cell))?;
+        Some(row(analysis, cell)?.footprint.allocated_bytes)
     };
     Some(SpaceTaken {
         files: taken(&|cell| cell.settings.get("page_size").is_none())?,
@@ -264,16 +297,15 @@ fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
     })
 }
 
+/// How many of the user's values were measured, and their bytes.
 fn measured(analysis: &Analysis) -> (u64, u64) {
-    let mut read = analysis.run.plan.comparisons.iter();
-    let dataset = read
-        .find(|found| found.id == AdviseSpec::READ)
-        .and_then(|comparison| comparison.cells.first())
-        .and_then(|cell| analysis.run.plan.datasets.get(&cell.dataset));
-    let bytes = analysis.space.iter().map(|row| row.value_bytes).max();
+    let Some(cell) = cells(analysis).first() else {
+        return (0, 0);
+    };
+    let dataset = analysis.run.plan.datasets.get(&cell.dataset);
     (
         dataset.map_or(0, |dataset| dataset.count),
-        bytes.unwrap_or(0),
+        row(analysis, cell).map_or(0, |row| row.value_bytes),
     )
 }
 
@@ -345,5 +377,53 @@ mod tests {
         assert_eq!(with(no_large), Choice::Database);
         let no_small = vec![(500_000, 10.0, 5e6)];
         assert_eq!(with(no_small), Choice::Database);
+    }
+    #[test]
+    fn nothing_is_split_against_what_was_found_on_the_values_themselves() {
+        use Verdict::{Equivalent, Faster, NoData, Slower, Unreliable};
+        let zone = Crossover::Zone {
+            smaller: Side::A,
+            from: 1_024,
+            low: 16_384,
+            high: 65_536,
+            to: 1 << 20,
+            between: Vec::new(),
+        };
+        let shares = Shares(vec![(10_000, 90.0, 9e5), (500_000, 10.0, 5e6)]);
+        let split = Choice::Split {
+            inside: 16_384,
+            outside: 65_536,
+        };
+        for (replace, choice) in [
+            (Equivalent, split),
+            (Slower, Choice::Depends),
+            (NoData, Choice::Open),
+            (Unreliable, Choice::Open),
+        ] {
+            let aspects = [aspect(What::Read, Faster), aspect(What::Replace, replace)];
+            assert_eq!(
+                choose(&aspects, Some(&zone), &shares),
+                choice,
+                "{replace:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_of_values_that_were_too_large_count_on_the_side_of_files() {
+        let asked = AdviseSpec {
+            place: "/d".into(),
+            in_database: false,
+            about: String::new(),
+            values: 1_000,
+            bytes: 1_000 * 10_000 + 90_000_000,
+            largest: 20_000_000,
+        };
+        let mut rows = vec![(10_000, 100.0, 1e6)];
+        let large = left_out(&asked, &rows);
+        assert!((large - 9e6).abs() < 1.0, "{large}");
+        assert!(!Shares(rows.clone()).both_sides(10_000, 65_536));
+        rows.push((asked.largest, 0.0, large));
+        assert!(Shares(rows).both_sides(10_000, 65_536));
     }
 }

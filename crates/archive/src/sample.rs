@@ -3,7 +3,8 @@
 //! The values of each doubling of size are a stratum, and each stratum gives as large a share of the
 //! sample as it has of the place, as far as whole values go. Which values those are depends on the seed and
 //! on their names alone (in a table, on their positions): the least by a hash. So memory grows with the
-//! sample, not with the place, and the same seed draws the same values.
+//! sample, not with the place, and the same seed draws the same values. Files that this user cannot open, or
+//! that went away, are not drawn: the next by the hash stand in for them.
 
 use crate::place::PlaceError;
 use crate::survey::sizes::Sizes;
@@ -15,7 +16,7 @@ use flate2::write::DeflateEncoder;
 use rusqlite::types::ValueRef;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -24,7 +25,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use stowplan_dataset::random::scatter_all;
 use stowplan_dataset::{Dataset, Import, names};
-use stowplan_model::{Content, DatasetSpec, Origin, SizeBin, SizeDistribution};
+use stowplan_model::{Content, DatasetSpec, Origin, SizeDistribution, format_size};
 
 /// So many values are looked at to learn how compressible they are, ...
 const COMPRESSED_VALUES: usize = 64;
@@ -32,6 +33,11 @@ const COMPRESSED_VALUES: usize = 64;
 const COMPRESSED_BYTES: u64 = 256 << 10;
 /// Bytes that cannot be made smaller than this share are as good as random.
 const RANDOM_SHARE: f64 = 0.98;
+/// A place changes while it is looked at: so often it is drawn from again, without what went away.
+const ATTEMPTS: usize = 8;
+
+/// What fails where a file went away.
+const OPEN: &str = "open";
 
 /// Values that were drawn of a place.
 #[derive(Debug)]
@@ -56,48 +62,36 @@ struct Pick {
 }
 
 impl Sample {
-    /// Draws `count` values of a place, all if it has no more or `count` is 0, none above `largest` bytes;
-    /// `histogram` is that of the place.
+    /// Draws `count` values of a place, all if it has no more or `count` is 0, none above the largest that
+    /// the place is asked for.
     ///
     /// # Errors
-    /// The file system or SQLite refuses, or there is no such value.
-    pub fn draw(
-        origin: &Origin,
-        histogram: &[SizeBin],
-        count: u64,
-        largest: Option<u64>,
-        seed: u64,
-    ) -> Result<Self, PlaceError> {
-        let largest = largest.unwrap_or(u64::MAX);
-        let mut draw = Draw {
-            quotas: quotas(histogram, count, largest),
-            drawn: BTreeMap::new(),
-            largest,
-            seed,
-        };
-        match sort(origin)? {
-            Sort::Directory => walk(&origin.place, &mut draw)?,
-            Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
-                if let Some(size) = bytes {
-                    draw.offer(scatter_all(&[seed, position]), &[], position, size);
-                }
-            })?,
+    /// The file system or SQLite refuses, there is no such value, or ever others cannot be opened.
+    pub fn draw(origin: &Origin, count: u64, seed: u64) -> Result<Self, PlaceError> {
+        let mut closed = BTreeSet::new();
+        for _ in 0..ATTEMPTS {
+            let picks = picks(origin, count, seed, &closed)?;
+            if picks.is_empty() {
+                return Err(nothing(origin));
+            }
+            let found = unopened(origin, &picks)?;
+            if found.is_empty() {
+                return Ok(Self {
+                    origin: origin.clone(),
+                    picks,
+                });
+            }
+            closed.extend(found);
         }
-        let heaps = draw.drawn.into_values();
-        let mut picks: Vec<Pick> = heaps
-            .flat_map(|heap| heap.into_iter().map(|(_, pick)| pick))
-            .collect();
-        picks.sort_unstable();
-        if picks.is_empty() {
-            return Err(PlaceError::Invalid(format!(
-                "{} holds no value that could be measured",
-                origin.place.display()
-            )));
-        }
-        Ok(Self {
-            origin: origin.clone(),
-            picks,
-        })
+        Err(PlaceError::Invalid(format!(
+            "{} files of {} cannot be opened, though their permissions allow it; look at one: {}",
+            closed.len(),
+            origin.place.display(),
+            closed
+                .first()
+                .map_or(String::new(), |path| String::from_utf8_lossy(path)
+                    .into_owned())
+        )))
     }
 
     /// Values of the sample.
@@ -135,10 +129,10 @@ impl Sample {
         visit: &mut Visit<'_>,
     ) -> Result<(), PlaceError> {
         let root = &self.origin.place;
-        let top = open_directory(CWD, root).map_err(PlaceError::io("open", root))?;
+        let top = open_directory(CWD, root).map_err(PlaceError::io(OPEN, root))?;
         for (_, pick) in self.picks.iter().enumerate().filter(|(i, _)| chosen(*i)) {
             let path = root.join(OsStr::from_bytes(&pick.path));
-            let mut file = open_file(&top, &pick.path).map_err(PlaceError::io("open", &path))?;
+            let mut file = open_file(&top, &pick.path).map_err(PlaceError::io(OPEN, &path))?;
             visit(Some(&pick.path), &mut file, &path)?;
         }
         Ok(())
@@ -221,13 +215,14 @@ pub fn described(spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
     let Some(origin) = &spec.from else {
         return Ok(spec.clone());
     };
-    let sample = drawn(origin, spec)?;
-    Ok(DatasetSpec {
-        count: sample.count(),
-        size: sample.sizes(),
-        content: sample.content()?,
-        seed: spec.seed,
-        from: spec.from.clone(),
+    with_sample(origin, spec, &mut |sample| {
+        Ok(DatasetSpec {
+            count: sample.count(),
+            size: sample.sizes(),
+            content: sample.content()?,
+            seed: spec.seed,
+            from: spec.from.clone(),
+        })
     })
 }
 
@@ -245,26 +240,43 @@ pub fn write(
     let Some(origin) = &spec.from else {
         return Err(PlaceError::Invalid("the dataset names no place".to_owned()));
     };
-    let sample = drawn(origin, spec)?;
-    let mut import = Import::begin(directory)?;
-    let mut done = 0;
-    sample.read(&|_| true, &mut |name, value, place| {
-        done += import.add(name, value, place)?;
-        progress(done);
-        Ok(())
-    })?;
-    Ok(import.finish(spec)?)
+    with_sample(origin, spec, &mut |sample| {
+        let mut import = Import::begin(directory)?;
+        let mut done = 0;
+        sample.read(&|_| true, &mut |name, value, place| {
+            done += import.add(name, value, place)?;
+            progress(done);
+            Ok(())
+        })?;
+        Ok(import.finish(spec)?)
+    })
 }
 
-fn drawn(origin: &Origin, spec: &DatasetSpec) -> Result<Sample, PlaceError> {
-    let found = survey(origin)?;
-    Sample::draw(
-        origin,
-        &found.histogram,
-        spec.count,
-        origin.largest,
-        spec.seed,
-    )
+/// Does something with the sample that is described; with another one where a file of it went away
+/// meanwhile.
+fn with_sample<T>(
+    origin: &Origin,
+    spec: &DatasetSpec,
+    work: &mut dyn FnMut(&Sample) -> Result<T, PlaceError>,
+) -> Result<T, PlaceError> {
+    let mut again = || work(&Sample::draw(origin, spec.count, spec.seed)?);
+    for _ in 1..ATTEMPTS {
+        match again() {
+            Err(PlaceError::Io { action: OPEN, .. }) => {}
+            done => return done,
+        }
+    }
+    again()
+}
+
+fn nothing(origin: &Origin) -> PlaceError {
+    let limit = origin.largest.map_or(String::new(), |largest| {
+        format!(" and has at most {}", format_size(largest))
+    });
+    PlaceError::Invalid(format!(
+        "{} holds no value that can be read{limit}; there is nothing to measure",
+        origin.place.display()
+    ))
 }
 
 /// Opens a regular file without following a link or waiting for the other end of a pipe.
@@ -282,13 +294,108 @@ fn stratum(size: u64) -> u32 {
     size.checked_ilog2().map_or(0, |octave| octave + 1)
 }
 
-/// How many values each stratum gives: its share, rounded so that they add up (the largest remainders
-/// are rounded up).
-fn quotas(histogram: &[SizeBin], count: u64, largest: u64) -> BTreeMap<u32, u64> {
-    let mut strata: BTreeMap<u32, u64> = BTreeMap::new();
-    for bin in histogram.iter().filter(|bin| bin.from <= largest) {
-        *strata.entry(stratum(bin.from)).or_default() += bin.values;
+/// The values that are drawn, in their order.
+fn picks(
+    origin: &Origin,
+    count: u64,
+    seed: u64,
+    closed: &BTreeSet<Vec<u8>>,
+) -> Result<Vec<Pick>, PlaceError> {
+    let mut strata = BTreeMap::new();
+    each(origin, closed, &mut |value| {
+        *strata.entry(stratum(value.size)).or_default() += 1;
+    })?;
+    let mut draw = Draw {
+        quotas: quotas(strata, count),
+        drawn: BTreeMap::new(),
+        seed,
+    };
+    each(origin, closed, &mut |value| draw.offer(value))?;
+    let heaps = draw.drawn.into_values();
+    let mut picks: Vec<Pick> = heaps
+        .flat_map(|heap| heap.into_iter().map(|(_, pick)| pick))
+        .collect();
+    picks.sort_unstable();
+    Ok(picks)
+}
+
+/// Those of the files that cannot be opened.
+fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, PlaceError> {
+    if sort(origin)? == Sort::Database {
+        return Ok(Vec::new());
     }
+    let root = &origin.place;
+    let top = open_directory(CWD, root).map_err(PlaceError::io(OPEN, root))?;
+    let paths = picks.iter().map(|pick| &pick.path);
+    let closed = paths.filter(|path| open_file(&top, path).is_err());
+    Ok(closed.cloned().collect())
+}
+
+/// A value that can be drawn.
+#[derive(Debug, Clone, Copy)]
+struct Value<'v> {
+    /// As in a [`Pick`].
+    path: &'v [u8],
+    position: u64,
+    size: u64,
+}
+
+/// Calls `visit` for each value that is not too large and can be read, as far as permissions tell.
+fn each(
+    origin: &Origin,
+    closed: &BTreeSet<Vec<u8>>,
+    visit: &mut dyn FnMut(Value<'_>),
+) -> Result<(), PlaceError> {
+    let largest = origin.largest.unwrap_or(u64::MAX);
+    let mut visit = |value: Value<'_>| {
+        if value.size <= largest {
+            visit(value);
+        }
+    };
+    match sort(origin)? {
+        Sort::Directory => {
+            let visit = &mut visit;
+            walk(&origin.place, &mut Files { closed, visit })
+        }
+        Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
+            if let Some(size) = bytes {
+                let path = &[];
+                visit(Value {
+                    path,
+                    position,
+                    size,
+                });
+            }
+        }),
+    }
+}
+
+/// The files of a tree.
+struct Files<'f> {
+    /// Those that could not be opened.
+    closed: &'f BTreeSet<Vec<u8>>,
+    visit: &'f mut dyn FnMut(Value<'_>),
+}
+
+impl Visitor for Files<'_> {
+    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+        let path = entry.path;
+        let meant = entry.kind == FileType::RegularFile && names::is_inner_path(path);
+        if meant && entry.is_readable() && !self.closed.contains(path) {
+            let size = u64::try_from(entry.stat.st_size).unwrap_or(0);
+            (self.visit)(Value {
+                path,
+                position: 0,
+                size,
+            });
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// How many values each stratum, of which it is told how many it has, gives: its share, rounded so that
+/// they add up (the largest remainders are rounded up).
+fn quotas(mut strata: BTreeMap<u32, u64>, count: u64) -> BTreeMap<u32, u64> {
     let all: u64 = strata.values().sum();
     if count == 0 || count >= all {
         return strata
@@ -319,43 +426,34 @@ fn quotas(histogram: &[SizeBin], count: u64, largest: u64) -> BTreeMap<u32, u64>
 struct Draw {
     quotas: BTreeMap<u32, u64>,
     drawn: BTreeMap<u32, BinaryHeap<(u64, Pick)>>,
-    largest: u64,
     seed: u64,
 }
 
 impl Draw {
-    fn offer(&mut self, hash: u64, path: &[u8], position: u64, size: u64) {
-        let stratum = stratum(size);
+    fn offer(&mut self, value: Value<'_>) {
+        let stratum = stratum(value.size);
         let quota = self.quotas.get(&stratum).copied().unwrap_or(0);
-        if size > self.largest || quota == 0 {
+        if quota == 0 {
             return;
         }
+        let hash = match value.path {
+            [] => scatter_all(&[self.seed, value.position]),
+            path => hash_of(self.seed, path),
+        };
         let heap = self.drawn.entry(stratum).or_default();
         let full = heap.len() as u64 >= quota;
         if full && heap.peek().is_some_and(|(worst, _)| *worst <= hash) {
             return;
         }
-        heap.push((
-            hash,
-            Pick {
-                path: path.to_owned(),
-                position,
-                size,
-            },
-        ));
+        let pick = Pick {
+            path: value.path.to_owned(),
+            position: value.position,
+            size: value.size,
+        };
+        heap.push((hash, pick));
         if full {
             heap.pop();
         }
-    }
-}
-
-impl Visitor for Draw {
-    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
-        if entry.kind == FileType::RegularFile && names::is_inner_path(entry.path) {
-            let size = u64::try_from(entry.stat.st_size).unwrap_or(0);
-            self.offer(hash_of(self.seed, entry.path), entry.path, 0, size);
-        }
-        ControlFlow::Continue(())
     }
 }
 
@@ -404,18 +502,93 @@ mod tests {
     fn a_sample_has_the_shares_of_the_place_and_the_seed_decides_which() {
         let directory = tempfile::tempdir().unwrap();
         let origin = place(directory.path());
-        let histogram = survey(&origin).unwrap().histogram;
-        let draw = |seed| Sample::draw(&origin, &histogram, 30, None, seed).unwrap();
+        let draw = |seed| Sample::draw(&origin, 30, seed).unwrap();
         let sample = draw(1);
         let small = sample.picks.iter().filter(|pick| pick.size == 100);
         assert_eq!((sample.count(), small.count()), (30, 10));
         assert_eq!(sample.picks, draw(1).picks);
         assert_ne!(sample.picks, draw(2).picks);
         assert!(sample.picks.is_sorted());
-        let all = Sample::draw(&origin, &histogram, 0, None, 1).unwrap();
-        assert_eq!(all.count(), 300);
-        let small = Sample::draw(&origin, &histogram, 0, Some(4_999), 1).unwrap();
-        assert_eq!(small.count(), 100);
+        assert_eq!(Sample::draw(&origin, 0, 1).unwrap().count(), 300);
+        let small = up_to(&origin, 4_999);
+        assert_eq!(Sample::draw(&small, 0, 1).unwrap().count(), 100);
+    }
+
+    /// The same place, with no value above so many bytes.
+    fn up_to(origin: &Origin, largest: u64) -> Origin {
+        Origin {
+            largest: Some(largest),
+            ..origin.clone()
+        }
+    }
+
+    #[test]
+    fn values_above_a_limit_within_their_doubling_leave_a_dataset_of_the_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("place");
+        fs::create_dir(&place).unwrap();
+        for (index, size) in [4_000, 4_001, 4_002, 4_096, 4_500, 9_000]
+            .iter()
+            .enumerate()
+        {
+            fs::write(place.join(format!("f{index}")), vec![0; *size]).unwrap();
+        }
+        let origin = up_to(
+            &Origin {
+                place,
+                ..Origin::default()
+            },
+            4_096,
+        );
+        for (count, found) in [(6, 4), (5, 4), (3, 3)] {
+            let described = described(&spec(&origin, count)).unwrap();
+            assert_eq!(
+                (described.count, described.size.largest() <= 4_096),
+                (found, true)
+            );
+            let path = directory.path().join(format!("data{count}"));
+            let dataset = write(&described, &path, &mut |_| ()).unwrap();
+            assert_eq!(dataset.count(), found, "{count}");
+        }
+        let refused = Sample::draw(&up_to(&origin, 3_999), 0, 1).unwrap_err();
+        assert!(refused.to_string().contains("and has at most"), "{refused}");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_left_out_and_the_next_stands_in_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let all = picks(&origin, 0, 1, &BTreeSet::new()).unwrap();
+        let some = picks(&origin, 30, 1, &BTreeSet::new()).unwrap();
+        let gone = &some[3].path;
+        fs::remove_file(origin.place.join(OsStr::from_bytes(gone))).unwrap();
+        assert_eq!(
+            unopened(&origin, &some).unwrap(),
+            std::slice::from_ref(gone)
+        );
+        assert_eq!(unopened(&origin, &all).unwrap().len(), 1);
+        let sample = Sample::draw(&origin, 30, 1).unwrap();
+        assert_eq!(sample.count(), 30);
+        let kept = |pick: &&Pick| sample.picks.contains(pick);
+        assert_eq!(some.iter().filter(kept).count(), 29);
+    }
+
+    #[test]
+    fn files_that_this_user_may_not_read_are_no_values_of_a_sample() {
+        // Of these, some may not be read by anybody.
+        let place = Path::new("/proc/sys/vm");
+        if !place.join("compact_memory").exists() {
+            eprintln!("no file here that nobody may read");
+            return;
+        }
+        let origin = Origin {
+            place: place.to_owned(),
+            ..Origin::default()
+        };
+        let sample = Sample::draw(&origin, 0, 1).unwrap();
+        let paths: Vec<&[u8]> = sample.picks.iter().map(|pick| &pick.path[..]).collect();
+        assert!(paths.contains(&&b"swappiness"[..]), "{paths:?}");
+        assert!(!paths.contains(&&b"compact_memory"[..]), "{paths:?}");
     }
 
     #[test]

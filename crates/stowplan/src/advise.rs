@@ -16,7 +16,7 @@ use std::time::Duration;
 use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
-use stowplan_model::{Study, Survey, format_bytes, format_count};
+use stowplan_model::{OddityKind, Study, Survey, format_bytes, format_count, format_size};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -39,6 +39,8 @@ const LARGEST: u64 = 8 << 20;
 /// Of the room on the disk, one in so many bytes is used by the values, of which there are some fifteen
 /// copies.
 const OF_ROOM: u64 = 40;
+/// The dataset that is made of them.
+const DATASET: &str = "mine";
 /// Page sizes of the databases.
 const PAGES: [u64; 3] = [4_096, 8_192, 16_384];
 /// That of the database where only one is measured.
@@ -111,8 +113,8 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let survey = places::survey(&options.column.at(&place))?;
     let work = options.measure.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
-    let made = Made::of(&survey, &options, work.unwrap_or(Path::new(".")))?;
-    let text = made.text();
+    let mut made = Made::of(&survey, &options, work.unwrap_or(Path::new(".")))?;
+    let (text, mut study) = made.study()?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
         if !options.measure.print.quiet {
@@ -123,9 +125,7 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
             ));
         }
     }
-    let mut study = Study::parse(&text, "advise.toml")?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
-    places::look(&mut study)?;
     let planned = PlanOptions {
         rounds: options.measure.rounds,
         ..PlanOptions::default()
@@ -184,6 +184,22 @@ impl<'a> Made<'a> {
         })
     }
 
+    /// The study and its text, of as many values as can be drawn: fewer than were counted where some are
+    /// too large, cannot be read or went away.
+    fn study(&mut self) -> Result<(String, Study), CliError> {
+        loop {
+            let text = self.text();
+            let mut study = Study::parse(&text, "advise.toml")?;
+            places::look(&mut study)?;
+            let drawn = study.datasets.get(DATASET);
+            let drawn = drawn.map_or(self.count, |dataset| dataset.count);
+            if drawn >= self.count {
+                return Ok((text, study));
+            }
+            self.count = drawn;
+        }
+    }
+
     /// What decides most comes first: time may end before the last.
     fn text(&self) -> String {
         let mut text = self.head();
@@ -225,17 +241,24 @@ impl<'a> Made<'a> {
             .collect();
         let (left_out, limit) = match *largest > LARGEST {
             true => (
-                format!(" Values above {} were left out.", format_bytes(LARGEST)),
+                format!(" Values above {} were left out.", format_size(LARGEST)),
                 format!(", largest = {LARGEST}"),
             ),
             false => (String::new(), String::new()),
+        };
+        let unreadable = match self.survey.count_of(OddityKind::Unreadable) {
+            0 => String::new(),
+            many => format!(
+                " Left out, as they cannot be read: {} files or directories.",
+                format_count(many)
+            ),
         };
         let order = match self.options.reads {
             Reads::Random => "one here, one there",
             Reads::Sequential => "one after the other",
         };
         let question = format!(
-            "Files or one database? {} of {} values, drawn by their sizes, read {order}.{left_out}",
+            "Files or one database? {} of {} values, drawn by their sizes, read {order}.{left_out}{unreadable}",
             format_count(self.count),
             format_count(*values)
         );
@@ -245,7 +268,7 @@ impl<'a> Made<'a> {
              name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\n\n\
              [advise]\nplace = {place}\nin_database = {}\nabout = {}\n\
              values = {values}\nbytes = {bytes}\nlargest = {largest}\n\n\
-             [datasets.mine]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {}\n",
+             [datasets.{DATASET}]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {}\n",
             quoted(&question),
             self.survey.page_size.is_some(),
             quoted(&about),
@@ -399,7 +422,7 @@ fn sizes(survey: &Survey) -> Vec<u64> {
 
 fn comparison(id: &str, title: &str, workload: &str, cells: &str) -> String {
     format!(
-        "\n[[comparison]]\nid = \"{id}\"\ntitle = \"{title}\"\ndataset = \"mine\"\n\
+        "\n[[comparison]]\nid = \"{id}\"\ntitle = \"{title}\"\ndataset = \"{DATASET}\"\n\
          baseline = \"files\"\nworkload = {{ {workload} }}\n[comparison.cells]\n{cells}"
     )
 }
@@ -495,5 +518,44 @@ mod tests {
             [4_096, 16_384, 65_536, 262_144]
         );
         assert!(sizes(&survey("/d", 100)).is_empty());
+    }
+    #[test]
+    fn values_that_are_too_large_are_not_among_those_that_a_study_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("place");
+        std::fs::create_dir(&place).unwrap();
+        for index in 0..10 {
+            std::fs::write(place.join(format!("f{index}")), vec![index; 100_000]).unwrap();
+        }
+        let large = File::create(place.join("large")).unwrap();
+        let origin = Origin {
+            place: place.clone(),
+            ..Origin::default()
+        };
+        for (index, bytes) in [9_000_000, 12_000_000].into_iter().enumerate() {
+            large.set_len(bytes).unwrap();
+            let options = options(&[]);
+            let survey = places::survey(&origin).unwrap();
+            let mut made = Made::of(&survey, &options, directory.path()).unwrap();
+            let (text, study) = made.study().unwrap();
+            assert!(text.contains("10 of 11 values"), "{text}");
+            assert!(text.contains("operations = 10 "), "{text}");
+            let spec = &study.datasets[DATASET];
+            let path = directory.path().join(format!("data{index}"));
+            let dataset = stowplan_archive::sample::write(spec, &path, &mut |_| ()).unwrap();
+            assert_eq!((spec.count, dataset.count()), (10, 10), "{bytes}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_in_the_question() {
+        let mut survey = survey("/d", 20_000);
+        survey.odd.push(stowplan_model::Oddity {
+            kind: OddityKind::Unreadable,
+            count: 3,
+            examples: Vec::new(),
+        });
+        let question = made(&survey, &[]).question;
+        assert!(question.contains("cannot be read: 3 files"), "{question}");
     }
 }

@@ -4,7 +4,7 @@ use super::sizes::Sizes;
 use super::walk::{Entry, Visitor, walk};
 use super::{MOST_BYTES, Odd};
 use crate::place::PlaceError;
-use rustix::fs::{Access, AtFlags, FileType};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,7 +30,6 @@ pub(super) fn survey(place: &Path) -> Result<Survey, PlaceError> {
         longest_path: 0,
         names: HashSet::new(),
         linked: HashSet::new(),
-        asks: !rustix::process::geteuid().is_root(),
     };
     walk(place, &mut counted)?;
     let sizes = &counted.sizes;
@@ -72,8 +71,6 @@ struct Counted {
     names: HashSet<u64>,
     /// Files with several names that were met, so that their blocks count once.
     linked: HashSet<(u64, u64)>,
-    /// Whether some files may be refused to this user.
-    asks: bool,
 }
 
 impl Counted {
@@ -114,7 +111,7 @@ impl Counted {
         if size > MOST_BYTES {
             self.odd.note(OddityKind::TooLarge, entry.path);
         }
-        if self.asks && stat.st_mode & 0o444 != 0o444 && !is_readable(entry) {
+        if !entry.is_readable() {
             self.odd.note(OddityKind::Unreadable, entry.path);
         }
     }
@@ -130,16 +127,6 @@ impl Counted {
             Err(why) => self.refused(entry.path, why),
         }
     }
-}
-
-fn is_readable(entry: &Entry<'_>) -> bool {
-    rustix::fs::accessat(
-        entry.directory,
-        entry.name,
-        Access::READ_OK,
-        AtFlags::EACCESS,
-    )
-    .is_ok()
 }
 
 /// Whether a link at a path from the topmost directory leads out of it, by its words alone.

@@ -2,7 +2,7 @@
 
 use crate::place::PlaceError;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -20,6 +20,15 @@ pub(crate) struct Entry<'e> {
     pub(crate) kind: FileType,
     /// What the file system says of it.
     pub(crate) stat: &'e Stat,
+}
+
+impl Entry<'_> {
+    /// Whether this user may read it; nobody is asked where everybody may.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.stat.st_mode & 0o444 == 0o444
+            || rustix::fs::accessat(self.directory, self.name, Access::READ_OK, AtFlags::EACCESS)
+                .is_ok()
+    }
 }
 
 /// Who is told of the entries.

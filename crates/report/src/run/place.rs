@@ -7,7 +7,7 @@ use crate::document::{
 use crate::document::{Text, Tone};
 use crate::format;
 use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Crossover, Side, Verdict, What};
-use stowplan_model::{AdviseSpec, format_bytes, format_count, format_size};
+use stowplan_model::{AdviseSpec, Cell, format_bytes, format_count, format_size};
 
 /// How to read a value of an archive, in three languages; a test runs them.
 const EXAMPLES: [(&str, &str); 3] = [
@@ -24,11 +24,13 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     let mut blocks = vec![
         brief(paragraph(plain(&asked.about))),
         brief(paragraph(strong(what_to_do(asked, advice)))),
-        brief(facts(respects(advice))),
+        brief(facts(respects(analysis, advice))),
     ];
-    blocks.extend(by_size(advice).map(|text| brief(paragraph(plain(text)))));
-    blocks.extend(gives_up(asked, advice).map(brief));
-    for (name, command) in commands(asked, advice).into_iter().flatten() {
+    blocks.extend(by_size(analysis, advice).map(|text| brief(paragraph(plain(text)))));
+    let held = Held::of(analysis, asked);
+    blocks.extend(held.left_out().map(|text| brief(paragraph(plain(text)))));
+    blocks.extend(gives_up(asked, advice, &held).map(brief));
+    for (name, command) in commands(asked, advice, &held) {
         blocks.push(brief(paragraph(plain(name))));
         blocks.push(brief(Content::Verbatim(command).into()));
     }
@@ -39,6 +41,43 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
     let section = Section::new("Where your data belongs", blocks);
     let section = section.named("advice").in_contents("Advice");
     Some(Block::from(section).at(Detail::Brief))
+}
+
+/// What the database that is advised is to be like, beside its pages.
+#[derive(Debug, Default)]
+struct Held {
+    /// Larger values there are, in bytes; they were not measured.
+    limit: Option<u64>,
+    /// Whether replacements were measured with a log written ahead.
+    wal: bool,
+}
+
+impl Held {
+    fn of(analysis: &Analysis, asked: &AdviseSpec) -> Self {
+        let plan = &analysis.run.plan;
+        let origins = plan
+            .datasets
+            .values()
+            .filter_map(|found| found.from.as_ref());
+        let limit = origins.filter_map(|from| from.largest).min();
+        let replace = plan.comparisons.iter();
+        let replace = replace.filter(|found| found.id == AdviseSpec::REPLACE);
+        Self {
+            limit: limit.filter(|limit| *limit < asked.largest),
+            wal: replace.flat_map(|found| &found.cells).any(is_wal),
+        }
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let limit = format_size(self.limit?);
+        Some(format!(
+            "Values above {limit} were not measured: of these, nothing is said."
+        ))
+    }
+}
+
+fn is_wal(cell: &Cell) -> bool {
+    cell.settings.word("journal") == "wal"
 }
 
 /// The pages that are advised, where it matters.
@@ -111,10 +150,13 @@ fn name(what: What) -> &'static str {
 }
 
 /// Each respect: the database against files.
-fn respects(advice: &Advice) -> Vec<(String, Text)> {
+fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
     let measured = advice.aspects.iter();
     let mut facts: Vec<(String, Text)> = measured
-        .map(|aspect| (name(aspect.what).to_owned(), in_words(aspect)))
+        .map(|aspect| {
+            let how = how(analysis, advice, aspect);
+            (name(aspect.what).to_owned(), in_words(aspect, &how))
+        })
         .collect();
     if let Some(taken) = advice.space {
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
@@ -130,7 +172,25 @@ fn respects(advice: &Advice) -> Vec<(String, Text)> {
     facts
 }
 
-fn in_words(aspect: &Aspect) -> Text {
+/// How the database was measured, where it is not the one that is advised as it is packed.
+fn how(analysis: &Analysis, advice: &Advice, aspect: &Aspect) -> String {
+    let comparisons = analysis.run.plan.comparisons.iter();
+    let mut cells = comparisons.flat_map(|found| &found.cells);
+    let Some(cell) = cells.find(|cell| cell.id == aspect.cell) else {
+        return String::new();
+    };
+    let page = cell.settings.number("page_size");
+    let mut how = String::new();
+    if page > 0 && advice.page_size.is_some_and(|advised| advised != page) {
+        how.push_str(&format!(", pages of {}", format_size(page)));
+    }
+    if aspect.what == What::Replace && is_wal(cell) {
+        how.push_str(", WAL");
+    }
+    how
+}
+
+fn in_words(aspect: &Aspect, how: &str) -> Text {
     let Some(gain) = aspect.gain else {
         return toned("not measured", Tone::Warning);
     };
@@ -161,7 +221,7 @@ fn in_words(aspect: &Aspect) -> Text {
     };
     let times = match (aspect.database_ns, aspect.files_ns) {
         (Some(database), Some(files)) => format!(
-            " ({} instead of {})",
+            " ({} instead of {}{how})",
             format::time(database),
             format::time(files)
         ),
@@ -170,9 +230,18 @@ fn in_words(aspect: &Aspect) -> Text {
     toned(text, Tone::of(aspect.verdict)).then(plain(times))
 }
 
-/// What the sizes show, where it is not the answer already.
-fn by_size(advice: &Advice) -> Option<String> {
-    let split = matches!(advice.choice, Choice::Split { .. });
+/// What the sizes show; where they are the answer, what it rests on.
+fn by_size(analysis: &Analysis, advice: &Advice) -> Option<String> {
+    let mut matrices = analysis.matrices.iter();
+    let matrix = matrices.find(|matrix| matrix.id == AdviseSpec::SPLIT);
+    let page = matrix.and_then(|matrix| matrix.rows.first());
+    let pages = page.map_or_else(String::new, |page| {
+        format!(", pages of {}", format_size(*page))
+    });
+    let of = format!("made-up values, random reads in memory{pages}");
+    if matches!(advice.choice, Choice::Split { .. }) {
+        return Some(format!("Both sizes rest on {of}."));
+    }
     let side = |side: &Side| match side {
         Side::A => "SQLite",
         Side::B => "files",
@@ -180,8 +249,8 @@ fn by_size(advice: &Advice) -> Option<String> {
     match advice.by_size.as_ref()? {
         Crossover::Zone {
             smaller, low, high, ..
-        } if !split => Some(format!(
-            "By size (made-up values, reads in memory): up to {} {} faster, from {} on the other.",
+        } => Some(format!(
+            "By size ({of}): up to {} {} faster, from {} on the other.",
             format_size(*low),
             match smaller {
                 Side::A => "SQLite is",
@@ -190,7 +259,7 @@ fn by_size(advice: &Advice) -> Option<String> {
             format_size(*high)
         )),
         Crossover::Throughout { winner, from, to } => Some(format!(
-            "By size (made-up values, reads in memory): {} ahead from {} to {}; splitting gains nothing.",
+            "By size ({of}): {} ahead from {} to {}; splitting gains nothing.",
             side(winner),
             format_size(*from),
             format_size(*to)
@@ -199,13 +268,13 @@ fn by_size(advice: &Advice) -> Option<String> {
     }
 }
 
-fn gives_up(asked: &AdviseSpec, advice: &Advice) -> Option<Block> {
+fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
     if asked.in_database || matches!(advice.choice, Choice::Files | Choice::Open) {
         return None;
     }
     let inside = match advice.choice {
         Choice::Split { inside, .. } => inside.min(asked.largest),
-        _ => asked.largest,
+        _ => held.limit.unwrap_or(asked.largest),
     };
     let lost = [
         "tools that want paths ('stowplan mount' shows them, read-only);".to_owned(),
@@ -227,32 +296,43 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice) -> Option<Block> {
 }
 
 /// How to do it, and how to undo it.
-fn commands(asked: &AdviseSpec, advice: &Advice) -> Option<[(&'static str, String); 2]> {
+fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static str, String)> {
     if asked.in_database {
-        return None;
+        return Vec::new();
     }
     let limit = match advice.choice {
-        Choice::Files | Choice::Open => return None,
-        Choice::Split { inside, .. } => format!(" --inline-limit {inside}"),
-        Choice::Database | Choice::Depends => String::new(),
+        Choice::Files | Choice::Open => return Vec::new(),
+        Choice::Split { inside, .. } => Some(inside),
+        Choice::Database | Choice::Depends => held.limit,
     };
+    let limit = limit.map_or_else(String::new, |limit| format!(" --inline-limit {limit}"));
     let place = asked.place.to_string_lossy();
     let name = asked.place.file_name();
-    let name = name.map_or_else(
-        || "data".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    );
-    let archive = quoted(&format!("{name}.sqlar"));
+    let name = name.map_or_else(|| "data".into(), |name| name.to_string_lossy());
+    let archive = file(&format!("{name}.sqlar"));
     let page = advice.page_size.unwrap_or(4096);
     let pack = format!(
         "stowplan pack {} {archive} --store{limit} --page-size {page}",
         quoted(&place)
     );
-    let unpack = format!(
-        "stowplan unpack {archive} {}",
-        quoted(&format!("{name}-back"))
-    );
-    Some([("Do it:", pack), ("Undo it:", unpack)])
+    let mut commands = vec![("Do it:", pack)];
+    if held.wal {
+        commands.push((
+            "Replacements were measured in WAL mode, which the file then keeps:",
+            format!("sqlite3 {archive} 'PRAGMA journal_mode=wal'"),
+        ));
+    }
+    let back = file(&format!("{name}-back"));
+    commands.push(("Undo it:", format!("stowplan unpack {archive} {back}")));
+    commands
+}
+
+/// The name of a file here as a shell reads it; no program takes it for an option.
+fn file(name: &str) -> String {
+    match name.starts_with('-') {
+        true => quoted(&format!("./{name}")),
+        false => quoted(name),
+    }
 }
 
 /// A word as a shell reads it.
@@ -265,8 +345,8 @@ fn quoted(word: &str) -> String {
 }
 
 fn why(analysis: &Analysis, advice: &Advice) -> String {
-    let read = analysis.comparisons.iter();
-    let read = read.into_iter().find(|found| found.id == AdviseSpec::READ);
+    let of = |id: &str| analysis.comparisons.iter().find(|found| found.id == id);
+    let read = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
     let rounds = read.map_or(0, |read| {
         read.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0)
     });
@@ -290,4 +370,69 @@ fn examples() -> Block {
     });
     let fold = Fold::new("How a program reads a value", languages.collect());
     Block::from(fold).at(Detail::All)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(place: &str, choice: Choice, held: &Held) -> Vec<String> {
+        let asked = AdviseSpec {
+            place: place.into(),
+            in_database: false,
+            about: String::new(),
+            values: 1_000,
+            bytes: 1 << 30,
+            largest: 100 << 20,
+        };
+        let advice = Advice {
+            choice,
+            page_size: Some(8_192),
+            aspects: Vec::new(),
+            by_size: None,
+            space: None,
+            measured_values: 0,
+            measured_bytes: 0,
+        };
+        let commands = commands(&asked, &advice, held).into_iter();
+        commands.map(|(_, command)| command).collect()
+    }
+
+    #[test]
+    fn a_name_that_begins_as_an_option_does_is_given_as_a_path() {
+        let commands = told("/a/-x", Choice::Database, &Held::default());
+        assert_eq!(
+            commands,
+            [
+                "stowplan pack /a/-x ./-x.sqlar --store --page-size 8192",
+                "stowplan unpack ./-x.sqlar ./-x-back"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_not_measured_stays_outside_and_a_log_that_was_measured_is_turned_on() {
+        let held = Held {
+            limit: Some(8 << 20),
+            wal: true,
+        };
+        let commands = told("/a/x", Choice::Depends, &held);
+        assert!(
+            commands[0].contains("--inline-limit 8388608 "),
+            "{commands:?}"
+        );
+        assert_eq!(commands[1], "sqlite3 x.sqlar 'PRAGMA journal_mode=wal'");
+        let split = Choice::Split {
+            inside: 65_536,
+            outside: 262_144,
+        };
+        let commands = told("/a/x", split, &held);
+        assert!(
+            commands[0].contains("--inline-limit 65536 "),
+            "{commands:?}"
+        );
+        assert!(told("/a/x", Choice::Files, &held).is_empty());
+        assert!(held.left_out().is_some_and(|text| text.contains("8 MiB")));
+        assert!(Held::default().left_out().is_none());
+    }
 }
