@@ -442,12 +442,12 @@ mod tests {
     #[test]
     fn a_thread_that_panics_while_it_removes_is_an_error_that_names_the_directory() {
         let thread = std::thread::spawn(|| -> Result<(), HarnessError> { panic!("as asked") });
-        let error = ended(thread.join(), Path::new("/work/left")).unwrap_err();
+        let error = ended(thread.join(), Path::new("store/left")).unwrap_err();
         assert!(
-            error.to_string().contains("not all of /work/left"),
+            error.to_string().contains("not all of store/left"),
             "{error}"
         );
-        assert!(ended(Ok(Ok(())), Path::new("/work/left")).is_ok());
+        assert!(ended(Ok(Ok(())), Path::new("store/left")).is_ok());
     }
 
     #[test]
