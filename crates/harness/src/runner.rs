@@ -572,8 +572,8 @@ impl<'a> Runner<'a> {
         lacking.max().unwrap_or(0)
     }
 
-    /// Has stores built anew, once they are to be warm, that were evicted. How pages came into the page cache matters,
-    /// for the kernel keeps them in units whose size depends on it: overwriting a tenth of a 1 GB
+    /// Notes which stores were evicted: they are built anew once they are to be warm. How pages came
+    /// into the page cache matters, for the kernel keeps them in units whose size depends on it: overwriting a tenth of a 1 GB
     /// database took 12 µs a value as built, 17 to 26 µs after cold reads and a warm-up, 65 µs
     /// after reading it in order with a read-ahead of 8 MiB. Where memory was emptied, every store was
     /// evicted.

@@ -200,7 +200,11 @@ impl Instances {
     /// Removes a store that can no longer be trusted; returns whether there was one.
     pub(super) fn forget(&mut self, cell: &Cell) -> Result<bool, HarnessError> {
         self.remove(&[self.paths(cell).instance])?;
-        let instance = &cell.instance;
+        Ok(self.clear(&cell.instance))
+    }
+
+    /// Forgets what was noted of a store that is gone; returns whether it had been built.
+    fn clear(&mut self, instance: &str) -> bool {
         for noted in [
             &mut self.read_in_again,
             &mut self.written,
@@ -210,7 +214,7 @@ impl Instances {
         }
         self.checked.remove(instance);
         self.numbers.remove(instance);
-        Ok(self.built.remove(instance))
+        self.built.remove(instance)
     }
 
     /// Removes the stores of cells, as far as they are there, and the lists of their versions: nothing
@@ -220,7 +224,7 @@ impl Instances {
         let stores: Vec<PathBuf> = cells.iter().map(|cell| self.paths(cell).instance).collect();
         self.remove(&stores)?;
         for cell in cells {
-            self.forget(cell)?;
+            self.clear(&cell.instance);
             self.versions.remove(&cell.instance);
             if let Some(versions) = self.paths(cell).versions
                 && versions.exists()
