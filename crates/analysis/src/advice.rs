@@ -356,18 +356,21 @@ mod tests {
         assert_eq!(choose(&[], None, &Shares(Vec::new())), Choice::Open);
     }
 
-    #[test]
-    fn values_are_split_where_both_parts_are_worth_it() {
-        let zone = Crossover::Zone {
+    fn zone() -> Crossover {
+        Crossover::Zone {
             smaller: Side::A,
             from: 1_024,
             low: 16_384,
             high: 65_536,
             to: 1 << 20,
             between: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn values_are_split_where_both_parts_are_worth_it() {
         let aspects = [aspect(What::Read, Verdict::Faster)];
-        let with = |shares| choose(&aspects, Some(&zone), &Shares(shares));
+        let with = |shares| choose(&aspects, Some(&zone()), &Shares(shares));
         let split = Choice::Split {
             inside: 16_384,
             outside: 65_536,
@@ -378,17 +381,10 @@ mod tests {
         let no_small = vec![(500_000, 10.0, 5e6)];
         assert_eq!(with(no_small), Choice::Database);
     }
+
     #[test]
     fn nothing_is_split_against_what_was_found_on_the_values_themselves() {
         use Verdict::{Equivalent, Faster, NoData, Slower, Unreliable};
-        let zone = Crossover::Zone {
-            smaller: Side::A,
-            from: 1_024,
-            low: 16_384,
-            high: 65_536,
-            to: 1 << 20,
-            between: Vec::new(),
-        };
         let shares = Shares(vec![(10_000, 90.0, 9e5), (500_000, 10.0, 5e6)]);
         let split = Choice::Split {
             inside: 16_384,
@@ -402,7 +398,7 @@ mod tests {
         ] {
             let aspects = [aspect(What::Read, Faster), aspect(What::Replace, replace)];
             assert_eq!(
-                choose(&aspects, Some(&zone), &shares),
+                choose(&aspects, Some(&zone()), &shares),
                 choice,
                 "{replace:?}"
             );

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use stowplan_dataset::random::scatter_all;
 use stowplan_harness::HarnessError;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{
@@ -44,6 +45,14 @@ pub struct Subject {
     pub command: Vec<OsString>,
     /// Who judges the states.
     pub verifier: Verifier,
+}
+
+impl Subject {
+    /// Where its draws begin: two subjects of one run have no seed in common, by which a state is found again.
+    fn seed(&self, run: u64) -> u64 {
+        let bytes = self.name.bytes();
+        bytes.fold(run, |seed, byte| scatter_all(&[seed, byte.into()]))
+    }
 }
 
 /// How it is tested.
@@ -111,7 +120,7 @@ pub fn test(
     for model in &options.models {
         let states = States::new(&log, *model, Syncs::Recorded);
         let (tally, found) = lab.hunt(&states, options.states, |number| {
-            let seed = States::seed(options.seed, *model, number);
+            let seed = States::seed(subject.seed(options.seed), *model, number);
             (seed, states.draw(seed))
         })?;
         let findings = lab.findings(&states, found)?;

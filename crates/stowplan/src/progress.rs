@@ -6,9 +6,13 @@ use crate::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr, stdout};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 use stowplan_analysis::RatioEstimate;
 use stowplan_harness::runner::{Event, Observer};
+
+/// From one turn of a line to the next.
+const TICK: Duration = Duration::from_millis(120);
 
 /// Shows what is being measured, how precise it is so far, and when it ends.
 pub(crate) struct Progress {
@@ -37,7 +41,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
             line.set_style(style);
         }
-        line.enable_steady_tick(Duration::from_millis(120));
+        turn(&line);
         Self {
             line,
             heading: String::new(),
@@ -176,6 +180,24 @@ fn duration(seconds: f64) -> String {
     }
 }
 
+/// Lets a line that is seen go on turning while nothing is told, until it is finished. Indicatif's own
+/// ticker panics where the system refuses it a thread; without one the line moves with what is told.
+fn turn(bar: &ProgressBar) {
+    if bar.is_hidden() {
+        return;
+    }
+    let seen = bar.downgrade();
+    let ticks = move || {
+        while let Some(bar) = seen.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            drop(bar);
+            thread::sleep(TICK);
+        }
+    };
+    // Refused: the line stands still between two events, and nothing is lost.
+    drop(thread::Builder::new().name("progress".into()).spawn(ticks));
+}
+
 /// One bar for work of known length: `round 3/10`. Not seen before something is done, for a bar of
 /// no length is a full one.
 pub(crate) struct Steps {
@@ -213,7 +235,7 @@ impl Steps {
             let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(target) = target.take() {
                 self.bar.set_draw_target(target);
-                self.bar.enable_steady_tick(Duration::from_millis(120));
+                turn(&self.bar);
             }
         }
     }
