@@ -137,6 +137,9 @@ fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     study
         .matrices
         .retain(|matrix| !changes.skip.contains(&matrix.id));
+    for ComparisonSpec { id, cells, .. } in &mut study.comparisons {
+        cells.retain(|cell, _| !changes.skip.contains(&format!("{id}/{cell}")));
+    }
     for matrix in &mut study.matrices {
         if let Some(change) = changes.matrix.get(&matrix.id) {
             *matrix = matrix.clone().changed(change);

@@ -145,7 +145,7 @@ pub struct ScaleSpec {
     pub operations: BTreeMap<String, u32>,
     /// The most rounds.
     pub max_rounds: Option<u32>,
-    /// Comparisons and matrices left out at this scale.
+    /// Comparisons, matrices, and cells (`comparison/cell`) left out at this scale; never a baseline.
     #[serde(default)]
     pub skip: Vec<String>,
     /// Changes to matrices, by name.
@@ -617,15 +617,28 @@ impl Study {
                         .err(),
                 );
             }
+            let cells: Vec<String> = self.comparisons.iter().flat_map(Self::skippable).collect();
             for skipped in &scale.skip {
-                let all = ids().chain(matrices());
-                let known = self.known(file, &place, "comparison or matrix", skipped, all);
+                let (what, known): (_, Vec<&String>) = match skipped.contains('/') {
+                    true => ("cell beside a baseline", cells.iter().collect()),
+                    false => ("comparison or matrix", ids().chain(matrices()).collect()),
+                };
+                let known = self.known(file, &place, what, skipped, known.into_iter());
                 found.extend(known.err());
             }
             for matrix in scale.matrix.keys() {
                 found.extend(self.known(file, &place, "matrix", matrix, matrices()).err());
             }
         }
+    }
+
+    /// The cells of a comparison that a scale may leave out, as it names them.
+    fn skippable(comparison: &ComparisonSpec) -> impl Iterator<Item = String> {
+        let beside = comparison
+            .cells
+            .keys()
+            .filter(|cell| **cell != comparison.baseline);
+        beside.map(|cell| format!("{}/{cell}", comparison.id))
     }
 
     #[expect(clippy::unused_self, reason = "reads as a question to the study")]
@@ -871,6 +884,20 @@ sql = { store = "sqlite" }
         let message = Study::parse(&text, "t.toml").unwrap_err().to_string();
         assert!(message.starts_with("t.toml:12:1:"), "{message}");
         assert!(message.contains("did you mean 'baseline'?"), "{message}");
+    }
+
+    #[test]
+    fn a_scale_leaves_out_a_cell_but_never_one_that_is_unknown_or_a_baseline() {
+        let skipping = |cell: &str| {
+            let scale = format!("[scales.quick]\nskip = [\"{cell}\"]\n[[comparison]]");
+            Study::parse(&STUDY.replace("[[comparison]]", &scale), "t.toml")
+        };
+        assert!(skipping("reads/sql").is_ok());
+        for cell in ["reads/dir", "reads/sqk"] {
+            let message = skipping(cell).unwrap_err().to_string();
+            let told = format!("unknown cell beside a baseline '{cell}'");
+            assert!(message.contains(&told), "{message}");
+        }
     }
 
     #[test]

@@ -159,6 +159,10 @@ fn by_sessions(changes: &Changes) -> String {
     )
 }
 
+/// What rounds of one session of each side cannot tell (docs/compare.md, "Twenty sessions").
+const BETWEEN_SESSIONS: &str = ", if sessions differ by nothing but their rounds; of pairs of single \
+                                sessions of one program up to 1 in 11 found one, of fours none";
+
 /// How many false findings are to be expected, and what a regression is held to because of it.
 fn by_chance(changes: &Changes) -> Option<String> {
     let cells = changes.judged().count();
@@ -168,9 +172,13 @@ fn by_chance(changes: &Changes) -> Option<String> {
         format!(
             "{} decide. Where nothing changed, up to {expected} of their intervals are to be expected \
              to miss 0% by chance, half of them above it. So a regression has to stand by Holm's \
-             method among all {}: of comparisons of unchanged cells at most 1 in 20 finds any.",
+             method among all {}: of comparisons of unchanged cells at most 1 in 20 finds any{}.",
             format::counted(cells, "cell"),
             changes.family,
+            match changes.unit {
+                Unit::Round => BETWEEN_SESSIONS,
+                Unit::Session => "",
+            },
         )
     })
 }
