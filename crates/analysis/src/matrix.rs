@@ -5,6 +5,7 @@ use crate::{
     rules_of_thumb,
 };
 use serde::Serialize;
+use std::iter::once;
 use stowplan_model::{CellFailure, CellId, MatrixSpec, Operation};
 
 /// A matrix of the study with its numbers.
@@ -34,6 +35,9 @@ pub struct MatrixOutcome {
     pub external_label: String,
     /// Cells by row, then column.
     pub cells: Vec<Vec<MatrixCell>>,
+    /// Bytes on disk, allocated, per byte of the values: of the internal store at each row, then of the
+    /// external one, each by column; nothing where it is not known.
+    pub space: Vec<Vec<Option<f64>>>,
     /// What the published ratios are of; nothing without any.
     pub published_label: Option<String>,
     /// What the study says about it.
@@ -74,6 +78,13 @@ pub(crate) fn matrix(
     if !columns.iter().any(Column::has_figures) {
         return None;
     }
+    let internal = spec.rows.iter().map(|row| {
+        let space = |column: &Column<'_>| column.space(&spec.cell_id(*row, column.size));
+        columns.iter().map(space).collect()
+    });
+    let external = columns.iter();
+    let external = external.map(|column| column.space(&spec.external_id(column.size)));
+    let space = internal.chain(once(external.collect())).collect();
     let cells = spec.rows.iter().map(|row| {
         let in_column = |column: &Column<'_>| column.cell(spec, *row);
         columns.iter().map(in_column).collect()
@@ -94,6 +105,7 @@ pub(crate) fn matrix(
         row_labels: spec.rows.iter().map(|row| spec.row_label(*row)).collect(),
         external_label: spec.external_label(),
         cells: cells.collect(),
+        space,
         published_label: spec.published.as_ref().map(|found| found.label.clone()),
         note: spec.note.clone(),
         rules: rules_of_thumb(&sweeps(spec, &columns), equivalence),
@@ -145,6 +157,12 @@ impl<'a> Column<'a> {
             .iter()
             .find(|c| c.cell == internal && c.reference == external)
             .map(ContrastOutcome::inverse)
+    }
+
+    /// Of the store of a cell, bytes on disk per byte of the values.
+    fn space(&self, id: &CellId) -> Option<f64> {
+        let mut cells = self.outcome?.cells.iter();
+        cells.find(|cell| cell.cell.id == *id)?.space_per_value_byte
     }
 
     fn cell(&self, spec: &MatrixSpec, row: u64) -> MatrixCell {

@@ -421,8 +421,15 @@ pub struct CellSummary {
     pub commits: f64,
     /// Of inserts: what a block's store took on disk, median by allocated bytes.
     pub block_footprint: Option<Footprint>,
+    /// Bytes that its store took on disk right after building, allocated, per byte of the values; nothing
+    /// where it was not built beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub space_per_value_byte: Option<f64>,
     /// Of inserts: share of the bytes of leaf pages that were in use, median of blocks.
     pub page_fill: Option<f64>,
+    /// The same of the indexes beside the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_fill: Option<f64>,
     /// Transactions that were refused because of another one and tried again, all blocks together.
     pub conflicts: u64,
     /// Latency of single operations.
@@ -587,6 +594,9 @@ pub struct SweepOutcome {
     pub unmeasured: Vec<String>,
     /// Every size that was planned, measured or not, rising.
     pub planned: Vec<u64>,
+    /// Bytes that the stores A and B took on disk, allocated, per byte of the values, in the order of the
+    /// points; nothing where it is not known.
+    pub space: Vec<[Option<f64>; 2]>,
     /// What they say together.
     pub finding: Crossover,
     /// Sizes at which the interpolated ratio crosses 1: for drawing, nothing is claimed of them.

@@ -17,6 +17,10 @@ pub struct Repeated {
     /// Nanoseconds per operation: Hodges and Lehmann's estimate over rounds with its 95% interval
     /// from 10 rounds on; below, the median and the range of the rounds.
     pub time_ns: Interval,
+    /// Nanoseconds per operation of the round that took least.
+    pub best_ns: f64,
+    /// Nanoseconds per operation of the round that took most.
+    pub worst_ns: f64,
     /// Bytes per operation.
     pub bytes: f64,
     /// Percentiles of single operations; nothing if none were timed singly.
@@ -43,6 +47,8 @@ pub fn repeated(
         (time.max(1) as f64 / m.operations as f64).ln()
     };
     let logs: Vec<f64> = blocks.iter().map(each).collect();
+    let best = logs.iter().copied().fold(f64::INFINITY, f64::min);
+    let worst = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let operations = total(blocks.iter().map(|m| m.operations));
     let bytes = total(blocks.iter().map(|m| m.bytes));
     let mut problems = Vec::new();
@@ -52,6 +58,8 @@ pub fn repeated(
         operations: blocks.first()?.operations,
         metric,
         time_ns: location(&logs, metric)?,
+        best_ns: best.exp(),
+        worst_ns: worst.exp(),
         bytes: bytes as f64 / operations as f64,
         latency: latency(&all, &mut problems),
         problems,
@@ -82,6 +90,8 @@ mod tests {
             all.time_ns.low > 100.0 && all.time_ns.high < 1_000.0,
             "{all:?}"
         );
+        let ends = [all.best_ns, all.worst_ns].map(f64::round);
+        assert_eq!(ends, [100.0, 1_000.0]);
         let three = repeated(&rounds[..3], None, |_| 0).unwrap();
         let range = [
             three.time_ns.low,

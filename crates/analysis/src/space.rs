@@ -3,6 +3,15 @@
 use crate::{SpaceRow, gathered::Gathered};
 use stowplan_model::{Cell, FootprintRecord, Plan, PublishedSpace, built_alike};
 
+/// Bytes allocated per byte of the values, of a cell's store as it was built.
+#[expect(clippy::cast_precision_loss, reason = "a few digits are shown")]
+pub(crate) fn per_value_byte(cell: &Cell, gathered: &Gathered<'_>) -> Option<f64> {
+    let mut built = gathered.footprints.iter().rev();
+    let record = built.find(|r| !r.after_workloads && is_alike(cell, r))?;
+    let allocated = record.footprint.allocated_bytes as f64;
+    (record.value_bytes > 0).then(|| allocated / record.value_bytes as f64)
+}
+
 /// One row for all stores that are built alike, in the order of building.
 pub(crate) fn rows(gathered: &Gathered<'_>) -> Vec<SpaceRow> {
     let plan = &gathered.run.plan;

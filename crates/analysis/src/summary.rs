@@ -10,6 +10,7 @@ use crate::{
     gathered::Gathered,
     judge::Judge,
     percentiles::intervals,
+    space,
     work::operations_per_commit,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -77,7 +78,9 @@ pub(crate) fn summarise(
             .median_of(|m| Some(m.commits as f64))
             .unwrap_or(f64::NAN),
         block_footprint: described.footprint(),
+        space_per_value_byte: space::per_value_byte(cell, gathered),
         page_fill: described.median_of(|m| m.page_fill),
+        index_fill: described.median_of(|m| m.index_fill),
         conflicts: total(described.blocks.iter().map(|m| m.conflicts)),
         latency: latency(measured, problems),
         latencies: latencies(measured, problems),

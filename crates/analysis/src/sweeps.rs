@@ -24,6 +24,16 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
+    /// Bytes on disk per byte of the values, of A and of B.
+    fn space(&self) -> [Option<f64>; 2] {
+        [Role::Baseline, Role::Candidate].map(|role| {
+            let cell = self.planned.with_role(role)?;
+            let mut summaries = self.outcome.cells.iter();
+            let of_it = summaries.find(|summary| summary.cell.id == cell.id)?;
+            of_it.space_per_value_byte
+        })
+    }
+
     /// Whether anything came of it; else it was only planned.
     fn ran(&self) -> bool {
         self.outcome.was_measured() || self.failed
@@ -50,11 +60,12 @@ fn outcome(
     members.sort_by_key(|member| member.size);
     let first = members.first()?.planned;
     let workload = first.with_role(Role::Baseline)?.workload.clone();
-    let mut points = Vec::new();
+    let (mut points, mut space) = (Vec::new(), Vec::new());
     let (mut of_points, mut superseded, mut unmeasured) = (Vec::new(), Vec::new(), Vec::new());
     for same in members.chunk_by(|a, b| a.size == b.size) {
         let chosen = chosen(same);
         points.extend(chosen.map(point));
+        space.extend(chosen.map(Member::space));
         of_points.extend(chosen.map(|member| member.planned.id.clone()));
         for member in same {
             let id = &member.planned.id;
@@ -79,6 +90,7 @@ fn outcome(
         finding: crossover(&points),
         roots: interpolated_roots(&points),
         points,
+        space,
         comparisons: of_points,
         superseded,
         unmeasured,

@@ -7,7 +7,8 @@
 use crate::{CellSummary, estimate::median};
 use serde::Serialize;
 use stowplan_model::{
-    AccessOrder, CacheState, Cell, Delivery, Measurement, Mix, Operation, PerTransaction, Workload,
+    AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Operation,
+    PerTransaction, Workload,
 };
 
 /// One thing of both of two cells.
@@ -51,6 +52,12 @@ pub enum WorkDifference {
     Sample(Both<Option<u64>>),
     /// How often every value was replaced before.
     StorageAge(Both<u32>),
+    /// What the connection had done to every value before.
+    After(Both<EarlierPhases>),
+    /// How many of the last keys are left out.
+    OmittedKeys(Both<u32>),
+    /// Whether the first touch of a mapping's pages is timed.
+    FirstTouch(Both<bool>),
 }
 
 impl WorkDifference {
@@ -71,6 +78,11 @@ impl WorkDifference {
             Self::RowsPerStatement(both) => of("rows per statement", both, |r| r.to_string()),
             Self::Sample(both) => of("sample of", both, asked),
             Self::StorageAge(both) => of("storage age", both, |age| age.to_string()),
+            Self::After(both) => of("on the same connection before", both, |p| p.to_string()),
+            Self::OmittedKeys(both) => of("last keys left out", both, |n| n.to_string()),
+            Self::FirstTouch(both) => of("first touch of mapped pages", both, |timed| {
+                if timed { "timed" } else { "before" }.to_owned()
+            }),
         }
     }
 
@@ -129,6 +141,9 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         rows_per_statement,
         sample_of,
         age,
+        after,
+        omit_last,
+        first_touch,
     } = ours;
     let rows = |rows: Option<u32>| rows.unwrap_or(1);
     let found = [
@@ -145,6 +160,9 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
             .map(WorkDifference::RowsPerStatement),
         both(*sample_of, theirs.sample_of).map(WorkDifference::Sample),
         both(*age, theirs.age).map(WorkDifference::StorageAge),
+        both(*after, theirs.after).map(WorkDifference::After),
+        both(*omit_last, theirs.omit_last).map(WorkDifference::OmittedKeys),
+        both(*first_touch, theirs.first_touch).map(WorkDifference::FirstTouch),
     ];
     found.into_iter().flatten().collect()
 }

@@ -16,6 +16,7 @@ mod crash;
 mod describe;
 mod error;
 mod load;
+mod phases;
 mod platform;
 mod program;
 mod run;

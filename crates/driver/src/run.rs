@@ -5,7 +5,7 @@ use crate::session::{Session, connected};
 use crate::threads::Threads;
 use crate::timing::{Operator, Steps, nanoseconds};
 use crate::wire::Wire;
-use crate::{DriverError, platform};
+use crate::{DriverError, phases, platform};
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
 use stowplan_model::{CacheState, FromDriver, Measured, Operation, Run};
@@ -63,6 +63,7 @@ fn by_one(
         // The one that a new store has.
         operator.session.drop_table()?;
     }
+    phases::before(&mut operator)?;
     if reads_warm(session, run) {
         operator.first_step(steps)?;
         platform::populate_mappings(&run.at.place);
@@ -115,10 +116,12 @@ fn capacity(run: &Run, steps: &Steps<'_>) -> usize {
     steps.largest().max(largest)
 }
 
-/// Whether page tables shall be in the state of a process that has run for a while. A store that keeps
+/// Whether page tables shall be in the state of a process that has run for a while, unless the study asks for one that has
+/// just begun. A store that keeps
 /// no values costs what it says; mapping its pages would spare it faults.
 fn reads_warm(session: &Session, run: &Run) -> bool {
     let workload = &run.workload;
-    let reads = workload.cache == CacheState::Warm && !workload.operation.writes();
+    let warm = workload.cache == CacheState::Warm && !workload.first_touch;
+    let reads = warm && !workload.operation.writes();
     reads && !workload.changes_keys() && session.resolved.kind.keeps_values()
 }

@@ -246,7 +246,8 @@ fn inspect<'s>(
             Want::Pieces => found.pieces = store.pieces(&mut keys())?,
             Want::PageFill => {
                 let connection = connected(store, connection)?;
-                found.page_fill = connection.session()?.page_fill()?;
+                let fill = connection.session()?.page_fill()?;
+                (found.page_fill, found.index_fill) = (fill.table, fill.index);
             }
         }
     }

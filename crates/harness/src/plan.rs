@@ -131,15 +131,21 @@ fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     study
         .comparisons
         .retain(|comparison| !changes.skip.contains(&comparison.id));
-    study
-        .charts
-        .retain(|chart| !changes.skip.contains(&chart.comparison));
+    for comparison in &mut study.comparisons {
+        comparison.leave_out(&changes.skip);
+    }
+    let left_out =
+        |comparison: &str, cell: &str| changes.skip.contains(&format!("{comparison}/{cell}"));
+    study.charts.retain(|chart| {
+        let skipped = changes.skip.contains(&chart.comparison);
+        !skipped && !left_out(&chart.comparison, &chart.reference)
+    });
+    for chart in &mut study.charts {
+        chart.bars.retain(|cell| !left_out(&chart.comparison, cell));
+    }
     study
         .matrices
         .retain(|matrix| !changes.skip.contains(&matrix.id));
-    for ComparisonSpec { id, cells, .. } in &mut study.comparisons {
-        cells.retain(|cell, _| !changes.skip.contains(&format!("{id}/{cell}")));
-    }
     for matrix in &mut study.matrices {
         if let Some(change) = changes.matrix.get(&matrix.id) {
             *matrix = matrix.clone().changed(change);
@@ -456,7 +462,7 @@ fn same_question(a: &Cell, b: &Cell) -> bool {
         (
             workload.operation,
             workload.mix,
-            Some(workload.order).filter(|order| order.repeats()),
+            Some((workload.order, workload.omit_last)).filter(|(order, _)| order.repeats()),
             workload.scans().then(|| workload.longest_scan()),
             workload.cache,
         )
@@ -663,6 +669,11 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     if let Some(operation) = can.missing(workload) {
         return Some(format!("{store} has no {operation} workload"));
     }
+    if !workload.after.is_none() && !cell.driver.is_empty() {
+        return Some(format!(
+            "{store} comes from a driver, and 'after' is known to the built-in stores only"
+        ));
+    }
     if workload.threads > 1 && !can.threads {
         return Some(format!(
             "{store} is used by one thread at a time; it can run with threads = 1"
@@ -719,7 +730,12 @@ fn too_few_values(workload: &Workload, count: u64) -> Option<String> {
     if workload.order.repeats() {
         let deleted = sequence::values_deleted(workload, operations);
         return (deleted > 0 && deleted >= count)
-            .then(|| format!("a block deletes every value that the dataset has ({count})"));
+            .then(|| format!("a block deletes every value that the dataset has ({count})"))
+            .or_else(|| {
+                let omitted = u64::from(workload.omit_last);
+                let none_left = omitted > 0 && omitted >= count;
+                none_left.then(|| format!("omit_last leaves none of the dataset's {count} values"))
+            });
     }
     let needed = sequence::values_needed(workload, operations);
     match () {

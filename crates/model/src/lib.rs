@@ -71,6 +71,6 @@ pub use study::{
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Survey};
 pub use workload::{
-    AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
-    WorkloadSpec,
+    AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
+    Workload, WorkloadSpec,
 };

@@ -104,6 +104,9 @@ pub struct Measurement {
     /// Share of the bytes of the engine's leaf pages that were in use after a block of inserts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_fill: Option<f64>,
+    /// The same of the indexes beside the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_fill: Option<f64>,
     /// Pages found in the page cache before a cold block.
     pub residency: Option<Residency>,
     /// What an all-cold block had from storage beside data.

@@ -465,6 +465,9 @@ pub struct Inspected {
     pub pieces: Option<Vec<Pieces>>,
     /// Share of the bytes of leaf pages that are in use, 0 to 1.
     pub page_fill: Option<f64>,
+    /// The same of indexes beside the table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index_fill: Option<f64>,
 }
 
 /// Where a value lies.

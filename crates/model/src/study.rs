@@ -145,7 +145,7 @@ pub struct ScaleSpec {
     pub operations: BTreeMap<String, u32>,
     /// The most rounds.
     pub max_rounds: Option<u32>,
-    /// Comparisons, matrices, and cells (`comparison/cell`) left out at this scale; never a baseline.
+    /// Comparisons, matrices and cells (`comparison/cell`) left out at this scale.
     #[serde(default)]
     pub skip: Vec<String>,
     /// Changes to matrices, by name.
@@ -181,6 +181,20 @@ pub struct ComparisonSpec {
     pub published_label: Option<String>,
     /// Cells by name.
     pub cells: BTreeMap<String, CellSpec>,
+}
+
+impl ComparisonSpec {
+    /// The name of a cell within the study: `comparison/cell`.
+    #[must_use]
+    pub fn cell_name(&self, key: &str) -> String {
+        format!("{}/{key}", self.id)
+    }
+
+    /// Leaves out the cells among these names.
+    pub fn leave_out(&mut self, names: &[String]) {
+        let Self { id, cells, .. } = self;
+        cells.retain(|key, _| !names.contains(&format!("{id}/{key}")));
+    }
 }
 
 /// One cell as a study file gives it.
@@ -617,14 +631,11 @@ impl Study {
                         .err(),
                 );
             }
-            let cells: Vec<String> = self.comparisons.iter().flat_map(Self::skippable).collect();
+            let cells = self.cells_that_can_be_left_out();
             for skipped in &scale.skip {
-                let (what, known): (_, Vec<&String>) = match skipped.contains('/') {
-                    true => ("cell beside a baseline", cells.iter().collect()),
-                    false => ("comparison or matrix", ids().chain(matrices()).collect()),
-                };
-                let known = self.known(file, &place, what, skipped, known.into_iter());
-                found.extend(known.err());
+                let all = ids().chain(matrices()).chain(&cells);
+                let what = "comparison, matrix or cell";
+                found.extend(self.known(file, &place, what, skipped, all).err());
             }
             for matrix in scale.matrix.keys() {
                 found.extend(self.known(file, &place, "matrix", matrix, matrices()).err());
@@ -632,13 +643,14 @@ impl Study {
         }
     }
 
-    /// The cells of a comparison that a scale may leave out, as it names them.
-    fn skippable(comparison: &ComparisonSpec) -> impl Iterator<Item = String> {
-        let beside = comparison
-            .cells
-            .keys()
-            .filter(|cell| **cell != comparison.baseline);
-        beside.map(|cell| format!("{}/{cell}", comparison.id))
+    /// Every cell of a comparison but its baseline, as `comparison/cell`.
+    fn cells_that_can_be_left_out(&self) -> Vec<String> {
+        let cells = self.comparisons.iter().flat_map(|comparison| {
+            let others = comparison.cells.keys();
+            let others = others.filter(|key| **key != comparison.baseline);
+            others.map(|key| comparison.cell_name(key))
+        });
+        cells.collect()
     }
 
     #[expect(clippy::unused_self, reason = "reads as a question to the study")]
@@ -895,7 +907,7 @@ sql = { store = "sqlite" }
         assert!(skipping("reads/sql").is_ok());
         for cell in ["reads/dir", "reads/sqk"] {
             let message = skipping(cell).unwrap_err().to_string();
-            let told = format!("unknown cell beside a baseline '{cell}'");
+            let told = format!("unknown comparison, matrix or cell '{cell}'");
             assert!(message.contains(&told), "{message}");
         }
     }

@@ -380,6 +380,81 @@ impl fmt::Display for PerTransaction {
     }
 }
 
+/// What the connection of a block has done to every value before its operations, untimed, each kind in one
+/// transaction: as in a program that goes through several phases on one connection. Written as a list,
+/// such as `["overwrite", "read"]`; always done in the order of the fields.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(with = "Vec<Operation>")
+)]
+#[serde(try_from = "Vec<Operation>", into = "Vec<Operation>")]
+pub struct EarlierPhases {
+    /// It has replaced every value by itself.
+    pub overwrite: bool,
+    /// It has read every value.
+    pub read: bool,
+    /// It has removed every value.
+    pub delete: bool,
+}
+
+impl EarlierPhases {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Those there are, in their order.
+    pub fn operations(self) -> impl Iterator<Item = Operation> {
+        let all = [
+            (self.overwrite, Operation::Overwrite),
+            (self.read, Operation::Read),
+            (self.delete, Operation::Delete),
+        ];
+        all.into_iter()
+            .filter_map(|(there, operation)| there.then_some(operation))
+    }
+}
+
+impl TryFrom<Vec<Operation>> for EarlierPhases {
+    type Error = String;
+
+    fn try_from(operations: Vec<Operation>) -> Result<Self, String> {
+        let mut phases = Self::default();
+        for operation in operations {
+            match operation {
+                Operation::Overwrite => phases.overwrite = true,
+                Operation::Read => phases.read = true,
+                Operation::Delete => phases.delete = true,
+                other => {
+                    return Err(format!(
+                        "after has \"overwrite\", \"read\" and \"delete\", not \"{other}\""
+                    ));
+                }
+            }
+        }
+        Ok(phases)
+    }
+}
+
+impl From<EarlierPhases> for Vec<Operation> {
+    fn from(phases: EarlierPhases) -> Self {
+        phases.operations().collect()
+    }
+}
+
+impl fmt::Display for EarlierPhases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.operations().map(Operation::name).collect();
+        f.pad(&match names[..] {
+            [] => "nothing".to_owned(),
+            _ => names.join(", "),
+        })
+    }
+}
+
 /// What is done to a store, and in which state of the page cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -416,6 +491,16 @@ pub struct Workload {
     /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub age: u32,
+    /// What the connection has done to every value before, untimed.
+    #[serde(default, skip_serializing_if = "EarlierPhases::is_none")]
+    pub after: EarlierPhases,
+    /// With `order = "uniform"`: so many of the last keys are never visited. 0: all are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omit_last: u32,
+    /// Whether warm reads pay for the first touch of each page of a mapping, as they do in a process
+    /// that has just begun; else the page tables are filled before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub first_touch: bool,
 }
 
 fn one() -> u32 {
@@ -449,6 +534,7 @@ impl Workload {
     pub fn check(&self) -> Result<(), String> {
         self.check_mix()?;
         self.check_order()?;
+        self.check_after()?;
         let operation = self.operation;
         match () {
             () if operation != Operation::Insert && self.rows_per_statement.is_some() => {
@@ -490,6 +576,32 @@ impl Workload {
         }
     }
 
+    fn check_after(&self) -> Result<(), String> {
+        let operation = self.operation;
+        match () {
+            () if self.first_touch && (operation.writes() || self.cache != CacheState::Warm) => {
+                Err(
+                    "first_touch is for warm reads: nowhere else are page tables filled before"
+                        .to_owned(),
+                )
+            }
+            () if self.after.is_none() => Ok(()),
+            () if self.begins_empty() => Err(format!(
+                "after is about the values that are there, and before operation = \"{operation}\" there are none"
+            )),
+            () if self.threads > 1 => {
+                Err("after is for one thread, whose connection it is".to_owned())
+            }
+            () if self.cache.is_cold() => {
+                Err("what is after something else is not cold".to_owned())
+            }
+            () if self.after.delete && operation != Operation::DropTable => Err(format!(
+                "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\""
+            )),
+            () => Ok(()),
+        }
+    }
+
     fn check_mix(&self) -> Result<(), String> {
         match (self.operation, self.mix) {
             (Operation::Mix, None) => Err(
@@ -513,6 +625,10 @@ impl Workload {
     fn check_order(&self) -> Result<(), String> {
         let mix = self.mix.unwrap_or_default();
         match self.order {
+            order if self.omit_last > 0 && order != AccessOrder::Uniform => Err(format!(
+                "omit_last is for order = \"uniform\", and this one is \"{}\"",
+                order.name()
+            )),
             AccessOrder::Lifecycle if mix.insert != 1 || mix.delete != 1 || mix.scan > 0 => Err(
                 "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan"
                     .to_owned(),
@@ -629,6 +745,15 @@ pub struct WorkloadSpec {
     /// See [`Workload::age`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<u32>,
+    /// See [`Workload::after`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<EarlierPhases>,
+    /// See [`Workload::omit_last`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub omit_last: Option<u32>,
+    /// See [`Workload::first_touch`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_touch: Option<bool>,
 }
 
 impl WorkloadSpec {
@@ -648,6 +773,9 @@ impl WorkloadSpec {
             rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
             sample_of: self.sample_of.or(general.sample_of),
             age: self.age.or(general.age),
+            after: self.after.or(general.after),
+            omit_last: self.omit_last.or(general.omit_last),
+            first_touch: self.first_touch.or(general.first_touch),
         }
     }
 
@@ -672,6 +800,9 @@ impl WorkloadSpec {
             rows_per_statement: self.rows_per_statement,
             sample_of: self.sample_of,
             age: self.age.unwrap_or(0),
+            after: self.after.unwrap_or_default(),
+            omit_last: self.omit_last.unwrap_or(0),
+            first_touch: self.first_touch.unwrap_or(false),
         }
     }
 }
@@ -825,6 +956,37 @@ mod tests {
                     ..plain()
                 },
                 "neither old nor cold",
+            ),
+            (
+                Workload {
+                    omit_last: 2,
+                    ..plain()
+                },
+                "omit_last",
+            ),
+            (
+                Workload {
+                    operation: Operation::Overwrite,
+                    first_touch: true,
+                    ..plain()
+                },
+                "first_touch",
+            ),
+            (
+                Workload {
+                    operation: Operation::Insert,
+                    after: EarlierPhases::try_from(vec![Operation::Read]).unwrap(),
+                    ..plain()
+                },
+                "after",
+            ),
+            (
+                Workload {
+                    operation: Operation::Delete,
+                    after: EarlierPhases::try_from(vec![Operation::Delete]).unwrap(),
+                    ..plain()
+                },
+                "leaves no value",
             ),
         ];
         for (workload, named) in wrong {

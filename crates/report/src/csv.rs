@@ -13,7 +13,7 @@ pub const START: &str = "study,scale,host,started,comparison,cell,";
 type Column = (&'static str, &'static str);
 
 /// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 88] = [
+const COLUMNS: [Column; 90] = [
     ("study", "/study"),
     ("scale", "/scale"),
     ("host", "/host"),
@@ -86,7 +86,9 @@ const COLUMNS: [Column; 88] = [
     ("last_commit_ns", "/cell/last_commit_ns"),
     ("allocated_bytes", "/cell/block_footprint/allocated_bytes"),
     ("apparent_bytes", "/cell/block_footprint/apparent_bytes"),
+    ("space_per_value_byte", "/cell/space_per_value_byte"),
     ("page_fill", "/cell/page_fill"),
+    ("index_fill", "/cell/index_fill"),
     ("system_calls_per_op", "/cell/counts/calls/total"),
     ("device_reads_per_op", "/cell/counts/device/reads"),
     ("device_flushes_per_op", "/cell/counts/device/flushes"),

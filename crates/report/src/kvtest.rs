@@ -120,6 +120,7 @@ impl Run {
         let percentiles = latency.map(|latency| self.percentiles(latency));
         vec![
             ("Per BLOB", self.location()),
+            ("Rounds", self.ends()),
             ("Time", self.metric()),
             ("Percentiles", percentiles.unwrap_or_default()),
             ("Around it", self.around.describe(self.writes())),
@@ -169,6 +170,15 @@ impl Run {
             }
             all => format!("{estimate}, {low} to {high} (95% interval, {all} rounds)"),
         }
+    }
+
+    /// The best and the worst round; of a single one there is nothing more to say.
+    fn ends(&self) -> String {
+        if self.summary.rounds < 2 {
+            return String::new();
+        }
+        let [best, worst] = [self.summary.best_ns, self.summary.worst_ns].map(time);
+        format!("best {best}, worst {worst}")
     }
 
     fn metric(&self) -> String {

@@ -9,6 +9,7 @@
 mod buffer;
 pub mod conformance;
 mod disk;
+mod document;
 mod error;
 mod files;
 mod files_indexed;
@@ -47,7 +48,7 @@ pub use shared::{Lent, Shared};
 pub use sqlite::{
     COMMITS_COUNTED, DATABASE_FILE, FIND_TABLE, failed as sqlite_failed, largest_value, randomness,
 };
-pub use store::{Access, Connection, Counters, Found, Rung, Session, Store, StoreKind};
+pub use store::{Access, Connection, Counters, Found, PageFill, Rung, Session, Store, StoreKind};
 pub use stowplan_model::Pieces;
 pub use syncs::{SYNC_CALLS_COUNTED, sync_calls};
 pub use watched::watched;

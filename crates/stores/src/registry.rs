@@ -17,6 +17,7 @@ pub static BUILT_IN: Kinds<'static> = Kinds {
         crate::lmdb::KIND,
         crate::redb::KIND,
         crate::fjall::KIND,
+        crate::document::KIND,
         &crate::flat::Flat,
     ],
     hidden: &[

@@ -157,6 +157,15 @@ pub enum Found {
     Missing,
 }
 
+/// Shares of the bytes of leaf pages that are in use, 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PageFill {
+    /// Of the table.
+    pub table: Option<f64>,
+    /// Of the indexes beside it, all together; nothing where there is none.
+    pub index: Option<f64>,
+}
+
 /// What an engine counts about itself, by name: events, bytes or pieces, as the name says.
 pub type Counters = BTreeMap<String, u64>;
 
@@ -210,13 +219,13 @@ pub trait Session {
             .try_for_each(|(key, value)| self.insert(*key, value))
     }
 
-    /// Share of the bytes of leaf pages that are in use, 0 to 1; nothing where the engine does not
-    /// tell. Reads the whole store.
+    /// Share of the bytes of leaf pages that are in use; nothing where the engine does not tell. Reads the
+    /// whole store.
     ///
     /// # Errors
     /// The engine refuses.
-    fn page_fill(&mut self) -> Result<Option<f64>> {
-        Ok(None)
+    fn page_fill(&mut self) -> Result<PageFill> {
+        Ok(PageFill::default())
     }
 
     /// Has the engine check everything that it holds; nothing is checked where it cannot.

@@ -42,7 +42,7 @@ fn specs() -> Vec<String> {
         "primitive:call=fdatasync".to_owned(),
     ];
     for layout in ["dir", "tree"] {
-        for write in ["truncate", "in-place", "rename"] {
+        for write in ["truncate", "stdio", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 specs.push(format!("files:layout={layout},write={write},fsync={fsync}"));
                 // However the database syncs, an overwrite leaves it alone.
@@ -105,6 +105,11 @@ fn specs() -> Vec<String> {
                     "lmdb:database={database},sync={sync},write_map={write_map}"
                 ));
             }
+        }
+    }
+    for format in ["json", "binary"] {
+        for fsync in ["off", "file", "directory"] {
+            specs.push(format!("document:format={format},fsync={fsync}"));
         }
     }
     for durability in ["immediate", "none"] {

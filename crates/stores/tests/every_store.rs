@@ -84,13 +84,28 @@ fn every_store_conforms_with_every_setting() {
     assert_conform(sqlite_buffered());
     assert_conform(lmdb());
     assert_conform(["redb:key=text,durability=none", "redb:key=text,cache=0"].map(str::to_owned));
+    assert_conform(
+        [
+            "fjall:bulk=ingest,key=text",
+            "fjall:bulk=ingest,separation=on",
+        ]
+        .map(str::to_owned),
+    );
+    assert_conform(documents());
     assert_conform(["spin", "spin:base=5000,per_kib=100"].map(str::to_owned));
+}
+
+fn documents() -> Vec<String> {
+    let synced = ["off", "file", "directory"].into_iter();
+    synced
+        .map(|fsync| format!("document:format=binary,fsync={fsync}"))
+        .collect()
 }
 
 fn files_that_sync(store: &str) -> Vec<String> {
     let mut specs = Vec::new();
     for layout in ["dir", "tree"] {
-        for write in ["truncate", "in-place", "rename"] {
+        for write in ["truncate", "stdio", "in-place", "rename"] {
             for fsync in ["off", "file", "directory"] {
                 if write == "rename" || fsync != "directory" {
                     specs.push(format!(
@@ -120,6 +135,7 @@ fn files_read_by_streams() -> Vec<String> {
     for store in ["files", "files-indexed"] {
         for other in ["stat=stat,buffer=fresh", "stat=none"] {
             specs.push(format!("{store}:open=path,read=stdio,{other}"));
+            specs.push(format!("{store}:open=path,write=stdio,{other}"));
         }
     }
     specs
@@ -171,6 +187,11 @@ fn sqlite_forms() -> Vec<String> {
         "key=text,rowid=off,columns=5,journal=wal",
         "key=text,statement=each,location=shared",
         "columns=2,statement=each",
+        "key=text,rowid=off,columns=2,statement=literal",
+        "statement=literal,ids=assigned,columns=2",
+        "ids=assigned,location=memdb",
+        "statement=literal,journal=wal,location=disk",
+        "cache=0,cache_spill=off",
     ]
     .map(|settings| format!("sqlite:{settings}"))
     .to_vec()
@@ -199,6 +220,7 @@ fn lmdb() -> Vec<String> {
     }
     for key in ["integer", "text"] {
         specs.push(format!("lmdb:database=named,sync=none,key={key}"));
+        specs.push(format!("lmdb:append=on,key={key}"));
     }
     specs
 }

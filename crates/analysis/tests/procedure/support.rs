@@ -142,6 +142,7 @@ pub(crate) fn block(key: &str, round: u32, wall_ns: u64) -> Measurement {
         counters: BTreeMap::new(),
         footprint: None,
         page_fill: None,
+        index_fill: None,
         residency: None,
         metadata_reads: None,
         system_calls: None,

@@ -101,6 +101,12 @@ impl Draw<'_> {
                 self.steps, self.count
             )));
         }
+        if u64::from(self.workload.omit_last) >= self.count {
+            return Err(DatasetError::invalid(format!(
+                "omit_last leaves out {} keys, and the dataset has {}",
+                self.workload.omit_last, self.count
+            )));
+        }
         let mut popular = Popularity::new(self);
         let mut living = (deleted > 0).then(|| Living::new(self.count));
         let mut deletes = Random::new(scatter_all(&[self.seed, DELETES]));
@@ -218,7 +224,8 @@ impl Popularity {
     fn new(draw: &Draw<'_>) -> Self {
         Self {
             order: draw.workload.order,
-            count: draw.count,
+            // With other orders there is nothing to leave out.
+            count: draw.count - u64::from(draw.workload.omit_last),
             random: Random::new(scatter_all(&[draw.seed, KEYS])),
             zipf: Zipf::new(draw.count),
             scatter: Scatter::new(draw.count, scatter_all(&[draw.seed, PLACES])),

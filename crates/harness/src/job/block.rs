@@ -297,8 +297,13 @@ impl Block<'_> {
                 expected.add_untouched((1..=dataset.count()).map(|key| (key, bytes(key))));
             }
             expected.check(self.values, worker, all)?;
-            let Inspected { page_fill, .. } = worker.inspect(None, vec![Want::PageFill])?;
+            let Inspected {
+                page_fill,
+                index_fill,
+                ..
+            } = worker.inspect(None, vec![Want::PageFill])?;
             measurement.page_fill = page_fill;
+            measurement.index_fill = index_fill;
             return Ok(());
         }
         if !known {

@@ -94,6 +94,7 @@ impl Frame<'_> {
         let notes = notes(outcome, &parts).into_iter();
         blocks.extend(notes.map(|note| notice(note).at(Detail::Brief)));
         blocks.push(self.plane(outcome, format!("{title}: {headline}")).into());
+        blocks.extend(space(outcome).map(paragraph));
         blocks.push(remark(noise::evidence(&parts, &rounds)).at(Detail::Full));
         let ratios = ratios_of(outcome);
         blocks.push(ratios::folded(&title, &ratios, &self.sides(), size));
@@ -304,9 +305,10 @@ fn names(outcome: &SweepOutcome) -> [(String, String); 2] {
 }
 
 fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
-    let points = outcome.points.iter();
+    let points = outcome.points.iter().enumerate();
     points
-        .map(|point| Ratio {
+        .map(|(index, point)| Ratio {
+            space: outcome.space.get(index).copied().unwrap_or_default(),
             setting: String::new(),
             size: point.size,
             estimate: point.estimate,
@@ -314,6 +316,28 @@ fn ratios_of(outcome: &SweepOutcome) -> Vec<Ratio> {
             published: None,
         })
         .collect()
+}
+
+/// `On disk, a byte of the values takes 4.00 to 1.00 bytes in A and 1.27 to 1.01 in B, from 1 KiB to 1 MiB.`
+fn space(outcome: &SweepOutcome) -> Option<String> {
+    let [(a, _), (b, _)] = names(outcome);
+    let known: Vec<(u64, f64, f64)> = outcome
+        .points
+        .iter()
+        .zip(&outcome.space)
+        .filter_map(|(point, [a, b])| Some((point.size, (*a)?, (*b)?)))
+        .collect();
+    let ((first, a_first, b_first), (last, a_last, b_last)) = (known.first()?, known.last()?);
+    let [a_first, a_last, b_first, b_last] =
+        [a_first, a_last, b_first, b_last].map(|space| ratios::per_value_byte(*space));
+    let range = match first == last {
+        true => format!("at {}", size(*first)),
+        false => format!("from {} to {}", size(*first), size(*last)),
+    };
+    Some(format!(
+        "On disk, a byte of the values takes {a_first} to {a_last} bytes in {a} and {b_first} to \
+         {b_last} in {b}, {range}."
+    ))
 }
 
 fn notes(outcome: &SweepOutcome, parts: &[&ComparisonOutcome]) -> Vec<String> {

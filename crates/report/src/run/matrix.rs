@@ -44,6 +44,12 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     blocks.extend(notes(outcome, &parts).into_iter().map(notice));
     blocks.push(Content::Columns(heat_maps(outcome, sides)).into());
     blocks.extend(legends(outcome, sides));
+    let mut before = analysis.matrices.iter();
+    let mut before = before.by_ref().take_while(|other| other.id != outcome.id);
+    // Stores that are built alike take as much.
+    if !before.any(|other| (&other.space, &other.columns) == (&outcome.space, &outcome.columns)) {
+        blocks.extend(space(outcome));
+    }
     if outcome.published_label.is_some() {
         let hint = remark("The published matrix is shown with --verbose.");
         blocks.push(hint.only(Medium::Hint));
@@ -148,6 +154,27 @@ fn heat_map(outcome: &MatrixOutcome, title: &str, cell: &dyn Fn(&MatrixCell) -> 
     }
 }
 
+/// What the stores of each row and the external one take on disk, by size; nothing where that is not known.
+fn space(outcome: &MatrixOutcome) -> Option<Block> {
+    let is_known = outcome.space.iter().flatten().any(Option::is_some);
+    let heads = outcome.rows.iter().map(|value| row_head(outcome, *value));
+    let heads = heads.chain(once(OUTSIDE.to_owned()));
+    let rows = heads.zip(&outcome.space).map(|(head, line)| {
+        let figures = line.iter();
+        let figures = figures.map(|space| Cell::maybe(*space, ratios::per_value_byte));
+        Row {
+            detail: Detail::default(),
+            cells: once(Cell::text(head)).chain(figures).collect(),
+        }
+    });
+    let table = Table {
+        rows: rows.collect(),
+        ..heat_map(outcome, "disk space", &|_| Cell::default())
+    };
+    let title = "Disk space: bytes allocated per byte of the values";
+    is_known.then(|| Section::new(title, vec![table.into()]).into())
+}
+
 fn sign_of(cell: &MatrixCell) -> Sign {
     Sign::of(cell.verdict, cell.estimate.as_ref())
 }
@@ -220,10 +247,14 @@ fn evidence(outcome: &MatrixOutcome, parts: &[&ComparisonOutcome]) -> [Block; 2]
 }
 
 fn ratios_of(outcome: &MatrixOutcome) -> Vec<Ratio> {
-    let rows = outcome.rows.iter().zip(&outcome.cells);
-    rows.flat_map(|(value, cells)| {
-        let cells = outcome.columns.iter().zip(cells);
-        cells.map(|(size, cell)| Ratio {
+    let outside = outcome.space.last();
+    let space = |line: Option<&Vec<Option<f64>>>, column: usize| *line?.get(column)?;
+    let rows = outcome.rows.iter().zip(&outcome.cells).enumerate();
+    rows.flat_map(|(row, (value, cells))| {
+        let inside = outcome.space.get(row);
+        let cells = outcome.columns.iter().zip(cells).enumerate();
+        cells.map(move |(column, (size, cell))| Ratio {
+            space: [space(inside, column), space(outside, column)],
             setting: row_head(outcome, *value),
             size: *size,
             estimate: cell.estimate,

@@ -16,6 +16,8 @@ pub(crate) struct Ratio {
     pub(crate) verdict: Verdict,
     /// The published ratio, as it was published.
     pub(crate) published: Option<String>,
+    /// Bytes on disk per byte of the values: of what stands `above`, and of the other.
+    pub(crate) space: [Option<f64>; 2],
 }
 
 /// `0.42, interval 0.40 to 0.44, 20 rounds` in its pieces.
@@ -39,6 +41,15 @@ impl Figure {
             ),
         }
     }
+}
+
+/// What figures of space are.
+pub(crate) const PER_VALUE_BYTE: &str =
+    "bytes allocated on disk per byte of the values, once built";
+
+/// `1.02`
+pub(crate) fn per_value_byte(space: f64) -> String {
+    format!("{space:.2}")
 }
 
 /// All ratios, folded. They are times against those of what stands `above` 1 as the faster one.
@@ -83,6 +94,16 @@ pub(crate) fn folded(
         make.number("published", published)
             .help("the published ratio")
             .weighing(4),
+        make.formatted(per_value_byte, format!("space, {above}"), |ratio| {
+            ratio.space[0]
+        })
+        .help(PER_VALUE_BYTE)
+        .weighing(3),
+        make.formatted(per_value_byte, format!("space, {below}"), |ratio| {
+            ratio.space[1]
+        })
+        .help(PER_VALUE_BYTE)
+        .weighing(3),
     ];
     let table = Table::of(caption, columns, ratios);
     let title = format!("All {} ratios with their intervals", ratios.len());

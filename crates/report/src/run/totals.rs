@@ -212,6 +212,9 @@ fn times<'a>(same_rows: Option<u64>) -> Vec<Column<'a>> {
         make.formatted(format::percent, "page fill", |total| total.cell.page_fill)
             .help("share of the bytes of leaf pages that are in use")
             .weighing(4),
+        make.formatted(format::percent, "index fill", |total| total.cell.index_fill)
+            .help("the same of the indexes beside the table")
+            .weighing(3),
     ]
 }
 

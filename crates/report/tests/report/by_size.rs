@@ -122,6 +122,7 @@ fn matrix(columns: &[ComparisonOutcome]) -> MatrixOutcome {
         row_labels: ROWS.map(|row| row.2.to_owned()).into(),
         external_label: "files in a tree".into(),
         cells,
+        space: space(),
         note: Some("The cache holds 2 MB of pages, whatever their size.".into()),
         published_label: Some("SQLite 3.7.8 on Ubuntu, Ext4 on a SATA disk, c. 2011".into()),
         rules: rules_of_thumb(&sweeps, 0.05),
@@ -227,8 +228,26 @@ pub(crate) fn sweep(id: &str, setting: Option<&str>, points: Vec<SweepPoint>) ->
         same_durability: true,
         finding: crossover(&points),
         roots: interpolated_roots(&points),
+        space: points.iter().map(|point| space_at(point.size)).collect(),
         points,
     }
+}
+
+/// Of values of one size, what files and a database take per byte.
+fn space_at(size: u64) -> [Option<f64>; 2] {
+    let pages = |page: u64| (size.div_ceil(page) * page) as f64 / size as f64;
+    [Some(pages(4096)), Some(pages(64) * 1.01)]
+}
+
+/// Of the matrix: the rows, the larger the page the more, and files below them.
+fn space() -> Vec<Vec<Option<f64>>> {
+    let sizes = COLUMNS.map(|column| space_at(column.0));
+    let row = |row: u32| {
+        let of = |[_, inside]: [Option<f64>; 2]| Some(inside? * (1.0 + f64::from(row) / 100.0));
+        sizes.map(of).to_vec()
+    };
+    let outside = sizes.map(|[outside, _]| outside).to_vec();
+    (0..7).map(row).chain([outside]).collect()
 }
 
 /// The comparison of files and SQLite at one size of a sweep.

@@ -84,6 +84,12 @@ fn overwrites(settings: &Settings, options: Options) -> Vec<Rung> {
             let step = "truncating: blocks are given back and taken anew";
             climb.step(&[("write", "truncate")], step, &[]);
         }
+        WriteMode::Stdio => {
+            let step = "truncating: blocks are given back and taken anew";
+            climb.step(&[("write", "truncate")], step, &[]);
+            let step = "a stream: a buffer of a block, and one more call";
+            climb.step(&[("write", "stdio")], step, &[]);
+        }
         WriteMode::Rename => {
             let step = "a new file, renamed over the old one";
             climb.step(&[("write", "rename")], step, &[]);

@@ -13,7 +13,7 @@
 //!
 //! The settings `open`, `stat`, `read` and `buffer` each add or remove one step of a read, so that
 //! what a step costs is the difference of two cells. kvtest's own way is
-//! `open=path,stat=stat,read=stdio,buffer=fresh`.
+//! `open=path,stat=stat,read=stdio,buffer=fresh`, and of an overwrite `open=path,write=stdio`.
 
 pub mod directory;
 mod kept;
@@ -78,6 +78,7 @@ choice! {
     /// How a value is replaced.
     pub(crate) enum WriteMode {
         Truncate = "truncate",
+        Stdio = "stdio",
         InPlace = "in-place",
         Rename = "rename",
     }
@@ -129,7 +130,7 @@ pub(crate) const BUFFER: Described<Memory> = Memory::setting(
 
 pub(crate) const WRITE: Described<WriteMode> = WriteMode::setting(
     WriteMode::Truncate,
-    "how a value is replaced: truncate and write, write over it, or a temporary file renamed over it; writes only",
+    "how a value is replaced: truncate and write; the same by fopen (or fdopen), fwrite and fclose (kvtest's way is open=path,write=stdio); write over it; or a temporary file renamed over it; writes only",
 );
 
 pub(crate) const FSYNC: Described<Fsync> = Fsync::setting(
@@ -168,7 +169,7 @@ impl Options {
         match self {
             Self {
                 fsync: Fsync::Directory,
-                write: WriteMode::Truncate | WriteMode::InPlace,
+                write: WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace,
                 ..
             } => Some((
                 [("fsync", self.fsync.word()), ("write", self.write.word())],
@@ -180,6 +181,13 @@ impl Options {
             } if kept => Some((
                 [("read", self.read.word()), ("open", self.open.word())],
                 "fclose closes the file, and a stream that is kept would deliver what it has buffered; use read=plain or another open",
+            )),
+            Self {
+                write: WriteMode::Stdio,
+                ..
+            } if kept => Some((
+                [("write", self.write.word()), ("open", self.open.word())],
+                "fclose closes the file; use write=truncate or another open",
             )),
             Self {
                 stat: Sizing::Stat, ..
@@ -210,7 +218,7 @@ impl Options {
     /// orders its bytes before the new name, the directory's makes the new name last.
     pub(crate) fn durability(self) -> DurabilityClaim {
         let class = match (self.write, self.fsync) {
-            (WriteMode::Truncate | WriteMode::InPlace, _) => Durability::None,
+            (WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace, _) => Durability::None,
             (WriteMode::Rename, Fsync::Off) => Durability::ProcessCrash,
             (WriteMode::Rename, Fsync::File) => Durability::Consistent,
             (WriteMode::Rename, Fsync::Directory) => Durability::Durable,

@@ -5,6 +5,7 @@
 //! the calls that can be counted (`crate::syncs`).
 
 use super::name::{Layout, Name};
+use super::stdio::Stream;
 use super::store::FileStore;
 use super::{Fsync, Opening, STORE, WriteMode};
 use crate::{Found, Key, Result, StoreError};
@@ -159,9 +160,50 @@ impl<'s> NamedFiles<'s> {
         let Some(file) = self.open_value(name, OFlags::WRONLY | OFlags::TRUNC)? else {
             return Ok(Found::Missing);
         };
-        self.write_all(&file, name, value)?;
-        self.finish(file, name)?;
+        self.write_and_close(file, name, value)?;
         Ok(Found::Bytes(value.len()))
+    }
+
+    /// As kvtest does: the file is looked up by its path and then opened by it. As `fopen` would make
+    /// what is missing, nobody may remove the file in between.
+    fn overwrite_by_path(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
+        self.aim(name);
+        let stream = {
+            let _unchanged = self.store.lock_name(name);
+            let (directory, path) = self.place(name)?;
+            if !self.is_file_at(directory, path, name)? {
+                return Ok(Found::Missing);
+            }
+            Stream::to_write(path)
+        };
+        let stream = stream.map_err(|e| self.failed("open", name, e))?;
+        self.write_stream(stream, name, value)?;
+        Ok(Found::Bytes(value.len()))
+    }
+
+    /// Writes a file that is open and empty, syncs it if the settings say so, and closes it.
+    fn write_and_close(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
+        if self.store.options.write == WriteMode::Stdio {
+            let stream = Stream::writing(file).map_err(|e| self.failed("open", name, e))?;
+            return self.write_stream(stream, name, value);
+        }
+        self.write_all(&file, name, value)?;
+        self.finish(file, name)
+    }
+
+    /// What is synced has left the stream's buffer.
+    fn write_stream(&self, mut stream: Stream, name: &Name, value: &[u8]) -> Result<()> {
+        let write_failed = |e| self.failed("write", name, e);
+        stream.write(value).map_err(write_failed)?;
+        if self.store.options.fsync != Fsync::Off {
+            stream.flush().map_err(write_failed)?;
+            stream.with_file(|file| self.sync(file, name))?;
+        }
+        stream.close().map_err(write_failed)
+    }
+
+    fn failed(&self, action: &'static str, name: &Name, error: std::io::Error) -> StoreError {
+        StoreError::io(action, &self.store.path.join(name.as_path()))(error)
     }
 
     /// The same with a file that is open already.
@@ -250,9 +292,7 @@ impl<'s> NamedFiles<'s> {
     /// Writes what was just created, and syncs it if the settings say so. What could not be
     /// completed is removed.
     fn complete(&self, file: OwnedFd, name: &Name, value: &[u8]) -> Result<()> {
-        let written = self
-            .write_all(&file, name, value)
-            .and_then(|()| self.finish(file, name));
+        let written = self.write_and_close(file, name, value);
         if written.is_err() {
             self.discard(name);
         }
@@ -267,8 +307,12 @@ impl<'s> NamedFiles<'s> {
 
     /// Whether there is a file of this name.
     fn is_there(&self, name: &Name) -> Result<bool> {
-        let root = &self.root;
-        match rustix::fs::statat(root, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+        self.is_file_at(self.root.as_fd(), name.as_c_str(), name)
+    }
+
+    /// The same of the file that a path from a directory leads to.
+    fn is_file_at(&self, directory: BorrowedFd<'_>, path: &CStr, name: &Name) -> Result<bool> {
+        match rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(true),
             Ok(_) => Err(self.error("use as a regular file", name, Errno::INVAL)),
             Err(Errno::NOENT) => Ok(false),
@@ -368,7 +412,9 @@ impl<'s> NamedFiles<'s> {
     /// There is such a file, or the file system refuses; then nothing is left behind.
     pub(crate) fn insert(&self, key: Key, name: &Name, value: &[u8]) -> Result<()> {
         let added = match self.store.options.write {
-            WriteMode::Truncate | WriteMode::InPlace => self.insert_directly(name, value)?,
+            WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace => {
+                self.insert_directly(name, value)?
+            }
             WriteMode::Rename => self.insert_by_rename(name, value)?,
         };
         if !added {
@@ -380,7 +426,10 @@ impl<'s> NamedFiles<'s> {
     /// Replaces the content of a file in the way that the settings say.
     pub(crate) fn overwrite(&mut self, name: &Name, value: &[u8]) -> Result<Found> {
         match self.store.options.write {
-            WriteMode::Truncate => self.overwrite_truncated(name, value),
+            WriteMode::Stdio if self.store.options.open == Opening::Path => {
+                self.overwrite_by_path(name, value)
+            }
+            WriteMode::Truncate | WriteMode::Stdio => self.overwrite_truncated(name, value),
             WriteMode::InPlace => self.overwrite_in_place(name, value),
             WriteMode::Rename => self.overwrite_by_rename(name, value),
         }

@@ -1,10 +1,14 @@
 //! Streams of the C library.
 //!
-//! The article's figures for files are of kvtest, which reads by them.
+//! The article's figures for files are of kvtest, which reads and writes by them. A stream has a buffer
+//! of one block of the file system (`st_blksize`): glibc writes whole blocks at once, and what is left
+//! of them when the stream is closed.
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::io::{Error, Result};
-use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// An open stream.
@@ -26,10 +30,29 @@ impl Stream {
     }
 
     /// By `fdopen`, around a file that is open.
-    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn of(file: OwnedFd) -> Result<Self> {
+        Self::around(file, c"rb")
+    }
+
+    /// The same to write to a file that is open and empty.
+    pub(super) fn writing(file: OwnedFd) -> Result<Self> {
+        Self::around(file, c"wb")
+    }
+
+    /// By `fopen`, as kvtest does: the file is made if it is missing, and emptied.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn to_write(path: &CStr) -> Result<Self> {
+        // SAFETY: path and mode end in NUL.
+        let stream = unsafe { libc::fopen(path.as_ptr(), c"wb".as_ptr()) };
+        NonNull::new(stream)
+            .map(Self)
+            .ok_or_else(Error::last_os_error)
+    }
+
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    fn around(file: OwnedFd, mode: &CStr) -> Result<Self> {
         // SAFETY: the descriptor is open, and the mode ends in NUL.
-        let stream = unsafe { libc::fdopen(file.as_raw_fd(), c"rb".as_ptr()) };
+        let stream = unsafe { libc::fdopen(file.as_raw_fd(), mode.as_ptr()) };
         let stream = NonNull::new(stream).ok_or_else(Error::last_os_error)?;
         // It is the stream's from here on.
         let _ = file.into_raw_fd();
@@ -76,9 +99,39 @@ impl Stream {
         Ok(read)
     }
 
+    /// Writes all of it, some of it perhaps into the stream's buffer only.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        // SAFETY: the stream is open, this thread alone uses it, and the bytes are as many as is said.
+        let written =
+            unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.0.as_ptr()) };
+        if written < bytes.len() {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Hands over what the buffer has.
+    #[expect(unsafe_code, reason = "the C library's functions take pointers")]
+    pub(super) fn flush(&mut self) -> Result<()> {
+        // SAFETY: the stream is open, and this thread alone uses it.
+        if unsafe { libc::fflush(self.0.as_ptr()) } == 0 {
+            return Ok(());
+        }
+        Err(Error::last_os_error())
+    }
+
+    /// The file below, which stays the stream's.
+    #[expect(unsafe_code, reason = "a stream tells its descriptor as a number")]
+    pub(super) fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> T {
+        // SAFETY: the descriptor is open for as long as the stream is, and is not closed here.
+        let file = unsafe { ManuallyDrop::new(File::from_raw_fd(self.descriptor().as_raw_fd())) };
+        work(&file)
+    }
+
     #[expect(unsafe_code, reason = "the C library's functions take pointers")]
     pub(super) fn close(self) -> Result<()> {
-        let stream = std::mem::ManuallyDrop::new(self);
+        let stream = ManuallyDrop::new(self);
         // SAFETY: the stream is open, and not used again.
         if unsafe { libc::fclose(stream.0.as_ptr()) } == 0 {
             return Ok(());

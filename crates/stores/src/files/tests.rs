@@ -203,6 +203,7 @@ fn settings_that_do_not_go_together_are_refused_with_the_reason() {
         ([("open", "kept"), ("read", "stdio")], "fclose"),
         ([("open", "kept"), ("stat", "stat")], "looked up"),
         ([("open", "kept"), ("write", "rename")], "replaced"),
+        ([("open", "kept"), ("write", "stdio")], "fclose"),
         ([("buffer", "fresh"), ("stat", "none")], "size"),
         ([("fsync", "directory"), ("write", "truncate")], "no name"),
     ] {
@@ -243,18 +244,27 @@ fn reads_as_it_now_is(way: &[(&str, &str)]) {
 
 #[test]
 fn a_link_in_the_place_of_a_value_is_refused_and_its_target_stays_untouched() {
-    for write in ["truncate", "in-place", "rename"] {
-        with_store(&[("write", write)], |directory, connection| {
-            let outside = tempfile::NamedTempFile::new().unwrap();
-            fs::write(outside.path(), b"precious").unwrap();
-            std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
-            let mut session = connection.session().unwrap();
-            let mut buffer = Buffer::with_capacity(16).unwrap();
-            assert!(session.read_into(Key(1), &mut buffer).is_err());
-            assert!(session.overwrite(Key(1), b"x").is_err());
-            assert!(session.insert(Key(1), b"x").is_err());
-            assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
-        });
+    for (write, open) in [
+        ("truncate", "directory"),
+        ("in-place", "directory"),
+        ("rename", "directory"),
+        ("stdio", "directory"),
+        ("stdio", "path"),
+    ] {
+        with_store(
+            &[("write", write), ("open", open)],
+            |directory, connection| {
+                let outside = tempfile::NamedTempFile::new().unwrap();
+                fs::write(outside.path(), b"precious").unwrap();
+                std::os::unix::fs::symlink(outside.path(), directory.join("000001")).unwrap();
+                let mut session = connection.session().unwrap();
+                let mut buffer = Buffer::with_capacity(16).unwrap();
+                assert!(session.read_into(Key(1), &mut buffer).is_err());
+                assert!(session.overwrite(Key(1), b"x").is_err());
+                assert!(session.insert(Key(1), b"x").is_err());
+                assert_eq!(fs::read(outside.path()).unwrap(), b"precious");
+            },
+        );
     }
 }
 
@@ -334,6 +344,7 @@ fn every_write_syncs_what_its_setting_says() {
     for (write, fsync, least) in [
         ("in-place", "file", 1),
         ("truncate", "file", 1),
+        ("stdio", "file", 1),
         ("rename", "file", 1),
         ("rename", "directory", 2),
     ] {
@@ -353,8 +364,40 @@ fn every_write_syncs_what_its_setting_says() {
 }
 
 #[test]
+fn a_stream_writes_whole_blocks_at_once_and_their_rest_when_it_is_closed() {
+    // Blocks of 4 KiB: two of them and what is left, one of them alone, and less than one.
+    for (bytes, calls) in [(10_000, 2), (8192, 1), (100, 1)] {
+        for open in ["directory", "path"] {
+            let pairs = [("write", "stdio"), ("open", open)];
+            with_store(&pairs, |directory, connection| {
+                let mut session = connection.session().unwrap();
+                session.insert(Key(1), &[1; 20_000]).unwrap();
+                let before = write_calls();
+                session.overwrite(Key(1), &vec![2; bytes]).unwrap();
+                let made = write_calls().zip(before).map(|(now, then)| now - then);
+                let read = fs::read(directory.join("000001")).unwrap();
+                assert_eq!(read, vec![2; bytes]);
+                assert!(
+                    made.is_none_or(|made| made == calls),
+                    "{bytes} {open}: {made:?}"
+                );
+                assert_eq!(session.overwrite(Key(2), b"x").unwrap(), Found::Missing);
+                assert!(!directory.join("000002").exists(), "{open}");
+            });
+        }
+    }
+}
+
+/// The calls of this thread that write, where the system tells.
+fn write_calls() -> Option<u64> {
+    let io = fs::read_to_string("/proc/thread-self/io").ok()?;
+    let line = io.lines().find_map(|line| line.strip_prefix("syscw: "))?;
+    line.parse().ok()
+}
+
+#[test]
 fn an_existing_key_is_not_inserted_again() {
-    for write in ["truncate", "in-place", "rename"] {
+    for write in ["truncate", "stdio", "in-place", "rename"] {
         with_store(&[("write", write)], |directory, connection| {
             let mut session = connection.session().unwrap();
             session.insert(Key(1), b"a").unwrap();

@@ -1,6 +1,7 @@
 //! One keyspace of a fjall database: a log-structured merge tree, written in Rust.
 
 mod database;
+mod ingest;
 mod options;
 mod session;
 

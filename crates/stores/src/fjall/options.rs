@@ -1,7 +1,8 @@
 //! The settings of the store, and what they mean to fjall.
 
+use super::STORE;
 use crate::options::{OptionValue as _, bytes, flag};
-use crate::{KEY_FORM, KeyForm, choice, options};
+use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 use ::fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use stowplan_model::{Durability, DurabilityClaim, Settings};
@@ -30,6 +31,14 @@ choice! {
 }
 
 choice! {
+    /// How several rows of one statement are added outside a transaction.
+    pub(super) enum Bulk {
+        Transaction = "transaction",
+        Ingest = "ingest",
+    }
+}
+
+choice! {
     /// How values are compressed.
     pub(super) enum Compression {
         Lz4 = "lz4",
@@ -39,7 +48,7 @@ choice! {
 
 options! {
     /// The settings, typed.
-    pub(super) struct Options {
+    pub(super) struct Options if Self::go_together {
         pub(super) key: KeyForm = KEY_FORM,
         pub(super) cache: u64 = bytes(0, 1 << 40, "33554432", "block cache, for tables and blobs"),
         durability: Persist = Persist::setting(
@@ -49,6 +58,10 @@ options! {
         pub(super) transactions: Transactions = Transactions::setting(
             Transactions::SingleWriter,
             "writers wait for each other, or run at the same time and fail if they conflict",
+        ),
+        bulk: Bulk = Bulk::setting(
+            Bulk::Transaction,
+            "how several rows of one statement are added, outside a transaction: in one of their own, or straight into tables, past the journal (start_ingestion)",
         ),
         memtable: u64 = bytes(
             MIB,
@@ -85,6 +98,21 @@ options! {
 }
 
 impl Options {
+    fn go_together(&self) -> Result<()> {
+        match (self.bulk, self.transactions) {
+            (Bulk::Ingest, Transactions::Optimistic) => Err(StoreError::unsupported(
+                STORE,
+                "combine bulk=ingest with transactions=optimistic",
+                "rows that are ingested conflict with nobody's; use transactions=single-writer",
+            )),
+            (Bulk::Transaction, _) | (_, Transactions::SingleWriter) => Ok(()),
+        }
+    }
+
+    pub(super) fn ingests(&self) -> bool {
+        self.bulk == Bulk::Ingest
+    }
+
     /// See docs/engines.md. A commit is one batch of the journal, with a checksum at its end: what
     /// a crash cut off is left out when it is read again.
     pub(super) fn durability(&self) -> DurabilityClaim {

@@ -1,6 +1,7 @@
 //! fjall, as the adapter for key-value engines wants it.
 
 use super::database::{Committed, Database, Keyspace, Writing};
+use super::ingest::Ingesting;
 use super::options::{ENGINE_VERSION, Options, Transactions, effective};
 use super::{DATABASE, STORE, failed};
 use crate::kv::{self, Changing, Engine, Reading, Table, Visit, capabilities};
@@ -162,6 +163,26 @@ impl Engine for Database {
             form: handle.options.key,
             transaction: transaction.map_err(|e| failed("begin a transaction", &e))?,
         })
+    }
+
+    fn change_several_once<'e>(
+        &'e self,
+        handle: &mut Handle<'e>,
+        change: impl FnOnce(&mut dyn Table) -> Result<bool>,
+    ) -> Result<bool> {
+        if !handle.options.ingests() {
+            return self.change_once(handle, change);
+        }
+        let Transaction {
+            keyspace,
+            form,
+            transaction,
+        } = Engine::write(self, handle)?;
+        let mut ingesting = Ingesting::new(keyspace, form, transaction);
+        if !change(&mut ingesting)? {
+            return Ok(false);
+        }
+        ingesting.finish().map(|()| true)
     }
 
     fn effective_settings(&self, _: &Path, options: &Options) -> Result<Settings> {

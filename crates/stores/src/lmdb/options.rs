@@ -41,6 +41,11 @@ options! {
             flag(false, "write into the memory map instead of by pwrite (WRITEMAP)"),
         read_ahead: bool =
             flag(true, "whether the system reads ahead of a page fault (off: NORDAHEAD)"),
+        pub(super) append: bool = flag(
+            false,
+            "whether a value is put behind the last one without a search for its place, as far as keys rise (MDB_APPEND): for loading in order; pages stay full",
+        )
+        .shapes_layout(),
         // Mappings end on a page of the system, whatever its size.
         pub(super) map_size: usize = bytes(
             64 << 20,

@@ -18,12 +18,14 @@ pub(super) struct Handle<F: Form> {
     database: Option<Opened<F>>,
     /// Whether it has a name: the unnamed one is there as long as its environment.
     named: bool,
+    append: bool,
 }
 
 /// A transaction with the database in it.
 pub(super) struct Transaction<F: Form, T> {
     database: Opened<F>,
     transaction: T,
+    append: bool,
 }
 
 impl<F: Form> Handle<F> {
@@ -35,6 +37,7 @@ impl<F: Form> Handle<F> {
         Ok(Transaction {
             database: self.database.ok_or_else(none)?,
             transaction: transaction.map_err(|e| failed("begin a transaction", &e))?,
+            append: self.append,
         })
     }
 
@@ -107,6 +110,7 @@ impl<F: Form> Engine for Environment<F> {
         Ok(Handle {
             database: self.database(),
             named: options.is_named(),
+            append: options.append,
         })
     }
 
@@ -169,6 +173,7 @@ fn drop_database<F: Form>(environment: &Environment<F>, handle: &mut Handle<F>) 
     let Transaction {
         database,
         mut transaction,
+        ..
     } = environment.write(handle)?;
     // Gone with the call, whether it succeeds or not.
     handle.database = None;
@@ -237,18 +242,29 @@ impl<F: Form> Reading for Transaction<F, RwTxn<'_>> {
     }
 }
 
-impl<F: Form> Table for Transaction<F, RwTxn<'_>> {
-    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+impl<F: Form> Transaction<F, RwTxn<'_>> {
+    /// Puts a value where these flags allow it; says whether they do.
+    fn put(&mut self, key: Key, value: &[u8], flags: PutFlags) -> Result<bool> {
         let held = F::held(key);
-        let flags = PutFlags::NO_OVERWRITE;
         let put = self
             .database
             .put_with_flags(&mut self.transaction, flags, held.as_ref(), value);
         match put {
-            Ok(()) => Ok(()),
-            Err(::heed::Error::Mdb(MdbError::KeyExist)) => Err(StoreError::key_exists(STORE, key)),
+            Ok(()) => Ok(true),
+            Err(::heed::Error::Mdb(MdbError::KeyExist)) => Ok(false),
             Err(e) => Err(key_failed("insert", key, &e)),
         }
+    }
+}
+
+impl<F: Form> Table for Transaction<F, RwTxn<'_>> {
+    /// A key that is not above all others cannot be appended, and LMDB says of it that it exists.
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let appended = self.append && self.put(key, value, PutFlags::APPEND)?;
+        if appended || self.put(key, value, PutFlags::NO_OVERWRITE)? {
+            return Ok(());
+        }
+        Err(StoreError::key_exists(STORE, key))
     }
 
     fn replace(&mut self, key: Key, value: &[u8]) -> Result<bool> {

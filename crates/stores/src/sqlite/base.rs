@@ -52,7 +52,11 @@ impl Base {
     pub(crate) fn connect(&self) -> Result<Link<'_>> {
         match self.options.pragmas.location {
             Location::Disk => Ok(self.link(database::open(&self.path, &self.options)?)),
-            Location::Memory | Location::Shared | Location::Temp => self.connect_in_memory(),
+            Location::Memory
+            | Location::Named
+            | Location::Memdb
+            | Location::Shared
+            | Location::Temp => self.connect_in_memory(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What SQLite counts about itself, under the labels of kvtest's `--stats` where that has one.
 
 use super::failed;
-use crate::{Counters, Result};
+use crate::{Counters, PageFill, Result};
 use rusqlite::{Connection, ffi};
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -62,12 +62,22 @@ pub(crate) fn count_commits(connection: &mut Connection) -> Result<Arc<AtomicU64
     Ok(commits)
 }
 
-/// Share of the bytes of the table's leaf pages that are in use; reads them all.
-pub(crate) fn page_fill(connection: &Connection) -> Result<Option<f64>> {
+/// Shares of the bytes of leaf pages that are in use; reads them all.
+pub(crate) fn page_fill(connection: &Connection) -> Result<PageFill> {
+    Ok(PageFill {
+        table: fill_of(connection, "table")?,
+        index: fill_of(connection, "index")?,
+    })
+}
+
+/// The same of what is of one type in the schema; nothing where nothing is.
+fn fill_of(connection: &Connection, kind: &str) -> Result<Option<f64>> {
     const LEAVES: &str = "SELECT sum(pgsize), sum(pgsize - unused) FROM dbstat \
-                          WHERE name = 'kv' AND pagetype = 'leaf'";
+                          WHERE name IN (SELECT name FROM sqlite_schema \
+                                         WHERE tbl_name = 'kv' AND type = ?1) \
+                          AND pagetype = 'leaf'";
     let (bytes, used): (Option<f64>, Option<f64>) = connection
-        .query_row(LEAVES, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row(LEAVES, [kind], |row| Ok((row.get(0)?, row.get(1)?)))
         .map_err(|e| failed("look at the pages", &e))?;
     Ok(bytes.zip(used).map(|(bytes, used)| used / bytes))
 }

@@ -27,6 +27,9 @@ pub(super) fn create(path: &Path, options: &Options) -> Result<Connection> {
             open_file(path, OpenFlags::SQLITE_OPEN_CREATE)
         }
         Location::Memory => Connection::open_in_memory_with_flags(flags()),
+        Location::Named => open_uri(&format!("file:{}?mode=memory", named_after(path))),
+        // A name that begins with a slash would be shared.
+        Location::Memdb => open_uri(&format!("file:{}?vfs=memdb", named_after(path))),
         Location::Shared => open_shared(path),
         // An empty name is a temporary database, which SQLite unlinks as soon as it is open.
         Location::Temp => Connection::open_with_flags("", flags() | OpenFlags::SQLITE_OPEN_CREATE),
@@ -67,15 +70,19 @@ fn has_table(connection: &Connection, options: &Options) -> rusqlite::Result<boo
 /// A database in memory under the name of `path`, which the connections of this process share. It
 /// ends with the last of them.
 fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
-    let name: String = path
-        .to_string_lossy()
-        .bytes()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    Connection::open_with_flags(
-        format!("file:{name}?mode=memory&cache=shared"),
-        flags() | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI,
-    )
+    let name = named_after(path);
+    open_uri(&format!("file:{name}?mode=memory&cache=shared"))
+}
+
+/// A name for a database in memory that no other place has.
+fn named_after(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
+    let more = OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags() | more)
 }
 
 /// A further connection to a database in memory that is shared.
@@ -145,6 +152,7 @@ fn configure(connection: &Connection, options: &Options) -> Result<()> {
         format!("locking_mode={}", pragmas.locking.word()),
         format!("mmap_size={}", pragmas.mmap),
         format!("cache_size={cache_pages}"),
+        format!("cache_spill={}", i32::from(pragmas.cache_spill)),
         format!("journal_mode={}", pragmas.journal.word()),
         format!("synchronous={}", pragmas.synchronous.word()),
         format!("wal_autocheckpoint={}", pragmas.autocheckpoint),
@@ -170,6 +178,8 @@ pub(super) fn effective_settings(connection: &Connection, options: &Options) -> 
     effective.set("page_size", Value::Number(page_size));
     let cache = effective_cache(connection, options, page_size)?;
     effective.set("cache", Value::Number(cache));
+    let spills = number(connection, "cache_spill")? > 0;
+    effective.set("cache_spill", Value::Flag(spills));
     let busy_timeout = number(connection, "busy_timeout")?;
     effective.set("busy_timeout", Value::Number(busy_timeout));
     if !options.on_disk() {

@@ -109,12 +109,16 @@ fn overwrites(settings: &Settings, options: &Options, workload: &Workload) -> Ve
 }
 
 fn statement_and_transactions(climb: &mut Climb, options: &Options, workload: &Workload) {
-    if options.pragmas.statement == Statements::Each {
+    if options.pragmas.statement != Statements::Once {
         let step = match options.pragmas.api {
             Api::Sql => "preparing the statement each time",
             Api::Blob => "opening the blob handle each time",
         };
         climb.step(&[("statement", "each")], step, &[]);
+    }
+    if options.pragmas.statement == Statements::Literal {
+        let step = "keys and values written into the text, and read from it";
+        climb.step(&[("statement", "literal")], step, &[]);
     }
     if climb.has_workload() {
         climb.under(WorkloadSpec::default());

@@ -6,12 +6,14 @@
 //! share one cache, whose locks are on the whole table, and nobody waits: a conflict comes at once
 //! (SQLite is built without `SQLITE_ENABLE_UNLOCK_NOTIFY`, as usual).
 
+mod assigned;
 pub(crate) mod base;
 mod blob;
 pub(crate) mod counters;
 mod database;
 pub(crate) mod integrity;
 mod ladder;
+mod literal;
 pub(crate) mod options;
 mod pages;
 mod randomness;
@@ -23,7 +25,7 @@ pub(crate) mod table;
 use crate::options::StoreOptions as _;
 use crate::{Key, Result, Rung, Store, StoreError, StoreKind};
 pub use database::{FIND_TABLE, largest_value};
-use options::{Api, Location, Options, Pragmas};
+use options::{Api, Location, Options, Pragmas, Statements};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
 use std::path::{Path, PathBuf};
@@ -142,18 +144,24 @@ impl StoreKind for Sqlite {
             transactions: true,
             resizes: options.pragmas.api == Api::Sql,
             durability: options.durability(),
+            // What SQLite assigns next is known to a connection that is alone.
             threads: options.undoes()
+                && !options.assigns_ids()
                 && match options.pragmas.location {
                     Location::Disk => !options.locks_exclusively(),
                     Location::Shared => true,
-                    Location::Memory | Location::Temp => false,
+                    Location::Memory | Location::Named | Location::Memdb | Location::Temp => false,
                 },
             parallel_writers: false,
             persistent: on_disk,
             evictable: on_disk,
             mapped: on_disk && settings.number("mmap") > 0,
             syncs_per_commit: options.syncs_per_commit(),
-            largest_value: Some(largest_value()),
+            largest_value: Some(match options.pragmas.statement {
+                // In hexadecimal, within a text that may be as long.
+                Statements::Literal => largest_value() / 2 - 500,
+                Statements::Once | Statements::Each => largest_value(),
+            }),
         })
     }
 

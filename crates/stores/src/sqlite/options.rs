@@ -37,9 +37,14 @@ pub(crate) const JOURNAL: Described<Journal> =
 pub(crate) const SYNCHRONOUS: Described<Synchronous> =
     Synchronous::setting(Synchronous::Full, "PRAGMA synchronous");
 
+/// Of stores that do not write values into the text of statements.
 pub(crate) const STATEMENT: Described<Statements> = Statements::setting(
     Statements::Once,
     "whether statements (or the blob handle) are kept or made anew for each operation",
+)
+.only(
+    &[Statements::Once.word(), Statements::Each.word()],
+    Statements::Once.word(),
 );
 
 /// The default is that of the drivers for Rust, Python and Rails; SQLite's own is 0. A single
@@ -64,14 +69,25 @@ options! {
         pub(crate) journal: Journal = JOURNAL,
         pub(crate) synchronous: Synchronous = SYNCHRONOUS,
         pub(crate) locking: Locking = Locking::setting(Locking::Normal, "PRAGMA locking_mode"),
-        pub(crate) statement: Statements = STATEMENT,
+        pub(crate) statement: Statements = Statements::setting(
+            Statements::Once,
+            "whether statements (or the blob handle) are kept, made anew for each operation (each), or that with keys and values written into the text of SQL instead of bound (literal)",
+        ),
+        pub(crate) ids: Ids = Ids::setting(
+            Ids::Given,
+            "whether the keys of new rows are given, or assigned by SQLite where the key is the one that it assigns next (rows that one statement adds together: given)",
+        ),
+        pub(crate) cache_spill: bool = flag(
+            true,
+            "whether a transaction may write pages before it ends, once it has changed more than the cache holds (PRAGMA cache_spill)",
+        ),
         pub(crate) preload: bool = flag(
             false,
             "whether a session begins by reading every row, so that what cache= holds is in SQLite's own cache before anything is measured; overflow pages of a file never are: they are read past the cache (DIRECT_OVERFLOW_READ)",
         ),
         pub(crate) location: Location = Location::setting(
             Location::Disk,
-            "a file, memory (:memory:), memory that connections share (cache=shared), or a temporary database that ends with its connection",
+            "a file, memory (:memory:; named: file:NAME?mode=memory, which no other connection shares; memdb: the VFS memdb, a file in memory below the cache), memory that connections share (cache=shared), or a temporary database that ends with its connection",
         )
         .shapes_layout(),
         pub(crate) autocheckpoint: u64 = number(
@@ -145,6 +161,16 @@ choice! {
     pub(crate) enum Statements {
         Once = "once",
         Each = "each",
+        /// Made anew, with the parameters in their text.
+        Literal = "literal",
+    }
+}
+
+choice! {
+    /// Who numbers new rows.
+    pub(crate) enum Ids {
+        Given = "given",
+        Assigned = "assigned",
     }
 }
 
@@ -153,6 +179,10 @@ choice! {
     pub(crate) enum Location {
         Disk = "disk",
         Memory = "memory",
+        /// In memory, under a name of its own.
+        Named = "named",
+        /// A file of SQLite's VFS `memdb`, of one connection.
+        Memdb = "memdb",
         /// In memory, under a name that further connections of the process open as well.
         Shared = "shared",
         Temp = "temp",
@@ -196,6 +226,13 @@ impl Options {
             definition: table.definition().into(),
         };
         options.check_api()?;
+        if options.assigns_ids() && table.key == KeyForm::Text {
+            return Err(StoreError::unsupported(
+                STORE,
+                "combine ids=assigned with key=text",
+                "SQLite assigns numbers only; use key=integer or ids=given",
+            ));
+        }
         if pragmas.journal == Journal::Wal && pragmas.location != Location::Disk {
             return Err(StoreError::unsupported(
                 STORE,
@@ -215,6 +252,9 @@ impl Options {
             Api::Blob if table.columns > 1 => ("columns above 1", "columns=1"),
             Api::Blob if table.text => ("column_type=text", "column_type=blob"),
             Api::Blob if table.key == KeyForm::Text => ("key=text", "key=integer"),
+            Api::Blob if self.pragmas.statement == Statements::Literal => {
+                ("statement=literal", "statement=each")
+            }
             Api::Blob | Api::Sql => return Ok(()),
         };
         Err(StoreError::unsupported(
@@ -232,6 +272,11 @@ impl Options {
             definition: definition.into(),
             ..self
         }
+    }
+
+    /// Whether SQLite numbers new rows.
+    pub(super) fn assigns_ids(&self) -> bool {
+        self.pragmas.ids == Ids::Assigned
     }
 
     /// Whether a transaction can be undone, and so be tried again after a conflict.

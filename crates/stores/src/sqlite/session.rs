@@ -1,11 +1,13 @@
 //! Operations on the table.
 
+use super::assigned::AssignedIds;
 use super::blob::BlobHandle;
 use super::options::{Api, Options};
-use super::statement::{Sql, Transaction};
+use super::statement::{Parameters, Sql, Transaction};
 use super::table::{RowKey, Table, row_id};
 use super::{STORE, counters, database, failed, integrity, is_key_taken, key_failed};
-use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use crate::{Access, Buffer, Counters, Found, Key, PageFill, Result, Session, StoreError};
+use rusqlite::types::ToSql as _;
 use rusqlite::{Connection, Row};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +26,8 @@ pub(super) struct SqliteSession<'c> {
     transaction: Transaction<'c>,
     read: Sql<'c>,
     insert: Sql<'c>,
+    /// Where SQLite numbers new rows.
+    assigned: Option<AssignedIds<'c>>,
     /// A statement that adds so many rows.
     insert_many: Option<(usize, Sql<'c>)>,
     overwrite: Sql<'c>,
@@ -50,6 +54,10 @@ impl<'c> SqliteSession<'c> {
             transaction: Transaction::new(connection)?,
             read: data(table.read())?,
             insert: data(table.insert(1))?,
+            assigned: match options.assigns_ids() {
+                true => Some(AssignedIds::new(connection, options)?),
+                false => None,
+            },
             insert_many: None,
             overwrite: data(table.overwrite())?,
             delete: Sql::of(connection, Table::DELETE, options.pragmas.statement)?,
@@ -75,16 +83,21 @@ impl<'c> SqliteSession<'c> {
         let Some(k) = self.table.key(key) else {
             return Ok(Found::Missing);
         };
-        self.read.run(|statement| {
-            let mut rows = statement
-                .raw_bind_parameter(1, k)
-                .map(|()| statement.raw_query())
-                .map_err(|e| key_failed("read", key, &e))?;
+        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, "read", key, &k);
+        self.read.run_with(by_key, |statement| {
+            let mut rows = statement.raw_query();
             match rows.next().map_err(|e| key_failed("read", key, &e))? {
                 None => Ok(Found::Missing),
                 Some(row) => visit(row).map(Found::Bytes),
             }
         })
+    }
+
+    /// What SQLite assigns next is to be looked up.
+    fn renumber(&mut self) {
+        if let Some(assigned) = &mut self.assigned {
+            assigned.forget();
+        }
     }
 
     fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey> {
@@ -104,15 +117,23 @@ impl<'c> SqliteSession<'c> {
         };
         let table = self.table;
         table.check(key, value)?;
-        self.overwrite.run(|statement| {
-            let bound = table.bind(statement, 0, &k, value);
-            match bound.and_then(|()| statement.raw_execute()) {
+        let bind = |parameters: &mut Parameters<'_, '_>| {
+            let bound = table.bind(parameters, 0, &k, value);
+            bound.map_err(|e| key_failed("overwrite", key, &e))
+        };
+        self.overwrite
+            .run_with(bind, |statement| match statement.raw_execute() {
                 Ok(1) => Ok(Found::Bytes(value.len())),
                 Ok(_) => Ok(Found::Missing),
                 Err(error) => Err(key_failed("overwrite", key, &error)),
-            }
-        })
+            })
     }
+}
+
+/// Sets the only parameter of a statement about a key.
+fn set_key(parameters: &mut Parameters<'_, '_>, action: &str, key: Key, k: &RowKey) -> Result<()> {
+    let set = k.to_sql().and_then(|k| parameters.set(1, k));
+    set.map_err(|e| key_failed(action, key, &e))
 }
 
 impl Session for SqliteSession<'_> {
@@ -135,6 +156,7 @@ impl Session for SqliteSession<'_> {
         }
         // Whatever it says, undoing goes on.
         let closed = self.blob.close();
+        self.renumber();
         self.transaction.roll_back().and(closed)
     }
 
@@ -166,14 +188,26 @@ impl Session for SqliteSession<'_> {
     fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
         let k = self.key_to_insert(key, value)?;
         let table = self.table;
-        self.insert.run(|statement| {
-            let bound = table.bind(statement, 0, &k, value);
-            match bound.and_then(|()| statement.raw_execute()) {
+        let insert_failed = |e: rusqlite::Error| key_failed("insert", key, &e);
+        if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k) {
+            if assigned.is_next(*number)? {
+                return assigned.insert(*number, key, |parameters| {
+                    table
+                        .bind_value(parameters, 1, value)
+                        .map_err(insert_failed)
+                });
+            }
+            assigned.forget();
+        }
+        let bind = |parameters: &mut Parameters<'_, '_>| {
+            table.bind(parameters, 0, &k, value).map_err(insert_failed)
+        };
+        self.insert
+            .run_with(bind, |statement| match statement.raw_execute() {
                 Ok(_) => Ok(()),
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
                 Err(error) => Err(key_failed("insert", key, &error)),
-            }
-        })
+            })
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -190,13 +224,13 @@ impl Session for SqliteSession<'_> {
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
-        self.delete.run(|statement| {
-            let bound = statement.raw_bind_parameter(1, k);
-            match bound.and_then(|()| statement.raw_execute()) {
+        self.renumber();
+        let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, "delete", key, &k);
+        self.delete
+            .run_with(by_key, |statement| match statement.raw_execute() {
                 Ok(changes) => Ok(changes > 0),
                 Err(error) => Err(key_failed("delete", key, &error)),
-            }
-        })
+            })
     }
 
     fn scan(
@@ -210,12 +244,13 @@ impl Session for SqliteSession<'_> {
         };
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let (table, buffer) = (self.table, &mut self.scanned);
-        self.scan.run(|statement| {
-            let scan_failed = |e: rusqlite::Error| failed("scan", &e);
-            statement
-                .raw_bind_parameter(1, k)
-                .and_then(|()| statement.raw_bind_parameter(2, limit))
-                .map_err(scan_failed)?;
+        let scan_failed = |e: rusqlite::Error| failed("scan", &e);
+        let set = |parameters: &mut Parameters<'_, '_>| {
+            let first = k.to_sql().and_then(|k| parameters.set(1, k));
+            let both = first.and_then(|()| parameters.set(2, limit.into()));
+            both.map_err(scan_failed)
+        };
+        self.scan.run_with(set, |statement| {
             let mut rows = statement.raw_query();
             let mut visited = 0;
             while let Some(row) = rows.next().map_err(scan_failed)? {
@@ -233,12 +268,14 @@ impl Session for SqliteSession<'_> {
     }
 
     fn create_table(&mut self) -> Result<()> {
+        self.renumber();
         database::create_table(self.connection, self.options)
     }
 
     fn drop_table(&mut self) -> Result<()> {
         // An open handle is a running statement, which keeps the table.
         self.blob.close()?;
+        self.renumber();
         database::drop_table(self.connection)
     }
 
@@ -251,7 +288,7 @@ impl Session for SqliteSession<'_> {
         Ok(counters)
     }
 
-    fn page_fill(&mut self) -> Result<Option<f64>> {
+    fn page_fill(&mut self) -> Result<PageFill> {
         counters::page_fill(self.connection)
     }
 
@@ -265,6 +302,7 @@ impl Session for SqliteSession<'_> {
                 .iter()
                 .try_for_each(|(key, value)| self.insert(*key, value));
         };
+        self.renumber();
         let kept = self.insert_many.take();
         let mut insert = match kept.filter(|(count, _)| *count == rows.len()) {
             Some((_, insert)) => insert,
@@ -274,17 +312,20 @@ impl Session for SqliteSession<'_> {
                 self.options.pragmas.statement,
             )?,
         };
-        let inserted = insert.run(|statement| {
-            let many_failed = |error: rusqlite::Error| {
-                let count = rows.len();
-                failed(format!("insert {count} rows from key {first} on"), &error)
-            };
+        let many_failed = |error: rusqlite::Error| {
+            let count = rows.len();
+            failed(format!("insert {count} rows from key {first} on"), &error)
+        };
+        let bind = |parameters: &mut Parameters<'_, '_>| {
             for (index, (key, value)) in rows.iter().enumerate() {
                 let k = self.key_to_insert(*key, value)?;
                 self.table
-                    .bind(statement, index, &k, value)
+                    .bind(parameters, index, &k, value)
                     .map_err(many_failed)?;
             }
+            Ok(())
+        };
+        let inserted = insert.run_with(bind, |statement| {
             statement.raw_execute().map(drop).map_err(many_failed)
         });
         self.insert_many = Some((rows.len(), insert));

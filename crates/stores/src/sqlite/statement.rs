@@ -1,8 +1,10 @@
 //! Statements, and what goes with every one of them.
 
 use super::failed;
+use super::literal::{literal, with_literals};
 use super::options::Statements;
 use crate::{Access, Result};
+use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Statement};
 use std::borrow::Cow;
 
@@ -24,7 +26,7 @@ impl<'c> Sql<'c> {
     ) -> Result<Self> {
         let text = text.into();
         let kept = match statements {
-            Statements::Each => None,
+            Statements::Each | Statements::Literal => None,
             Statements::Once => match prepare(connection, &text) {
                 Ok(statement) => Some(statement),
                 Err(error) if has_table(connection)? => return Err(error),
@@ -54,6 +56,24 @@ impl<'c> Sql<'c> {
         outcome
     }
 
+    /// Runs a statement with parameters, which `set` sets in their order.
+    pub(crate) fn run_with<T>(
+        &mut self,
+        set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
+        work: impl FnOnce(&mut Statement<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if self.statements == Statements::Literal {
+            let mut literals = Vec::new();
+            set(&mut Parameters::Written(&mut literals))?;
+            let text = with_literals(&self.text, &literals);
+            return work(&mut prepare(self.connection, &text)?);
+        }
+        self.run(|statement| {
+            set(&mut Parameters::Bound(statement))?;
+            work(statement)
+        })
+    }
+
     /// Runs a statement that takes no parameters and returns no rows.
     fn execute(&mut self) -> Result<()> {
         let text = self.text.clone();
@@ -61,6 +81,28 @@ impl<'c> Sql<'c> {
             Ok(_) => Ok(()),
             Err(error) => Err(failed(text, &error)),
         })
+    }
+}
+
+/// Where the parameters of a statement go.
+pub(crate) enum Parameters<'p, 's> {
+    /// To a statement that was prepared.
+    Bound(&'p mut Statement<'s>),
+    /// Into the text of one that will be.
+    Written(&'p mut Vec<String>),
+}
+
+impl Parameters<'_, '_> {
+    /// Sets the parameter of this number, from 1; those before it have been set.
+    #[inline]
+    pub(super) fn set(&mut self, number: usize, value: ToSqlOutput<'_>) -> rusqlite::Result<()> {
+        match self {
+            Self::Bound(statement) => statement.raw_bind_parameter(number, value),
+            Self::Written(literals) => {
+                literals.push(literal(&value)?);
+                Ok(())
+            }
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The table of values: how a key and a value become a row, and a row a value again.
 
 use super::options::{ColumnType, Pragmas};
+use super::statement::Parameters;
 use super::{STORE, key_failed};
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
+use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Row, Statement};
 
 /// The shape of the table `kv`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,12 @@ impl Table {
         format!("INSERT INTO kv(k,{}) VALUES{rows}", self.values())
     }
 
+    /// By the parameters that [`Self::bind_value`] sets, from 1 on; SQLite assigns the key.
+    pub(super) fn insert_unnumbered(&self) -> String {
+        let row = vec!["?"; self.columns].join(",");
+        format!("INSERT INTO kv({}) VALUES({row})", self.values())
+    }
+
     /// By the parameters that [`Self::bind`] sets.
     pub(super) fn overwrite(&self) -> String {
         let names = self.each(|column| column);
@@ -133,20 +140,30 @@ impl Table {
     /// copy the value here, as it cannot know that the statement runs at once.
     pub(super) fn bind(
         &self,
-        statement: &mut Statement<'_>,
+        parameters: &mut Parameters<'_, '_>,
         row: usize,
         k: &RowKey,
         value: &[u8],
     ) -> rusqlite::Result<()> {
         let first = 1 + row * (1 + self.columns);
-        statement.raw_bind_parameter(first, k)?;
+        parameters.set(first, k.to_sql()?)?;
+        self.bind_value(parameters, first + 1, value)
+    }
+
+    /// Sets the parameters of a value, of which this is the first.
+    pub(super) fn bind_value(
+        &self,
+        parameters: &mut Parameters<'_, '_>,
+        first: usize,
+        value: &[u8],
+    ) -> rusqlite::Result<()> {
         for column in 0..self.columns {
             let piece = &value[self.cut(value, column)..self.cut(value, column + 1)];
             let piece = match self.text {
                 true => ValueRef::Text(piece),
                 false => ValueRef::Blob(piece),
             };
-            statement.raw_bind_parameter(first + 1 + column, ToSqlOutput::Borrowed(piece))?;
+            parameters.set(first + column, ToSqlOutput::Borrowed(piece))?;
         }
         Ok(())
     }

@@ -301,13 +301,96 @@ fn a_setting_that_sqlite_caps_is_a_difference() {
 
 #[test]
 fn a_database_in_memory_has_one_connection_and_no_second_life() {
-    let directory = tempfile::tempdir().unwrap();
-    let asked = settings(&[("location", "memory")]);
-    let store = Sqlite.create(directory.path(), &asked).unwrap();
-    let _first = store.connect().unwrap();
-    assert!(store.connect().is_err());
-    assert!(Sqlite.open(directory.path(), &asked).is_err());
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    for location in ["memory", "named", "memdb"] {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = settings(&[("location", location)]);
+        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let _first = store.connect().unwrap();
+        assert!(store.connect().is_err());
+        assert!(Sqlite.open(directory.path(), &asked).is_err());
+        // Another store has a database of its own.
+        let other = tempfile::tempdir().unwrap();
+        let other = Sqlite.create(other.path(), &asked).unwrap();
+        let mut connection = other.connect().unwrap();
+        connection.session().unwrap().insert(Key(1), b"x").unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn rows_that_sqlite_numbers_get_the_keys_that_were_asked_for_in_any_order() {
+    for statement in ["once", "each", "literal"] {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = settings(&[("ids", "assigned"), ("statement", statement)]);
+        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        let value = |key: u64| vec![key as u8; 10];
+        // The first is given, the next two are assigned, and so on.
+        for key in [7, 8, 9, 3, 10, 40, 41] {
+            session.insert(Key(key), &value(key)).unwrap();
+        }
+        session.delete(Key(41)).unwrap();
+        session.insert(Key(41), &value(41)).unwrap();
+        assert!(session.insert(Key(41), &value(41)).is_err());
+        session.begin(Access::Write).unwrap();
+        session.insert(Key(42), &value(42)).unwrap();
+        session.rollback().unwrap();
+        session.insert(Key(42), &value(42)).unwrap();
+        let last = i64::MAX as u64;
+        session.insert(Key(last), &value(last)).unwrap();
+        session.insert(Key(43), &value(43)).unwrap();
+        let mut rows = Vec::new();
+        let mut visit = |key: Key, bytes: &[u8]| rows.push((key.0, bytes.to_vec()));
+        session.scan(Key(0), 99, &mut visit).unwrap();
+        let keys = [3, 7, 8, 9, 10, 40, 41, 42, 43, last];
+        assert_eq!(rows, keys.map(|key| (key, value(key))));
+    }
+}
+
+#[test]
+fn pages_of_an_index_whose_keys_come_in_no_order_are_emptier_than_those_of_its_table() {
+    let fill = |key: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Sqlite.create(directory.path(), &settings(&[("key", key)]));
+        let store = store.unwrap();
+        let mut connection = store.connect().unwrap();
+        let mut session = connection.session().unwrap();
+        session.begin(Access::Write).unwrap();
+        for key in 1..=5_000 {
+            session.insert(Key(key), &[1; 20]).unwrap();
+        }
+        session.commit().unwrap();
+        session.page_fill().unwrap()
+    };
+    let (number, text) = (fill("integer"), fill("text"));
+    assert!(number.table.unwrap() > 0.95, "{number:?}");
+    assert_eq!(number.index, None);
+    assert!(text.table.unwrap() > 0.95, "{text:?}");
+    // A page that is split shares what it has with its neighbours, so that half empty ones are seldom.
+    assert!((0.5..0.95).contains(&text.index.unwrap()), "{text:?}");
+}
+
+#[test]
+fn without_spilling_a_transaction_keeps_its_pages_until_it_ends() {
+    let spilled = |spill: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let asked = settings(&[("cache_spill", spill), ("cache", "40960")]);
+        let store = Sqlite.create(directory.path(), &asked).unwrap();
+        let mut connection = store.connect().unwrap();
+        assert_eq!(
+            asked.differences(&connection.effective_settings().unwrap()),
+            []
+        );
+        let mut session = connection.session().unwrap();
+        session.begin(Access::Write).unwrap();
+        for key in 0..100 {
+            session.insert(Key(key), &[1; 3_000]).unwrap();
+        }
+        session.counters().unwrap()["Page cache spills"]
+    };
+    assert!(spilled("on") > 0);
+    assert_eq!(spilled("off"), 0);
 }
 
 #[test]

@@ -108,7 +108,7 @@ impl Layer {
                 .connection
                 .prepare_cached(text)
                 .and_then(|mut statement| work(&mut statement)),
-            Statements::Each => self
+            Statements::Each | Statements::Literal => self
                 .connection
                 .prepare(text)
                 .and_then(|mut statement| work(&mut statement)),

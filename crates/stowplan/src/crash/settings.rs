@@ -8,7 +8,7 @@ use stowplan_model::{Durability, DurabilityClaim, StoreSpec};
 use stowplan_stores::registry;
 
 /// Settings that differ in what they promise, or in how they keep it.
-const MATRIX: [&str; 33] = [
+const MATRIX: [&str; 36] = [
     "sqlite:journal=wal,synchronous=full",
     "sqlite:journal=wal,synchronous=normal",
     "sqlite:journal=wal,synchronous=off",
@@ -42,6 +42,9 @@ const MATRIX: [&str; 33] = [
     "redb",
     "redb:durability=none",
     "fjall",
+    "document",
+    "document:fsync=file",
+    "document:fsync=directory",
 ];
 
 /// What the command line asks for.

@@ -408,8 +408,8 @@ fn journal(database: &DatabaseFacts, options: &RunOptions) -> String {
     mode.to_ascii_lowercase()
 }
 
-/// kvtest looks a file up twice by its path, reads it by stdio into new memory, and truncates what
-/// it overwrites, although it means to write in place; both only with --as-kvtest.
+/// kvtest looks a file up twice by its path, reads and writes it by stdio, into new memory, and truncates
+/// what it overwrites, although it means to write in place; all of it only with --as-kvtest.
 fn file_settings(container: Container, options: &RunOptions) -> Vec<(&'static str, String)> {
     let either = |like_kvtest: &str, ours: &str| {
         if options.as_kvtest { like_kvtest } else { ours }.to_owned()
@@ -428,7 +428,7 @@ fn file_settings(container: Container, options: &RunOptions) -> Vec<(&'static st
         ("stat", either("stat", "fstat")),
         ("read", either("stdio", "plain")),
         ("buffer", either("fresh", "reused")),
-        ("write", either("truncate", "in-place")),
+        ("write", either("stdio", "in-place")),
         (
             "fsync",
             if options.fsync { "file" } else { "off" }.to_owned(),

@@ -38,6 +38,20 @@ fn drawn(
     Ok(all)
 }
 
+#[test]
+fn keys_that_are_left_out_are_never_drawn_and_all_others_are() {
+    let workload = Workload {
+        order: AccessOrder::Uniform,
+        omit_last: 2,
+        ..Workload::default()
+    };
+    let steps = drawn(&workload, 10, 1_000, 1).unwrap();
+    let keys: BTreeSet<u64> = steps.iter().map(|step| step.key).collect();
+    assert_eq!(keys, (1..=8).collect());
+    let error = drawn(&workload, 2, 1, 1).unwrap_err().to_string();
+    assert!(error.contains("omit_last"), "{error}");
+}
+
 /// What every sequence must keep: the pattern, sizes, lengths of scans, and that nothing is visited
 /// before it is there or after it was deleted.
 fn check(workload: &Workload, count: u64, steps: &[Step]) {

@@ -292,7 +292,7 @@ fn mistakes_are_reported_with_line_and_column_of_the_value() {
         (
             "[scales.quick.matrix.read]",
             "[scales.quick]\nskip = [\"wriet\"]\n[scales.quick.matrix.read]",
-            "unknown comparison or matrix 'wriet'; did you mean 'write'?",
+            "unknown comparison, matrix or cell 'wriet'; did you mean 'write'?",
         ),
         (
             "row_setting = \"page_size\"",

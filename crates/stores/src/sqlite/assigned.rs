@@ -1,0 +1,97 @@
+//! Rows whose keys SQLite assigns.
+
+use super::options::Options;
+use super::statement::{Parameters, Sql};
+use super::{STORE, failed, key_failed};
+use crate::{Key, Result, StoreError};
+use rusqlite::Connection;
+
+/// No key has this number.
+const NONE: i64 = -1;
+
+/// What a session keeps that lets SQLite number new rows: one more than the largest number there is
+/// (<https://sqlite.org/autoinc.html>). A key that is another one has to be given.
+pub(super) struct AssignedIds<'c> {
+    connection: &'c Connection,
+    insert: Sql<'c>,
+    /// The number that the next row gets; nothing where it has to be looked up.
+    next: Option<i64>,
+}
+
+impl<'c> AssignedIds<'c> {
+    pub(super) fn new(connection: &'c Connection, options: &Options) -> Result<Self> {
+        let text = options.table.insert_unnumbered();
+        let mut ids = Self {
+            connection,
+            insert: Sql::of(connection, text, options.pragmas.statement)?,
+            next: None,
+        };
+        // A table that was dropped has no rows to number.
+        let _ = ids.look_up();
+        Ok(ids)
+    }
+
+    /// Whether this is the number that the next row gets.
+    pub(super) fn is_next(&mut self, number: i64) -> Result<bool> {
+        Ok(self.look_up()? == number)
+    }
+
+    fn look_up(&mut self) -> Result<i64> {
+        if let Some(next) = self.next {
+            return Ok(next);
+        }
+        let largest: Option<i64> = self
+            .connection
+            .query_row("SELECT max(k) FROM kv", [], |row| row.get(0))
+            .map_err(|e| failed("look for the largest key", &e))?;
+        let next = largest.map_or(1, after);
+        self.next = Some(next);
+        Ok(next)
+    }
+
+    /// Adds a row; it gets the number that is next.
+    pub(super) fn insert(
+        &mut self,
+        number: i64,
+        key: Key,
+        set: impl FnOnce(&mut Parameters<'_, '_>) -> Result<()>,
+    ) -> Result<()> {
+        let inserted = self.insert.run_with(set, |statement| {
+            let inserted = statement.raw_execute().map(drop);
+            inserted.map_err(|e| key_failed("insert", key, &e))
+        });
+        if inserted.is_err() {
+            self.forget();
+        }
+        inserted?;
+        self.added(number);
+        let assigned = self.connection.last_insert_rowid();
+        if assigned == number {
+            return Ok(());
+        }
+        Err(StoreError::engine(
+            STORE,
+            format!("have key {key} assigned"),
+            format!("the row got {assigned}; with ids=assigned nobody else may write"),
+        ))
+    }
+
+    /// A row of this number was added.
+    fn added(&mut self, number: i64) {
+        self.next = self.next.map(|next| match next {
+            NONE => NONE,
+            next if number < next => next,
+            _ => after(number),
+        });
+    }
+
+    /// Rows were removed, or a transaction undone.
+    pub(super) fn forget(&mut self) {
+        self.next = None;
+    }
+}
+
+/// Behind the largest number there is, SQLite looks for any that is free.
+fn after(number: i64) -> i64 {
+    number.checked_add(1).unwrap_or(NONE)
+}
