@@ -119,7 +119,9 @@ fn a_ratio_holds_inside_its_bounds_fails_outside_and_is_undecided_on_them() {
             let estimate = figure.estimate.unwrap();
             assert!((estimate.estimate - 2.0).abs() < 0.02, "{estimate:?}");
             assert!(estimate.low < 2.0 && estimate.high > 2.0, "{estimate:?}");
-            assert_eq!((figure.across, figure.rounds), (across, 12));
+            // A ratio of one comparison rests on the look at which it was decided.
+            let rounds = if across { 12 } else { 10 };
+            assert_eq!((figure.across, figure.rounds), (across, rounds));
             assert_eq!(figure.of[0].label, "the slow");
         }
     }
@@ -148,7 +150,7 @@ fn cells_are_added_up_round_by_round_or_by_their_intervals() {
     let of = |to: &[&str], bounds| decided(claim(vec![test(&["c/slow"], to, bounds)]));
     let same = of(&["c/base", "c/base"], [Some(0.9), Some(1.1)]);
     assert_eq!(same.verdict, ClaimVerdict::Holds, "{same:#?}");
-    let across = of(&["c/base", "d/base"], [Some(1.3), Some(1.4)]);
+    let across = of(&["c/base", "d/base"], [Some(1.25), Some(1.42)]);
     assert_eq!(across.verdict, ClaimVerdict::Holds, "{across:#?}");
     assert_eq!(
         of(&["c/base", "d/base"], [Some(0.9), Some(1.1)]).verdict,

@@ -133,7 +133,8 @@ fn analysis() -> Analysis {
 #[test]
 fn a_terminal_shows_what_differs_and_how_to_see_the_rest() {
     let text = terminal(&analysis(), &PLAIN);
-    insta::assert_snapshot!(between(&text, "What the article says", "\nCharts"));
+    let shown = between(&text, "What the article says", "\n5 charts");
+    insta::assert_snapshot!(shown);
     let text = terminal(&analysis(), &VERBOSE);
     insta::assert_snapshot!(
         "every_claim",
