@@ -3,7 +3,7 @@
 use crate::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Recommendation, RunWarning,
     StoppingRule, bars, blocks::Blocks, charts, cold, driver_cost, gathered::Gathered,
-    judge::Judge, ladder, lines, matrix, run_warning, sessions, space, stopping,
+    judge::Judge, ladder, ledger, lines, matrix, published, run_warning, sessions, space, stopping,
     summary::summarise, sweeps, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
@@ -87,7 +87,8 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         lines: Vec::new(),
         sweeps: Vec::new(),
         matrices: Vec::new(),
-        hypotheses: Vec::new(),
+        claims: Vec::new(),
+        published: Vec::new(),
         ladders: Vec::new(),
         cold: Vec::new(),
         space: space::rows(gathered),
@@ -127,10 +128,11 @@ fn explain(
     analysis.ladders = ladders
         .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
         .collect();
-    let hypotheses = study.hypotheses.iter();
-    analysis.hypotheses = hypotheses
-        .filter_map(|spec| ladder::hypothesis(spec, measured(&spec.comparison)?))
-        .collect();
+    analysis.claims = ledger::claims(ledger::Evidence {
+        judged,
+        gathered: Some(gathered),
+        study,
+    });
 }
 
 /// Adds what the outcomes of comparisons come to when they are put together.
@@ -143,6 +145,7 @@ fn put_together(analysis: &mut Analysis, gathered: &Gathered<'_>, rule: &Stoppin
     let lines = study.lines.iter();
     let matrices = study.matrices.iter();
     let cold = |outcome| cold::cold(outcome, gathered);
+    analysis.published = published::tables(study, comparisons);
     analysis.sweeps = sweeps::outcomes(plan, comparisons, failures);
     analysis.cold = comparisons.iter().filter_map(cold).collect();
     analysis.bars = bars

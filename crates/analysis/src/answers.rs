@@ -62,6 +62,8 @@ pub struct MoreSpace {
     pub ratio: f64,
     /// The same as published.
     pub published_ratio: Option<f64>,
+    /// Of how many values that is, where ours is of another number.
+    pub published_values: Option<u64>,
 }
 
 impl Answer {
@@ -131,6 +133,11 @@ fn more_space(row: &SpaceRow, smallest: &SpaceRow) -> Option<MoreSpace> {
         label: row.label.clone(),
         ratio: row.ratio? / smallest.ratio?,
         published_ratio: published.map(|(row, smallest)| row / smallest),
+        published_values: row
+            .published
+            .as_ref()
+            .filter(|_| !row.published_of_as_many)
+            .and_then(|(_, _, values)| *values),
     })
 }
 

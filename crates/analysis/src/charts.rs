@@ -84,7 +84,7 @@ fn bar(
 
 /// The contrast of the outcome, or the opposite one inverted; one that was not planned is
 /// computed.
-fn contrast(
+pub(crate) fn contrast(
     cell: &Cell,
     reference: &Cell,
     judge: &Judge<'_>,

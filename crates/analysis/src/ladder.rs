@@ -1,20 +1,17 @@
-//! Costs taken apart: what each step of an operation costs, and what that makes of a claim.
+//! Costs taken apart: what each step of an operation costs.
 //!
 //! A step is the difference of two cells that were measured in the same rounds. Per round the
 //! lowest rung and all steps add up to the topmost rung; their estimates are medians of their own,
 //! which need not, and what they lack is shown as the remainder.
 
 mod cost;
-mod hypothesis;
 
 pub use cost::Cost;
-pub use hypothesis::{ClaimVerdict, DifferenceOutcome, HypothesisOutcome};
 
-pub(crate) use hypothesis::hypothesis;
+pub(crate) use cost::Terms;
 
 use crate::estimate::MIN_ROUNDS;
 use crate::{CellSummary, ComparisonOutcome, Interval, Metric, judge::Judge};
-use cost::Terms;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{CellFailure, CellId, LadderSpec, Role, RungSpec};
@@ -141,7 +138,7 @@ impl<'a> Measured<'a> {
     }
 
     /// The cell, or why there is nothing to say of it.
-    fn measured(&self, key: &str) -> Result<&'a CellSummary, String> {
+    pub(crate) fn measured(&self, key: &str) -> Result<&'a CellSummary, String> {
         let Some(cell) = self.cell(key) else {
             let reason = self.outcome.not_applicable.get(key);
             return Err(reason.map_or_else(
@@ -162,13 +159,13 @@ impl<'a> Measured<'a> {
         Ok(cell)
     }
 
-    fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {
+    pub(crate) fn cost(&self, terms: &Terms<'_>) -> Option<Cost> {
         let noise = &self.judge.noise;
         cost::cost(&self.judge.blocks, terms, noise.metric, noise.floor)
     }
 
     /// The same by the time that stands beside that of the headline, where there is one.
-    fn cost_beside(&self, terms: &Terms<'_>) -> Option<Cost> {
+    pub(crate) fn cost_beside(&self, terms: &Terms<'_>) -> Option<Cost> {
         let beside = self.judge.noise.beside?;
         cost::cost(&self.judge.blocks, terms, beside.metric, beside.floor)
     }

@@ -25,12 +25,14 @@ mod interim;
 mod judge;
 mod labels;
 mod ladder;
+mod ledger;
 mod lines;
 mod machines;
 mod matrix;
 mod outcome;
 mod percentiles;
 mod places;
+mod published;
 mod quantity;
 mod rebase;
 mod recommendation;
@@ -62,9 +64,10 @@ pub use crossover::{
 pub use driver_cost::{CellDriverCost, ContrastDriverCost};
 pub use estimate::{Estimate, MIN_ROUNDS};
 pub use interim::{Interim, interim};
-pub use ladder::{
-    Agreement, ClaimVerdict, Cost, DifferenceOutcome, HypothesisOutcome, Isolated, IsolatedSum,
-    LadderOutcome, MissingRung, Step,
+pub use ladder::{Agreement, Cost, Isolated, IsolatedSum, LadderOutcome, MissingRung, Step};
+pub use ledger::{
+    ClaimAcross, ClaimOutcome, ClaimVerdict, CostsOutcome, DifferenceOutcome, FigureCell,
+    FigureOutcome, Ledger, MissingCell, claims_across, ledger, untested,
 };
 pub use lines::{LineLevel, LinePlane, LinePoint, LinesOutcome, MeasuredLine};
 pub use machines::{
@@ -77,6 +80,7 @@ pub use outcome::{
     ControlOutcome, CorrectedRatio, Interval, LatencySummary, Metric, PercentileInterval,
     PublishedRatio, RatioEstimate, SpaceRow, SweepOutcome, TotalOutcome, Verdict,
 };
+pub use published::{PublishedOutcome, PublishedTime};
 pub use quantity::Quantity;
 pub use rebase::{RebaseError, rebase};
 pub use recommendation::{

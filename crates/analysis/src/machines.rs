@@ -2,8 +2,8 @@
 //! machine's, and what several machines say together is on how many of them a verdict holds.
 
 use crate::{
-    Analysis, CellSummary, ChartOutcome, ComparisonOutcome, Interval, PublishedRatio,
-    RatioEstimate, Verdict, WorkDifference, compare::same_run, work_differences,
+    Analysis, CellSummary, ChartOutcome, ClaimAcross, ComparisonOutcome, Interval, PublishedRatio,
+    RatioEstimate, Verdict, WorkDifference, claims_across, compare::same_run, work_differences,
     workload_differences,
 };
 use serde::Serialize;
@@ -54,6 +54,8 @@ pub struct MachinesOutcome {
     pub comparisons: Vec<ComparisonAcross>,
     /// One per chart that any of them has, in reading order.
     pub charts: Vec<ChartAcross>,
+    /// One per claim of the study, in reading order.
+    pub claims: Vec<ClaimAcross>,
     /// What was left out because it is not the same on all machines.
     pub differences: Vec<MeasuredOtherwise>,
 }
@@ -264,6 +266,7 @@ pub fn machines(analyses: &[&Analysis]) -> Result<MachinesOutcome, MachinesError
             .into_iter()
             .filter_map(|id| chart(id, analyses, &left_out))
             .collect(),
+        claims: claims_across(analyses),
         machines,
         differences,
     })

@@ -1,9 +1,9 @@
 //! What the analysis finds: the one structure that every output reads.
 
 use crate::{
-    Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost,
-    CountSummary, Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome,
-    Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
+    Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ClaimOutcome, ColdOutcome,
+    ContrastDriverCost, CountSummary, Crossover, LadderOutcome, LinesOutcome, MatrixOutcome,
+    PublishedOutcome, Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,8 +36,10 @@ pub struct Analysis {
     pub sweeps: Vec<SweepOutcome>,
     /// One outcome per matrix of the study that has data, in reading order.
     pub matrices: Vec<MatrixOutcome>,
-    /// One outcome per claim of the study whose comparison was measured, in reading order.
-    pub hypotheses: Vec<HypothesisOutcome>,
+    /// One outcome per claim of the study, in reading order.
+    pub claims: Vec<ClaimOutcome>,
+    /// The times that others published, beside ours, in reading order.
+    pub published: Vec<PublishedOutcome>,
     /// One outcome per ladder of the study whose comparison was measured, in reading order.
     pub ladders: Vec<LadderOutcome>,
     /// What explains the comparisons of cold reads, in running order.
@@ -572,6 +574,9 @@ pub struct SpaceRow {
     pub published: Option<(String, u64, Option<u64>)>,
     /// The same ratio of the published bytes.
     pub published_ratio: Option<f64>,
+    /// Whether the published bytes are of as many values as ours; only then can they be set beside
+    /// each other, and not only their ratios.
+    pub published_of_as_many: bool,
 }
 
 /// Two stores compared at many sizes of values.

@@ -35,7 +35,6 @@ fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
         .iter()
         .find(|published| is_of(published, record, plan));
     let published = named
-        .filter(|published| is_of_as_many(published, record, plan))
         .and_then(|published| Some((published.label.clone(), published.bytes?, published.count)));
     SpaceRow {
         instance: built_alike(&record.instance).to_owned(),
@@ -45,6 +44,7 @@ fn row(record: &FootprintRecord, plan: &Plan) -> SpaceRow {
         ratio: None,
         published,
         published_ratio: None,
+        published_of_as_many: named.is_some_and(|published| is_of_as_many(published, record, plan)),
     }
 }
 
@@ -119,8 +119,8 @@ fn is_alike(cell: &Cell, record: &FootprintRecord) -> bool {
     built_alike(&cell.instance) == built_alike(&record.instance)
 }
 
-/// Whether a published figure is of as many values: space does not scale exactly, so a figure for
-/// another number of values says nothing.
+/// Whether a published figure is of as many values: space does not scale exactly, so of another number
+/// only ratios can be set beside each other.
 fn is_of_as_many(published: &PublishedSpace, record: &FootprintRecord, plan: &Plan) -> bool {
     plan.cells()
         .filter(|cell| cell.id == published.cell && is_alike(cell, record))

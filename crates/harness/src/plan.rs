@@ -121,7 +121,10 @@ fn most_open_files() -> Option<u64> {
 }
 
 /// The study with a scale's changes applied, and then its matrices expanded.
-fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
+///
+/// # Errors
+/// There is no such scale; the message names those that there are.
+pub fn at_scale(mut study: Study, scale: &str) -> Result<Study, HarnessError> {
     let changes = changes_of(&study, scale)?;
     for (name, count) in &changes.count {
         if let Some(dataset) = study.datasets.get_mut(name) {

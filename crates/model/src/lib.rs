@@ -63,10 +63,10 @@ pub use settings::{
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
 pub use study::{
-    Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec,
-    DriverSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,
-    Measure, PublishedBar, PublishedMatrix, PublishedSpace, Reading, RungSpec, ScaleSpec, Study,
-    StudyError,
+    Across, AdviseSpec, Axis, BarsSpec, BestSpec, CellSpec, ChartSpec, ClaimMeasure, ClaimSpec,
+    ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, LadderSpec, LinesSpec, MOST_ROUNDS,
+    MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedRow, PublishedSpace,
+    PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Survey};

@@ -1,17 +1,21 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
 mod charts;
+mod claim;
 mod fault;
 mod finite;
 mod ladder;
 mod matrix;
+mod published;
 mod shape;
 mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
+pub use claim::{BestSpec, ClaimMeasure, ClaimSpec, Deciding, TestSpec};
 use fault::Fault;
-pub use ladder::{DifferenceSpec, HypothesisSpec, LadderSpec, RungSpec};
+pub use ladder::{DifferenceSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
+pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
@@ -70,9 +74,17 @@ pub struct Study {
     /// Costs taken apart, in reading order.
     #[serde(rename = "ladder", default, skip_serializing_if = "Vec::is_empty")]
     pub ladders: Vec<LadderSpec>,
-    /// Claims that the steps of ladders test, in reading order.
-    #[serde(rename = "hypothesis", default, skip_serializing_if = "Vec::is_empty")]
-    pub hypotheses: Vec<HypothesisSpec>,
+    /// What the published study claims, in reading order; called `hypothesis` in older files.
+    #[serde(
+        rename = "claim",
+        alias = "hypothesis",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub claims: Vec<ClaimSpec>,
+    /// Times that others published, in reading order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<PublishedSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -419,6 +431,18 @@ impl Study {
         }
     }
 
+    /// What a cell of its comparisons is called, measured or not.
+    #[must_use]
+    pub fn label_of(&self, cell: &CellId) -> String {
+        let (comparison, key) = cell.0.split_once('/').unwrap_or((&cell.0, ""));
+        let mut specs = self.comparisons.iter();
+        let spec = specs.find(|spec| spec.id == comparison);
+        match spec.and_then(|spec| spec.cells.get(key)) {
+            Some(spec) => spec.label.clone().unwrap_or_else(|| spec.store.to_string()),
+            None => cell.0.clone(),
+        }
+    }
+
     /// Puts the drivers of cells into the specs of their stores.
     fn name_drivers(&mut self) {
         let compared = self.comparisons.iter_mut();
@@ -500,6 +524,8 @@ impl Study {
         if lost.is_empty() {
             faults.extend(self.check_bars_and_lines());
             faults.extend(self.check_ladders());
+            faults.extend(self.check_claims());
+            faults.extend(self.check_published());
         }
         let faults = faults.into_iter().take(MOST_TOLD);
         found.extend(faults.map(|fault| fault.located_in(text, file)));

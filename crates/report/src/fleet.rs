@@ -12,9 +12,9 @@ mod notes;
 mod ratios;
 
 use crate::document::{
-    Block, Content, Detail, Document, File, Medium, Text, chapter, paragraph, plain, remark,
+    Block, Content, Detail, Document, File, Medium, Text, chapter, listed, paragraph, plain, remark,
 };
-use crate::{csv, format, json, wording};
+use crate::{claims, csv, format, json, wording};
 use stowplan_analysis::{Analysis, Machine, MachinesError, MachinesOutcome};
 
 /// Several results of one study, ready to be written.
@@ -55,6 +55,7 @@ impl<'a> Fleet<'a> {
         blocks.extend(self.published());
         blocks.push(findings::section(self));
         blocks.extend(answers::section(self));
+        blocks.extend(self.claims());
         blocks.extend(charts::section(self));
         blocks.extend(machines::section(self));
         let more = "With --verbose, and on the page, every chart and every ratio is shown.";
@@ -104,6 +105,19 @@ impl<'a> Fleet<'a> {
         let source = self.outcome.source.as_ref()?;
         let text = plain("Published: ").then(plain(source).linked(source));
         Some(paragraph(text).only(Medium::Text).at(Detail::Full))
+    }
+
+    /// What each machine says of the claims of the study; nothing if none tested any.
+    fn claims(&self) -> Option<Block> {
+        let machines: Vec<&str> = self.machines().iter().map(|m| m.label.as_str()).collect();
+        let claims = self.outcome.claims.iter();
+        let tested = claims.filter(|claim| !claim.verdicts().is_empty());
+        let items = claims::items(tested, &machines);
+        chapter(
+            "claims",
+            "What the article says",
+            listed(items).into_iter().collect(),
+        )
     }
 
     fn raw_results(&self, raw: &[&str]) -> Option<Block> {

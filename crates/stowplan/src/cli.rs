@@ -44,6 +44,9 @@ pub(crate) enum Verb {
     /// Compare results of different sessions: versions, settings, machines; exit 1 on a regression.
     #[command(after_help = crate::compare::EXAMPLES)]
     Compare(crate::compare::CompareOptions),
+    /// What published studies claim, what would decide it, and whether it holds here.
+    #[command(after_help = crate::claims::EXAMPLES)]
+    Claims(Box<crate::claims::ClaimsOptions>),
     /// Cut the power, many times: what does each setting lose, and does it keep its promise?
     #[command(after_help = crate::crash::EXAMPLES)]
     Crash(Box<crate::crash::CrashOptions>),

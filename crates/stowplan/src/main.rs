@@ -3,6 +3,7 @@
 mod advise;
 mod archive;
 mod calibrate;
+mod claims;
 mod cli;
 mod compare;
 mod crash;
@@ -90,6 +91,7 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::Crossover(options) => crossover::crossover(&options),
         Verb::Report(options) => report::report(&options),
         Verb::Compare(options) => compare::compare(&options),
+        Verb::Claims(options) => claims::claims(&options),
         Verb::Calibrate(options) => calibrate::calibrate(&options),
         Verb::Doctor(options) => doctor::doctor(&options),
         Verb::Studies => listing::studies(),

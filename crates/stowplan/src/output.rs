@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use stowplan_harness::disk;
-use stowplan_report::{MARK, compare, csv, json};
+use stowplan_report::{MARK, claims, compare, csv, json};
 
 /// The file of raw records.
 const RESULT: &str = "result.jsonl";
@@ -231,7 +231,12 @@ fn begins(path: &Path, ours: fn(&[u8]) -> bool) -> Result<bool, CliError> {
 /// do.
 fn is_report(start: &[u8]) -> bool {
     let start = String::from_utf8_lossy(start);
-    let starts = [csv::START, compare::CSV_START, json::START];
+    let starts = [
+        csv::START,
+        compare::CSV_START,
+        claims::CSV_START,
+        json::START,
+    ];
     start.contains(MARK) || starts.iter().any(|ours| start.starts_with(ours))
 }
 

@@ -122,8 +122,47 @@ pub(crate) fn measure_into<S: Extender>(
     Ok(Begun { output, end })
 }
 
-/// Goes on with a run that was broken off, whatever it measures.
+/// Goes on with a run that was broken off, whatever it measures, and shows what it found.
 pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit, CliError> {
+    let (output, resumption) = stopped(directory, options)?;
+    if options.dry_run {
+        match resumption.is_complete() {
+            true => print("This run is complete; there is nothing to go on with.\n"),
+            false => {
+                let (remaining, width) = (resumption.remaining(), screen::width());
+                let text = plan::describe(&remaining, options.keep, width);
+                print(&screen::drawable(&text));
+            }
+        }
+        return Ok(Exit::Done);
+    }
+    if resumption.is_complete() {
+        clear_up_after(&resumption, &output, options);
+        if !options.print.quiet {
+            note("this run is complete; there is nothing to go on with, and this is its result");
+        }
+        show(&output.result(), options)?;
+        return Ok(Exit::Done);
+    }
+    let Begun { output, end } = go_on(output, resumption, options)?;
+    shown(&output, options, &end)
+}
+
+/// Goes on with a run that was broken off, and shows nothing; nothing if there is nothing to go on with.
+pub(crate) fn resume_into(
+    directory: &Path,
+    options: &MeasureOptions,
+) -> Result<Option<Begun>, CliError> {
+    let (output, resumption) = stopped(directory, options)?;
+    if resumption.is_complete() {
+        clear_up_after(&resumption, &output, options);
+        return Ok(None);
+    }
+    go_on(output, resumption, options).map(Some)
+}
+
+/// What a run left when it was broken off.
+fn stopped(directory: &Path, options: &MeasureOptions) -> Result<(Output, Resumption), CliError> {
     let output = Output::existing(directory)?;
     let mut resumption = Resumption::open(&output.result())?;
     if is_calibration(resumption.plan()) {
@@ -142,28 +181,15 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
             output.result().display()
         ));
     }
-    if resumption.is_complete() {
-        if options.dry_run {
-            print("This run is complete; there is nothing to go on with.\n");
-            return Ok(Exit::Done);
-        }
-        clear_up_after(&resumption, &output, options);
-        if !options.print.quiet {
-            note("this run is complete; there is nothing to go on with, and this is its result");
-        }
-        show(&output.result(), options)?;
-        return Ok(Exit::Done);
-    }
+    Ok((output, resumption))
+}
+
+fn go_on(
+    output: Output,
+    resumption: Resumption,
+    options: &MeasureOptions,
+) -> Result<Begun, CliError> {
     let remaining = resumption.remaining();
-    if options.dry_run {
-        let width = screen::width();
-        print(&screen::drawable(&plan::describe(
-            &remaining,
-            options.keep,
-            width,
-        )));
-        return Ok(Exit::Done);
-    }
     let place = place_to_go_on(&resumption, &output, options);
     let mut study = resumption.plan().study.clone();
     let drivers = drivers::of_study(&mut study, &options.driver)?;
@@ -188,7 +214,7 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
         places::fetch(&remaining, work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
-    shown(&output, options, &end)
+    Ok(Begun { output, end })
 }
 
 /// The directory below which the data lies from now on: the one that was named, or else the one

@@ -25,13 +25,13 @@ pub struct Cost {
 
 /// Cells and how often the time of each counts; less than 0: it is taken away.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     of: BTreeMap<&'a CellId, f64>,
 }
 
 impl<'a> Terms<'a> {
     /// What `cell` costs more than `without`.
-    pub(super) fn difference(cell: &'a CellId, without: &'a CellId) -> Self {
+    pub(crate) fn difference(cell: &'a CellId, without: &'a CellId) -> Self {
         let mut terms = Self::default();
         terms.add(cell, 1.0);
         terms.add(without, -1.0);
@@ -40,7 +40,7 @@ impl<'a> Terms<'a> {
 
     /// These less others. A cell that both have cancels: it is measured once a round, so its noise
     /// is in neither.
-    pub(super) fn minus(mut self, others: &Self) -> Self {
+    pub(crate) fn minus(mut self, others: &Self) -> Self {
         for (cell, often) in &others.of {
             self.add(cell, -often);
         }

@@ -909,7 +909,7 @@ fn footprint(instance: &str, bytes: u64, after_workloads: bool) -> Record {
 }
 
 #[test]
-fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
+fn space_is_that_right_after_building_beside_a_figure_and_how_many_values_that_is_of() {
     let mut all = records(&comparison(&["slow"]), &[]);
     all.push(footprint("store-of-base", 1, false));
     all.push(footprint("store-of-slow", 2, false));
@@ -930,6 +930,7 @@ fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
         found.space[0].published,
         Some(("du".to_owned(), 12_345, Some(1000)))
     );
+    assert!(found.space[0].published_of_as_many);
     assert_eq!(found.space[1].published, None);
 
     all.push(footprint("store-of-base", 4, false));
@@ -942,7 +943,9 @@ fn space_is_that_right_after_building_beside_a_figure_for_as_many_values() {
     };
     run.plan.datasets.get_mut("blobs").unwrap().count = 999;
     let found = analyse(&all, None).unwrap();
-    assert_eq!(found.space[0].published, None, "another number of values");
+    let published = found.space[0].published.as_ref().unwrap();
+    assert_eq!(published.2, Some(1000), "another number of values");
+    assert!(!found.space[0].published_of_as_many);
     assert_eq!(found.space[0].label, "du", "it is the same store");
 }
 

@@ -4,11 +4,11 @@ use crate::support::{Random, analysis, block, cell, comparison, header, id};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Agreement, Analysis, ClaimVerdict, HypothesisOutcome, Interval, LadderOutcome, analyse,
+    Agreement, Analysis, ClaimOutcome, ClaimVerdict, CostsOutcome, Interval, LadderOutcome, analyse,
 };
 use stowplan_model::{
-    BlockKind, CellFailure, Comparison, DifferenceSpec, HypothesisSpec, LadderSpec, Measurement,
-    Record, Role, RungSpec, SystemCalls,
+    BlockKind, CellFailure, ClaimSpec, Comparison, DifferenceSpec, LadderSpec, Measurement, Record,
+    Role, RungSpec, SystemCalls,
 };
 
 /// A run of cells that only explain others, beside a baseline, its control and one store.
@@ -64,14 +64,14 @@ fn key_of(cell: &stowplan_model::Cell) -> &str {
 
 fn run(
     comparison: &Comparison,
-    (ladders, claims): (&[LadderSpec], &[HypothesisSpec]),
+    (ladders, claims): (&[LadderSpec], &[ClaimSpec]),
     records: impl IntoIterator<Item = Record>,
 ) -> Analysis {
     let Record::Run(mut run) = header(comparison) else {
         unreachable!("a header is a run");
     };
     run.plan.study.ladders = ladders.to_vec();
-    run.plan.study.hypotheses = claims.to_vec();
+    run.plan.study.claims = claims.to_vec();
     let all: Vec<Record> = [Record::Run(run)].into_iter().chain(records).collect();
     analyse(&all, None).unwrap()
 }
@@ -341,25 +341,29 @@ fn wall_times_are_taken_apart_where_the_comparison_is_of_wall_time() {
 }
 
 /// The claim of the article: opening and closing costs more than what a database does besides.
-fn claim() -> HypothesisSpec {
-    HypothesisSpec {
+fn claim() -> ClaimSpec {
+    ClaimSpec {
         id: "open".to_owned(),
-        claim: "Opening and closing a file costs more than the work of a database".to_owned(),
-        source: None,
-        comparison: "c".to_owned(),
-        larger: difference("open and close", "opens", "kept"),
-        smaller: difference("the database's own work", "slow", "kept"),
+        quote: "Opening and closing a file costs more than the work of a database".to_owned(),
+        comparison: Some("c".to_owned()),
+        larger: Some(difference("open and close", "opens", "kept")),
+        smaller: Some(difference("the database's own work", "slow", "kept")),
         of: Some("opens".to_owned()),
+        ..ClaimSpec::default()
     }
 }
 
-fn tested(times: Times<'_>) -> HypothesisOutcome {
+fn tested(times: Times<'_>) -> ClaimOutcome {
     let comparison = explained(&["opens", "kept"]);
     let measured = blocks(&comparison, 20, times);
     let records = measured.into_iter().map(Record::Measurement);
     run(&comparison, (&[], &[claim()]), records)
-        .hypotheses
+        .claims
         .remove(0)
+}
+
+fn costs(found: &ClaimOutcome) -> &CostsOutcome {
+    found.costs.as_ref().unwrap()
 }
 
 #[test]
@@ -376,15 +380,15 @@ fn a_claim_holds_or_does_not_by_the_difference_of_its_differences() {
     };
     let holds = with(1_160.0);
     assert_eq!(holds.verdict, ClaimVerdict::Holds);
-    assert_near(holds.larger.cost.unwrap().ns, 2_700.0, 20.0);
-    assert_near(holds.smaller.cost.unwrap().ns, 1_160.0, 20.0);
-    assert_near(holds.difference.unwrap().ns, 1_540.0, 20.0);
-    let Some((of, whole)) = holds.of else {
+    assert_near(costs(&holds).larger.cost.unwrap().ns, 2_700.0, 20.0);
+    assert_near(costs(&holds).smaller.cost.unwrap().ns, 1_160.0, 20.0);
+    assert_near(costs(&holds).difference.unwrap().ns, 1_540.0, 20.0);
+    let Some((of, whole)) = costs(&holds).of.clone() else {
         panic!("the whole is named");
     };
     assert_eq!(of, id("opens"));
     assert_near(whole.estimate, 5_600.0, 20.0);
-    assert_eq!(with(3_900.0).verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(with(3_900.0).verdict, ClaimVerdict::Fails);
     assert_eq!(with(2_700.0).verdict, ClaimVerdict::Undecided);
 }
 
@@ -397,9 +401,9 @@ fn what_both_costs_are_measured_above_cancels() {
         "kept" => 2_900.0 + 100.0 * jitter(key, round),
         _ => 2_900.0,
     });
-    let larger = found.larger.cost.unwrap();
+    let larger = costs(&found).larger.cost.unwrap();
     assert!(larger.high - larger.low > 500.0, "{larger:?}");
-    let difference = found.difference.unwrap();
+    let difference = costs(&found).difference.unwrap();
     assert_near(difference.ns, 1_500.0, 20.0);
     assert!(
         difference.raw_high - difference.raw_low < 60.0,
@@ -420,7 +424,7 @@ fn nothing_is_claimed_in_a_session_that_failed_its_control_or_without_a_cell() {
     let measured = blocks(&comparison, 20, &|_, _| 1_000.0);
     let records = measured.into_iter().map(Record::Measurement);
     let found = run(&comparison, (&[], &[claim()]), records)
-        .hypotheses
+        .claims
         .remove(0);
     assert_eq!(found.verdict, ClaimVerdict::NoData);
     assert_eq!(found.missing[0].cell, "kept");

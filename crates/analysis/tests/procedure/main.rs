@@ -24,6 +24,8 @@ mod identical_sessions;
 #[cfg(test)]
 mod ladder;
 #[cfg(test)]
+mod ledger;
+#[cfg(test)]
 mod machines;
 #[cfg(test)]
 mod matrix;

@@ -8,8 +8,8 @@ use crate::HarnessError;
 use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
-    CellSpec, ComparisonSpec, DifferenceSpec, HypothesisSpec, LadderSpec, Operation,
-    PerTransaction, Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
+    CellSpec, ClaimSpec, ComparisonSpec, DifferenceSpec, LadderSpec, Operation, PerTransaction,
+    Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
 };
 
 /// The longest name of a ladder.
@@ -60,7 +60,8 @@ pub(super) fn explained(
             .filter(|key| !is_explained(&study.ladders, &id, key))
             .filter_map(|key| decomposition.ladder(key))
             .collect();
-        let claimed = study.hypotheses.iter().any(|claim| claim.comparison == id);
+        let mut claims = study.claims.iter();
+        let claimed = claims.any(|claim| claim.comparison.as_ref() == Some(&id));
         let claim = if claimed {
             None
         } else {
@@ -93,16 +94,16 @@ fn is_explained(ladders: &[LadderSpec], comparison: &str, key: &str) -> bool {
 }
 
 /// Adds ladders and a claim under names that the study does not have.
-fn add(study: &mut Study, ladders: Vec<LadderSpec>, claim: Option<HypothesisSpec>) {
+fn add(study: &mut Study, ladders: Vec<LadderSpec>, claim: Option<ClaimSpec>) {
     for ladder in ladders {
         let taken = study.ladders.iter().map(|ladder| ladder.id.as_str());
         let id = free_name(&ladder.id, &taken.collect());
         study.ladders.push(LadderSpec { id, ..ladder });
     }
     if let Some(claim) = claim {
-        let taken = study.hypotheses.iter().map(|claim| claim.id.as_str());
+        let taken = study.claims.iter().map(|claim| claim.id.as_str());
         let id = free_name(&claim.id, &taken.collect());
-        study.hypotheses.push(HypothesisSpec { id, ..claim });
+        study.claims.push(ClaimSpec { id, ..claim });
     }
 }
 
@@ -306,7 +307,7 @@ impl Decomposition<'_> {
     }
 
     /// The article's claim, where a file is opened for each read, and SQLite read by SQL besides.
-    fn claim(&self, ladders: &[LadderSpec]) -> Option<HypothesisSpec> {
+    fn claim(&self, ladders: &[LadderSpec]) -> Option<ClaimSpec> {
         let is_read = |key: &str| {
             let cell = self.comparison.cells.get(key);
             cell.is_some_and(|cell| {
@@ -330,14 +331,15 @@ impl Decomposition<'_> {
             cell: (*database).to_owned(),
             without: larger.without.clone(),
         };
-        Some(HypothesisSpec {
+        Some(ClaimSpec {
             id: format!("why-{}", self.comparison.id),
-            claim: CLAIM.to_owned(),
+            quote: CLAIM.to_owned(),
             source: Some(CLAIM_SOURCE.to_owned()),
-            comparison: self.comparison.id.clone(),
-            larger,
-            smaller,
+            comparison: Some(self.comparison.id.clone()),
+            larger: Some(larger),
+            smaller: Some(smaller),
             of: Some(files.to_owned()),
+            ..ClaimSpec::default()
         })
     }
 }

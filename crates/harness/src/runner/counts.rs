@@ -136,10 +136,12 @@ impl Runner<'_> {
     }
 }
 
-/// Whether a ladder or a claim of the study is about this comparison, or it reads from storage.
+/// Whether a ladder of the study or a claim about costs is about this comparison, or it reads from
+/// storage.
 fn is_explained(study: &Study, comparison: &Comparison) -> bool {
     let ladders = study.ladders.iter().map(|ladder| &ladder.comparison);
-    let claims = study.hypotheses.iter().map(|claim| &claim.comparison);
+    let claims = study.claims.iter();
+    let claims = claims.filter_map(|claim| claim.comparison.as_ref());
     let cold = |cell: &Cell| cell.workload.cache.is_cold();
     ladders.chain(claims).any(|id| *id == comparison.id) || comparison.cells.iter().any(cold)
 }

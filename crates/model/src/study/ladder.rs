@@ -1,4 +1,4 @@
-//! Costs taken apart: cells that do one step more than the one below, and claims about the steps.
+//! Costs taken apart: cells that do one step more than the one below.
 
 use super::{Fault, Study, is_plain};
 use crate::suggestion;
@@ -35,28 +35,6 @@ pub struct RungSpec {
     pub isolated: BTreeMap<String, f64>,
 }
 
-/// A claim that one cost is larger than another, to be tested by differences of cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct HypothesisSpec {
-    /// Name, unique among the hypotheses of the study.
-    pub id: String,
-    /// The claim, in a sentence.
-    pub claim: String,
-    /// Where it stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// The comparison whose cells test it.
-    pub comparison: String,
-    /// The cost that is said to be larger.
-    pub larger: DifferenceSpec,
-    /// The cost that is said to be smaller.
-    pub smaller: DifferenceSpec,
-    /// The cell of whose whole cost the larger is a part, for "2.7 of 6.0 µs".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-}
-
 /// A cost as the difference of two cells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -70,13 +48,13 @@ pub struct DifferenceSpec {
 }
 
 impl DifferenceSpec {
-    fn cells(&self) -> [&String; 2] {
+    pub(super) fn cells(&self) -> [&String; 2] {
         [&self.cell, &self.without]
     }
 }
 
 impl Study {
-    /// Ladders and hypotheses name cells of one comparison.
+    /// Ladders name cells of one comparison.
     pub(super) fn check_ladders(&self) -> Vec<Fault> {
         let mut seen = BTreeSet::new();
         let ladders = self.ladders.iter().enumerate();
@@ -85,18 +63,7 @@ impl Study {
             place.check_id(&mut seen)?;
             self.check_ladder(&place, ladder)
         });
-        let mut found: Vec<Fault> = ladders.filter_map(Result::err).collect();
-        let mut seen = BTreeSet::new();
-        let claims = self.hypotheses.iter().enumerate();
-        let claims = claims.map(|(index, claim)| {
-            let place = Place::of("hypothesis", index, &claim.id);
-            place.check_id(&mut seen)?;
-            let differences = [&claim.larger, &claim.smaller].into_iter();
-            let cells = differences.flat_map(DifferenceSpec::cells);
-            self.check_cells(&place, &claim.comparison, cells.chain(&claim.of))
-        });
-        found.extend(claims.filter_map(Result::err));
-        found
+        ladders.filter_map(Result::err).collect()
     }
 
     fn check_ladder(&self, place: &Place<'_>, ladder: &LadderSpec) -> Result<(), Fault> {
@@ -113,7 +80,7 @@ impl Study {
         Ok(())
     }
 
-    fn check_cells<'a>(
+    pub(super) fn check_cells<'a>(
         &self,
         place: &Place<'_>,
         comparison: &str,
@@ -137,19 +104,19 @@ impl Study {
     }
 }
 
-/// A ladder or hypothesis in its file.
-struct Place<'a> {
+/// An entry of a list in its file.
+pub(super) struct Place<'a> {
     list: &'static str,
     index: usize,
     id: &'a str,
 }
 
 impl<'a> Place<'a> {
-    fn of(list: &'static str, index: usize, id: &'a str) -> Self {
+    pub(super) fn of(list: &'static str, index: usize, id: &'a str) -> Self {
         Self { list, index, id }
     }
 
-    fn check_id(&self, seen: &mut BTreeSet<&'a str>) -> Result<(), Fault> {
+    pub(super) fn check_id(&self, seen: &mut BTreeSet<&'a str>) -> Result<(), Fault> {
         match self.id {
             id if !is_plain(id) => {
                 Err(self.fault("id", "a name must consist of letters, digits, '-' and '_'"))
@@ -159,7 +126,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn fault(&self, key: &str, message: &str) -> Fault {
+    pub(super) fn fault(&self, key: &str, message: &str) -> Fault {
         Fault {
             path: vec![self.list.to_owned(), self.index.to_string(), key.to_owned()],
             place: format!("{} '{}'", self.list, self.id.escape_debug()),

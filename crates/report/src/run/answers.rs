@@ -426,11 +426,14 @@ fn space_row(analysis: &Analysis, smallest: &str, others: &[MoreSpace]) -> Optio
     })
 }
 
-/// `directory of files: 1.21 GB, +13% (published: +20%)`
+/// `directory of files: 1.21 GB, +13% (published: +20%)`, or `(published, of 100,000 values: +20%)`
 fn more_space(other: &MoreSpace, allocated: &str) -> Option<String> {
+    let values = other.published_values;
+    let values = values.map(|values| format!(", of {} values", format::count(values)));
+    let values = values.unwrap_or_default();
     let published = other.published_ratio;
     let published = published.map_or_else(String::new, |ratio| {
-        format!(" (published: {})", format::difference(ratio))
+        format!(" (published{values}: {})", format::difference(ratio))
     });
     let more = format::difference(other.ratio);
     other

@@ -1,25 +1,23 @@
-//! Why cells take as long as they do: per comparison what became of claims, ladders over one axis,
-//! what explains cold reads, and what cells asked of the system.
+//! Why cells take as long as they do: per comparison ladders over one axis, what explains cold reads,
+//! and what cells asked of the system.
 
-mod claims;
 mod cold;
 mod counts;
 mod pieces;
 #[cfg(test)]
 mod testing;
-mod time;
 
 use crate::document::{
     Axis, Block, ChartRow, Detail, Item, Key, List, ListStyle, Medium, RowGroup, Rows, Scale,
-    Section, Segment, Shape, bullets, faint, folded, listed, notice, paragraph, remark, strong,
+    Section, Segment, Shape, bullets, faint, folded, notice, paragraph, remark, strong,
 };
+use crate::signed::{self as time, minus};
 use crate::{format, noise, quantity, wording};
 use pieces::{Piece, pieces, thin};
 use stowplan_analysis::{
     Agreement, Analysis, ComparisonOutcome, Interval, IsolatedSum, LadderOutcome,
 };
 use stowplan_model::{CellId, Measure};
-use time::minus;
 
 const CAPTION: &str = "Time of one operation, from the bottom up: each piece is what a cell takes \
                        more than the one below it, in the same rounds. The thin bar is what the \
@@ -38,20 +36,15 @@ pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
 
 fn group(analysis: &Analysis, comparison: &ComparisonOutcome) -> Option<Block> {
     let of = |id: &String| *id == comparison.id;
-    let claims = analysis.hypotheses.iter();
-    let claims = claims.filter(|claim| of(&claim.comparison));
-    let claims = listed(claims.map(claims::item).collect());
     let ladders = analysis.ladders.iter();
     let ladders: Vec<Ladder<'_>> = ladders
         .filter(|ladder| of(&ladder.comparison))
         .map(|outcome| Ladder::of(analysis, outcome))
         .collect();
-    let claims_something = claims.is_some() || !ladders.is_empty();
     let mut blocks: Vec<Block> = Vec::new();
-    if claims_something && !comparison.reliable {
+    if !ladders.is_empty() && !comparison.reliable {
         blocks.push(notice(noise::unreliable()));
     }
-    blocks.extend(claims);
     if !ladders.is_empty() {
         blocks.push(figure(analysis, comparison, &ladders));
     }

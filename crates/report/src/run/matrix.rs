@@ -50,10 +50,6 @@ fn figure(analysis: &Analysis, outcome: &MatrixOutcome, sides: &Sides<'_>) -> Bl
     if !before.any(|other| (&other.space, &other.columns) == (&outcome.space, &outcome.columns)) {
         blocks.extend(space(outcome));
     }
-    if outcome.published_label.is_some() {
-        let hint = remark("The published matrix is shown with --verbose.");
-        blocks.push(hint.only(Medium::Hint));
-    }
     let rules = bullets(rules(outcome, sides)).map(|rules| rules.at(Detail::Brief));
     let title = "Rules of thumb on this machine";
     let rules = Section::new(title, rules.into_iter().collect());
@@ -115,15 +111,15 @@ fn row_head(outcome: &MatrixOutcome, value: u64) -> String {
 
 /// This machine's ratios, and the published ones if there are any.
 fn heat_maps(outcome: &MatrixOutcome, sides: &Sides<'_>) -> Vec<Section> {
-    let map = |title: Text, detail: Detail, cell: &dyn Fn(&MatrixCell) -> Cell| {
+    let map = |title: Text, cell: &dyn Fn(&MatrixCell) -> Cell| {
         let table = heat_map(outcome, &title.text(), cell);
-        Section::new(title, vec![Block::from(table).at(detail)])
+        Section::new(title, vec![table.into()])
     };
     let title = plain("This machine");
-    let ours = map(title, Detail::Normal, &|cell| ours(cell, sides));
+    let ours = map(title, &|cell| ours(cell, sides));
     let published = outcome.published_label.as_ref().map(|label| {
         let title = plain("Published").then(faint(format!(": {label}")));
-        map(title, Detail::Full, &published)
+        map(title, &published)
     });
     once(ours).chain(published).collect()
 }

@@ -12,12 +12,14 @@ mod crossover;
 pub(crate) mod environment;
 mod growth_by_rows;
 mod ladder;
+mod ledger;
 mod lines;
 mod matrix;
 pub(crate) mod method;
 mod percentiles;
 mod place;
 mod promises;
+mod published;
 mod ratios;
 mod sign_words;
 mod space;
@@ -36,9 +38,12 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(warnings::ending(analysis).map(|block| block.at(Detail::Brief)));
     blocks.extend(warnings::notice(analysis));
     let ending = blocks.len();
-    blocks.extend(published(analysis));
+    blocks.extend(source(analysis));
     blocks.extend(answers::section(analysis));
+    blocks.extend(ledger::section(analysis));
     blocks.extend(figures(analysis));
+    blocks.extend(published::left_out(analysis));
+    blocks.extend(published::section(analysis));
     blocks.extend(ladder::section(analysis));
     blocks.extend(comparison::section(analysis));
     blocks.extend(comparison::left_out(analysis));
@@ -92,7 +97,7 @@ fn with_blocks(analysis: &Analysis, blocks: Vec<Block>) -> Document {
 }
 
 /// Where the published study stands; the page has that in its byline.
-fn published(analysis: &Analysis) -> Option<Block> {
+fn source(analysis: &Analysis) -> Option<Block> {
     let source = analysis.run.plan.study.source.as_ref()?;
     let text = plain("Published: ").then(plain(source).linked(source));
     Some(paragraph(text).only(Medium::Text).at(Detail::Full))

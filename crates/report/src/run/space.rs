@@ -131,7 +131,10 @@ fn columns<'a>() -> Vec<TableBuilder<'a, &'a SpaceRow>> {
             .help("allocated bytes beside those of the first store that the study names")
             .weighing(8),
         make.number("published", |row| published(row))
-            .help("the figure of the published study, and how it relates to its first one")
+            .help(
+            "the figure of the published study, of how many values if not as many, and how it relates \
+             to its first one",
+        )
             .in_unit("B")
             .weighing(6),
         make.formatted(
@@ -163,15 +166,18 @@ fn relative(ratio: f64) -> String {
     }
 }
 
-/// `1.23 GB (+20%)`
+/// `1.23 GB (+20%)`, or `1.23 GB of 100,000 (+20%)` where ours is of another number of values.
 fn published(row: &SpaceRow) -> Cell {
-    let Some((_, bytes, _)) = &row.published else {
+    let Some((_, bytes, values)) = &row.published else {
         return Cell::default();
     };
     let ratio = row.published_ratio.filter(|r| r.to_bits() != REFERENCE);
     let relative = ratio.map(|ratio| format!(" ({})", format::difference(ratio)));
     let relative = relative.unwrap_or_default();
-    let text = format!("{}{relative}", format_bytes(*bytes));
+    let values = values.filter(|_| !row.published_of_as_many);
+    let values = values.map(|values| format!(" of {}", format::count(values)));
+    let values = values.unwrap_or_default();
+    let text = format!("{}{values}{relative}", format_bytes(*bytes));
     Cell::number(float(*bytes), text)
 }
 

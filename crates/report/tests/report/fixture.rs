@@ -599,6 +599,7 @@ fn space() -> Vec<SpaceRow> {
                 ratio: Some(allocated as f64 / 1_024_405_504.0),
                 published: published.map(|(what, bytes)| (what.to_owned(), bytes, Some(100_000))),
                 published_ratio: published.map(|(_, bytes)| bytes as f64 / 1_024_512_000.0),
+                published_of_as_many: published.is_some(),
             }
         };
     vec![
@@ -728,7 +729,8 @@ pub(crate) fn analysis() -> Analysis {
         matrices: Vec::new(),
         comparisons,
         placements: Vec::new(),
-        hypotheses: Vec::new(),
+        claims: Vec::new(),
+        published: Vec::new(),
         ladders: Vec::new(),
         cold: Vec::new(),
         space: space(),

@@ -20,6 +20,7 @@ mod hostile;
 mod html;
 mod html_blocks;
 mod inserts;
+mod ledger;
 mod markdown;
 mod matrix;
 mod measured;

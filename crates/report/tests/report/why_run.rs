@@ -4,9 +4,9 @@
 use crate::fixture::{self, Draft, comparison, estimate};
 use std::collections::BTreeMap;
 use stowplan_analysis::{
-    Agreement, Analysis, CallCounts, ClaimVerdict, ColdCell, ColdOutcome, Cost, CountSummary,
-    DevicePerOperation, DifferenceOutcome, HypothesisOutcome, Interval, Isolated, IsolatedSum,
-    LadderOutcome, Metric, MissingRung, Step,
+    Agreement, Analysis, CallCounts, ClaimOutcome, ClaimVerdict, ColdCell, ColdOutcome, Cost,
+    CostsOutcome, CountSummary, DevicePerOperation, DifferenceOutcome, Interval, Isolated,
+    IsolatedSum, LadderOutcome, Metric, MissingCell, MissingRung, Step,
 };
 use stowplan_model::{CallCounter, CellId, PlacementRecord, Role};
 
@@ -86,23 +86,27 @@ fn ladder(name: &str, title: &str, whole: f64, rows: &[Row<'_>]) -> LadderOutcom
     }
 }
 
-fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Cost>) -> HypothesisOutcome {
+fn claim(name: &str, verdict: ClaimVerdict, difference: Option<Cost>) -> ClaimOutcome {
     let side = |label: &str, ns: f64| DifferenceOutcome {
         label: label.to_owned(),
         cell: "dir".to_owned(),
         without: "open-fd".to_owned(),
         cost: difference.map(|_| cost(ns, 40.0)),
     };
-    HypothesisOutcome {
+    ClaimOutcome {
         id: name.to_owned(),
-        claim: "Opening and closing a file costs more than the work of SQLite.".to_owned(),
+        quote: "Opening and closing a file costs more than the work of SQLite.".to_owned(),
+        place: Some("line 3".to_owned()),
         source: None,
-        comparison: "reads".to_owned(),
-        larger: side("open and close", 2_670.0),
-        smaller: side("SQLite's own work above an open file", 1_160.0),
-        of: Some((id("dir"), interval(5_970.0, 60.0))),
-        difference,
+        note: None,
         verdict,
+        figures: Vec::new(),
+        costs: Some(CostsOutcome {
+            larger: side("open and close", 2_670.0),
+            smaller: side("SQLite's own work above an open file", 1_160.0),
+            of: Some((id("dir"), interval(5_970.0, 60.0))),
+            difference,
+        }),
         missing: Vec::new(),
     }
 }
@@ -256,12 +260,11 @@ pub(crate) fn analysis() -> Analysis {
     ];
     analysis.ladders = vec![of_files, ladder("sqlite", "SQLite", 4_397.0, sqlite)];
     let mut untested = claim("untested", ClaimVerdict::NoData, None);
-    untested.missing.push(MissingRung {
+    untested.missing.push(MissingCell {
         cell: "open-fd".to_owned(),
-        step: "open and close".to_owned(),
         why: "it was left out of this run".to_owned(),
     });
-    analysis.hypotheses = vec![
+    analysis.claims = vec![
         claim("open", ClaimVerdict::Holds, Some(cost(1_510.0, 70.0))),
         claim("even", ClaimVerdict::Undecided, Some(cost(10.0, 70.0))),
         untested,

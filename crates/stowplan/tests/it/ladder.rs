@@ -34,9 +34,9 @@ rungs = [
   { cell = "two", step = "two pairs" },
   { cell = "four", step = "two pairs more", isolated = { two = 1, spin = -1 } },
 ]
-[[hypothesis]]
+[[claim]]
 id = "spin"
-claim = "Spinning and opening costs more than spinning."
+quote = "Spinning and opening costs more than spinning."
 comparison = "read"
 larger = { label = "spinning and opening", cell = "four", without = "base" }
 smaller = { label = "spinning", cell = "spin", without = "base" }
@@ -74,13 +74,14 @@ fn known_added_costs_are_found_from_measuring_to_every_report() {
         .collect();
     assert_eq!(about, ["read/four"]);
 
-    let claim = &document["hypotheses"][0];
+    let claim = &document["claims"][0];
     let unreliable = document["comparisons"][0]["reliable"] == false;
     let expected = if unreliable { "unreliable" } else { "holds" };
     assert_eq!(claim["verdict"], expected, "{claim:#}");
 
     let text = bench.run(&["report", "out"]).exits(0).stdout();
     for words in [
+        "What the article says",
         "Why: costs taken apart",
         "Reads",
         "Known steps",

@@ -12,6 +12,7 @@ mod advise;
 mod archive;
 mod bench;
 mod calibrate;
+mod claims;
 mod compare;
 mod crash;
 mod crossover;

@@ -188,6 +188,7 @@ fn no_verb_touches_what_lies_around() {
         "verify p.sqlar",
         "add p.sqlar --base k.dir 000002",
         "rm p.sqlar 000003",
+        "claims --of dbench",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         guarded.run(&words).exits(0);

@@ -21,8 +21,9 @@ fn measured() -> Bench {
 }
 
 /// A command line for each verb that has `--json`; `OUT` is another directory each time.
-const DOCUMENTS: [&str; 11] = [
+const DOCUMENTS: [&str; 12] = [
     "report out",
+    "claims --of dbench",
     "compare out out --cells read/sql=read/dir",
     "doctor",
     "crash redb --states 1 --transactions 2 --model prefix --output OUT",

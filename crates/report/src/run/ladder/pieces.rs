@@ -1,9 +1,9 @@
 //! The pieces of a ladder, each beginning where the one below ends: as drawn, and as a table.
 
 use super::call;
-use super::time::{self, share};
 use crate::columns::Columns;
 use crate::document::{Cell, Fill, Segment, Table};
+use crate::signed::{self as time, share};
 use crate::wording;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Agreement, Interval, Isolated, LadderOutcome, Step};

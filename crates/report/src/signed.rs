@@ -5,7 +5,7 @@ use stowplan_analysis::{Cost, Interval, Quantity};
 use stowplan_model::Measure;
 
 /// What a step costs.
-pub(super) fn of(cost: &Cost) -> Interval {
+pub(crate) fn of(cost: &Cost) -> Interval {
     Interval {
         estimate: cost.ns,
         low: cost.low,
@@ -14,7 +14,7 @@ pub(super) fn of(cost: &Cost) -> Interval {
 }
 
 /// `2.67 µs`
-pub(super) fn text(time: &Interval) -> String {
+pub(crate) fn text(time: &Interval) -> String {
     if time.estimate == 0.0 {
         return "0 ns".to_owned();
     }
@@ -22,7 +22,7 @@ pub(super) fn text(time: &Interval) -> String {
 }
 
 /// `[2.61, 2.72]`
-pub(super) fn spread(time: &Interval) -> String {
+pub(crate) fn spread(time: &Interval) -> String {
     let quantity = Quantity {
         value: time.estimate,
         ends: Some((time.low, time.high)),
@@ -31,15 +31,15 @@ pub(super) fn spread(time: &Interval) -> String {
 }
 
 /// Both.
-pub(super) fn whole(time: &Interval) -> String {
+pub(crate) fn whole(time: &Interval) -> String {
     format!("{} {}", text(time), spread(time))
 }
 
 /// A share of the whole, which may be less than 0.
-pub(super) fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     minus(&format::percent(share))
 }
 
-pub(super) fn minus(text: &str) -> String {
+pub(crate) fn minus(text: &str) -> String {
     text.replace('-', "−")
 }

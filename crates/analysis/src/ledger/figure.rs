@@ -1,0 +1,492 @@
+//! A figure of a claim: what it is estimated to be, with an interval, and whether that is within bounds.
+//!
+//! Cells of one comparison: what the figure is in each round that all of them have, on the logarithmic
+//! scale, with the interval of a ratio (its rounds, its builds, its noise floor). A plain ratio of two
+//! times is the one that charts and tables show, at the look at which it was decided.
+//!
+//! Cells of several comparisons share no rounds: each side is located by itself, builds included, and
+//! what both come to follows from their intervals ([`super::span`]), widened by the noise floors of
+//! both. What a machine drifts by between two comparisons is not in it; bounds of such claims should
+//! be factors, not percents.
+//!
+//! What is counted and not timed (bytes on disk) is known for certain of each store that was built: its
+//! interval reaches from the least of them to the most.
+
+use super::{ClaimVerdict, Evidence, MissingCell};
+use crate::blocks::{Blocks, Span, log_time};
+use crate::builds::{self, Paired};
+use crate::ladder::Measured;
+use crate::{ALPHA_PER_LOOK, CellSummary, Estimate, Interval, Metric, charts};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_model::{CellId, ClaimMeasure, Measurement, TestSpec, built_alike};
+
+/// Why a cell of a comparison that did not run is missing.
+pub(super) const LEFT_OUT: &str = "it was left out of this run";
+
+/// A figure and its bounds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FigureOutcome {
+    /// The cells whose measures are added up.
+    pub of: Vec<FigureCell>,
+    /// The cells whose sum it is divided by; none where the measure itself is the figure.
+    pub to: Vec<FigureCell>,
+    /// What is measured of each.
+    pub measure: ClaimMeasure,
+    /// The least that it is said to be.
+    pub at_least: Option<f64>,
+    /// The most that it is said to be.
+    pub at_most: Option<f64>,
+    /// What it is here, with the interval that decides; nothing where it was not measured.
+    pub estimate: Option<Interval>,
+    /// The same by corrected time, where blocks sleep and the headline is wall time; a judgement needs
+    /// both.
+    pub beside: Option<Interval>,
+    /// Rounds that it rests on, of the side that has fewer; of what is counted, stores.
+    pub rounds: usize,
+    /// Whether its cells are of several comparisons, which share no rounds.
+    pub across: bool,
+    /// The judgement.
+    pub verdict: ClaimVerdict,
+}
+
+/// A cell of a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FigureCell {
+    /// The cell.
+    pub cell: CellId,
+    /// What it is called.
+    pub label: String,
+}
+
+/// Estimates a figure and judges it.
+pub(super) fn figure(
+    test: &TestSpec,
+    evidence: &Evidence<'_>,
+    missing: &mut Vec<MissingCell>,
+) -> FigureOutcome {
+    let found = estimate(test, evidence, missing);
+    let (estimate, beside) = found
+        .as_ref()
+        .map_or((None, None), |found| (Some(found.estimate), found.beside));
+    let verdict = match &found {
+        None => ClaimVerdict::NoData,
+        Some(found) if !found.reliable => ClaimVerdict::Unreliable,
+        Some(found) => {
+            let verdict = within(found.estimate, test);
+            match found.beside.map(|beside| within(beside, test)) {
+                Some(other) if other != verdict => ClaimVerdict::Undecided,
+                _ => verdict,
+            }
+        }
+    };
+    let named = |cells: &[CellId]| {
+        let cells = cells.iter().map(|cell| FigureCell {
+            cell: cell.clone(),
+            label: evidence.label(cell),
+        });
+        cells.collect()
+    };
+    FigureOutcome {
+        of: named(&test.of),
+        to: named(&test.to),
+        measure: test.measure,
+        at_least: test.at_least,
+        at_most: test.at_most,
+        estimate,
+        beside,
+        rounds: found.as_ref().map_or(0, |found| found.rounds),
+        across: found.is_some_and(|found| found.across),
+        verdict,
+    }
+}
+
+/// Whether a whole interval lies within the bounds, which belong to it, or outside them.
+fn within(interval: Interval, test: &TestSpec) -> ClaimVerdict {
+    let least = test.at_least.unwrap_or(f64::NEG_INFINITY);
+    let most = test.at_most.unwrap_or(f64::INFINITY);
+    match interval {
+        Interval { low, high, .. } if low >= least && high <= most => ClaimVerdict::Holds,
+        Interval { low, high, .. } if high < least || low > most => ClaimVerdict::Fails,
+        _ => ClaimVerdict::Undecided,
+    }
+}
+
+/// What was found of a figure.
+struct Found {
+    estimate: Interval,
+    beside: Option<Interval>,
+    rounds: usize,
+    across: bool,
+    reliable: bool,
+}
+
+fn estimate(
+    test: &TestSpec,
+    evidence: &Evidence<'_>,
+    missing: &mut Vec<MissingCell>,
+) -> Option<Found> {
+    if test.measure == ClaimMeasure::Footprint {
+        return counted(test, evidence, missing);
+    }
+    let before = missing.len();
+    let mut side = |cells: &[CellId]| Side::of(cells, evidence, missing);
+    let (of, to) = (side(&test.of), side(&test.to));
+    if missing.len() > before {
+        return None;
+    }
+    let all: Vec<&Measured<'_>> = of.measured().chain(to.measured()).collect();
+    let reliable = all.iter().all(|measured| measured.outcome.reliable);
+    let wall = all.iter().any(|m| m.judge.noise.metric == Metric::Wall);
+    let sleeps = all
+        .iter()
+        .any(|measured| measured.judge.noise.beside.is_some());
+    let headline = if wall {
+        Metric::Wall
+    } else {
+        Metric::Corrected
+    };
+    let across = all
+        .windows(2)
+        .any(|pair| pair[0].outcome.id != pair[1].outcome.id);
+    let by = |metric| located(test, (&of, &to), metric);
+    if let (false, [cell], [reference], ClaimMeasure::Time) =
+        (across, &of.cells[..], &to.cells[..], test.measure)
+    {
+        return as_charted(cell, reference, reliable);
+    }
+    let (estimate, rounds) = by(headline)?;
+    let beside = (sleeps && is_of_time(test.measure)).then(|| by(Metric::Corrected));
+    Some(Found {
+        estimate,
+        beside: beside.flatten().map(|(beside, _)| beside),
+        rounds,
+        across,
+        reliable,
+    })
+}
+
+/// The ratio of two cells of one comparison, as every chart and table has it.
+fn as_charted(cell: &Part<'_>, reference: &Part<'_>, reliable: bool) -> Option<Found> {
+    let Measured { judge, outcome, .. } = cell.measured;
+    let (of, to) = (&cell.summary.cell, &reference.summary.cell);
+    let contrast = charts::contrast(of, to, judge, outcome);
+    let ratio = |ratio: crate::RatioEstimate| Interval::certain(ratio.ratio, ratio.low, ratio.high);
+    Some(Found {
+        estimate: contrast.estimate.map(ratio)?,
+        beside: contrast.corrected.map(|other| ratio(other.estimate)),
+        rounds: contrast.estimate?.rounds,
+        across: false,
+        reliable,
+    })
+}
+
+/// A cell and the comparison that it is of.
+struct Part<'a> {
+    measured: Measured<'a>,
+    summary: &'a CellSummary,
+}
+
+/// The cells above or below the line of a fraction.
+struct Side<'a> {
+    cells: Vec<Part<'a>>,
+}
+
+impl<'a> Side<'a> {
+    fn of(cells: &[CellId], evidence: &Evidence<'a>, missing: &mut Vec<MissingCell>) -> Self {
+        let cells = cells.iter().filter_map(|cell| {
+            let found = part(cell, evidence);
+            found
+                .map_err(|why| {
+                    let cell = cell.0.clone();
+                    missing.push(MissingCell { cell, why });
+                })
+                .ok()
+        });
+        Self {
+            cells: cells.collect(),
+        }
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &Measured<'a>> {
+        self.cells.iter().map(|part| &part.measured)
+    }
+
+    /// The cells by the comparison that they are of.
+    fn by_comparison(&self) -> Vec<Vec<&Part<'a>>> {
+        let mut groups: BTreeMap<&str, Vec<&Part<'a>>> = BTreeMap::new();
+        for part in &self.cells {
+            let group = groups.entry(&part.measured.outcome.id).or_default();
+            group.push(part);
+        }
+        groups.into_values().collect()
+    }
+}
+
+fn part<'a>(cell: &CellId, evidence: &Evidence<'a>) -> Result<Part<'a>, String> {
+    let (comparison, key) = cell.0.split_once('/').unwrap_or((&cell.0, ""));
+    let measured = evidence.comparison(comparison);
+    let measured = measured.filter(|m| m.outcome.was_measured());
+    let measured = measured.ok_or(LEFT_OUT)?;
+    let summary = measured.measured(key)?;
+    Ok(Part { measured, summary })
+}
+
+/// A figure by one clock, and the rounds that it rests on.
+fn located(
+    test: &TestSpec,
+    (of, to): (&Side<'_>, &Side<'_>),
+    metric: Metric,
+) -> Option<(Interval, usize)> {
+    let (measure, floors) = (test.measure, is_of_time(test.measure));
+    let floor = |parts: &[&Part<'_>]| match floors {
+        true => parts
+            .first()
+            .map_or(0.0, |part| part.measured.judge.noise.floor),
+        false => 0.0,
+    };
+    let (groups, beside) = (of.by_comparison(), to.by_comparison());
+    match (&groups[..], &beside[..]) {
+        ([parts], []) => {
+            let values = summed(parts, measure, metric);
+            alone(&values, measure, metric, floor(parts))
+        }
+        ([parts], [others]) if same_comparison(parts, others) => {
+            let (above, below) = (
+                summed(parts, measure, metric),
+                summed(others, measure, metric),
+            );
+            let (estimate, rounds) = paired(&above, &below, estimator(measure, metric))?;
+            Some((estimate.widened(floor(parts)).by(f64::exp), rounds))
+        }
+        (groups, others) => {
+            let side = |groups: &[Vec<&Part<'_>>]| {
+                let each = groups.iter().map(|parts| {
+                    let values = summed(parts, measure, metric);
+                    location(&values, estimator(measure, metric))
+                });
+                let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
+                let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
+                let times = each.into_iter().map(|(log, _)| log.by(f64::exp));
+                let floors = groups.iter().map(|parts| floor(parts));
+                let floor = floors.fold(0.0, f64::max);
+                Some((times.reduce(Interval::sum)?, floor, rounds))
+            };
+            let (above, its_floor, rounds) = side(groups)?;
+            let (below, other_floor, other_rounds) = side(others)?;
+            let log = above.by(f64::ln).less(below.by(f64::ln));
+            let ratio = log.widened(its_floor + other_floor).by(f64::exp);
+            Some((ratio, rounds.min(other_rounds)))
+        }
+    }
+}
+
+fn same_comparison(a: &[&Part<'_>], b: &[&Part<'_>]) -> bool {
+    let id = |parts: &[&Part<'_>]| parts.first().map(|part| part.measured.outcome.id.clone());
+    id(a) == id(b)
+}
+
+/// A measure as such: on the logarithmic scale if it is a time, else as it is.
+fn alone(
+    values: &Values,
+    measure: ClaimMeasure,
+    metric: Metric,
+    floor: f64,
+) -> Option<(Interval, usize)> {
+    if is_of_time(measure) {
+        let (log, rounds) = location(values, estimator(measure, metric))?;
+        return Some((log.widened(floor).by(f64::exp), rounds));
+    }
+    let values: Vec<f64> = values.values().map(|(value, _)| *value).collect();
+    let Estimate {
+        estimate,
+        low,
+        high,
+        n,
+        ..
+    } = Estimate::median(&values, ALPHA_PER_LOOK)?;
+    Some((Interval::certain(estimate, low, high), n))
+}
+
+/// By round: a value, and the builds that it was measured on, as far as they are known.
+type Values = BTreeMap<u32, (f64, Option<Vec<u32>>)>;
+
+/// What cells of one comparison come to in each round that all of them have.
+fn summed(parts: &[&Part<'_>], measure: ClaimMeasure, metric: Metric) -> Values {
+    let each: Vec<Values> = parts
+        .iter()
+        .map(|part| values(part, measure, metric))
+        .collect();
+    let Some((first, others)) = each.split_first() else {
+        return Values::new();
+    };
+    let mut sums = first.clone();
+    for other in others {
+        sums.retain(|round, _| other.contains_key(round));
+        for (round, (sum, builds)) in &mut sums {
+            if let Some((value, more)) = other.get(round) {
+                *sum += value;
+                *builds = builds.take().zip(more.as_ref()).map(|(mut all, more)| {
+                    all.extend(more);
+                    all
+                });
+            }
+        }
+    }
+    sums
+}
+
+fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
+    let blocks: &Blocks<'_> = &part.measured.judge.blocks;
+    let block_time = part.summary.block_time;
+    let blocks = blocks.of_cell(&part.summary.cell.id);
+    let found = blocks.filter_map(|m| {
+        let time = log_time(m, metric, Span::Timed).exp();
+        let value = match measure {
+            ClaimMeasure::Time => time,
+            ClaimMeasure::BlockTime => time * number(block_time?.operations),
+            ClaimMeasure::Cpu => number(m.process_cpu_ns) / number(m.operations),
+            ClaimMeasure::Throughput => NS_PER_SECOND / time,
+            ClaimMeasure::PageFill => m.page_fill?,
+            ClaimMeasure::CpuShare => number(m.process_cpu_ns) / number(m.wall_ns.max(1)),
+            ClaimMeasure::SyncsPerCommit => syncs_per_commit(m)?,
+            ClaimMeasure::Footprint => return None,
+        };
+        Some((m.round, (value, m.build.map(|build| vec![build]))))
+    });
+    found.collect()
+}
+
+const NS_PER_SECOND: f64 = 1e9;
+
+#[expect(clippy::cast_precision_loss, reason = "counts and times below 2^53")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+fn syncs_per_commit(m: &Measurement) -> Option<f64> {
+    (m.commits > 0).then_some(number(m.syncs?.total()) / number(m.commits))
+}
+
+/// Whether it is a time, or made of one: then it is estimated on the logarithmic scale, and widened by
+/// the noise floor.
+fn is_of_time(measure: ClaimMeasure) -> bool {
+    matches!(
+        measure,
+        ClaimMeasure::Time | ClaimMeasure::BlockTime | ClaimMeasure::Cpu | ClaimMeasure::Throughput
+    )
+}
+
+/// The estimator of ratios for times; for all else the median, which asks nothing of its distribution.
+fn estimator(measure: ClaimMeasure, metric: Metric) -> Metric {
+    match measure {
+        ClaimMeasure::Time | ClaimMeasure::BlockTime | ClaimMeasure::Throughput => metric,
+        _ => Metric::Wall,
+    }
+}
+
+/// The logarithm of the quotient over the rounds that both have.
+fn paired(above: &Values, below: &Values, metric: Metric) -> Option<(Interval, usize)> {
+    let known = [numbered(above), numbered(below)];
+    let rounds = above.iter().filter_map(|(round, (value, _))| {
+        let (other, _) = below.get(round)?;
+        let build = |side: usize| known[side].get(round).copied();
+        Some(Paired {
+            round: *round,
+            difference: (value / other).ln(),
+            builds: [build(0), build(1)],
+        })
+    });
+    estimated(&rounds.collect::<Vec<_>>(), metric)
+}
+
+/// The logarithm of a value over its rounds.
+fn location(values: &Values, metric: Metric) -> Option<(Interval, usize)> {
+    let builds = numbered(values);
+    let rounds = values.iter().map(|(round, (value, _))| Paired {
+        round: *round,
+        difference: value.ln(),
+        builds: [builds.get(round).copied(), None],
+    });
+    estimated(&rounds.collect::<Vec<_>>(), metric)
+}
+
+fn estimated(rounds: &[Paired], metric: Metric) -> Option<(Interval, usize)> {
+    let (found, _) = builds::estimate_of(rounds, metric)?;
+    let interval = Interval::certain(found.estimate, found.low, found.high);
+    Some((interval, found.n))
+}
+
+/// A number for each combination of builds that cells of one side were measured on.
+fn numbered(values: &Values) -> BTreeMap<u32, u32> {
+    let all: BTreeSet<&Vec<u32>> = values.values().filter_map(|(_, b)| b.as_ref()).collect();
+    let numbers: BTreeMap<&Vec<u32>, u32> = all.into_iter().zip(0..).collect();
+    let known = values.iter().filter_map(|(round, (_, builds))| {
+        let number = numbers.get(builds.as_ref()?)?;
+        Some((*round, *number))
+    });
+    known.collect()
+}
+
+/// What stores take on disk: no estimate, but the least and the most of those that were built.
+fn counted(
+    test: &TestSpec,
+    evidence: &Evidence<'_>,
+    missing: &mut Vec<MissingCell>,
+) -> Option<Found> {
+    let before = missing.len();
+    let mut side = |cells: &[CellId]| -> Option<(Interval, usize)> {
+        let each = cells.iter().filter_map(|cell| {
+            let found = allocated(cell, evidence);
+            if found.is_none() {
+                missing.push(MissingCell {
+                    cell: cell.0.clone(),
+                    why: LEFT_OUT.to_owned(),
+                });
+            }
+            found
+        });
+        each.reduce(|(a, m), (b, n)| {
+            let sum = Interval::certain(a.estimate + b.estimate, a.low + b.low, a.high + b.high);
+            (sum, m.min(n))
+        })
+    };
+    let (of, to) = (side(&test.of), side(&test.to));
+    let ((of, stores), (to, others)) = (of?, to?);
+    (missing.len() == before).then(|| Found {
+        estimate: Interval::certain(
+            of.estimate / to.estimate,
+            of.low / to.high,
+            of.high / to.low,
+        ),
+        beside: None,
+        rounds: stores.min(others),
+        across: false,
+        reliable: true,
+    })
+}
+
+/// The least, the median and the most bytes that a cell's store took: after blocks that filled one, or
+/// else right after building.
+fn allocated(cell: &CellId, evidence: &Evidence<'_>) -> Option<(Interval, usize)> {
+    let mut judged = evidence.judged.iter();
+    let summary = judged.find_map(|(_, outcome)| outcome.cell(cell))?;
+    let gathered = evidence.gathered?;
+    let blocks = gathered.measurements(cell).iter();
+    let filled = blocks.filter_map(|m| Some(m.footprint?.allocated_bytes));
+    let mut bytes: Vec<u64> = filled.collect();
+    if bytes.is_empty() {
+        let built = gathered.footprints.iter().filter(|record| {
+            !record.after_workloads
+                && built_alike(&record.instance) == built_alike(&summary.cell.instance)
+        });
+        bytes = built
+            .map(|record| record.footprint.allocated_bytes)
+            .collect();
+    }
+    bytes.sort_unstable();
+    let median = *bytes.get(bytes.len() / 2)?;
+    let (least, most) = (*bytes.first()?, *bytes.last()?);
+    let interval = Interval::certain(number(median), number(least), number(most));
+    (least > 0).then_some((interval, bytes.len()))
+}

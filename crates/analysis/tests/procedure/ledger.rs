@@ -1,0 +1,460 @@
+//! Claims whose truth is known: figures within bounds, on them and outside, in one comparison and in two.
+
+use crate::support::{Random, block, cell, comparison, header};
+use proptest::prelude::*;
+use stowplan_analysis::{Analysis, ClaimOutcome, ClaimVerdict, analyse, ledger, untested};
+use stowplan_model::{
+    CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord, MatrixSpec,
+    Measurement, Record, Role, SyncCalls, TestSpec,
+};
+
+/// The comparison `c` with these cells beside `base`, and `d`, which is the same by other rounds.
+fn two(candidates: &[&str]) -> [Comparison; 2] {
+    let first = comparison(candidates);
+    let mut second = first.clone();
+    second.id = "d".to_owned();
+    for cell in &mut second.cells {
+        cell.id = elsewhere(&cell.id);
+    }
+    for contrast in &mut second.contrasts {
+        contrast.cell = elsewhere(&contrast.cell);
+        contrast.reference = elsewhere(&contrast.reference);
+    }
+    [first, second]
+}
+
+fn elsewhere(cell: &CellId) -> CellId {
+    CellId(cell.0.replacen("c/", "d/", 1))
+}
+
+fn cells(names: &[&str]) -> Vec<CellId> {
+    names
+        .iter()
+        .map(|name| CellId((*name).to_owned()))
+        .collect()
+}
+
+fn test(of: &[&str], to: &[&str], bounds: [Option<f64>; 2]) -> TestSpec {
+    TestSpec {
+        of: cells(of),
+        to: cells(to),
+        measure: ClaimMeasure::Time,
+        at_least: bounds[0],
+        at_most: bounds[1],
+    }
+}
+
+fn claim(tests: Vec<TestSpec>) -> ClaimSpec {
+    ClaimSpec {
+        id: "claim".to_owned(),
+        quote: "it is so".to_owned(),
+        test: tests,
+        ..ClaimSpec::default()
+    }
+}
+
+/// Twelve rounds of both comparisons: what a cell takes in each, in microseconds, with up to 1% of noise
+/// that nothing shares.
+fn blocks(comparisons: &[Comparison], times: &dyn Fn(&str) -> f64) -> Vec<Measurement> {
+    let of = |comparison: &Comparison| {
+        let cells = comparison.cells.clone();
+        (0..12).flat_map(move |round| cells.clone().into_iter().map(move |cell| (cell, round)))
+    };
+    let all = comparisons.iter().flat_map(of);
+    all.map(|(cell, round)| {
+        let name: u64 = cell.id.0.bytes().map(u64::from).sum();
+        let noise = 1.0 + (Random(name << 32 | u64::from(round)).uniform() - 0.5) / 50.0;
+        let key = cell.id.0.trim_end_matches("again").to_owned();
+        let key = if key.ends_with('/') {
+            format!("{key}base")
+        } else {
+            key
+        };
+        Measurement {
+            cell: cell.id.clone(),
+            ..block("base", round, (times(&key) * 1e3 * noise) as u64)
+        }
+    })
+    .collect()
+}
+
+fn run(comparisons: &[Comparison], claims: &[ClaimSpec], records: Vec<Record>) -> Analysis {
+    let Record::Run(mut run) = header(&comparisons[0]) else {
+        unreachable!("a header is a run");
+    };
+    run.plan.comparisons = comparisons.to_vec();
+    run.plan.study.claims = claims.to_vec();
+    let all: Vec<Record> = [Record::Run(run)].into_iter().chain(records).collect();
+    analyse(&all, None).unwrap()
+}
+
+/// What becomes of a claim where `c/slow` takes 20 µs, `c/base` 10, and of `d` half as much.
+fn decided(spec: ClaimSpec) -> ClaimOutcome {
+    let comparisons = two(&["slow"]);
+    let times = |cell: &str| match cell {
+        "c/slow" => 20_000.0,
+        "c/base" | "d/slow" => 10_000.0,
+        _ => 5_000.0,
+    };
+    let records = blocks(&comparisons, &times).into_iter();
+    let records = records.map(Record::Measurement).collect();
+    run(&comparisons, &[spec], records).claims.remove(0)
+}
+
+#[test]
+fn a_ratio_holds_inside_its_bounds_fails_outside_and_is_undecided_on_them() {
+    for (bounds, verdict) in [
+        ([Some(1.5), None], ClaimVerdict::Holds),
+        ([Some(1.5), Some(2.5)], ClaimVerdict::Holds),
+        ([Some(2.0), None], ClaimVerdict::Undecided),
+        ([None, Some(2.0)], ClaimVerdict::Undecided),
+        ([Some(2.5), None], ClaimVerdict::Fails),
+        ([None, Some(1.5)], ClaimVerdict::Fails),
+        ([Some(2.5), Some(3.0)], ClaimVerdict::Fails),
+    ] {
+        for (of, to, across) in [("c/slow", "c/base", false), ("c/slow", "d/slow", true)] {
+            let found = decided(claim(vec![test(&[of], &[to], bounds)]));
+            assert_eq!(found.verdict, verdict, "{of} over {to} {bounds:?}");
+            let figure = &found.figures[0];
+            let estimate = figure.estimate.unwrap();
+            assert!((estimate.estimate - 2.0).abs() < 0.02, "{estimate:?}");
+            assert!(estimate.low < 2.0 && estimate.high > 2.0, "{estimate:?}");
+            // A ratio of one comparison rests on the look at which it was decided.
+            let rounds = if across { 12 } else { 10 };
+            assert_eq!((figure.across, figure.rounds), (across, rounds));
+            assert_eq!(figure.of[0].label, "the slow");
+        }
+    }
+}
+
+#[test]
+fn a_figure_of_one_comparison_is_the_ratio_that_its_table_shows() {
+    let comparisons = two(&["slow"]);
+    let records = blocks(&comparisons, &|cell| {
+        if cell.ends_with("slow") { 3.0 } else { 2.0 }
+    });
+    let records = records.into_iter().map(Record::Measurement).collect();
+    let spec = claim(vec![test(&["c/slow"], &["c/base"], [Some(1.0), None])]);
+    let found = run(&comparisons, &[spec], records);
+    let shown = found.comparisons[0].contrasts[0].estimate.unwrap();
+    let figure = found.claims[0].figures[0].estimate.unwrap();
+    assert_eq!(
+        (figure.estimate, figure.low, figure.high),
+        (shown.ratio, shown.low, shown.high)
+    );
+}
+
+#[test]
+fn cells_are_added_up_round_by_round_or_by_their_intervals() {
+    // 20 over 10 + 10, and 20 over 10 + 5 of two comparisons.
+    let of = |to: &[&str], bounds| decided(claim(vec![test(&["c/slow"], to, bounds)]));
+    let same = of(&["c/base", "c/base"], [Some(0.9), Some(1.1)]);
+    assert_eq!(same.verdict, ClaimVerdict::Holds, "{same:#?}");
+    let across = of(&["c/base", "d/base"], [Some(1.25), Some(1.42)]);
+    assert_eq!(across.verdict, ClaimVerdict::Holds, "{across:#?}");
+    assert_eq!(
+        of(&["c/base", "d/base"], [Some(0.9), Some(1.1)]).verdict,
+        ClaimVerdict::Fails
+    );
+}
+
+#[test]
+fn a_sum_over_two_comparisons_is_known_no_better_than_its_parts() {
+    let one = decided(claim(vec![test(
+        &["c/slow"],
+        &["c/base"],
+        [Some(1.0), None],
+    )]));
+    let two = decided(claim(vec![test(
+        &["c/slow"],
+        &["d/slow"],
+        [Some(1.0), None],
+    )]));
+    let width = |claim: &ClaimOutcome| {
+        let estimate = claim.figures[0].estimate.unwrap();
+        (estimate.high / estimate.low).ln()
+    };
+    assert!(width(&two) > width(&one), "{one:#?} {two:#?}");
+}
+
+#[test]
+fn an_order_holds_if_each_cell_is_slower_than_the_one_before() {
+    let order = |names: &[&str]| {
+        decided(ClaimSpec {
+            order: cells(names),
+            ..claim(Vec::new())
+        })
+    };
+    assert_eq!(
+        order(&["d/base", "c/base", "c/slow"]).verdict,
+        ClaimVerdict::Holds
+    );
+    assert_eq!(
+        order(&["d/base", "c/slow", "c/base"]).verdict,
+        ClaimVerdict::Fails
+    );
+    assert_eq!(
+        order(&["d/base", "d/slow", "c/base"]).verdict,
+        ClaimVerdict::Undecided
+    );
+}
+
+#[test]
+fn one_figure_that_fails_decides_and_one_that_is_missing_leaves_open() {
+    let holds = || test(&["c/slow"], &["c/base"], [Some(1.5), None]);
+    let fails = || test(&["c/slow"], &["c/base"], [Some(3.0), None]);
+    let gone = || test(&["e/slow"], &["c/base"], [Some(1.5), None]);
+    for (tests, verdict) in [
+        (vec![holds(), fails(), gone()], ClaimVerdict::Fails),
+        (vec![holds(), gone()], ClaimVerdict::Undecided),
+        (vec![holds(), holds()], ClaimVerdict::Holds),
+        (vec![gone()], ClaimVerdict::NoData),
+    ] {
+        let is_missing = tests.iter().any(|test| test.of[0].0 == "e/slow");
+        let found = decided(claim(tests));
+        assert_eq!(found.verdict, verdict, "{found:#?}");
+        assert_eq!(found.missing.len(), usize::from(is_missing));
+        for missing in found.missing {
+            assert_eq!(missing.cell, "e/slow");
+            assert_eq!(missing.why, "it was left out of this run");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_claimed_of_a_session_that_failed_its_control_but_bytes_are() {
+    let comparisons = two(&["slow"]);
+    let mut measured = blocks(&comparisons, &|_| 10.0);
+    for block in &mut measured {
+        if block.cell.0 == "c/again" {
+            block.wall_ns *= 2;
+            block.thread_cpu_ns *= 2;
+            block.process_cpu_ns *= 2;
+        }
+    }
+    let footprint = |key: &str, allocated_bytes| {
+        Record::Footprint(FootprintRecord {
+            instance: format!("store-of-{key}"),
+            footprint: Footprint {
+                apparent_bytes: allocated_bytes,
+                allocated_bytes,
+                files: 1,
+                directories: 1,
+            },
+            value_bytes: 1_000,
+            after_workloads: false,
+        })
+    };
+    let records = measured.into_iter().map(Record::Measurement);
+    let space = [("base", 1_000), ("slow", 1_200), ("slow", 1_210)];
+    let space = space.map(|(key, bytes)| footprint(key, bytes));
+    let weighed = |bounds| TestSpec {
+        measure: ClaimMeasure::Footprint,
+        ..test(&["c/slow"], &["c/base"], bounds)
+    };
+    let claims = [
+        claim(vec![test(&["c/slow"], &["c/base"], [Some(0.5), None])]),
+        claim(vec![test(&["d/slow"], &["c/base"], [Some(0.5), None])]),
+        claim(vec![weighed([Some(1.15), Some(1.25)])]),
+        claim(vec![weighed([Some(1.205), None])]),
+        claim(vec![weighed([None, Some(1.1)])]),
+    ];
+    let found = run(&comparisons, &claims, records.chain(space).collect());
+    let verdicts: Vec<ClaimVerdict> = found.claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [
+            ClaimVerdict::Unreliable,
+            ClaimVerdict::Unreliable,
+            ClaimVerdict::Holds,
+            ClaimVerdict::Undecided,
+            ClaimVerdict::Fails
+        ]
+    );
+    let bytes = found.claims[2].figures[0].estimate.unwrap();
+    assert_eq!((bytes.low, bytes.high), (1.2, 1.21));
+}
+
+#[test]
+fn shares_rates_and_syncs_are_figures_by_themselves() {
+    let comparisons = two(&["slow"]);
+    let mut measured = blocks(&comparisons, &|_| 10_000.0);
+    for block in &mut measured {
+        block.page_fill = Some(0.5 + f64::from(block.round) / 1_000.0);
+        block.syncs = Some(SyncCalls {
+            fsync: 4,
+            ..SyncCalls::default()
+        });
+        block.commits = 2;
+        block.process_cpu_ns = block.wall_ns / 4;
+    }
+    let alone = |measure, bounds| {
+        let spec = TestSpec {
+            measure,
+            ..test(&["c/slow"], &[], bounds)
+        };
+        claim(vec![spec])
+    };
+    // 10 ms for 1,000 operations.
+    let claims = [
+        alone(ClaimMeasure::PageFill, [Some(0.4), Some(0.6)]),
+        alone(ClaimMeasure::PageFill, [Some(0.505), None]),
+        alone(ClaimMeasure::Throughput, [Some(90_000.0), Some(110_000.0)]),
+        alone(ClaimMeasure::Throughput, [Some(200_000.0), None]),
+        alone(ClaimMeasure::SyncsPerCommit, [Some(2.0), Some(2.0)]),
+        alone(ClaimMeasure::SyncsPerCommit, [None, Some(0.0)]),
+        alone(ClaimMeasure::CpuShare, [None, Some(0.3)]),
+    ];
+    let records = measured.into_iter().map(Record::Measurement).collect();
+    let found = run(&comparisons, &claims, records);
+    let verdicts: Vec<ClaimVerdict> = found.claims.iter().map(|claim| claim.verdict).collect();
+    use ClaimVerdict::{Fails, Holds, Undecided};
+    assert_eq!(
+        verdicts,
+        [Holds, Undecided, Holds, Fails, Holds, Fails, Holds],
+        "{:#?}",
+        found.claims
+    );
+}
+
+/// A matrix of three rows at one size, as comparison `m-10k` with a cell for each row.
+fn crossed(times: [f64; 3], measured: usize) -> ClaimOutcome {
+    let spec: MatrixSpec = serde_json::from_str(
+        r#"{"id": "m", "title": "M", "sizes": [10000], "bytes": 1000, "row_setting": "page_size",
+            "rows": [1, 2, 3], "internal": {"store": "sqlite"}, "external": {"store": "files"}}"#,
+    )
+    .unwrap();
+    let mut column = comparison(&[]);
+    column.id = "m-10k".to_owned();
+    for cell in &mut column.cells {
+        cell.id = CellId(cell.id.0.replacen("c/", "m-10k/", 1));
+    }
+    for row in &["1", "2", "3"][..measured] {
+        let mut cell = cell(row, Role::Candidate);
+        cell.id = CellId(format!("m-10k/{row}"));
+        column.cells.push(cell);
+    }
+    let times = |cell: &str| {
+        let row = cell.rsplit('/').next().unwrap();
+        row.parse::<usize>().map_or(50.0, |row| times[row - 1])
+    };
+    let blocks = blocks(std::slice::from_ref(&column), &times);
+    let claim = ClaimSpec {
+        best: Some(stowplan_model::BestSpec {
+            matrix: "m".to_owned(),
+            rows: vec![2, 3],
+            among: vec![1, 2, 3],
+            sizes: vec![10_000],
+        }),
+        ..claim(Vec::new())
+    };
+    let Record::Run(mut run) = header(&column) else {
+        unreachable!("a header is a run");
+    };
+    run.plan.study.matrices = vec![spec];
+    run.plan.study.claims = vec![claim];
+    let records = [Record::Run(run)].into_iter();
+    let records: Vec<Record> = records
+        .chain(blocks.into_iter().map(Record::Measurement))
+        .collect();
+    analyse(&records, None).unwrap().claims.remove(0)
+}
+
+#[test]
+fn the_best_row_is_one_of_those_named_if_one_of_them_beats_each_other_row() {
+    for (times, verdict) in [
+        // Row 2 beats row 1, whatever row 3 does.
+        ([20.0, 10.0, 30.0], ClaimVerdict::Holds),
+        // Row 1 is faster than both.
+        ([10.0, 20.0, 30.0], ClaimVerdict::Fails),
+        // Row 1 is faster than one of them, and no slower than the other.
+        ([10.0, 10.0, 30.0], ClaimVerdict::Undecided),
+    ] {
+        let found = crossed(times, 3);
+        assert_eq!(found.verdict, verdict, "{times:?} {found:#?}");
+        assert_eq!(found.figures.len(), 1);
+    }
+    // Row 3 is missing: row 1 may be beaten by it.
+    assert_eq!(
+        crossed([10.0, 20.0, 0.0], 2).verdict,
+        ClaimVerdict::Undecided
+    );
+    assert_eq!(crossed([20.0, 10.0, 0.0], 2).verdict, ClaimVerdict::Holds);
+}
+
+#[test]
+fn the_ledger_has_a_column_for_each_machine_and_each_claim_once() {
+    let of = |study: &str, host: &str| {
+        let comparisons = two(&["slow"]);
+        let records = blocks(&comparisons, &|_| 10.0);
+        let records = records.into_iter().map(Record::Measurement).collect();
+        let spec = claim(vec![test(&["c/slow"], &["c/base"], [None, Some(2.0)])]);
+        let mut found = run(&comparisons, &[spec], records);
+        found.run.plan.study.name = study.to_owned();
+        found.run.environment.host = host.to_owned();
+        found
+    };
+    let results = [of("s", "a"), of("t", "a"), of("s", "b"), of("s", "a")];
+    let mut unmeasured = results[0].run.plan.study.clone();
+    unmeasured.name = "u".to_owned();
+    let found = ledger(&results.iter().collect::<Vec<_>>(), &[unmeasured]);
+    assert_eq!(found.machines, ["a", "b", "a (2)"]);
+    let rows: Vec<(&str, Vec<bool>)> = found
+        .claims
+        .iter()
+        .map(|claim| {
+            (
+                claim.study.as_str(),
+                claim.on.iter().map(Option::is_some).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("u", vec![false, false, false]),
+            ("s", vec![true, true, true]),
+            ("t", vec![true, false, false])
+        ]
+    );
+    assert_eq!(found.claims[1].verdicts(), [ClaimVerdict::Holds; 3]);
+}
+
+#[test]
+fn what_would_decide_a_claim_is_known_before_anything_is_measured() {
+    let comparisons = two(&["slow"]);
+    let spec = claim(vec![test(&["c/slow"], &["c/gone"], [Some(2.0), None])]);
+    let study = run(&comparisons, &[spec], Vec::new()).run.plan.study;
+    let found = untested(&study).remove(0);
+    assert_eq!(found.verdict, ClaimVerdict::NoData);
+    let figure = &found.figures[0];
+    assert_eq!((figure.at_least, figure.estimate), (Some(2.0), None));
+    assert_eq!(figure.to[0].label, "cannot do it");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever the ratio and its bound, a verdict is never against the interval that it shows, and what
+    /// holds with a bound does not fail with the same bound from the other side.
+    #[test]
+    fn verdict_and_interval_agree(ratio in 0.2..5.0f64, bound in 0.2..5.0f64, across in any::<bool>()) {
+        let comparisons = two(&["slow"]);
+        let times = |cell: &str| if cell == "c/slow" { 10_000.0 * ratio } else { 10_000.0 };
+        let records: Vec<Record> =
+            blocks(&comparisons, &times).into_iter().map(Record::Measurement).collect();
+        let to = if across { "d/base" } else { "c/base" };
+        let claims = [[Some(bound), None], [None, Some(bound)]];
+        let claims = claims.map(|bounds| claim(vec![test(&["c/slow"], &[to], bounds)]));
+        let found = run(&comparisons, &claims, records).claims;
+        let interval = found[0].figures[0].estimate.unwrap();
+        let expected = |inside: bool, outside: bool| match (inside, outside) {
+            (true, _) => ClaimVerdict::Holds,
+            (_, true) => ClaimVerdict::Fails,
+            _ => ClaimVerdict::Undecided,
+        };
+        prop_assert_eq!(found[0].verdict, expected(interval.low >= bound, interval.high < bound));
+        prop_assert_eq!(found[1].verdict, expected(interval.high <= bound, interval.low > bound));
+        prop_assert!(interval.low <= ratio * 1.02 && interval.high >= ratio * 0.98);
+    }
+}

@@ -1,0 +1,109 @@
+//! Times that others published, each beside ours.
+
+use crate::columns::Columns;
+use crate::document::{
+    Block, Cell, Detail, Section, Table, TableBuilder, chapter, paragraph, remark,
+};
+use crate::format;
+use stowplan_analysis::{Analysis, PublishedOutcome, PublishedTime};
+
+/// So many rows have room on a terminal.
+const FEW: usize = 24;
+
+/// The section; nothing if none was measured here.
+pub(crate) fn section(analysis: &Analysis) -> Option<Block> {
+    let tables = &analysis.published;
+    let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
+    let detail = Detail::normal_if(rows <= FEW);
+    let mut blocks: Vec<Block> = tables.iter().map(self::table).collect();
+    if !blocks.is_empty() {
+        let about = "Seconds of all operations, the last commit included. Machines and systems \
+                     differ; a factor says by how much, and not why.";
+        blocks.insert(0, remark(about));
+    }
+    let section = chapter("published", "Published times beside ours", blocks)?;
+    Some(section.at(detail))
+}
+
+/// Where the tables are, if a terminal has no room for them.
+pub(crate) fn left_out(analysis: &Analysis) -> Option<Block> {
+    let tables = &analysis.published;
+    let rows: usize = tables.iter().map(|table| table.rows.len()).sum();
+    let text = format!("{rows} published times stand beside ours with --verbose, and on the page.");
+    (rows > FEW).then(|| remark(text).only(crate::document::Medium::Hint))
+}
+
+fn table(outcome: &PublishedOutcome) -> Block {
+    let place = outcome.place.as_ref();
+    let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+    let rows: Vec<&PublishedTime> = outcome.rows.iter().collect();
+    let title = format!("{}{place}", outcome.title);
+    let table = Table::of(&title, columns(), &rows);
+    let scaled = rows.iter().any(|row| row.scaled_from.is_some());
+    let note = "* Ours is of another number of operations, and scaled.";
+    let note = scaled.then(|| paragraph(note));
+    let blocks = std::iter::once(Block::from(table)).chain(note);
+    Section::new(title, blocks.collect()).into()
+}
+
+fn columns<'a>() -> Vec<TableBuilder<'a, &'a PublishedTime>> {
+    const NS: f64 = 1e9;
+    let make = Columns::<&PublishedTime>::new();
+    vec![
+        make.text("what", |row| row.what.clone()),
+        make.count("operations", |row| Some(row.operations))
+            .weighing(9),
+        make.time("published", |row| Some(row.seconds * NS))
+            .help("seconds of all operations, as published")
+            .weighing(9),
+        make.number("±", |row| {
+            Cell::maybe(row.error_seconds, |s| format::time(s * NS))
+        })
+        .help("its standard error")
+        .weighing(2),
+        make.number("ours", |row| ours(row))
+            .help("our time of as many operations")
+            .weighing(9),
+        make.number("interval", |row| {
+            let ends = row.ours_seconds.map(|time| (time.low, time.high));
+            let text = |(low, high): (f64, f64)| {
+                format::between(&format::time(low * NS), &format::time(high * NS))
+            };
+            Cell::text(ends.map(text).unwrap_or_default())
+        })
+        .weighing(3),
+        make.number("factor", |row| Cell::maybe(factor(row), format::ratio))
+            .help("the published time over ours")
+            .weighing(6),
+        make.time("before commit", |row| {
+            row.before_commit_seconds.map(|s| s * NS)
+        })
+        .help("the published time without the last commit")
+        .weighing(4),
+        make.time("ours before it", |row| {
+            row.ours_before_commit_seconds.map(|s| s * NS)
+        })
+        .help("our time without the last commit, where a block is one transaction")
+        .weighing(4),
+    ]
+}
+
+fn ours(row: &PublishedTime) -> Cell {
+    let mark = match row.scaled_from {
+        Some(_) => "*",
+        None => "",
+    };
+    match row.ours_seconds {
+        Some(time) => Cell::number(
+            time.estimate,
+            format!("{}{mark}", format::time(time.estimate * 1e9)),
+        ),
+        None => Cell::text(format::NOTHING),
+    }
+}
+
+/// A time that was published as 0 says only that it is below what was printed.
+fn factor(row: &PublishedTime) -> Option<f64> {
+    let ours = row.ours_seconds?.estimate;
+    (row.seconds > 0.0 && ours > 0.0).then(|| row.seconds / ours)
+}

@@ -1,0 +1,114 @@
+//! `stowplan claims`: what articles state, and what a run says of it.
+
+use crate::bench::{Bench, SMALL};
+use serde_json::Value;
+
+/// A small study with a claim that nobody can doubt, one that nobody can believe, and one of a comparison
+/// that is left out.
+fn stated() -> String {
+    format!(
+        "{SMALL}\n[[claim]]\nid = \"sure\"\nquote = \"a store takes its time\"\nplace = \"line 7\"\n\
+         test = [{{ of = \"read/sql\", to = \"read/dir\", at_least = 0.000001 }}]\n\
+         [[claim]]\nid = \"never\"\nquote = \"a store takes no time\"\n\
+         test = [{{ of = \"read/sql\", to = \"read/dir\", at_most = 0.000001 }}]\n\
+         [[claim]]\nid = \"other\"\nquote = \"writes take their time\"\n\
+         test = [{{ of = \"write/wal\", to = \"read/dir\", at_least = 0.000001 }}]\n\
+         [scales.claims]\nmax_rounds = 10\nskip = [\"write\"]\n"
+    )
+}
+
+#[test]
+fn claims_are_measured_once_and_told_in_every_form() {
+    let bench = Bench::new();
+    bench.write("stated.toml", &stated());
+    let measure = [
+        "claims",
+        "--measure",
+        "--of",
+        "stated.toml",
+        "--in",
+        "ledger",
+        "--json",
+    ];
+    let document: Value = serde_json::from_str(&bench.run(&measure).exits(0).stdout()).unwrap();
+    let verdict = |place: usize| document["claims"][place]["on"][0]["verdict"].clone();
+    let unreliable = verdict(0) == "unreliable";
+    if !unreliable {
+        assert_eq!((verdict(0), verdict(1)), ("holds".into(), "fails".into()));
+    }
+    assert_eq!(verdict(2), "no-data");
+    let missing = &document["claims"][2]["on"][0]["missing"][0];
+    assert_eq!(missing["cell"], "write/wal");
+
+    // What is measured is an ordinary result, with its page, and of the cells that claims name.
+    let result = bench.path("ledger/small/result.jsonl");
+    let before = std::fs::read(&result).unwrap();
+    assert!(bench.path("ledger/small/report.html").exists());
+    let text = bench.run(&["report", "ledger/small"]).exits(0).stdout();
+    assert!(text.contains("What the article says"), "{text}");
+    assert!(text.contains("“a store takes no time”"), "{text}");
+
+    // Again: nothing is left to measure. Without its end: it goes on.
+    bench.run(&measure).exits(0);
+    assert_eq!(std::fs::read(&result).unwrap(), before);
+    let lines = String::from_utf8(before).unwrap();
+    let cut = lines.lines().count() - 4;
+    let cut: String = lines
+        .lines()
+        .take(cut)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&result, &cut).unwrap();
+    bench.run(&measure).exits(0);
+    let after = std::fs::read_to_string(&result).unwrap();
+    assert!(after.starts_with(&cut) && after.len() > cut.len());
+
+    let told = bench.run(&["claims", "--of", "stated.toml", "ledger/small"]);
+    let told = told.exits(0).stdout();
+    assert!(told.contains("“a store takes its time” (line 7)"), "{told}");
+    assert!(
+        told.lines().all(|line| line.chars().count() <= 80),
+        "{told}"
+    );
+    let line = [
+        "claims",
+        "ledger/small",
+        "--of",
+        "stated.toml",
+        "--output",
+        "claims.html",
+    ];
+    bench.run(&line).exits(0);
+    let page = std::fs::read_to_string(bench.path("claims.html")).unwrap();
+    assert!(page.contains("a store takes no time"));
+}
+
+#[test]
+fn without_results_every_claim_is_listed_with_what_would_decide_it() {
+    let bench = Bench::new();
+    let text = bench.run(&["claims"]).exits(0).stdout();
+    for words in [
+        "fasterthanfs: ",
+        "intern-v-extern: ",
+        "in-memory: ",
+        "crud: ",
+        "about 35% faster",
+        "(003:29)",
+        "said to be 5 to 15",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    let table = bench.run(&["claims", "--format", "csv"]).exits(0).stdout();
+    assert!(table.lines().count() > 90, "{table}");
+    bench
+        .run(&["claims", "--of", "fasterthenfs"])
+        .refuses("did you mean 'fasterthanfs'?");
+    bench
+        .run(&["claims", "--of", "small.toml"])
+        .refuses("the study states no claim");
+    bench.run(&["claims", "--in", "here"]).refuses("--measure");
+}
