@@ -165,6 +165,7 @@ fn space(outcome: &MatrixOutcome) -> Option<Block> {
     });
     let table = Table {
         rows: rows.collect(),
+        is_heat_map: false,
         ..heat_map(outcome, "disk space", &|_| Cell::default())
     };
     let title = "Disk space: bytes allocated per byte of the values";

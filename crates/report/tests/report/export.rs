@@ -61,6 +61,8 @@ fn every_column_of_csv_finds_its_field_in_some_run() {
     for cell in cells.flat_map(|comparison| &mut comparison.cells) {
         let latencies = cell.latency.iter().cycle().cloned();
         cell.latencies = Action::ALL.into_iter().zip(latencies).collect();
+        cell.space_per_value_byte = Some(1.25);
+        cell.index_fill = Some(0.7);
         if let Some(block) = &mut cell.block_time {
             block.before_commit_ns = Some(1.5);
         }
