@@ -6,21 +6,26 @@ use crate::form::{FormOptions, Format};
 use crate::report::{Loaded, load};
 use crate::screen::{note, warn};
 use crate::study::{self, Begun};
-use crate::{drivers, places, studies};
+use crate::{drivers, places, screen, studies};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use stowplan_analysis::{Analysis, analyse, ledger};
+use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{self, PlanOptions, SEED_SCALE};
 use stowplan_harness::runner::AsPlanned;
-use stowplan_model::{ClaimSpec, Record, RunOutcome, StoreSpec, Study};
+use stowplan_model::{ClaimSpec, Plan, Record, RunOutcome, StoreSpec, Study};
 use stowplan_report::claims::Claims;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   stowplan claims                     what the articles state, and where
   stowplan claims --measure           test all of it here, about 10 minutes
-  stowplan claims --measure --of crud only what this one states
+  stowplan claims --measure --of crud
+                                      only what this one states
+  stowplan claims --measure --dry-run
+                                      what that would measure, and what it needs
   stowplan claims stowplan-results/*  what results say of it
   stowplan claims laptop/* server/* --output claims.html
                                       several machines, as a page
@@ -60,6 +65,9 @@ pub(crate) struct ClaimsOptions {
     /// With --measure: the most rounds per comparison; fewer than 10 decide nothing.
     #[arg(long, value_name = "N", requires = "measure")]
     rounds: Option<u32>,
+    /// With --measure: say what would be measured, and what that needs, and stop.
+    #[arg(long, requires = "measure", conflicts_with_all = ["json", "format"])]
+    dry_run: bool,
     /// In which form.
     #[command(flatten)]
     form: FormOptions<true>,
@@ -75,6 +83,9 @@ pub(crate) struct ClaimsOptions {
 pub(crate) fn claims(options: &ClaimsOptions) -> Result<Exit, CliError> {
     let form = options.form.asked(Format::json(options.print.json))?;
     let studies = asked(&options.studies)?;
+    if options.dry_run {
+        return describe(&studies, options);
+    }
     let mut results = options.results.clone();
     let mut exit = Exit::Done;
     if options.measure {
@@ -130,6 +141,24 @@ fn asked(names: &[String]) -> Result<Vec<Study>, CliError> {
     found.collect()
 }
 
+/// What would be measured, study by study, as far as it is not begun.
+fn describe(studies: &[Study], options: &ClaimsOptions) -> Result<Exit, CliError> {
+    for study in studies {
+        let plan = planned(study, options)?.0;
+        let text = plan::describe(&plan, false, screen::width());
+        screen::print(&screen::drawable(&format!("{text}\n")));
+    }
+    Ok(Exit::Done)
+}
+
+fn planned(study: &Study, options: &ClaimsOptions) -> Result<(Plan, Rc<Drivers>), CliError> {
+    let needed = needed(study, options)?;
+    let mut study = study.clone();
+    let drivers = drivers::of_study(&mut study, &[])?;
+    let plan = plan::plan(study, &needed, &drivers)?;
+    Ok((plan, drivers))
+}
+
 /// Measures what the claims of a study need, or what is left of it.
 fn measure(study: &Study, directory: &Path, options: &ClaimsOptions) -> Result<Exit, CliError> {
     let begun = directory.join("result.jsonl").exists();
@@ -148,11 +177,8 @@ fn measure(study: &Study, directory: &Path, options: &ClaimsOptions) -> Result<E
             }
         }
         false => {
-            let needed = needed(study, options)?;
+            let (plan, drivers) = planned(study, options)?;
             told("measuring what its claims need");
-            let mut study = study.clone();
-            let drivers = drivers::of_study(&mut study, &[])?;
-            let plan = plan::plan(study, &needed, &drivers)?;
             let begun = study::measure_into(&plan, &drivers, &measuring, |_| AsPlanned)?;
             begun.end.outcome
         }

@@ -186,7 +186,15 @@ pub(crate) fn items<'a>(
 ) -> Vec<Item> {
     let items = claims.map(|claim| match (machines, claim.on.as_slice()) {
         ([], _) => stated(&claim.stated),
-        ([_], [outcome]) => item(outcome.as_ref().unwrap_or(&claim.stated)),
+        ([_], [Some(outcome)]) if outcome.verdict != ClaimVerdict::NoData => item(outcome),
+        // A run knows no labels of cells that its scale leaves out.
+        ([_], [outcome]) => item(&ClaimOutcome {
+            missing: outcome
+                .iter()
+                .flat_map(|known| known.missing.clone())
+                .collect(),
+            ..claim.stated.clone()
+        }),
         _ => on_each(claim, machines),
     });
     items.collect()
