@@ -1,13 +1,13 @@
 //! Who says what became of a state: a process that opens stores, or a command of the user's.
 
-use crate::recording::{Started, in_a_line, last_part};
+use crate::recording::{Started, code, in_a_line, last_part};
 use crate::{own_program, run_error};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 use stowplan_harness::HarnessError;
@@ -26,6 +26,19 @@ pub enum Verifier {
     /// By a command of the shell: exit 0 for kept, 1 for lost, 2 for corrupt.
     Command(OsString),
 }
+
+/// Signals by which others end a process: hang-up, interrupt, kill, terminate. An engine that takes its
+/// process along does so by others.
+const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
+/// With this code a program of Rust ends that panicked.
+const PANICKED: i32 = 101;
+
+/// Why nothing is known of a state: its judge was ended, or did not come to an end.
+#[derive(Debug)]
+pub(crate) struct Unjudged(pub(crate) String);
+
+/// What became of a state.
+pub(crate) type Verdict = Result<Judged, Unjudged>;
 
 /// Someone who judges one state after the other.
 pub(crate) struct Judge<'v> {
@@ -48,7 +61,7 @@ impl<'v> Judge<'v> {
     }
 
     /// Judges a state, which may be changed by that.
-    pub(crate) fn judge(&mut self, directory: &Path, acked: u64) -> Result<Judged, HarnessError> {
+    pub(crate) fn judge(&mut self, directory: &Path, acked: u64) -> Result<Verdict, HarnessError> {
         match self.verifier {
             Verifier::Store(arguments) => self.ask(arguments, directory, acked),
             Verifier::Command(command) => self.check(command, directory, acked),
@@ -66,7 +79,7 @@ impl<'v> Judge<'v> {
         arguments: &[OsString],
         directory: &Path,
         acked: u64,
-    ) -> Result<Judged, HarnessError> {
+    ) -> Result<Verdict, HarnessError> {
         if self.process.is_none() {
             self.process = Some(self.start(arguments)?);
         }
@@ -87,31 +100,35 @@ impl<'v> Judge<'v> {
             return Err(HarnessError::Interrupted);
         }
         match (asked, answer) {
-            (Some(Ok(())), Ok(answer)) => serde_json::from_str(&answer)
-                .map_err(|error| run_error(format!("a judge says what is no answer: {error}"))),
-            (_, answer) => Ok(self.died(answer == Err(mpsc::RecvTimeoutError::Timeout))),
+            (Some(Ok(())), Ok(answer)) => {
+                let judged = serde_json::from_str(&answer).map_err(|error| {
+                    run_error(format!("a judge says what is no answer: {error}"))
+                })?;
+                Ok(Ok(judged))
+            }
+            (_, Err(RecvTimeoutError::Timeout)) => {
+                self.process = None;
+                Ok(Err(endless("the judge")))
+            }
+            _ => self.died(),
         }
     }
 
     /// An engine that takes its process with it has met what it cannot read.
-    fn died(&mut self, hangs: bool) -> Judged {
-        self.process = None;
-        let how = match hangs {
-            true => format!("the engine did not end within {} s", PATIENCE.as_secs()),
-            false => "the engine ended its process".to_owned(),
-        };
-        let said = last_part(&self.said);
-        let note = if said.is_empty() {
-            how
-        } else {
-            format!("{how}: {said}")
-        };
-        Judged {
-            fate: Fate::Corrupt,
-            lost: 0,
-            first_lost: None,
-            note,
-        }
+    fn died(&mut self) -> Result<Verdict, HarnessError> {
+        let ended = self.process.take();
+        let status = ended.map(|(mut process, _)| process.ends_within(PATIENCE, self.interrupt));
+        let code = status.transpose()?.flatten().map_or(0, code);
+        let note = in_a_line(&format!(
+            "{}\n{}",
+            ending("the judge", code),
+            last_part(&self.said)
+        ));
+        Ok(match code {
+            PANICKED => Ok(judged(Fate::Corrupt, 0, note)),
+            129.. if !FROM_OUTSIDE.contains(&(code - 128)) => Ok(judged(Fate::Corrupt, 0, note)),
+            _ => Err(Unjudged(note)),
+        })
     }
 
     fn start(&self, arguments: &[OsString]) -> Result<(Started, Receiver<String>), HarnessError> {
@@ -145,7 +162,7 @@ impl<'v> Judge<'v> {
         command: &OsString,
         directory: &Path,
         acked: u64,
-    ) -> Result<Judged, HarnessError> {
+    ) -> Result<Verdict, HarnessError> {
         let said = File::create(&self.said).map_err(HarnessError::io("create", &self.said))?;
         let stderr = said.try_clone();
         let mut process = Command::new(own_program()?);
@@ -161,35 +178,46 @@ impl<'v> Judge<'v> {
             .stdout(said)
             .stderr(stderr.map_err(HarnessError::io("open", &self.said))?);
         let status = Started::spawn(&mut process)?.ends_within(PATIENCE, self.interrupt)?;
-        let note = last_part(&self.said);
-        let judged = |fate, lost, note| Judged {
-            fate,
-            lost,
-            first_lost: None,
-            note,
-        };
         let Some(status) = status else {
-            let note = format!("the check did not end within {} s", PATIENCE.as_secs());
-            return Ok(judged(Fate::Corrupt, 0, note));
+            return Ok(Err(endless("the check")));
         };
-        match status.code() {
-            Some(0) => Ok(judged(Fate::Kept, 0, note)),
-            Some(1) => Ok(judged(Fate::Lost, 1, note)),
-            Some(2) => Ok(judged(Fate::Corrupt, 0, note)),
-            // By a signal: 128 and more, as shells tell it.
-            Some(code @ 129..) => Ok(judged(
-                Fate::Corrupt,
-                0,
-                in_a_line(&format!(
-                    "the check was ended by signal {}\n{note}",
-                    code - 128
-                )),
-            )),
-            code => Err(run_error(format!(
-                "the check ended with {}: exit 0 means kept, 1 lost, 2 corrupt{}{note}",
-                code.map_or_else(|| "a signal".to_owned(), |code| code.to_string()),
-                if note.is_empty() { "" } else { "; it said: " },
-            ))),
-        }
+        let note = last_part(&self.said);
+        let code = code(status);
+        let with_ending = in_a_line(&format!("{}\n{note}", ending("the check", code)));
+        Ok(match code {
+            0 => Ok(judged(Fate::Kept, 0, note)),
+            1 => Ok(judged(Fate::Lost, 1, note)),
+            2 => Ok(judged(Fate::Corrupt, 0, note)),
+            129.. if FROM_OUTSIDE.contains(&(code - 128)) => Err(Unjudged(with_ending)),
+            // By a signal of its own: 128 and more, as shells tell it.
+            129.. => Ok(judged(Fate::Corrupt, 0, with_ending)),
+            _ => {
+                return Err(run_error(format!(
+                    "the check ended with {code}: exit 0 means kept, 1 lost, 2 corrupt{}{note}",
+                    if note.is_empty() { "" } else { "; it said: " },
+                )));
+            }
+        })
+    }
+}
+
+fn judged(fate: Fate, lost: u64, note: String) -> Judged {
+    Judged {
+        fate,
+        lost,
+        first_lost: None,
+        note,
+    }
+}
+
+fn endless(who: &str) -> Unjudged {
+    Unjudged(format!("{who} did not end within {} s", PATIENCE.as_secs()))
+}
+
+/// How a process ended, in words.
+fn ending(who: &str, code: i32) -> String {
+    match code {
+        129.. => format!("{who} was ended by signal {}", code - 128),
+        code => format!("{who} ended with {code}"),
     }
 }

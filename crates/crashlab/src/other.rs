@@ -29,7 +29,7 @@ pub fn cage(_: u32, _: &[OsString]) -> Result<i32, HarnessError> {
 ///
 /// # Errors
 /// Always.
-pub fn init(_: &[OsString]) -> Result<i32, HarnessError> {
+pub fn init(_: &[OsString], _: bool) -> Result<i32, HarnessError> {
     Err(unavailable())
 }
 

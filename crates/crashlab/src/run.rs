@@ -1,6 +1,6 @@
 //! One setting in the lab: recorded once, cut many times, judged by several at a time.
 
-use crate::judge::{Judge, Verifier};
+use crate::judge::{Judge, Unjudged, Verdict, Verifier};
 use crate::log::Log;
 use crate::recording;
 use crate::shrink::shrink;
@@ -9,16 +9,17 @@ use crate::{run_error, tree::Tree};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use stowplan_dataset::random::scatter_all;
 use stowplan_harness::HarnessError;
+use stowplan_harness::disk::remove_directory;
 use stowplan_harness::interrupt::Interrupt;
 use stowplan_model::{
-    Controls, CrashFinding, CrashModel, CrashSetting, Durability, DurabilityClaim, Fate, Judged,
-    ModelFound, Shrunk, Tally,
+    CrashFinding, CrashModel, CrashSetting, Durability, DurabilityClaim, Fate, Judged, ModelFound,
+    Shrunk, Tally,
 };
 
 /// Of equal states only one counts; after so many times as many draws as states are wanted, there are
@@ -27,6 +28,12 @@ const DRAWS_PER_STATE: u64 = 4;
 /// States of each control, as a share of those of a model, and at least.
 const CONTROL_SHARE: u64 = 10;
 const LEAST_CONTROLS: u64 = 20;
+/// So many times as many, until one shows what it must: without syncs SQLite's WAL is damaged in one state
+/// of twenty.
+const MORE_CONTROLS: u64 = 20;
+/// States without a judgment after which no more are drawn: whatever ended their judges goes on, and each may
+/// take a minute.
+const MOST_UNJUDGED: u64 = 3;
 /// Losses that a finding tells in words.
 const WORDS: usize = 8;
 /// The seeds of controls are others than those of states.
@@ -103,7 +110,7 @@ pub fn test(
         acks: log.acks(),
         ran_ns: log.entries.last().map_or(0, |entry| entry.at_ns),
         found: Vec::new(),
-        controls: Controls::default(),
+        all_synced: Tally::default(),
         failed: None,
     };
     if log.exit != Some(0) {
@@ -119,18 +126,18 @@ pub fn test(
     let lab = Lab::new(subject, options)?;
     for model in &options.models {
         let states = States::new(&log, *model, Syncs::Recorded);
-        let (tally, found) = lab.hunt(&states, options.states, |number| {
+        let (tally, found) = lab.hunt(&states, Wanted::exactly(options.states), |number| {
             let seed = States::seed(subject.seed(options.seed), *model, number);
             (seed, states.draw(seed))
         })?;
-        let findings = lab.findings(&states, found)?;
         setting.found.push(ModelFound {
             model: *model,
             tally,
-            findings,
+            findings: lab.findings(&states, found)?,
+            no_syncs: lab.without_syncs(&log, *model)?,
         });
     }
-    setting.controls = lab.controls(&log)?;
+    setting.all_synced = lab.all_synced(&log)?;
     let lost = setting.found.iter().any(|found| !found.findings.is_empty());
     Ok((setting, lost.then_some(log)))
 }
@@ -151,13 +158,36 @@ struct Shared {
     error: Option<HarnessError>,
 }
 
+/// How many states are wanted: so many, or up to more of them until one shows what a control must.
+#[derive(Clone, Copy)]
+struct Wanted {
+    least: u64,
+    most: u64,
+}
+
+impl Wanted {
+    fn exactly(states: u64) -> Self {
+        Self {
+            least: states,
+            most: states,
+        }
+    }
+
+    fn are(self, tally: &Tally, claim: DurabilityClaim) -> bool {
+        tally.states >= self.most
+            || tally.drawn >= self.most * DRAWS_PER_STATE
+            || tally.unjudged >= MOST_UNJUDGED
+            || tally.states >= self.least && tally.shows_failure_of(claim)
+    }
+}
+
 impl<'o> Lab<'o> {
     fn new(subject: &'o Subject, options: &'o Options) -> Result<Self, HarnessError> {
         let mut judges = Vec::new();
         for number in 0..options.judges.max(1) {
             let place = options.scratch.join(format!("state-{number}"));
             let said = options.scratch.join(format!("said-{number}"));
-            remove(&place)?;
+            remove_directory(&place)?;
             let judge = Judge::new(&subject.verifier, said, &options.interrupt);
             judges.push(Mutex::new((judge, place)));
         }
@@ -172,7 +202,7 @@ impl<'o> Lab<'o> {
     fn hunt(
         &self,
         states: &States<'_>,
-        wanted: u64,
+        wanted: Wanted,
         draw: impl Fn(u64) -> (u64, Cut) + Sync,
     ) -> Result<(Tally, Vec<Found>), HarnessError> {
         let next = AtomicU64::new(0);
@@ -202,7 +232,7 @@ impl<'o> Lab<'o> {
     fn work(
         &self,
         states: &States<'_>,
-        wanted: u64,
+        wanted: Wanted,
         draw: &(impl Fn(u64) -> (u64, Cut) + Sync),
         (next, shared, judge): (&AtomicU64, &Mutex<Shared>, &mut (Judge<'o>, PathBuf)),
     ) -> Result<(), HarnessError> {
@@ -216,10 +246,8 @@ impl<'o> Lab<'o> {
             let acked = states.acked(cut.at);
             {
                 let mut shared = lock(shared);
-                let enough = shared.tally.states >= wanted
-                    || shared.tally.drawn >= wanted * DRAWS_PER_STATE
-                    || shared.error.is_some();
-                if enough {
+                let enough = wanted.are(&shared.tally, self.subject.claim);
+                if enough || shared.error.is_some() {
                     return Ok(());
                 }
                 shared.tally.drawn += 1;
@@ -228,14 +256,23 @@ impl<'o> Lab<'o> {
                 }
                 shared.tally.states += 1;
             }
-            let judged = self.judge(judge, &tree, acked)?;
-            let found = Found {
-                number,
-                seed,
-                cut,
-                judged,
-            };
-            self.count(&mut lock(shared), states, found);
+            match self.judge(judge, &tree, acked)? {
+                Ok(judged) => {
+                    let found = Found {
+                        number,
+                        seed,
+                        cut,
+                        judged,
+                    };
+                    self.count(&mut lock(shared), states, found);
+                }
+                Err(Unjudged(why)) => {
+                    let tally = &mut lock(shared).tally;
+                    tally.states -= 1;
+                    tally.unjudged += 1;
+                    tally.unjudged_because = why;
+                }
+            }
         }
     }
 
@@ -244,12 +281,12 @@ impl<'o> Lab<'o> {
         (judge, place): &mut (Judge<'o>, PathBuf),
         tree: &Tree,
         acked: u64,
-    ) -> Result<Judged, HarnessError> {
+    ) -> Result<Verdict, HarnessError> {
         fs::create_dir(&*place).map_err(HarnessError::io("create directory", place))?;
         tree.write_to(place)
             .map_err(HarnessError::io("write a state to", place))?;
         let judged = judge.judge(place, acked)?;
-        remove(place)?;
+        remove_directory(place)?;
         self.options.judged.fetch_add(1, Ordering::Relaxed);
         Ok(judged)
     }
@@ -315,7 +352,7 @@ impl<'o> Lab<'o> {
         let mut judge = lock(judge);
         let smallest = shrink(states, &found.cut, &mut |cut| {
             let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
-            Ok(judged.fate == found.judged.fate)
+            Ok(judged.is_ok_and(|judged| judged.fate == found.judged.fate))
         })?;
         judge.0.rest();
         let mut words: Vec<String> = Vec::new();
@@ -341,37 +378,45 @@ impl<'o> Lab<'o> {
         })
     }
 
-    /// The same log with its syncs struck out, and with everything synced at rest. What promises
-    /// nothing of a process that is killed, or acknowledges before it writes, is at rest at the end.
-    fn controls(&self, log: &Log) -> Result<Controls, HarnessError> {
-        let wanted = (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS);
-        let seed =
-            |number| States::seed(self.options.seed ^ OF_CONTROLS, CrashModel::Ordered, number);
-        let states = States::new(log, CrashModel::Ordered, Syncs::None);
-        let (no_syncs, _) = self.hunt(&states, wanted, |number| {
-            (seed(number), states.draw(seed(number)))
-        })?;
+    /// A control: the same operations with their syncs struck out.
+    fn without_syncs(&self, log: &Log, model: CrashModel) -> Result<Tally, HarnessError> {
+        let states = States::new(log, model, Syncs::None);
+        let wanted = Wanted {
+            least: self.controls(),
+            most: self.controls() * MORE_CONTROLS,
+        };
+        self.control(&states, wanted, |seed| states.draw(seed))
+    }
+
+    /// The other one: everything synced, at rest. What promises nothing of a process that is killed, or
+    /// acknowledges before it writes, is at rest at the end.
+    fn all_synced(&self, log: &Log) -> Result<Tally, HarnessError> {
         let claim = self.subject.claim;
         let only_end = claim.class == Durability::None || claim.delayed;
+        // Where nothing can be lost the models are one.
         let states = States::new(log, CrashModel::Ordered, Syncs::All);
-        let (all_synced, _) = self.hunt(&states, wanted, |number| {
-            (seed(number), states.draw_rest(seed(number), only_end))
+        let wanted = Wanted::exactly(self.controls());
+        self.control(&states, wanted, |seed| states.draw_rest(seed, only_end))
+    }
+
+    fn controls(&self) -> u64 {
+        (self.options.states / CONTROL_SHARE).max(LEAST_CONTROLS)
+    }
+
+    fn control(
+        &self,
+        states: &States<'_>,
+        wanted: Wanted,
+        draw: impl Fn(u64) -> Cut + Sync,
+    ) -> Result<Tally, HarnessError> {
+        let (tally, _) = self.hunt(states, wanted, |number| {
+            let seed = States::seed(self.options.seed ^ OF_CONTROLS, states.model, number);
+            (seed, draw(seed))
         })?;
-        Ok(Controls {
-            no_syncs,
-            all_synced,
-        })
+        Ok(tally)
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Removes a state, if there is one, even where a program took itself the right to.
-fn remove(place: &Path) -> Result<(), HarnessError> {
-    match fs::remove_dir_all(place) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        other => other.map_err(HarnessError::io("remove", place)),
-    }
 }

@@ -375,7 +375,7 @@ impl<'l> States<'l> {
         let node = match &entry.operation {
             Operation::Write { node, .. }
             | Operation::Resize { node, .. }
-            | Operation::Sync { node }
+            | Operation::Sync { node, .. }
             | Operation::Attributes { node, .. } => *node,
             other => return other.to_string(),
         };
@@ -434,18 +434,22 @@ fn changed(operation: &Operation) -> Option<Node> {
     }
 }
 
-/// A file's sync keeps its data, its size and its attributes; a directory's the names in it. A rename
-/// from one directory to another is kept by the sync of the new one.
+/// A file's sync keeps its data, its size and its attributes, fdatasync all but the attributes; a
+/// directory's the names in it. A rename from one directory to another is kept by the sync of the new one.
 fn by_posix(log: &Log) -> Vec<usize> {
     let mut durable = vec![NEVER; log.entries.len()];
     let mut pending: HashMap<Node, Vec<usize>> = HashMap::new();
+    let is_attributes = |number: &usize| {
+        let entry = log.entries.get(*number);
+        entry.is_some_and(|entry| matches!(entry.operation, Operation::Attributes { .. }))
+    };
     for (number, entry) in log.entries.iter().enumerate() {
-        if let Operation::Sync { node } = entry.operation {
-            for reached in pending.remove(&node).unwrap_or_default() {
-                if let Some(durable) = durable.get_mut(reached) {
-                    *durable = number;
-                }
-            }
+        if let Operation::Sync { node, data_only } = entry.operation {
+            let waiting = pending.remove(&node).unwrap_or_default();
+            let stays = |waiting: &usize| data_only && is_attributes(waiting);
+            let (later, reached) = waiting.into_iter().partition(stays);
+            pending.insert(node, later);
+            reach(&mut durable, reached, number);
         }
         let of = changed(&entry.operation).or(directories(&entry.operation).last().copied());
         if let Some(node) = of {
@@ -455,27 +459,42 @@ fn by_posix(log: &Log) -> Vec<usize> {
     durable
 }
 
+/// Notes which sync made operations durable.
+fn reach(durable: &mut [usize], reached: Vec<usize>, sync: usize) {
+    for number in reached {
+        if let Some(durable) = durable.get_mut(number) {
+            *durable = sync;
+        }
+    }
+}
+
+/// The last entries of a journal that are about a file.
+#[derive(Clone, Copy, Default)]
+struct About {
+    any: Option<usize>,
+    /// Without which its data cannot be read: it was made, or its length changed.
+    data: Option<usize>,
+}
+
 /// A journal keeps metadata in order. A sync keeps the file's data, and the journal up to the last
-/// entry that is about the file: as XFS forces its log, and ext4 commits at least.
+/// entry that is about the file: as XFS forces its log, and ext4 commits at least. For fdatasync that is
+/// the last one which its data needs: ext4 waits for no other.
 fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
     let mut durable = vec![NEVER; log.entries.len()];
     let mut data: HashMap<Node, Vec<usize>> = HashMap::new();
     let mut journal: VecDeque<usize> = VecDeque::new();
-    let mut last: HashMap<Node, usize> = HashMap::new();
+    let mut last: HashMap<Node, About> = HashMap::new();
     for (number, entry) in log.entries.iter().enumerate() {
         let operation = &entry.operation;
-        if let Operation::Sync { node } = operation {
+        if let Operation::Sync { node, data_only } = operation {
             let mut reached = data.remove(node).unwrap_or_default();
-            let up_to = last.get(node).copied();
+            let about = last.get(node).copied().unwrap_or_default();
+            let up_to = if *data_only { about.data } else { about.any };
             while let Some(first) = journal.front().filter(|first| Some(**first) <= up_to) {
                 reached.push(*first);
                 journal.pop_front();
             }
-            for reached in reached {
-                if let Some(durable) = durable.get_mut(reached) {
-                    *durable = number;
-                }
-            }
+            reach(&mut durable, reached, number);
             continue;
         }
         if operation.is_metadata() {
@@ -485,19 +504,34 @@ fn by_journal(log: &Log, extends: &[bool]) -> Vec<usize> {
             data.entry(*node).or_default().push(number);
         }
         let extends = extends.get(number) == Some(&true);
-        let about = changed(operation).filter(|_| operation.is_metadata() || extends);
-        let named = match operation {
-            Operation::Make { node, .. }
-            | Operation::Link { node, .. }
-            | Operation::Unlink { node, .. }
-            | Operation::Rename { node, .. } => Some(*node),
-            _ => None,
-        };
-        for node in directories(operation).into_iter().chain(about).chain(named) {
-            last.insert(node, number);
+        for (node, needed) in concerned(operation, extends) {
+            let about = last.entry(node).or_default();
+            about.any = Some(number);
+            if needed {
+                about.data = Some(number);
+            }
         }
     }
     durable
+}
+
+/// The files and directories that an entry of the journal is about, and whether their data cannot be
+/// read without it. Of a directory the names are the data.
+fn concerned(operation: &Operation, extends: bool) -> Vec<(Node, bool)> {
+    let mut found: Vec<(Node, bool)> = directories(operation)
+        .into_iter()
+        .map(|directory| (directory, true))
+        .collect();
+    found.extend(match operation {
+        Operation::Make { node, .. } | Operation::Resize { node, .. } => Some((*node, true)),
+        Operation::Write { node, .. } => extends.then_some((*node, true)),
+        Operation::Link { node, .. }
+        | Operation::Unlink { node, .. }
+        | Operation::Rename { node, .. }
+        | Operation::Attributes { node, .. } => Some((*node, false)),
+        Operation::Sync { .. } | Operation::Ack { .. } | Operation::Base => None,
+    });
+    found
 }
 
 /// A number below `end`, which is more than 0.
@@ -539,7 +573,7 @@ fn suffix(random: &mut Random, pieces: &[Piece]) -> Vec<Piece> {
     pieces.get(kept..).unwrap_or_default().to_vec()
 }
 
-/// Writes that are lost whole, and one of which any of its sectors are.
+/// Writes that are lost whole, and one of which some of its sectors are.
 fn torn(random: &mut Random, data: &[Piece]) -> BTreeSet<Piece> {
     let mut writes: Vec<usize> = data.iter().map(|piece| piece.0).collect();
     writes.dedup();
@@ -549,11 +583,31 @@ fn torn(random: &mut Random, data: &[Piece]) -> BTreeSet<Piece> {
         .into_iter()
         .filter(|_| random.unit() >= keep)
         .collect();
-    let lost = data.iter().filter(|piece| match Some(piece.0) == torn {
-        true => random.below(2) == 0,
-        false => whole.contains(&piece.0),
+    let (of_torn, others): (Vec<Piece>, Vec<Piece>) = data
+        .iter()
+        .copied()
+        .partition(|piece| Some(piece.0) == torn);
+    let lost = others.into_iter().filter(|piece| whole.contains(&piece.0));
+    lost.chain(sectors(random, &of_torn)).collect()
+}
+
+/// The sectors of a write that are lost: its end, its beginning, some in the middle, all but some in the
+/// middle, or any. Of a long write, any would hardly ever be one of the others.
+fn sectors(random: &mut Random, write: &[Piece]) -> Vec<Piece> {
+    let (from, to) = (
+        index(random, write.len() + 1),
+        index(random, write.len() + 1),
+    );
+    let middle = from.min(to)..from.max(to);
+    let shape = random.below(5);
+    let lost = write.iter().enumerate().filter(|(at, _)| match shape {
+        0 => *at >= from,
+        1 => *at < from,
+        2 => middle.contains(at),
+        3 => !middle.contains(at),
+        _ => random.below(2) == 0,
     });
-    lost.copied().collect()
+    lost.map(|(_, piece)| *piece).collect()
 }
 
 /// Of lost pieces, those of writes that are lost whole, and of the first write that is not.

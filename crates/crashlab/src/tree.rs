@@ -219,7 +219,6 @@ impl Tree {
     /// Writes everything below a directory that exists and is empty.
     pub(crate) fn write_to(&self, directory: &Path) -> io::Result<()> {
         let mut first: BTreeMap<Node, PathBuf> = BTreeMap::new();
-        let root = rustix::process::getuid().is_root();
         let walk = self.walk();
         for (name, node) in &walk {
             let path = directory.join(name);
@@ -233,13 +232,7 @@ impl Tree {
                     Some(other) => fs::hard_link(other, &path)?,
                     None => {
                         write_file(&path, content, state.attributes.mode)?;
-                        if root && state.attributes.uid != 0 {
-                            chown(
-                                &path,
-                                Some(state.attributes.uid),
-                                Some(state.attributes.gid),
-                            )?;
-                        }
+                        give_to_owner(&path, state.attributes)?;
                         first.insert(*node, path);
                     }
                 },
@@ -251,20 +244,20 @@ impl Tree {
                 && let Held::Directory(_) = state.held
             {
                 let path = directory.join(name);
-                fs::set_permissions(
-                    &path,
-                    Permissions::from_mode(state.attributes.mode & 0o7777),
-                )?;
-                if root && state.attributes.uid != 0 {
-                    chown(
-                        &path,
-                        Some(state.attributes.uid),
-                        Some(state.attributes.gid),
-                    )?;
-                }
+                let mode = Permissions::from_mode(state.attributes.mode & 0o7777);
+                fs::set_permissions(&path, mode)?;
+                give_to_owner(&path, state.attributes)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Root can make what is another user's, and nobody else has to.
+fn give_to_owner(path: &Path, attributes: Attributes) -> io::Result<()> {
+    match attributes.uid != 0 && rustix::process::getuid().is_root() {
+        true => chown(path, Some(attributes.uid), Some(attributes.gid)),
+        false => Ok(()),
     }
 }
 

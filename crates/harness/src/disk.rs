@@ -1,7 +1,7 @@
 //! Room on the disk, and what a run may remove.
 
 use crate::HarnessError;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, unlinkat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, openat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::fs::{DirBuilder, File, Permissions, TryLockError};
@@ -255,13 +255,28 @@ fn remove_entries_in_parallel(directory: &File, path: &Path) -> Result<(), Harne
 /// # Errors
 /// The file system refuses, or something is mounted in one of them.
 pub(crate) fn remove_directories(parent: &Path, paths: &[PathBuf]) -> Result<(), HarnessError> {
-    let names = paths.iter().map(|path| {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        CString::new(name).map_err(HarnessError::io("remove", path))
-    });
+    let names = paths.iter().map(|path| last_name(path));
     let names: Vec<CString> = names.collect::<Result<_, _>>()?;
     let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
     remove_trees(&directory, parent, &names)
+}
+
+/// Removes a directory with all it holds, if it is there.
+///
+/// # Errors
+/// The file system refuses, or something is mounted in it.
+pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
+    remove_tree(directory.as_fd(), &last_name(path)?).map_err(HarnessError::io("remove", path))
+}
+
+fn last_name(path: &Path) -> Result<CString, HarnessError> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    CString::new(name).map_err(HarnessError::io("remove", path))
 }
 
 /// Each by a thread of its own: a hundred thousand files take seconds, and there are several such stores.
@@ -311,10 +326,14 @@ fn remove_tree(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
         Err(error) => return Err(error),
     };
     for (name, is_directory) in read_entries(directory.as_fd())? {
-        if is_directory {
-            remove_tree(directory.as_fd(), &name)?;
-        } else {
-            unlink(&directory, &name, AtFlags::empty())?;
+        let remove = || match is_directory {
+            true => remove_tree(directory.as_fd(), &name),
+            false => unlink(&directory, &name, AtFlags::empty()),
+        };
+        match remove() {
+            // A program took the right from its own directory, and whoever owns it may give it back.
+            Err(Errno::ACCESS) if fchmod(&directory, Mode::RWXU).is_ok() => remove()?,
+            removed => removed?,
         }
     }
     unlink(parent, name, AtFlags::REMOVEDIR)
@@ -596,6 +615,22 @@ mod tests {
                 "{number}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn a_directory_whose_right_to_change_was_taken_is_removed_by_its_owner_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("state");
+        let below = place.join("closed/below");
+        std::fs::create_dir_all(&below).unwrap();
+        std::fs::write(below.join("file"), "").unwrap();
+        for closed in [&below, &place.join("closed"), &place] {
+            std::fs::set_permissions(closed, Permissions::from_mode(0o555)).unwrap();
+        }
+        // Root may do everything anyway: .ci/crash-check does the same as nobody.
+        remove_directory(&place).unwrap();
+        assert!(!place.exists());
+        remove_directory(&place).unwrap();
     }
 
     #[test]

@@ -17,7 +17,6 @@ use crate::interrupt::Interrupt;
 use crate::shared_file::SharedFile;
 use crate::worker_process::WorkerCommand;
 use crate::{HarnessError, disk, place};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use stowplan_dataset::{Dataset, Generator};
 use stowplan_model::{
@@ -211,10 +210,7 @@ impl BlockDirectory {
     /// A store whose table is a directory has removed it when it dropped its table.
     fn remove(&mut self) -> Result<(), HarnessError> {
         self.there = false;
-        match place::remove(&self.path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(HarnessError::io("remove", &self.path)),
-        }
+        place::remove(&self.path)
     }
 }
 

@@ -310,6 +310,7 @@ impl<'a> Runner<'a> {
             phases: Some(self.clock.spent()),
         };
         self.log.append(&Record::End(end.clone()))?;
+        self.log.settle()?;
         Ok(end)
     }
 
@@ -543,7 +544,8 @@ impl<'a> Runner<'a> {
                 expected,
             };
             self.during(Phase::Rounds, |runner| {
-                runner.round(comparison, &sizes, &active, &progress, &mut measured)
+                runner.round(comparison, &sizes, &active, &progress, &mut measured)?;
+                runner.log.settle()
             })?;
         }
         self.during(Phase::Counting, |runner| {

@@ -188,6 +188,20 @@ pub struct Tally {
     pub oldest_operations: u64,
     /// The same in nanoseconds.
     pub oldest_ns: u64,
+    /// Different states besides, of which no judge said anything: it was killed, or did not end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unjudged: u64,
+    /// Why, of the first of them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unjudged_because: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Tally {
@@ -205,6 +219,22 @@ impl Tally {
     #[must_use]
     pub fn not_kept(&self) -> u64 {
         self.states.saturating_sub(self.of(Fate::Kept))
+    }
+
+    /// Those that are worse than an earlier state.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.not_kept().saturating_sub(self.of(Fate::Lost))
+    }
+
+    /// Whether these, of a control without syncs, show what must be seen of this claim: that its promise
+    /// breaks, and where none is made about power, anything.
+    #[must_use]
+    pub fn shows_failure_of(&self, claim: DurabilityClaim) -> bool {
+        match claim.class >= Durability::Consistent {
+            true => self.broken > 0,
+            false => self.not_kept() > 0,
+        }
     }
 
     /// The worst fate that was met.
@@ -253,25 +283,10 @@ pub struct ModelFound {
     pub tally: Tally,
     /// The first finding of each fate, the worst first.
     pub findings: Vec<CrashFinding>,
-}
-
-/// What shows that a run can find anything, and finds nothing where there is nothing.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Controls {
-    /// The same operations with every sync struck out: must fail somewhere.
+    /// A control: the same operations with every sync struck out. What it meets is what the judge of this
+    /// setting can see.
+    #[serde(default)]
     pub no_syncs: Tally,
-    /// The same with everything synced at once: must never fail.
-    pub all_synced: Tally,
-}
-
-impl Controls {
-    /// Whether the run may claim anything.
-    #[must_use]
-    pub fn hold(&self) -> bool {
-        self.no_syncs.not_kept() > 0
-            && self.all_synced.not_kept() == 0
-            && self.all_synced.states > 0
-    }
 }
 
 /// One setting: a store with its settings, or a program.
@@ -293,24 +308,63 @@ pub struct CrashSetting {
     pub ran_ns: u64,
     /// By model.
     pub found: Vec<ModelFound>,
-    /// What the claims rest on.
-    pub controls: Controls,
+    /// The other control, which is the same under every model: with everything synced at once nothing may
+    /// fail.
+    #[serde(default)]
+    pub all_synced: Tally,
     /// Why it could not be tested.
     #[serde(default)]
     pub failed: Option<String>,
 }
 
 impl CrashSetting {
+    /// Whether anything may be claimed of what was found under a model: with everything synced nothing
+    /// fails, and without any sync the promise is broken, as far as one is made about power.
+    #[must_use]
+    pub fn claims(&self, found: &ModelFound) -> bool {
+        let synced = &self.all_synced;
+        found.no_syncs.shows_failure_of(self.claim)
+            && synced.states > 0
+            && synced.not_kept() + synced.unjudged == 0
+    }
+
+    /// Whether a promise was broken under a model.
+    #[must_use]
+    pub fn breaks(&self, found: &ModelFound) -> bool {
+        self.claims(found) && found.tally.broken > 0
+    }
+
     /// Whether a promise was broken.
     #[must_use]
     pub fn is_broken(&self) -> bool {
-        self.found.iter().any(|found| found.tally.broken > 0)
+        self.found.iter().any(|found| self.breaks(found))
     }
 
-    /// Whether it was tested, and its controls allow a claim.
+    /// The states of which no judge said anything, of the controls too, and why.
+    #[must_use]
+    pub fn unjudged(&self) -> (u64, &str) {
+        let of_models = self
+            .found
+            .iter()
+            .flat_map(|each| [&each.tally, &each.no_syncs]);
+        let all = of_models.chain([&self.all_synced]);
+        all.fold((0, ""), |(number, why), tally| {
+            let why = if why.is_empty() {
+                &tally.unjudged_because
+            } else {
+                why
+            };
+            (number + tally.unjudged, why)
+        })
+    }
+
+    /// Whether every state was judged, and the controls allow a claim under each model.
     #[must_use]
     pub fn is_tested(&self) -> bool {
-        self.failed.is_none() && self.controls.hold()
+        self.failed.is_none()
+            && !self.found.is_empty()
+            && self.found.iter().all(|found| self.claims(found))
+            && self.unjudged().0 == 0
     }
 }
 
@@ -360,20 +414,72 @@ mod tests {
         assert!(!Fate::Reordered.breaks(claim(Durability::Consistent, true), false));
     }
 
-    #[test]
-    fn controls_claim_nothing_unless_the_bad_one_fails_and_the_good_one_does_not() {
-        let tally = |kept, lost| Tally {
-            states: kept + lost,
-            fates: [kept, lost, 0, 0, 0, 0],
+    /// A setting of which this many states were kept, lost and torn: of its controls, and of itself.
+    fn setting(class: Durability, no_syncs: [u64; 3], synced: [u64; 2]) -> CrashSetting {
+        let claim = DurabilityClaim {
+            class,
+            atomic: true,
+            delayed: false,
+        };
+        let tally = |[kept, lost, torn]: [u64; 3]| Tally {
+            states: kept + lost + torn,
+            fates: [kept, lost, 0, torn, 0, 0],
+            broken: [(Fate::Lost, lost), (Fate::Torn, torn)]
+                .iter()
+                .filter(|(fate, _)| fate.breaks(claim, true))
+                .map(|(_, count)| count)
+                .sum(),
             ..Tally::default()
         };
-        let controls = |no_syncs, all_synced| Controls {
-            no_syncs,
-            all_synced,
-        };
-        assert!(controls(tally(1, 1), tally(5, 0)).hold());
-        assert!(!controls(tally(2, 0), tally(5, 0)).hold());
-        assert!(!controls(tally(1, 1), tally(4, 1)).hold());
-        assert!(!controls(tally(1, 1), tally(0, 0)).hold());
+        CrashSetting {
+            name: "mine".to_owned(),
+            claim,
+            transactions: true,
+            operations: 9,
+            syncs: 1,
+            acks: 1,
+            ran_ns: 1,
+            found: vec![ModelFound {
+                model: CrashModel::Torn,
+                tally: tally([5, 3, 2]),
+                findings: Vec::new(),
+                no_syncs: tally(no_syncs),
+            }],
+            all_synced: tally([synced[0], synced[1], 0]),
+            failed: None,
+        }
+    }
+
+    #[test]
+    fn nothing_is_claimed_or_broken_unless_the_bad_control_breaks_the_promise_and_the_good_one_fails_never()
+     {
+        use Durability::{Consistent, Durable, ProcessCrash};
+        for (class, no_syncs, synced, claims) in [
+            (Durable, [1, 1, 0], [5, 0], true),
+            (Durable, [2, 0, 0], [5, 0], false),
+            (Durable, [1, 1, 0], [4, 1], false),
+            (Durable, [1, 1, 0], [0, 0], false),
+            // That a judge sees losses says nothing of one who promises that nothing but them comes.
+            (Consistent, [1, 1, 0], [5, 0], false),
+            (Consistent, [1, 0, 1], [5, 0], true),
+            // Nothing is promised: whatever fails shows that the judge looks.
+            (ProcessCrash, [1, 1, 0], [5, 0], true),
+            (ProcessCrash, [2, 0, 0], [5, 0], false),
+        ] {
+            let setting = setting(class, no_syncs, synced);
+            assert_eq!(setting.is_tested(), claims, "{setting:?}");
+            let breaks = claims && class != ProcessCrash;
+            assert_eq!(setting.is_broken(), breaks, "{setting:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_that_was_not_judged_leaves_the_setting_untested() {
+        let mut setting = setting(Durability::Durable, [1, 1, 1], [5, 0]);
+        assert!(setting.is_tested());
+        setting.found[0].no_syncs.unjudged = 1;
+        setting.found[0].no_syncs.unjudged_because = "killed".to_owned();
+        assert_eq!(setting.unjudged(), (1, "killed"));
+        assert!(!setting.is_tested());
     }
 }

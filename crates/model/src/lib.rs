@@ -34,8 +34,8 @@ pub use cell::{
 };
 pub use checkup::{Check, CheckGroup, CheckState, Checkup};
 pub use crash::{
-    Controls, CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk,
-    Tally, ToJudge, crash_run, from_line, to_line,
+    CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, Judged, ModelFound, Shrunk, Tally,
+    ToJudge, crash_run, from_line, to_line,
 };
 pub use dataset::{Content, DatasetSpec, SizeBin, SizeDistribution};
 pub use durability::{Durability, DurabilityClaim};

@@ -5,7 +5,9 @@ use crate::document::{
     facts, listed, notice, paragraph, plain, remark, strong, toned,
 };
 use crate::format::{count, time};
-use stowplan_model::{CrashFinding, CrashModel, CrashRun, CrashSetting, Fate, ModelFound, Tally};
+use stowplan_model::{
+    CrashFinding, CrashModel, CrashRun, CrashSetting, Durability, Fate, ModelFound, Tally,
+};
 
 /// As one JSON document, ended by a newline.
 ///
@@ -24,22 +26,9 @@ pub fn document(run: &CrashRun) -> Document {
     }));
     blocks.push(Block::from(matrix(run)).at(Detail::Brief));
     blocks.push(paragraph(controls(run)).at(Detail::Brief));
-    let broken = |finding: &CrashFinding| finding.broken;
-    blocks.extend(findings(
-        run,
-        "broken",
-        "Promises that were broken",
-        broken,
-        Detail::Normal,
-    ));
-    let within = |finding: &CrashFinding| !finding.broken;
-    blocks.extend(findings(
-        run,
-        "within",
-        "What was lost as promised",
-        within,
-        Detail::Full,
-    ));
+    for kind in [Found::Broken, Found::AsPromised, Found::Unclaimed] {
+        blocks.extend(findings(run, kind));
+    }
     blocks.extend(untested(run));
     blocks.extend(meaning(run));
     Document {
@@ -54,12 +43,9 @@ pub fn document(run: &CrashRun) -> Document {
 /// The run in a sentence.
 #[must_use]
 pub fn verdict(run: &CrashRun) -> String {
-    let tested = run.settings.iter().filter(|setting| setting.is_tested());
-    let tested = tested.count();
-    let broken = run
-        .settings
-        .iter()
-        .filter(|setting| setting.is_tested() && setting.is_broken());
+    let claims = |setting: &&CrashSetting| setting.found.iter().any(|found| setting.claims(found));
+    let tested = run.settings.iter().filter(claims).count();
+    let broken = run.settings.iter().filter(|setting| setting.is_broken());
     match (broken.count(), tested) {
         (_, 0) => "Nothing can be claimed".to_owned(),
         (0, 1) => "No promise was broken".to_owned(),
@@ -124,12 +110,14 @@ fn row(run: &CrashRun, setting: &CrashSetting) -> Row {
     let mut cells = vec![named(setting), Cell::text(plain(promise(setting)))];
     for model in &run.models {
         let found = setting.found.iter().find(|found| found.model == *model);
-        cells.push(found.map_or_else(Cell::default, |found| of_model(&found.tally)));
+        cells.push(found.map_or_else(Cell::default, |found| of_model(setting, found)));
     }
+    let claims = setting.found.iter().any(|found| setting.claims(found));
     let (word, tone) = match setting {
         setting if setting.failed.is_some() => ("not tested", Tone::Warning),
-        setting if !setting.controls.hold() => ("no claim", Tone::Warning),
+        _ if !claims => ("no claim", Tone::Warning),
         setting if setting.is_broken() => ("BROKEN", Tone::Bad),
+        setting if setting.unjudged().0 > 0 => ("not all judged", Tone::Warning),
         _ => ("as promised", Tone::Good),
     };
     cells.push(Cell::text(toned(word, tone)));
@@ -169,7 +157,8 @@ fn promise(setting: &CrashSetting) -> String {
 }
 
 /// The worst that was found, of how many; what else there was for those who ask.
-fn of_model(tally: &Tally) -> Cell {
+fn of_model(setting: &CrashSetting, found: &ModelFound) -> Cell {
+    let tally = &found.tally;
     let worst = tally.worst().unwrap_or(Fate::Kept);
     let many = tally.of(worst);
     let text = match worst {
@@ -181,26 +170,37 @@ fn of_model(tally: &Tally) -> Cell {
             count(tally.states)
         ),
     };
-    let tone = match worst {
-        _ if tally.broken > 0 => Tone::Bad,
-        Fate::Kept => Tone::Good,
-        _ => Tone::Plain,
+    let (text, tone) = match worst {
+        _ if !setting.claims(found) => ("no claim".to_owned(), Tone::Warning),
+        _ if setting.breaks(found) => (text, Tone::Bad),
+        Fate::Kept => (text, Tone::Good),
+        _ => (text, Tone::Plain),
     };
-    let all = Fate::ALL.into_iter().filter(|fate| tally.of(*fate) > 0);
-    let all: Vec<String> = all
-        .map(|fate| format!("{} {}", fate.name(), count(tally.of(fate))))
-        .collect();
     Cell {
         help: format!(
-            "{}; {} drawn, {} different{}",
-            all.join(", "),
+            "{}; {} drawn, {} different{}; with no syncs: {}",
+            fates(tally),
             count(tally.drawn),
             count(tally.states),
-            age(tally)
+            age(tally),
+            fates(&found.no_syncs)
         ),
         sort: Some(nanoseconds(tally.not_kept())),
         ..Cell::text(toned(text, tone))
     }
+}
+
+/// `kept 12, lost 3`
+fn fates(tally: &Tally) -> String {
+    let met = Fate::ALL
+        .into_iter()
+        .map(|fate| (fate.name(), tally.of(fate)));
+    let met = met.chain([("not judged", tally.unjudged)]);
+    let met = met.filter(|(_, states)| *states > 0);
+    let met: Vec<String> = met
+        .map(|(name, states)| format!("{name} {}", count(states)))
+        .collect();
+    met.join(", ")
 }
 
 fn age(tally: &Tally) -> String {
@@ -228,57 +228,129 @@ fn controls(run: &CrashRun) -> Text {
             .iter()
             .filter(|setting| setting.failed.is_none())
     };
-    let sum = |of: fn(&CrashSetting) -> u64| settings().map(of).sum::<u64>();
-    let all = sum(|setting| setting.controls.no_syncs.states);
-    let failed = sum(|setting| setting.controls.no_syncs.not_kept());
-    let synced = sum(|setting| setting.controls.all_synced.states);
-    let wrong = sum(|setting| setting.controls.all_synced.not_kept());
-    let share = match all {
+    let found =
+        || settings().flat_map(|setting| setting.found.iter().map(move |found| (setting, found)));
+    let all: u64 = found().map(|(_, found)| found.no_syncs.states).sum();
+    let failed: u64 = found().map(|(_, found)| found.no_syncs.not_kept()).sum();
+    let damaged: u64 = found().map(|(_, found)| found.no_syncs.damaged()).sum();
+    let synced: u64 = settings().map(|setting| setting.all_synced.states).sum();
+    let wrong: u64 = settings()
+        .map(|setting| setting.all_synced.not_kept())
+        .sum();
+    let share = |part: u64| match all {
         0 => 0.0,
-        all => 100.0 * nanoseconds(failed) / nanoseconds(all),
+        all => 100.0 * nanoseconds(part) / nanoseconds(all),
     };
-    let silent: Vec<&str> = settings()
-        .filter(|setting| !setting.controls.hold())
-        .map(|setting| setting.name.as_str())
-        .collect();
     let text = plain(format!(
-        "Controls: with no syncs {share:.0}% of {} states fail; with everything synced {} of {}.",
+        "Controls: with no syncs {:.0}% of {} states fail, {:.0}% by more than losses; with everything synced \
+         {} of {}.",
+        share(failed),
         count(all),
+        share(damaged),
         count(wrong),
         count(synced)
     ));
-    match silent.is_empty() {
-        true => text,
-        false => text.then(strong(format!(
-            " Nothing is claimed of {}: there a control did not do what it must.",
-            silent.join(", ")
-        ))),
+    EXCEPTIONS.iter().fold(text, |text, (about, why, meant)| {
+        let named = named_where(run, meant);
+        match named.is_empty() {
+            true => text,
+            false => text.then(strong(format!(" {about} {}: {why}.", named.join(", ")))),
+        }
+    })
+}
+
+/// What is not claimed, why, and of which.
+type Exception = (
+    &'static str,
+    &'static str,
+    fn(&CrashSetting, &ModelFound) -> bool,
+);
+
+const EXCEPTIONS: [Exception; 2] = [
+    (
+        "Nothing is claimed of",
+        "there a control did not do what it must",
+        |setting, found| !setting.claims(found),
+    ),
+    (
+        "Only of losses something is claimed of",
+        "no control shows that its judge would see damage",
+        |setting, found| {
+            let durable = setting.claim.class == Durability::Durable;
+            setting.claims(found) && durable && found.no_syncs.damaged() == 0
+        },
+    ),
+];
+
+/// The settings that are meant, with the models where not all are.
+fn named_where(run: &CrashRun, meant: &dyn Fn(&CrashSetting, &ModelFound) -> bool) -> Vec<String> {
+    let named = run.settings.iter().filter_map(|setting| {
+        let found = setting.found.iter().filter(|found| meant(setting, found));
+        let models: Vec<&str> = found.map(|found| found.model.name()).collect();
+        // The command line of a program would be most of the sentence.
+        let name = match run.settings.len() {
+            1 => "this setting",
+            _ => &setting.name,
+        };
+        match models.len() {
+            0 => None,
+            all if all == setting.found.len() => Some(name.to_owned()),
+            _ => Some(format!("{name} ({})", models.join(", "))),
+        }
+    });
+    named.collect()
+}
+
+/// What a finding says of the setting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Broken,
+    AsPromised,
+    /// The controls allow no claim.
+    Unclaimed,
+}
+
+impl Found {
+    fn of(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> Self {
+        match setting.claims(found) {
+            false => Self::Unclaimed,
+            true if finding.broken => Self::Broken,
+            true => Self::AsPromised,
+        }
+    }
+
+    /// The name of its part of the report, its title, and who wants to read it.
+    fn chapter(self) -> (&'static str, &'static str, Detail) {
+        match self {
+            Self::Broken => ("broken", "Promises that were broken", Detail::Normal),
+            Self::AsPromised => ("within", "What was lost as promised", Detail::Full),
+            Self::Unclaimed => (
+                "unclaimed",
+                "What was found where nothing is claimed",
+                Detail::Full,
+            ),
+        }
     }
 }
 
-fn findings(
-    run: &CrashRun,
-    id: &str,
-    title: &str,
-    told: impl Fn(&CrashFinding) -> bool,
-    detail: Detail,
-) -> Option<Block> {
+fn findings(run: &CrashRun, kind: Found) -> Option<Block> {
     let mut items = Vec::new();
     for setting in &run.settings {
         for found in &setting.found {
-            let told = found.findings.iter().filter(|finding| told(finding));
+            let of_kind = |finding: &&CrashFinding| Found::of(setting, found, finding) == kind;
+            let told = found.findings.iter().filter(of_kind);
             items.extend(told.map(|finding| item(setting, found, finding)));
         }
     }
     let blocks = listed(items).into_iter().collect();
+    let (id, title, detail) = kind.chapter();
     chapter(id, title, blocks).map(|block| block.at(detail))
 }
 
 fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> Item {
-    let tone = if finding.broken {
-        Tone::Bad
-    } else {
-        Tone::Plain
+    let tone = match Found::of(setting, found, finding) {
+        Found::Broken => Tone::Bad,
+        Found::AsPromised | Found::Unclaimed => Tone::Plain,
     };
     let lost = match (finding.judged.lost, finding.judged.note.as_str()) {
         (0, "") => String::new(),
@@ -316,7 +388,11 @@ fn item(setting: &CrashSetting, found: &ModelFound, finding: &CrashFinding) -> I
 
 fn untested(run: &CrashRun) -> Option<Block> {
     let failed = run.settings.iter().filter_map(|setting| {
-        let why = setting.failed.as_ref()?;
+        let why = match (setting.failed.as_ref(), setting.unjudged()) {
+            (Some(why), _) => why.clone(),
+            (None, (0, _)) => return None,
+            (None, (states, why)) => format!("{} states were not judged: {why}", count(states)),
+        };
         Some(Item::of(plain(format!("{}: {why}", setting.name))))
     });
     let blocks = listed(failed.collect()).into_iter().collect();
@@ -326,9 +402,11 @@ fn untested(run: &CrashRun) -> Option<Block> {
 fn meaning(run: &CrashRun) -> Option<Block> {
     let models = run.models.iter().map(|model| (model.name(), model.about()));
     let clean = |model: CrashModel| -> u64 {
-        let found = run.settings.iter().flat_map(|setting| &setting.found);
-        let states = found.filter(|found| found.model == model && found.tally.broken == 0);
-        states.map(|found| found.tally.states).min().unwrap_or(0)
+        let clean = run.settings.iter().flat_map(|setting| {
+            let found = setting.found.iter().filter(|found| found.model == model);
+            found.filter(|found| setting.claims(found) && found.tally.broken == 0)
+        });
+        clean.map(|found| found.tally.states).min().unwrap_or(0)
     };
     let bounds: Vec<String> = run
         .models
@@ -355,7 +433,7 @@ fn meaning(run: &CrashRun) -> Option<Block> {
         "A violation means that the setting needs an order that the model does not promise, not that it \
          happens on your file system, whose order may be stronger. That none was found says nothing of \
          this disk, its firmware, or a hypervisor. What a program writes through a mapping of memory is \
-         seen when the system writes it; sync(2) and syncfs(2) are not seen.",
+         seen each millisecond; sync(2) and syncfs(2) are not seen.",
     ));
     let section: Block = Section::new("What was tried, and what it means", blocks)
         .named("meaning")
@@ -368,7 +446,7 @@ fn meaning(run: &CrashRun) -> Option<Block> {
 mod tests {
     use super::*;
     use crate::render::{html, markdown, terminal};
-    use stowplan_model::{Controls, Durability, DurabilityClaim, Judged, Shrunk};
+    use stowplan_model::{DurabilityClaim, Judged, Shrunk};
 
     fn tally(kept: u64, lost: u64, broken: u64) -> Tally {
         Tally {
@@ -381,7 +459,7 @@ mod tests {
         }
     }
 
-    fn setting(name: &str, found: Tally, controls: Controls) -> CrashSetting {
+    fn setting(name: &str, found: Tally, no_syncs: Tally) -> CrashSetting {
         let finding = CrashFinding {
             seed: 8841,
             judged: Judged {
@@ -421,8 +499,9 @@ mod tests {
                 model: CrashModel::Ordered,
                 tally: found,
                 findings,
+                no_syncs,
             }],
-            controls,
+            all_synced: tally(20, 0, 0),
             failed: None,
         }
     }
@@ -440,11 +519,9 @@ mod tests {
         }
     }
 
-    fn good() -> Controls {
-        Controls {
-            no_syncs: tally(1, 19, 0),
-            all_synced: tally(20, 0, 0),
-        }
+    /// With no syncs.
+    fn good() -> Tally {
+        tally(1, 19, 19)
     }
 
     #[test]
@@ -474,7 +551,8 @@ mod tests {
             "BROKEN",
             "unlink kv.db-journal",
             "--replay 8841",
-            "95% of 40 states fail",
+            "95% of 40 states fail, 0% by more than losses",
+            "Only of losses something is claimed of",
         ] {
             assert!(text.contains(said), "{said}\n{text}");
         }
@@ -490,14 +568,31 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_where_a_control_did_not_fail() {
-        let silent = Controls {
-            no_syncs: tally(20, 0, 0),
-            all_synced: tally(20, 0, 0),
-        };
-        let run = run(vec![setting("mine", tally(60, 0, 0), silent)]);
+        let silent = tally(20, 0, 0);
+        let run = run(vec![setting("mine", tally(50, 10, 10), silent)]);
         assert_eq!(verdict(&run), "Nothing can be claimed");
         let summary = markdown::render(&document(&run));
-        assert!(summary.contains("Nothing is claimed of mine"), "{summary}");
+        assert!(!summary.contains("Promises that were broken"), "{summary}");
+        assert!(!summary.contains("BROKEN"), "{summary}");
+        assert!(summary.contains("where nothing is claimed"), "{summary}");
+        assert!(
+            summary.contains("Nothing is claimed of this setting"),
+            "{summary}"
+        );
         assert!(summary.contains("no claim"), "{summary}");
+    }
+
+    #[test]
+    fn states_that_were_not_judged_are_said_with_the_reason() {
+        let mut mine = setting("mine", tally(60, 0, 0), good());
+        mine.found[0].tally.unjudged = 2;
+        mine.found[0].tally.unjudged_because = "the check was ended by signal 9".to_owned();
+        let summary = markdown::render(&document(&run(vec![mine])));
+        for said in [
+            "not all judged",
+            "2 states were not judged: the check was ended by signal 9",
+        ] {
+            assert!(summary.contains(said), "{said}\n{summary}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use stowplan_crashlab::{Log, Options, Subject};
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::WorkDirectory;
 use stowplan_harness::interrupt::Interrupt;
-use stowplan_model::{Controls, CrashModel, CrashRun, CrashSetting};
+use stowplan_model::{CrashModel, CrashRun, CrashSetting, Tally};
 use stowplan_report::crash::{document, json};
 use stowplan_report::render::{html, markdown, terminal};
 
@@ -148,11 +148,11 @@ pub(crate) fn crash(options: &CrashOptions) -> Result<Exit, CliError> {
     let scratch = scratch(options, &output)?;
     let work = WorkDirectory::create(&output.directory().join("work"))?;
     let tested = Campaign::new(options, &subjects, &work, &scratch, interrupt).run(&output);
-    // Whatever came of it, nothing is to be left.
+    // Whatever came of it, nothing is to be left; and what was found is told, whatever was left.
     let removed = [scratch.remove(), work.remove()];
-    let run = tested?;
+    let shown = show(&tested?, &output, options)?;
     removed.into_iter().collect::<Result<(), HarnessError>>()?;
-    show(&run, &output, options)
+    Ok(shown)
 }
 
 /// The directory for states, of which nothing is left that others have left there.
@@ -294,7 +294,7 @@ fn untested(subject: &Subject, error: &HarnessError) -> CrashSetting {
         acks: 0,
         ran_ns: 0,
         found: Vec::new(),
-        controls: Controls::default(),
+        all_synced: Tally::default(),
         failed: Some(error.to_string()),
     }
 }

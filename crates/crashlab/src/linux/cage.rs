@@ -5,15 +5,19 @@
 //! (this program, in namespaces of its own), and the first process within (this program again, which
 //! starts the tested one and is its init). Whichever is killed, nothing stays.
 
+use crate::recording::code;
 use crate::{own_program, run_error};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, getgid, getppid, getuid, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 use stowplan_harness::HarnessError;
 
 const FUSE: &str = "/dev/fuse";
@@ -21,6 +25,11 @@ const FUSE: &str = "/dev/fuse";
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The hidden verb's word for the first process within.
 pub(crate) const INIT: &str = "init";
+/// Its option for a program that is recorded.
+const WRITE_BACK: &str = "--write-back";
+/// How long a page of a mapping that was changed stays in memory only. The kernel may write it at any
+/// time, and after seconds does.
+const WRITE_BACK_AFTER: Duration = Duration::from_millis(1);
 
 /// Ends this process when the one that started it ends, by whatever signal.
 ///
@@ -90,16 +99,19 @@ fn write(path: &str, text: &str) -> Result<(), HarnessError> {
 
 /// Starts the first process of a new process namespace, which starts the program. It waits for a word,
 /// so that it is tied to this process before anything else happens. Once there is such a namespace, this
-/// thread can start no other one.
+/// thread can start no other one. Where it is recorded, what it changes in mapped files is written early.
 pub(super) fn start(
     command: &[OsString],
+    recorded: bool,
     prepare: impl FnOnce(&mut Command),
 ) -> Result<Child, HarnessError> {
     unshare(UnshareFlags::NEWPID)
         .map_err(|error| run_error(format!("cannot make a process namespace: {error}")))?;
     let own = own_program()?;
     let mut process = Command::new(&own);
-    process.args(["crashfs", INIT, "--"]).args(command);
+    process.args(["crashfs", INIT]);
+    process.args(recorded.then_some(WRITE_BACK)).arg("--");
+    process.args(command);
     process.stdin(Stdio::piped());
     prepare(&mut process);
     let refused = || HarnessError::io("start", &own);
@@ -112,14 +124,6 @@ pub(super) fn start(
     Ok(child)
 }
 
-/// The code that a program's end is told by.
-pub(super) fn code(status: ExitStatus) -> i32 {
-    use std::os::unix::process::ExitStatusExt;
-    status
-        .code()
-        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
 /// Runs a program in a cage without a mount, and returns its code.
 ///
 /// # Errors
@@ -127,7 +131,7 @@ pub(super) fn code(status: ExitStatus) -> i32 {
 pub fn cage(parent: u32, command: &[OsString]) -> Result<i32, HarnessError> {
     end_with_parent(parent)?;
     enter()?;
-    let mut child = start(command, |_| {})?;
+    let mut child = start(command, false, |_| {})?;
     let status = child.wait();
     status
         .map(code)
@@ -141,13 +145,25 @@ fn own_processes() {
     let _ = mount("proc", "/proc", "proc", flags, None);
 }
 
+/// Has the kernel write the changed pages of mappings, again and again: else they would come with the next
+/// sync, as they are then, and not as they were at the moments before at which they could have been
+/// written. Not for whoever serves the file system, for this waits for it.
+fn write_back(ended: &AtomicBool) {
+    let Ok(here) = File::open(".") else {
+        return;
+    };
+    while !ended.load(Ordering::Relaxed) && rustix::fs::syncfs(&here).is_ok() {
+        thread::sleep(WRITE_BACK_AFTER);
+    }
+}
+
 /// The first process of a namespace: ties itself to the one that started it, runs the program, and
 /// ends with its code. What the program leaves running ends with this. An empty word for the program
 /// stands for this one.
 ///
 /// # Errors
 /// The program cannot be started.
-pub fn init(command: &[OsString]) -> Result<i32, HarnessError> {
+pub fn init(command: &[OsString], recorded: bool) -> Result<i32, HarnessError> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| run_error(format!("cannot tie this process to its parent: {error}")))?;
     let mut word = [0];
@@ -163,7 +179,15 @@ pub fn init(command: &[OsString]) -> Result<i32, HarnessError> {
     };
     let mut process = Command::new(program);
     process.args(arguments).stdin(Stdio::null());
-    let status = process.status();
+    let ended = AtomicBool::new(false);
+    let status = thread::scope(|scope| {
+        if recorded {
+            let _ = thread::Builder::new().spawn_scoped(scope, || write_back(&ended));
+        }
+        let status = process.status();
+        ended.store(true, Ordering::Relaxed);
+        status
+    });
     status
         .map(code)
         .map_err(HarnessError::io("start", Path::new(program)))

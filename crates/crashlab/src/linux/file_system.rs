@@ -317,11 +317,10 @@ impl Inner {
         }
     }
 
-    fn sync(&mut self, number: INodeNo) {
+    fn sync(&mut self, number: INodeNo, data_only: bool) {
         if number.0 != MOUNT && number.0 != STDOUT_NUMBER {
-            self.note(Operation::Sync {
-                node: node_of(number),
-            });
+            let node = node_of(number);
+            self.note(Operation::Sync { node, data_only });
         }
     }
 
@@ -398,6 +397,13 @@ fn entry(reply: ReplyEntry, result: Result<FileAttr, Errno>) {
     }
 }
 
+fn shown(reply: ReplyAttr, attributes: Option<FileAttr>) {
+    match attributes {
+        Some(attributes) => reply.attr(&FOR_LONG, &attributes),
+        None => reply.error(Errno::ENOENT),
+    }
+}
+
 fn seconds(time: TimeOrNow) -> SystemTime {
     match time {
         TimeOrNow::SpecificTime(time) => time,
@@ -420,10 +426,7 @@ impl Filesystem for Recording {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.inner().attributes(ino) {
-            Some(attributes) => reply.attr(&FOR_LONG, &attributes),
-            None => reply.error(Errno::ENOENT),
-        }
+        shown(reply, self.inner().attributes(ino));
     }
 
     fn setattr(
@@ -469,10 +472,7 @@ impl Filesystem for Recording {
             times.accessed = accessed.map_or(times.accessed, seconds);
             times.modified = modified.map_or(times.modified, seconds);
         }
-        match inner.attributes(ino) {
-            Some(attributes) => reply.attr(&FOR_LONG, &attributes),
-            None => reply.error(Errno::ENOENT),
-        }
+        shown(reply, inner.attributes(ino));
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
@@ -667,13 +667,20 @@ impl Filesystem for Recording {
         reply.ok();
     }
 
-    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.inner().sync(ino);
+    fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, data_only: bool, reply: ReplyEmpty) {
+        self.inner().sync(ino, data_only);
         reply.ok();
     }
 
-    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.inner().sync(ino);
+    fn fsyncdir(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        data_only: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.inner().sync(ino, data_only);
         reply.ok();
     }
 

@@ -1,7 +1,8 @@
 //! Runs a program on the recording file system, and writes the log.
 
-use super::cage::{code, end_with_parent, enter, start};
+use super::cage::{end_with_parent, enter, start};
 use super::file_system::{DIRECTORY, Recording, STDOUT};
+use crate::recording::code;
 use crate::run_error;
 use fuser::{Config, MountOption, Session, SessionACL};
 use rustix::process::{getgid, getuid};
@@ -49,7 +50,7 @@ fn run(mount: &Path, command: &[OsString]) -> Result<i32, HarnessError> {
     let told = mount.join(STDOUT);
     let stdout = OpenOptions::new().append(true).open(&told);
     let stdout = stdout.map_err(HarnessError::io("open", &told))?;
-    let mut child = start(command, |process| {
+    let mut child = start(command, true, |process| {
         process
             .stdout(stdout)
             .env("STOWPLAN_DIR", &directory)

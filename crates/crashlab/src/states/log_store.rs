@@ -69,7 +69,10 @@ impl Writer {
     }
 
     fn sync(&mut self, node: Node) {
-        self.note(Operation::Sync { node });
+        self.note(Operation::Sync {
+            node,
+            data_only: false,
+        });
     }
 }
 

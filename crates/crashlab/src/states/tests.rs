@@ -12,7 +12,7 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
         let at = in_root(["a", "b", "c", "d"][usize::from(name % 4)]);
         let to = in_root(["a", "b", "c", "d"][usize::from(name.wrapping_add(1) % 4)]);
         let (offset, len) = (u64::from(*offset), usize::from(*len));
-        let operation = match (what % 8, tree.find(&at)) {
+        let operation = match (what % 9, tree.find(&at)) {
             (0, Some(node)) => Operation::Unlink { node, at },
             (1, Some(node)) => Operation::Rename {
                 node,
@@ -21,12 +21,16 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
                 to,
             },
             (2, Some(node)) => Operation::Resize { node, len: offset },
-            (3, Some(node)) => Operation::Sync { node },
-            (4, _) => Operation::Sync { node: ROOT },
+            (3, Some(node)) => Operation::Sync {
+                node,
+                data_only: offset % 2 == 0,
+            },
+            (4, _) => sync(ROOT),
             (5, _) => {
                 acks += 1;
                 Operation::Ack { number: acks }
             }
+            (6, Some(node)) => chmod(node, 0o600 + u32::from(name / 4)),
             (_, Some(node)) => Operation::Write {
                 node,
                 offset,
@@ -47,6 +51,20 @@ fn log_of(script: &[(u8, u8, u16, u16)]) -> Log {
         log.entries.push(Entry { at_ns, operation });
     }
     log
+}
+
+fn sync(node: Node) -> Operation {
+    Operation::Sync {
+        node,
+        data_only: false,
+    }
+}
+
+fn chmod(node: Node, mode: u32) -> Operation {
+    Operation::Attributes {
+        node,
+        attributes: Attributes { mode, ..OWNER },
+    }
 }
 
 fn in_root(name: &str) -> Place {
@@ -116,12 +134,12 @@ proptest! {
         let mut note = |operation| log.entries.push(Entry { at_ns: 0, operation });
         note(Operation::Make { node, at: in_root("kept"), kind: Kind::File, attributes: OWNER });
         note(Operation::Write { node, offset: 0, data: vec![7; 10_000] });
-        note(Operation::Sync { node });
-        note(Operation::Sync { node: ROOT });
+        note(Operation::Sync { node, data_only: true });
+        note(sync(ROOT));
         let from = log.entries.len();
         log.entries.extend(log_of(&script).entries.into_iter().filter(|entry| {
             // The same names again, but other files.
-            matches!(entry.operation, Operation::Ack { .. } | Operation::Sync { node: ROOT })
+            matches!(entry.operation, Operation::Ack { .. } | Operation::Sync { node: ROOT, .. })
         }));
         let states = States::new(&log, model, Syncs::Recorded);
         let mut cut = states.draw(seed);
@@ -211,7 +229,7 @@ fn renamed() -> Log {
             offset: 0,
             data: vec![1; 100],
         },
-        Operation::Sync { node },
+        sync(node),
         Operation::Rename {
             node,
             from: in_root("f"),
@@ -238,7 +256,7 @@ fn the_name_of_a_synced_file_is_kept_by_a_journal_and_by_posix_only_with_its_dir
     let mut log = log;
     log.entries.push(Entry {
         at_ns: 0,
-        operation: Operation::Sync { node: ROOT },
+        operation: sync(ROOT),
     });
     let durable = |model| States::new(&log, model, Syncs::Recorded).durable_at;
     assert_eq!(durable(CrashModel::Ordered), [2, 2, NEVER, 4, NEVER]);
@@ -260,7 +278,7 @@ fn the_sync_of_a_file_that_did_not_change_keeps_nothing_of_others() {
             kind: Kind::File,
             attributes: OWNER,
         },
-        Operation::Sync { node: 2 },
+        sync(2),
     ] {
         log.entries.push(Entry {
             at_ns: 0,
@@ -288,4 +306,76 @@ fn what_lay_there_long_before_is_never_lost() {
             );
         }
     }
+}
+
+#[test]
+fn fdatasync_keeps_what_reading_needs_and_neither_a_mode_nor_by_a_journal_a_new_name() {
+    let mut log = renamed();
+    let operations = [
+        chmod(2, 0o600),
+        Operation::Resize { node: 2, len: 50 },
+        chmod(2, 0o644),
+        Operation::Sync {
+            node: 2,
+            data_only: true,
+        },
+        sync(2),
+    ];
+    let entries = operations.map(|operation| Entry {
+        at_ns: 0,
+        operation,
+    });
+    log.entries.extend(entries);
+    let durable = |log: &Log, model| States::new(log, model, Syncs::Recorded).durable_at;
+    // Both modes stay open until the fsync; the rename is of the directory.
+    let strict = durable(&log, CrashModel::Strict);
+    assert_eq!(strict[3..7], [NEVER, 8, 7, 8]);
+    // The journal up to the new length, and with it all that came before.
+    let ordered = durable(&log, CrashModel::Ordered);
+    assert_eq!(ordered[3..7], [7, 7, 7, 8]);
+    // A rename alone is nothing that reading needs.
+    log.entries.drain(4..7);
+    assert_eq!(durable(&log, CrashModel::Ordered)[3], 5);
+}
+
+#[test]
+fn a_long_write_is_torn_in_every_shape() {
+    let mut log = renamed();
+    log.entries.truncate(1);
+    log.entries.push(Entry {
+        at_ns: 0,
+        operation: Operation::Write {
+            node: 2,
+            offset: 0,
+            data: vec![1; 64 * 512],
+        },
+    });
+    let states = States::new(&log, CrashModel::Torn, Syncs::Recorded);
+    let mut shapes = BTreeSet::new();
+    for seed in 0..400 {
+        let cut = states.draw(seed);
+        let kept: String = (0..64)
+            .map(|piece| {
+                if cut.lost.contains(&(1, piece)) {
+                    '0'
+                } else {
+                    '1'
+                }
+            })
+            .collect();
+        let runs = kept.as_bytes().chunk_by(|a, b| a == b).count();
+        shapes.insert((runs.min(4), kept.starts_with('1')));
+    }
+    // Whole, not at all; beginning, end; a hole, an island; any.
+    for shape in [
+        (1, true),
+        (1, false),
+        (2, true),
+        (2, false),
+        (3, true),
+        (3, false),
+    ] {
+        assert!(shapes.contains(&shape), "{shape:?} of {shapes:?}");
+    }
+    assert!(shapes.iter().any(|shape| shape.0 == 4), "{shapes:?}");
 }

@@ -244,8 +244,7 @@ impl Instances {
     /// more.
     pub(super) fn release_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
         match self.datasets.remove(name) {
-            Some(dataset) => fs::remove_dir_all(dataset.directory())
-                .map_err(HarnessError::io("remove", dataset.directory())),
+            Some(dataset) => disk::remove_directory(dataset.directory()),
             None => Ok(()),
         }
     }

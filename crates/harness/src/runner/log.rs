@@ -83,12 +83,29 @@ impl ResultLog {
     }
 
     /// The first records of a new file, without which nothing can be made of it: it is removed
-    /// where they find no room.
+    /// where they find no room. From here on it has its name when the power goes.
     pub(super) fn begin(&mut self, records: &[&Record]) -> Result<(), HarnessError> {
-        self.append_together(records).inspect_err(|_| {
+        let begun = self.append_together(records).and_then(|()| self.settle());
+        begun.inspect_err(|_| {
             // The error is the better message.
             let _ = std::fs::remove_file(&self.path);
-        })
+        })?;
+        // The names of the file and of its directory, where the file system syncs names.
+        for directory in self.path.ancestors().skip(1).take(2) {
+            let directory = match directory.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => directory,
+            };
+            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        }
+        Ok(())
+    }
+
+    /// Makes what was appended survive that the power goes. Between rounds, where nothing is measured.
+    pub(super) fn settle(&self) -> Result<(), HarnessError> {
+        self.file
+            .sync_data()
+            .map_err(HarnessError::io("sync", &self.path))
     }
 
     pub(super) fn append_all(

@@ -29,6 +29,8 @@ pub(crate) struct CrashfsOptions {
     mount: PathBuf,
     #[arg(long, default_value = ".")]
     log: PathBuf,
+    #[arg(long)]
+    write_back: bool,
     #[arg(last = true)]
     command: Vec<OsString>,
 }
@@ -62,6 +64,7 @@ pub(crate) fn crashfs(options: &CrashfsOptions) -> Result<Exit, CliError> {
         parent,
         mount,
         log,
+        write_back,
         command,
         ..
     } = options;
@@ -71,7 +74,7 @@ pub(crate) fn crashfs(options: &CrashfsOptions) -> Result<Exit, CliError> {
             0
         }
         CrashPart::Cage => stowplan_crashlab::cage(*parent, command)?,
-        CrashPart::Init => stowplan_crashlab::init(command)?,
+        CrashPart::Init => stowplan_crashlab::init(command, *write_back)?,
     };
     Ok(Exit::Of(u8::try_from(code).unwrap_or(u8::MAX)))
 }

@@ -93,6 +93,38 @@ fn a_program_that_forgets_a_sync_breaks_its_promise_and_one_that_does_not_keeps_
 }
 
 #[test]
+fn a_judge_that_is_killed_has_judged_nothing_and_a_check_that_dies_by_itself_found_damage() {
+    if !available() {
+        return;
+    }
+    let bench = Bench::new();
+    for (signal, unjudged) in [("KILL", true), ("SEGV", false)] {
+        let check = format!("kill -{signal} $$");
+        let words = [
+            "crash",
+            "--program",
+            "echo 7 > value; echo ack 1",
+            "--check",
+            &check,
+            "--states",
+            "4",
+            "--model",
+            "strict",
+            "--json",
+            "--output",
+            signal,
+        ];
+        let run = bench.run(&words);
+        run.exits(1);
+        let found = found(&run);
+        assert_eq!(fates(&found).iter().sum::<u64>() == 0, unjudged, "{found}");
+        let tally = &found["settings"][0]["found"][0]["tally"];
+        assert_eq!(tally["unjudged"].as_u64().is_some(), unjudged, "{found}");
+        assert!(bench.path(&format!("{signal}/report.html")).exists());
+    }
+}
+
+#[test]
 fn what_cannot_be_tested_is_refused_with_the_reason() {
     let bench = Bench::new();
     crash(&bench, "sqllite").refuses("did you mean 'sqlite'");
