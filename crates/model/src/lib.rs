@@ -69,7 +69,7 @@ pub use study::{
     StudyError,
 };
 pub use suggest::{near_miss, suggestion};
-pub use survey::{Oddity, OddityKind, Origin, Survey};
+pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
     WorkloadSpec,
