@@ -1,14 +1,10 @@
 //! Where the user's own data belongs: into one database, into files, or into both by size. Decided from
 //! verdicts and intervals only, of the comparisons that [`AdviseSpec`] names.
 
-use crate::{
-    Analysis, CellSummary, ComparisonOutcome, Crossover, RatioEstimate, Side, SpaceRow, Verdict,
-};
+use crate::stopping::verdict;
+use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
 use serde::Serialize;
-use stowplan_model::{AdviseSpec, Cell, CellId, SizeDistribution, built_alike};
-
-/// Shares of the values, or of their bytes, below which a part is not worth a place of its own.
-const WORTH_SPLITTING: f64 = 0.1;
+use stowplan_model::{AdviseSpec, Cell, CellId, WholeSet, built_alike};
 
 /// What is advised.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,10 +15,12 @@ pub struct Advice {
     pub page_size: Option<u64>,
     /// How the database stands against files in each respect that was measured.
     pub aspects: Vec<Aspect>,
-    /// Up to which size values belong into the database (side A), and from which on into files.
-    pub by_size: Option<Crossover>,
-    /// What both take on disk.
+    /// Small values in a database and larger ones in files, where that was measured.
+    pub split: Option<Split>,
+    /// What the measured values take on disk.
     pub space: Option<SpaceTaken>,
+    /// What work on all values takes, as it was tried before the study.
+    pub whole: Option<WholeSet>,
     /// Values that were measured.
     pub measured_values: u64,
     /// Bytes of them.
@@ -37,18 +35,31 @@ pub enum Choice {
     Database,
     /// Into files: in no respect is the database shown to be faster.
     Files,
-    /// Values up to `inside` bytes into a database, and from `outside` bytes on into files; in between
-    /// nothing was shown.
+    /// Values up to `inside` bytes into a database, and larger ones into files.
     Split {
-        /// The largest size up to which the database is faster.
+        /// The largest size inside.
         inside: u64,
-        /// The smallest size from which files are faster.
-        outside: u64,
     },
     /// The database is faster in one respect and slower in another.
     Depends,
     /// Not enough was measured to say anything.
     Open,
+}
+
+/// Small values in a database, and larger ones in files.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Split {
+    /// The largest size inside, in bytes: of those that are not shown to be slower to read than another
+    /// one, the middle one.
+    pub inside: u64,
+    /// The least of those sizes.
+    pub from: u64,
+    /// The greatest of them.
+    pub to: u64,
+    /// How it stands against files in each respect that was measured.
+    pub aspects: Vec<Aspect>,
+    /// What its values take on disk, in bytes.
+    pub allocated_bytes: Option<u64>,
 }
 
 /// What is done with the data.
@@ -61,25 +72,28 @@ pub enum What {
     Cold,
     /// One value is replaced.
     Replace,
+    /// Values are read that are in memory, and replaced, as often as the user says: the figures of both,
+    /// weighed by the time that they take in files.
+    Mixed,
     /// All values are read, one after the other.
     All,
 }
 
-/// The database against files in one respect.
+/// A store of another kind against files in one respect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Aspect {
     /// In which.
     pub what: What,
-    /// The database's cell.
+    /// Its cell; of what was weighed, that of the reads.
     pub cell: CellId,
-    /// Time of files over time of the database: above 1 the database is faster.
+    /// Time of files over its time: above 1 it is faster.
     pub gain: Option<RatioEstimate>,
-    /// The verdict on the database's time.
+    /// The verdict on its time.
     pub verdict: Verdict,
     /// Headline time of an operation in files, in nanoseconds.
     pub files_ns: Option<f64>,
-    /// Headline time of an operation in the database, in nanoseconds.
-    pub database_ns: Option<f64>,
+    /// Its headline time of an operation, in nanoseconds.
+    pub time_ns: Option<f64>,
 }
 
 /// What the measured values take on disk.
@@ -94,59 +108,95 @@ pub struct SpaceTaken {
 /// The advice that a study on the user's own data asks for.
 pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let asked_of = analysis.run.plan.study.advise.as_ref()?;
-    let of = |id: &str| analysis.comparisons.iter().find(|found| found.id == id);
     // Where reads are left out, replacements alone say which database is meant.
-    let page_size = of(AdviseSpec::READ)
-        .or_else(|| of(AdviseSpec::REPLACE))
-        .and_then(best)
+    let first = of(analysis, AdviseSpec::READ).or_else(|| of(analysis, AdviseSpec::REPLACE));
+    let page_size = first
+        .and_then(|comparison| best(comparison, is_database))
         .map(|cell| cell.cell.settings.number("page_size"));
-    let asked = [
-        (What::Read, AdviseSpec::READ),
-        (What::Cold, AdviseSpec::COLD),
-        (What::Replace, AdviseSpec::REPLACE),
-        (What::All, AdviseSpec::ALL),
-    ];
-    let aspects: Vec<Aspect> = asked
-        .into_iter()
-        .filter_map(|(what, id)| aspect(what, of(id)?))
-        .collect();
-    let by_size = analysis
-        .matrices
-        .iter()
-        .find(|matrix| matrix.id == AdviseSpec::SPLIT)
-        .and_then(|matrix| matrix.rules.first())
-        .map(|rule| rule.crossover.clone());
+    let aspects = aspects(analysis, asked_of, is_database);
+    let split = split(analysis, asked_of, first);
+    let choice = choose(&aspects, split.as_ref());
     let (measured_values, measured_bytes) = measured(analysis);
     Some(Advice {
-        choice: choose(&aspects, by_size.as_ref(), &shares(analysis, asked_of)),
-        page_size,
+        choice,
+        page_size: match choice {
+            Choice::Split { .. } => page_of_split(analysis),
+            _ => page_size,
+        },
         space: space(analysis, page_size),
         aspects,
-        by_size,
+        split,
+        whole: asked_of.whole,
         measured_values,
         measured_bytes,
     })
 }
 
-/// The cell of the database that stands for it: the first that is not shown to be slower than another one,
-/// by intervals that do not overlap.
-fn best(comparison: &ComparisonOutcome) -> Option<&CellSummary> {
+/// The pages with which splits were measured.
+fn page_of_split(analysis: &Analysis) -> Option<u64> {
+    let cell = cells(analysis).iter().find(|cell| is_split(cell))?;
+    Some(cell.settings.number("page_size"))
+}
+
+fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
+    analysis.comparisons.iter().find(|found| found.id == id)
+}
+
+/// Whether everything of a cell lies in one database.
+fn is_database(cell: &Cell) -> bool {
+    cell.settings.get("page_size").is_some() && !is_split(cell)
+}
+
+/// Whether small values of a cell lie in a database, and larger ones in files.
+fn is_split(cell: &Cell) -> bool {
+    cell.settings.get("inline_limit").is_some()
+}
+
+/// The cells of one kind that are not shown to be slower than another of them, by intervals that do not
+/// overlap.
+fn unbeaten(comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Vec<&CellSummary> {
     let cells = || {
-        comparison.rivals().filter_map(|cell| {
+        let of_kind = comparison.rivals().filter(move |cell| kind(&cell.cell));
+        of_kind.filter_map(|cell| {
             let estimate = comparison.to_baseline(cell)?.estimate?;
             Some((cell, estimate))
         })
     };
-    let least = cells().map(|(_, ratio)| ratio.high).reduce(f64::min)?;
-    let first = cells().find(|(_, ratio)| ratio.low <= least);
-    first.map(|(cell, _)| cell)
+    let Some(least) = cells().map(|(_, ratio)| ratio.high).reduce(f64::min) else {
+        return Vec::new();
+    };
+    let unbeaten = cells().filter(|(_, ratio)| ratio.low <= least);
+    unbeaten.map(|(cell, _)| cell).collect()
+}
+
+/// The first of them.
+fn best(comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<&CellSummary> {
+    unbeaten(comparison, kind).first().copied()
+}
+
+/// How the stores of one kind stand against files, in each respect that was to be measured.
+fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> Vec<Aspect> {
+    let found = [
+        (What::Read, AdviseSpec::READ),
+        (What::Cold, AdviseSpec::COLD),
+        (What::Replace, AdviseSpec::REPLACE),
+        (What::All, AdviseSpec::ALL),
+    ];
+    let found = found
+        .into_iter()
+        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, kind));
+    let mut aspects: Vec<Aspect> = found.collect();
+    let zone = analysis.run.equivalence.ln_1p();
+    aspects.extend(mixed(&aspects, asked.overwrites, zone));
+    aspects
 }
 
 /// What was found in one respect; one that was to be measured and was not is there without a figure.
-fn aspect(what: What, comparison: &ComparisonOutcome) -> Option<Aspect> {
+fn aspect(what: What, comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<Aspect> {
+    let of_kind = || comparison.rivals().filter(|cell| kind(&cell.cell));
     let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
-    let cell = best(comparison).or_else(|| comparison.rivals().find(others));
-    let cell = cell.or_else(|| comparison.rivals().last())?;
+    let cell = best(comparison, kind).or_else(|| of_kind().find(others));
+    let cell = cell.or_else(|| of_kind().last())?;
     let contrast = comparison.to_baseline(cell);
     let time = |cell: &CellSummary| cell.time_ns.map(|time| time.estimate);
     let estimate = contrast.and_then(|contrast| contrast.estimate);
@@ -156,76 +206,118 @@ fn aspect(what: What, comparison: &ComparisonOutcome) -> Option<Aspect> {
         gain: estimate.map(|estimate| estimate.inverse()),
         verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
         files_ns: comparison.baseline().and_then(time),
-        database_ns: time(cell),
+        time_ns: time(cell),
     })
 }
 
-/// The histogram of the values that were measured, as shares of the values and of the bytes up to a size.
-struct Shares(Vec<(u64, f64, f64)>);
-
-fn shares(analysis: &Analysis, asked: &AdviseSpec) -> Shares {
-    let dataset = analysis.run.plan.comparisons.iter().find_map(|comparison| {
-        let dataset = &comparison.cells.first()?.dataset;
-        let dataset = analysis.run.plan.datasets.get(dataset);
-        dataset.filter(|_| comparison.id == AdviseSpec::READ)
-    });
-    let Some((dataset, SizeDistribution::Histogram { bins })) =
-        dataset.map(|dataset| (dataset, &dataset.size))
-    else {
-        return Shares(Vec::new());
+/// Reads and replacements together, of which a share (0 to 1) is replacements. The ratio of the times is
+/// the mean of both ratios, weighed by the times that they take in files; its interval goes from the mean of
+/// both lower ends to that of both upper ones, so it is not narrower than it may be.
+fn mixed(aspects: &[Aspect], overwrites: Option<f64>, zone: f64) -> Option<Aspect> {
+    let share = overwrites.filter(|share| 0.0 < *share && *share < 1.0)?;
+    let of = |what| aspects.iter().find(|aspect| aspect.what == what);
+    let (read, replace) = (of(What::Read)?, of(What::Replace)?);
+    let unreliable = |aspect: &Aspect| aspect.verdict == Verdict::Unreliable;
+    let times = [
+        (read.files_ns? * (1.0 - share), read.gain?.inverse()),
+        (replace.files_ns? * share, replace.gain?.inverse()),
+    ];
+    let files_ns = times[0].0 + times[1].0;
+    let mean = |of: fn(&RatioEstimate) -> f64| {
+        let weighed = times.iter().map(|(time, ratio)| time * of(ratio));
+        weighed.sum::<f64>() / files_ns
     };
-    #[expect(clippy::cast_precision_loss, reason = "shares")]
-    let weighed = bins.iter().map(|bin| {
-        let values = bin.values as f64;
-        (bin.to, values, values * bin.from.midpoint(bin.to) as f64)
-    });
-    let mut rows: Vec<_> = weighed.collect();
-    let limit = dataset.from.as_ref().and_then(|from| from.largest);
-    if limit.is_some_and(|limit| limit < asked.largest) {
-        rows.push((asked.largest, 0.0, left_out(asked, &rows)));
-    }
-    Shares(rows)
+    let ratio = RatioEstimate {
+        ratio: mean(|ratio| ratio.ratio),
+        raw_low: mean(|ratio| ratio.raw_low),
+        raw_high: mean(|ratio| ratio.raw_high),
+        low: mean(|ratio| ratio.low),
+        high: mean(|ratio| ratio.high),
+        rounds: times[0].1.rounds.min(times[1].1.rounds),
+    };
+    Some(Aspect {
+        what: What::Mixed,
+        cell: read.cell.clone(),
+        gain: Some(ratio.inverse()),
+        verdict: match unreliable(read) || unreliable(replace) {
+            true => Verdict::Unreliable,
+            false => verdict(ratio.low.ln(), ratio.high.ln(), zone),
+        },
+        files_ns: Some(files_ns),
+        time_ns: Some(read.time_ns? * (1.0 - share) + replace.time_ns? * share),
+    })
 }
 
-/// At least so many bytes lie in values that were too large to be measured, at the scale of the rows of those
-/// that were: what the place holds beyond as many values of their mean.
-#[expect(clippy::cast_precision_loss, reason = "shares")]
-fn left_out(asked: &AdviseSpec, measured: &[(u64, f64, f64)]) -> f64 {
-    let values: f64 = measured.iter().map(|row| row.1).sum();
-    let bytes: f64 = measured.iter().map(|row| row.2).sum();
-    (asked.bytes as f64 * values / asked.values.max(1) as f64 - bytes).max(0.0)
+/// What was found of splits by size.
+fn split(
+    analysis: &Analysis,
+    asked: &AdviseSpec,
+    first: Option<&ComparisonOutcome>,
+) -> Option<Split> {
+    let limit = |cell: &CellSummary| cell.cell.settings.number("inline_limit");
+    let unbeaten = unbeaten(first?, is_split);
+    let mut limits: Vec<u64> = unbeaten.iter().map(|cell| limit(cell)).collect();
+    limits.sort_unstable();
+    let inside = *limits.get(limits.len() / 2)?;
+    let cells = cells(analysis).iter();
+    let mut alike = cells.filter(|cell| cell.settings.number("inline_limit") == inside);
+    Some(Split {
+        inside,
+        from: *limits.first()?,
+        to: *limits.last()?,
+        aspects: aspects(analysis, asked, is_split),
+        allocated_bytes: alike
+            .find_map(|cell| row(analysis, cell))
+            .map(|row| row.footprint.allocated_bytes),
+    })
 }
 
-impl Shares {
-    /// The shares of the values and of their bytes up to a size.
-    fn up_to(&self, size: u64) -> (f64, f64) {
-        let sum = |upto: u64| {
-            let rows = self.0.iter().filter(|(to, ..)| *to <= upto);
-            rows.fold((0.0, 0.0), |(values, bytes), row| {
-                (values + row.1, bytes + row.2)
-            })
-        };
-        let (all_values, all_bytes) = sum(u64::MAX);
-        let (values, bytes) = sum(size);
-        match all_values > 0.0 && all_bytes > 0.0 {
-            true => (values / all_values, bytes / all_bytes),
-            false => (0.0, 0.0),
-        }
-    }
+/// What decides. Reading all values is rarely what a place is chosen for: it is told, and decides nothing.
+/// Where reads and replacements are weighed, they do not decide each by itself.
+fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
+    let weighed = aspects.iter().any(|aspect| aspect.what == What::Mixed);
+    aspects.iter().filter(move |aspect| match aspect.what {
+        What::All => false,
+        What::Read | What::Replace => !weighed,
+        What::Cold | What::Mixed => true,
+    })
+}
 
-    /// Whether both parts are worth a place: many values on the one side, many bytes on the other.
-    fn both_sides(&self, inside: u64, outside: u64) -> bool {
-        let (small_values, _) = self.up_to(inside);
-        let (_, small_bytes) = self.up_to(outside);
-        small_values >= WORTH_SPLITTING && 1.0 - small_bytes >= WORTH_SPLITTING
+fn choose(database: &[Aspect], split: Option<&Split>) -> Choice {
+    let choice = alone(database);
+    let Some(split) = split.filter(|split| alone(&split.aspects) == Choice::Database) else {
+        return choice;
+    };
+    let better = match choice {
+        // Two parts instead of one have to be worth it.
+        Choice::Database => is_ahead(&split.aspects, database),
+        Choice::Files | Choice::Depends => true,
+        Choice::Split { .. } | Choice::Open => false,
+    };
+    match better {
+        true => Choice::Split {
+            inside: split.inside,
+        },
+        false => choice,
     }
 }
 
-fn choose(aspects: &[Aspect], by_size: Option<&Crossover>, shares: &Shares) -> Choice {
-    // Reading all values is rarely what a place is chosen for: it is told, and decides nothing.
-    let deciding = || aspects.iter().filter(|aspect| aspect.what != What::All);
-    let is = |verdict: Verdict| deciding().any(|aspect| aspect.verdict == verdict);
-    let claims = deciding().any(|aspect| {
+/// Whether one is faster than the other in some respect that decides, and slower in none, by intervals that
+/// do not overlap.
+fn is_ahead(of: &[Aspect], other: &[Aspect]) -> bool {
+    let gains = |what| {
+        let find = |aspects: &[Aspect]| aspects.iter().find(|aspect| aspect.what == what)?.gain;
+        find(of).zip(find(other))
+    };
+    let pairs = || deciding(of).filter_map(|aspect| gains(aspect.what));
+    pairs().any(|(of, other)| of.low > other.high)
+        && pairs().all(|(of, other)| of.high >= other.low)
+}
+
+/// What is to be said of a store against files, by itself.
+fn alone(aspects: &[Aspect]) -> Choice {
+    let is = |verdict: Verdict| deciding(aspects).any(|aspect| aspect.verdict == verdict);
+    let claims = deciding(aspects).any(|aspect| {
         matches!(
             aspect.verdict,
             Verdict::Faster | Verdict::Slower | Verdict::Equivalent | Verdict::SmallDifference
@@ -233,30 +325,15 @@ fn choose(aspects: &[Aspect], by_size: Option<&Crossover>, shares: &Shares) -> C
     });
     // What was to be measured and could not be is no ground to advise on.
     let lacks = is(Verdict::NoData) || is(Verdict::Unreliable);
-    // The zone is of random reads in memory and of made-up values: it does not outweigh what was found on the
-    // user's own.
-    if let Some(Crossover::Zone {
-        smaller: Side::A,
-        low,
-        high,
-        ..
-    }) = by_size
-        && shares.both_sides(*low, *high)
-        && !lacks
-        && !is(Verdict::Slower)
-    {
-        return Choice::Split {
-            inside: *low,
-            outside: *high,
-        };
-    }
     match (is(Verdict::Faster), is(Verdict::Slower)) {
         (true, true) => Choice::Depends,
         _ if lacks || !claims => Choice::Open,
         (true, false) => Choice::Database,
         // Nothing is shown to be gained by moving, and something to be lost.
         (false, true) => Choice::Files,
-        (false, false) if deciding().all(|aspect| is_settled(aspect.verdict)) => Choice::Files,
+        (false, false) if deciding(aspects).all(|aspect| is_settled(aspect.verdict)) => {
+            Choice::Files
+        }
         (false, false) => Choice::Open,
     }
 }
@@ -291,8 +368,7 @@ fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
     Some(SpaceTaken {
         files: taken(&|cell| cell.settings.get("page_size").is_none())?,
         database: taken(&|cell| {
-            cell.settings.get("page_size").is_some()
-                && Some(cell.settings.number("page_size")) == page_size
+            is_database(cell) && Some(cell.settings.number("page_size")) == page_size
         })?,
     })
 }
@@ -320,19 +396,18 @@ mod tests {
             gain: None,
             verdict,
             files_ns: None,
-            database_ns: None,
+            time_ns: None,
         }
     }
 
-    fn chosen(verdicts: [Verdict; 3]) -> Choice {
+    fn aspects(verdicts: [Verdict; 3]) -> [Aspect; 4] {
         let [read, cold, replace] = verdicts;
-        let aspects = [
+        [
             aspect(What::Read, read),
             aspect(What::Cold, cold),
             aspect(What::Replace, replace),
             aspect(What::All, Verdict::Faster),
-        ];
-        choose(&aspects, None, &Shares(Vec::new()))
+        ]
     }
 
     #[test]
@@ -351,75 +426,108 @@ mod tests {
             ([Faster, NoData, Faster], Choice::Open),
             ([Faster, Slower, NoData], Choice::Depends),
         ] {
-            assert_eq!(chosen(verdicts), choice, "{verdicts:?}");
+            assert_eq!(choose(&aspects(verdicts), None), choice, "{verdicts:?}");
         }
-        assert_eq!(choose(&[], None, &Shares(Vec::new())), Choice::Open);
+        assert_eq!(choose(&[], None), Choice::Open);
     }
 
-    fn zone() -> Crossover {
-        Crossover::Zone {
-            smaller: Side::A,
-            from: 1_024,
-            low: 16_384,
-            high: 65_536,
-            to: 1 << 20,
-            between: Vec::new(),
+    /// The gain of an interval of 5% to each side.
+    fn gaining(aspect: Aspect, gain: f64) -> Aspect {
+        let gain = RatioEstimate {
+            ratio: gain,
+            raw_low: gain * 0.97,
+            raw_high: gain * 1.03,
+            low: gain * 0.95,
+            high: gain * 1.05,
+            rounds: 10,
+        };
+        Aspect {
+            gain: Some(gain),
+            ..aspect
         }
     }
 
-    #[test]
-    fn values_are_split_where_both_parts_are_worth_it() {
-        let aspects = [aspect(What::Read, Verdict::Faster)];
-        let with = |shares| choose(&aspects, Some(&zone()), &Shares(shares));
-        let split = Choice::Split {
-            inside: 16_384,
-            outside: 65_536,
-        };
-        assert_eq!(with(vec![(10_000, 90.0, 9e5), (500_000, 10.0, 5e6)]), split);
-        let no_large = vec![(10_000, 100.0, 1e6), (30_000, 1.0, 3e4)];
-        assert_eq!(with(no_large), Choice::Database);
-        let no_small = vec![(500_000, 10.0, 5e6)];
-        assert_eq!(with(no_small), Choice::Database);
-    }
-
-    #[test]
-    fn nothing_is_split_against_what_was_found_on_the_values_themselves() {
-        use Verdict::{Equivalent, Faster, NoData, Slower, Unreliable};
-        let shares = Shares(vec![(10_000, 90.0, 9e5), (500_000, 10.0, 5e6)]);
-        let split = Choice::Split {
-            inside: 16_384,
-            outside: 65_536,
-        };
-        for (replace, choice) in [
-            (Equivalent, split),
-            (Slower, Choice::Depends),
-            (NoData, Choice::Open),
-            (Unreliable, Choice::Open),
-        ] {
-            let aspects = [aspect(What::Read, Faster), aspect(What::Replace, replace)];
-            assert_eq!(
-                choose(&aspects, Some(&zone()), &shares),
-                choice,
-                "{replace:?}"
-            );
+    fn split(aspects: Vec<Aspect>) -> Split {
+        Split {
+            inside: 65_536,
+            from: 16_384,
+            to: 262_144,
+            aspects,
+            allocated_bytes: None,
         }
     }
 
     #[test]
-    fn bytes_of_values_that_were_too_large_count_on_the_side_of_files() {
-        let asked = AdviseSpec {
-            place: "/d".into(),
-            in_database: false,
-            about: String::new(),
-            values: 1_000,
-            bytes: 1_000 * 10_000 + 90_000_000,
-            largest: 20_000_000,
+    fn a_split_is_chosen_where_it_is_shown_to_be_better_than_one_database() {
+        use Verdict::{Equivalent, Faster, Slower};
+        let pair = |read: f64, cold: f64, verdicts: [Verdict; 2]| {
+            vec![
+                gaining(aspect(What::Read, verdicts[0]), read),
+                gaining(aspect(What::Cold, verdicts[1]), cold),
+            ]
         };
-        let mut rows = vec![(10_000, 100.0, 1e6)];
-        let large = left_out(&asked, &rows);
-        assert!((large - 9e6).abs() < 1.0, "{large}");
-        assert!(!Shares(rows.clone()).both_sides(10_000, 65_536));
-        rows.push((asked.largest, 0.0, large));
-        assert!(Shares(rows).both_sides(10_000, 65_536));
+        let chosen = Choice::Split { inside: 65_536 };
+        let both = |database: Vec<Aspect>, other| choose(&database, Some(&split(other)));
+        let database = || pair(1.5, 1.2, [Faster; 2]);
+        assert_eq!(both(database(), pair(2.0, 1.2, [Faster; 2])), chosen);
+        assert_eq!(
+            both(database(), pair(1.52, 1.22, [Faster; 2])),
+            Choice::Database
+        );
+        assert_eq!(
+            both(database(), pair(2.0, 1.0, [Faster, Equivalent])),
+            Choice::Database
+        );
+        assert_eq!(
+            both(database(), pair(2.0, 0.5, [Faster, Slower])),
+            Choice::Database
+        );
+        let depends = || pair(1.5, 0.5, [Faster, Slower]);
+        assert_eq!(
+            both(depends(), pair(1.4, 1.0, [Faster, Equivalent])),
+            chosen
+        );
+        assert_eq!(
+            both(depends(), pair(1.4, 0.8, [Faster, Slower])),
+            Choice::Depends
+        );
+        let files = || pair(0.8, 0.8, [Slower; 2]);
+        assert_eq!(
+            both(files(), pair(1.0, 1.0, [Equivalent; 2])),
+            Choice::Files
+        );
+        assert_eq!(both(files(), pair(1.2, 1.0, [Faster, Equivalent])), chosen);
+    }
+
+    #[test]
+    fn reads_and_replacements_decide_together_where_their_shares_are_given() {
+        let read = Aspect {
+            files_ns: Some(10_000.0),
+            time_ns: Some(5_000.0),
+            ..gaining(aspect(What::Read, Verdict::Faster), 2.0)
+        };
+        let replace = Aspect {
+            files_ns: Some(100_000.0),
+            time_ns: Some(200_000.0),
+            ..gaining(aspect(What::Replace, Verdict::Slower), 0.5)
+        };
+        let with = |share| {
+            let mut aspects = vec![read.clone(), replace.clone()];
+            aspects.extend(mixed(&aspects, Some(share), 0.05));
+            (choose(&aspects, None), aspects.pop().unwrap())
+        };
+        // 99 reads of 10 µs and a replacement of 100 µs: 595 + 200 µs of 1,090.
+        let (choice, rarely) = with(0.01);
+        assert_eq!(choice, Choice::Database);
+        assert_eq!(rarely.what, What::Mixed);
+        let gain = rarely.gain.unwrap();
+        let expected = 1_090.0 / (99.0 * 5.0 + 200.0);
+        assert!((gain.ratio - expected).abs() < 1e-9, "{gain:?}");
+        assert!(
+            gain.low < expected * 0.96 && gain.high > expected * 1.04,
+            "{gain:?}"
+        );
+        assert_eq!(with(0.5).0, Choice::Files);
+        assert_eq!(with(0.0).0, Choice::Depends);
     }
 }

@@ -48,7 +48,7 @@ mod warnings;
 pub mod wilcoxon;
 mod work;
 
-pub use advice::{Advice, Aspect, Choice, SpaceTaken, What};
+pub use advice::{Advice, Aspect, Choice, SpaceTaken, Split, What};
 pub use analyse::{AnalysisError, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};

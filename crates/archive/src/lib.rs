@@ -31,6 +31,7 @@ mod unpack;
 mod verify;
 mod walk;
 mod watch;
+pub mod whole;
 
 pub use change::{Add, Added, Remove, Removed};
 pub use error::{ArchiveError, Refusal, Refusals};

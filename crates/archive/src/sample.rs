@@ -49,7 +49,8 @@ pub struct Sample {
 
 /// What is done with a value: the name that it has below a directory, its bytes, and the place to name
 /// in an error.
-type Visit<'v> = dyn FnMut(Option<&[u8]>, &mut dyn Read, &Path) -> Result<(), PlaceError> + 'v;
+pub(crate) type Visit<'v> =
+    dyn FnMut(Option<&[u8]>, &mut dyn Read, &Path) -> Result<(), PlaceError> + 'v;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,6 +109,11 @@ impl Sample {
         SizeDistribution::Histogram {
             bins: sizes.histogram(),
         }
+    }
+
+    /// Calls `visit` for all values, in their order.
+    pub(crate) fn each(&self, visit: &mut Visit<'_>) -> Result<(), PlaceError> {
+        self.read(&|_| true, visit)
     }
 
     /// Calls `visit` for some or all values, in their order, with the name that each has below a
@@ -243,7 +249,7 @@ pub fn write(
     with_sample(origin, spec, &mut |sample| {
         let mut import = Import::begin(directory)?;
         let mut done = 0;
-        sample.read(&|_| true, &mut |name, value, place| {
+        sample.each(&mut |name, value, place| {
             done += import.add(name, value, place)?;
             progress(done);
             Ok(())

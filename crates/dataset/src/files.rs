@@ -500,7 +500,7 @@ fn parse_description(text: &str, path: &Path) -> Result<Description, DatasetErro
     toml::from_str(text).map_err(damaged)
 }
 
-fn map(path: &Path) -> Result<Mmap, DatasetError> {
+pub(crate) fn map(path: &Path) -> Result<Mmap, DatasetError> {
     let file = File::open(path).map_err(DatasetError::io("open", path))?;
     #[expect(unsafe_code, reason = "mapping a file is unsafe by nature")]
     // SAFETY: the file belongs to a dataset, which is complete once its directory has its name,

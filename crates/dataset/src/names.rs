@@ -6,9 +6,11 @@
 //! store whose keys are names.
 
 use crate::DatasetError;
+use memmap2::Mmap;
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What such a file begins with.
 pub const MAGIC: &[u8; 8] = b"stwnames";
@@ -59,6 +61,94 @@ pub fn write<'n>(
     file.sync_data().map_err(DatasetError::io("sync", path))
 }
 
+/// Where a store that uses the names of its values finds them: beside its directory.
+#[must_use]
+pub fn beside(store: &Path) -> PathBuf {
+    let mut path = store.as_os_str().to_owned();
+    path.push(".names");
+    path.into()
+}
+
+/// Where the names begin: behind the magic and the count.
+const OFFSETS: usize = 16;
+
+/// Names that were written to a file, by key.
+#[derive(Debug)]
+pub struct Names {
+    bytes: Mmap,
+    count: usize,
+}
+
+impl Names {
+    /// Opens what [`write`] made, and looks at all of it: each name is an inner path, and greater than
+    /// the one before.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is none of these.
+    pub fn open(path: &Path) -> Result<Self, DatasetError> {
+        let damaged = || DatasetError::damaged(path, "it is no list of names in rising order");
+        let bytes = crate::files::map(path)?;
+        let count = bytes
+            .strip_prefix(MAGIC)
+            .and_then(|rest| Some(u64::from_le_bytes(*rest.first_chunk()?)));
+        let count = count.and_then(|count| usize::try_from(count).ok());
+        let names = Self {
+            count: count.ok_or_else(damaged)?,
+            bytes,
+        };
+        let mut last: &[u8] = &[];
+        for index in 0..names.count {
+            let name = names.at(index).ok_or_else(damaged)?;
+            if !is_inner_path(name) || name <= last {
+                return Err(damaged());
+            }
+            last = name;
+        }
+        Ok(names)
+    }
+
+    /// Where a name begins, or the last one ends.
+    fn offset(&self, index: usize) -> Option<usize> {
+        let at = index.checked_mul(8)?.checked_add(OFFSETS)?;
+        let bytes = self.bytes.get(at..)?.first_chunk()?;
+        usize::try_from(u64::from_le_bytes(*bytes)).ok()
+    }
+
+    fn with_nul(&self, index: usize) -> Option<&[u8]> {
+        self.bytes.get(self.offset(index)?..self.offset(index + 1)?)
+    }
+
+    fn at(&self, index: usize) -> Option<&[u8]> {
+        self.with_nul(index)?.strip_suffix(b"\0")
+    }
+
+    /// The name of a key; none for 0, or above their number.
+    #[must_use]
+    #[inline]
+    pub fn name(&self, key: u64) -> Option<&CStr> {
+        let index = usize::try_from(key.checked_sub(1)?).ok()?;
+        let known = (index < self.count).then_some(index)?;
+        CStr::from_bytes_with_nul(self.with_nul(known)?).ok()
+    }
+
+    /// The key of a name, or the first one whose name is greater, from 1 to one more than there are.
+    ///
+    /// # Errors
+    /// No key has that name; then it is the next one's.
+    pub fn key(&self, name: &[u8]) -> Result<u64, u64> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.at(middle).unwrap_or_default().cmp(name) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok(middle as u64 + 1),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Err(low as u64 + 1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,5 +181,30 @@ mod tests {
         let offsets = [16, 24, 32].map(number);
         assert_eq!(offsets, [40, 44, 46]);
         assert_eq!(&bytes[40..], b"a/b\0c\0");
+    }
+
+    #[test]
+    fn names_are_found_by_key_and_keys_by_name_and_nothing_else_is_taken_for_a_list() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("names.bin");
+        write(&path, [&b"a"[..], b"a/b", b"c"].into_iter()).unwrap();
+        let names = Names::open(&path).unwrap();
+        let at = |key| names.name(key).map(CStr::to_bytes);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(at),
+            [None, Some(&b"a"[..]), Some(b"a/b"), Some(b"c"), None]
+        );
+        assert_eq!(
+            (names.key(b"a/b"), names.key(b"b"), names.key(b"d")),
+            (Ok(2), Err(3), Err(4))
+        );
+        let whole = std::fs::read(&path).unwrap();
+        for end in [0, 8, 15, 30, whole.len() - 1] {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            assert!(Names::open(&path).is_err(), "{end}");
+        }
+        let unordered = directory.path().join("unordered");
+        write(&unordered, [&b"b"[..], b"a"].into_iter()).unwrap();
+        assert!(Names::open(&unordered).is_err());
     }
 }

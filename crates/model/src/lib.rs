@@ -69,7 +69,7 @@ pub use study::{
     PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec,
 };
 pub use suggest::{near_miss, suggestion};
-pub use survey::{Oddity, OddityKind, Origin, Survey};
+pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
     Workload, WorkloadSpec,

@@ -19,7 +19,8 @@ pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec, parse_size, suggestion,
+    CellId, DatasetSpec, SizeDistribution, StoreSpec, WholeSet, WorkloadSpec, parse_size,
+    suggestion,
 };
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
@@ -98,7 +99,7 @@ pub struct Study {
 
 /// What a study on the user's own data shall advise: whether it belongs into one database or into files.
 /// Its comparisons are known by their names ([`AdviseSpec::READ`] and so on); the baseline of each is files,
-/// and its other cells are SQLite.
+/// and its other cells are SQLite, or small values in SQLite and larger ones in files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AdviseSpec {
@@ -115,6 +116,16 @@ pub struct AdviseSpec {
     pub bytes: u64,
     /// The largest of them, in bytes.
     pub largest: u64,
+    /// Of a database, whether it is in WAL mode.
+    #[serde(default)]
+    pub wal: bool,
+    /// Which share of what is done replaces values, 0 to 1, where the user says so: reads in memory and
+    /// replacements are weighed by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrites: Option<f64>,
+    /// What work on all values takes, as far as it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholeSet>,
 }
 
 impl AdviseSpec {
@@ -126,8 +137,6 @@ impl AdviseSpec {
     pub const REPLACE: &'static str = "replace";
     /// The comparison of reading all values.
     pub const ALL: &'static str = "all";
-    /// The matrix by the size of values.
-    pub const SPLIT: &'static str = "split";
 }
 
 fn default_memory_budget() -> u64 {

@@ -156,3 +156,61 @@ mod tests {
         assert_eq!(survey.count_of(OddityKind::Fifo), 0);
     }
 }
+
+/// What work on all values takes: of some of them, tried several times, files and one database in turns.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WholeSet {
+    /// Values it was tried with.
+    pub values: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// How often.
+    pub tries: u32,
+    /// Names and sizes listed.
+    pub list: Took,
+    /// All copied, not synced.
+    pub copy: Took,
+    /// All deleted: files one by one and not synced, rows by one durable transaction.
+    pub delete: Took,
+    /// `VACUUM` of the database after half of the rows were deleted.
+    pub vacuum: Seconds,
+    /// What `VACUUM` needs beside the database meanwhile, in bytes: the most that was seen.
+    pub vacuum_bytes: u64,
+}
+
+/// What the same took in files, and in one database.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Took {
+    /// In files.
+    pub files: Seconds,
+    /// In the database.
+    pub database: Seconds,
+}
+
+/// Times of several tries, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Seconds {
+    /// The least.
+    pub least: f64,
+    /// The one in the middle.
+    pub median: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Seconds {
+    /// Of these tries; zeros where there are none.
+    #[must_use]
+    pub fn of(mut tries: Vec<f64>) -> Self {
+        tries.sort_by(f64::total_cmp);
+        let at = |index: usize| tries.get(index).copied().unwrap_or_default();
+        Self {
+            least: at(0),
+            median: at(tries.len() / 2),
+            most: at(tries.len().saturating_sub(1)),
+        }
+    }
+}

@@ -14,6 +14,7 @@ pub static BUILT_IN: Kinds<'static> = Kinds {
         &crate::files_indexed::FilesIndexed,
         &crate::sqlite::Sqlite,
         &crate::sqlite_buffered::SqliteBuffered,
+        &crate::split::Split,
         crate::lmdb::KIND,
         crate::redb::KIND,
         crate::fjall::KIND,

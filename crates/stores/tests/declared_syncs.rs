@@ -58,6 +58,27 @@ fn specs() -> Vec<String> {
             }
         }
     }
+    // Values of this check lie on both sides of the limit.
+    for (write, journal) in [
+        (
+            "write=rename,fsync=directory",
+            "journal=wal,synchronous=full",
+        ),
+        (
+            "write=rename,fsync=file",
+            "journal=truncate,synchronous=extra",
+        ),
+        (
+            "write=rename,fsync=directory",
+            "journal=wal,synchronous=normal",
+        ),
+        (
+            "write=truncate,fsync=off",
+            "journal=delete,synchronous=full",
+        ),
+    ] {
+        specs.push(format!("split:{write},{journal}"));
+    }
     for journal in ["delete", "truncate", "persist", "memory", "wal", "off"] {
         for synchronous in ["off", "normal", "full", "extra"] {
             let synced = format!("sqlite:journal={journal},synchronous={synchronous}");

@@ -78,6 +78,8 @@ fn every_store_conforms_with_every_setting() {
     assert_conform(files_that_stay_open());
     assert_conform(files_read_by_streams());
     assert_conform(files_indexed_by_each_journal());
+    assert_conform(split());
+    assert_conform(with_names());
     assert_conform(sqlite_journals());
     assert_conform(sqlite_blobs());
     assert_conform(sqlite_forms());
@@ -139,6 +141,28 @@ fn files_read_by_streams() -> Vec<String> {
         }
     }
     specs
+}
+
+/// With values of the suite on both sides of the limit.
+fn split() -> Vec<String> {
+    let durable = "write=rename,fsync=directory,journal=wal,synchronous=full";
+    vec![
+        "split:inline_limit=4000".to_owned(),
+        format!("split:inline_limit=4000,key=text,{durable}"),
+        "split:inline_limit=4999,layout=tree,write=in-place,fsync=file,journal=truncate".to_owned(),
+    ]
+}
+
+/// Under names that values had where they come from.
+fn with_names() -> Vec<String> {
+    let specs = [
+        "files:names=on,write=rename,fsync=directory",
+        "files:names=on,open=kept,stat=none",
+        "sqlite:key=text,names=on",
+        "sqlite:key=text,names=on,rowid=off",
+        "split:key=text,names=on,inline_limit=4000,write=rename",
+    ];
+    specs.map(str::to_owned).to_vec()
 }
 
 fn files_indexed_by_each_journal() -> Vec<String> {

@@ -11,12 +11,15 @@ use crate::{drivers, places};
 use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
-use stowplan_model::{OddityKind, Study, Survey, format_bytes, format_count, format_size};
+use stowplan_model::{
+    OddityKind, Origin, Study, Survey, WholeSet, format_bytes, format_count, format_size,
+};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +39,8 @@ const MOST_VALUES: u64 = 2_000;
 /// The most bytes of them, and the most of one: each store is built twice.
 const MOST_BYTES: u64 = 48 << 20;
 const LARGEST: u64 = 8 << 20;
+/// The most bytes with which work on all values is tried.
+const MOST_BYTES_AT_ONCE: u64 = 16 << 20;
 /// Of the room on the disk, one in so many bytes is used by the values, of which there are some fifteen
 /// copies.
 const OF_ROOM: u64 = 40;
@@ -45,8 +50,10 @@ const DATASET: &str = "mine";
 const PAGES: [u64; 3] = [4_096, 8_192, 16_384];
 /// That of the database where only one is measured.
 const PAGE: u64 = 8_192;
-/// Bytes of made-up values at each size of the comparison by size: more than processors cache.
-const BYTES_OF_A_SIZE: u64 = 36 << 20;
+/// The most sizes at which values are split into a database and files.
+const MOST_SPLITS: usize = 3;
+/// Shares of the values, and of their bytes, below which a part is not worth a place of its own.
+const WORTH_SPLITTING: f64 = 0.1;
 
 /// Options of `advise`.
 #[derive(Debug, Args)]
@@ -66,9 +73,10 @@ pub(crate) struct AdviseOptions {
         conflicts_with = "resume"
     )]
     reads: Reads,
-    /// How much of what is done replaces values; 0% leaves replacements out, 100% leaves reads out.
-    #[arg(long, value_name = "PERCENT", value_parser = share, default_value = "10%", conflicts_with = "resume")]
-    overwrites: f64,
+    /// How much of what is done replaces values: reads in memory and replacements are weighed by it. 0%
+    /// leaves replacements out, 100% leaves reads out; otherwise both are measured, and each decides for itself.
+    #[arg(long, value_name = "PERCENT", value_parser = share, conflicts_with = "resume")]
+    overwrites: Option<f64>,
     /// Measure reads from storage also where they are left out otherwise (file systems in memory).
     #[arg(long, conflicts_with = "resume")]
     cold: bool,
@@ -113,7 +121,10 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     let survey = places::survey(&options.column.at(&place))?;
     let work = options.measure.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
-    let mut made = Made::of(&survey, &options, work.unwrap_or(Path::new(".")))?;
+    let work = work.filter(|path| !path.as_os_str().is_empty());
+    let work = work.unwrap_or(Path::new("."));
+    let mut made = Made::of(&survey, &options, work)?;
+    made.try_whole(work);
     let (text, mut study) = made.study()?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
@@ -149,6 +160,10 @@ struct Made<'a> {
     count: u64,
     /// Whether storage can be read from that is no memory.
     storage: bool,
+    /// Of a database, whether it is in WAL mode.
+    wal: bool,
+    /// What work on all values takes.
+    whole: Option<WholeSet>,
 }
 
 impl<'a> Made<'a> {
@@ -181,7 +196,29 @@ impl<'a> Made<'a> {
             options,
             count: count.clamp(1, MOST_VALUES).min(survey.values),
             storage: !matches!(file_system.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"),
+            wal: survey.page_size.is_some() && is_wal(place),
+            whole: None,
         })
+    }
+
+    /// Tries what work on all values takes, with some of them. Without it the answer lacks some figures.
+    fn try_whole(&mut self, work: &Path) {
+        let options = &self.options.measure;
+        if options.dry_run || self.survey.page_size.is_some() {
+            return;
+        }
+        let origin = Origin {
+            largest: Some(LARGEST),
+            ..self.survey.origin.clone()
+        };
+        let mean = mean_up_to(self.survey, LARGEST).max(1);
+        let count = self.count.min(MOST_BYTES_AT_ONCE / mean).max(1);
+        match stowplan_archive::whole::measure(&origin, count, options.seed, PAGE, work) {
+            Ok(whole) => self.whole = Some(whole),
+            Err(error) => note(&format!(
+                "what work on all values takes was not measured: {error}"
+            )),
+        }
     }
 
     /// The study and its text, of as many values as can be drawn: fewer than were counted where some are
@@ -203,11 +240,11 @@ impl<'a> Made<'a> {
     /// What decides most comes first: time may end before the last.
     fn text(&self) -> String {
         let mut text = self.head();
-        let reads = self.options.overwrites < 1.0;
+        let reads = self.options.overwrites != Some(1.0);
         if reads {
             text.push_str(&self.reads());
         }
-        if self.options.overwrites > 0.0 {
+        if self.options.overwrites != Some(0.0) {
             text.push_str(&self.replacements());
         }
         if reads && (self.storage || self.options.cold) {
@@ -215,7 +252,14 @@ impl<'a> Made<'a> {
         }
         if reads {
             text.push_str(&self.all());
-            text.push_str(&self.by_size());
+        }
+        if reads
+            && self
+                .options
+                .measure
+                .budget
+                .is_some_and(|budget| budget > BUDGET)
+        {
             text.push_str(&self.ways());
         }
         text
@@ -267,13 +311,29 @@ impl<'a> Made<'a> {
             "# Made by 'stowplan advise'; 'stowplan study' runs it.\n\
              name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\n\n\
              [advise]\nplace = {place}\nin_database = {}\nabout = {}\n\
-             values = {values}\nbytes = {bytes}\nlargest = {largest}\n\n\
+             values = {values}\nbytes = {bytes}\nlargest = {largest}\n{more}\n\
              [datasets.{DATASET}]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {}\n",
             quoted(&question),
             self.survey.page_size.is_some(),
             quoted(&about),
-            self.count
+            self.count,
+            more = self.more()
         )
+    }
+
+    /// What else is known to whoever advises.
+    fn more(&self) -> String {
+        let mut more = format!("wal = {}\n", self.wal);
+        if let Some(share) = self.options.overwrites {
+            more.push_str(&format!("overwrites = {share:?}\n"));
+        }
+        let whole = self
+            .whole
+            .and_then(|whole| toml::Value::try_from(whole).ok());
+        if let Some(whole) = whole {
+            more.push_str(&format!("whole = {whole}\n"));
+        }
+        more
     }
 
     fn order(&self) -> &'static str {
@@ -283,74 +343,88 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// The store of files: in directories if the user's are.
-    fn files(&self) -> &'static str {
-        match self.survey.depth {
-            0 => "files",
-            _ => "files:layout=tree",
+    /// Settings by which values lie under their own names, or as a program would have them that numbers
+    /// its values: in directories if the user's are, or as a text by which rows are found.
+    fn keys(&self, kind: &str) -> &'static str {
+        let named = self.survey.page_size.is_none();
+        match (kind, named) {
+            ("files", true) => "names=on",
+            ("files", false) => "layout=dir",
+            (_, true) => "key=text,names=on",
+            (_, false) => "key=text",
         }
     }
 
+    fn files(&self, more: &str) -> String {
+        let keys = self.keys("files");
+        format!("files = {{ store = \"files:{keys}{more}\", label = \"files\" }}\n")
+    }
+
+    /// The smallest is the first by its name: others are advised where they are shown to be faster.
+    fn database(&self, page: u64, more: &str) -> String {
+        format!(
+            "sql-{page:05} = {{ store = \"sqlite:{},page_size={page}{more}\", label = \"SQLite, pages of {} KiB\" }}\n",
+            self.keys("sqlite"),
+            page / 1024
+        )
+    }
+
+    fn split(&self, limit: u64, more: &str) -> String {
+        format!(
+            "split-{limit:07} = {{ store = \"split:{},inline_limit={limit},page_size={PAGE}{more}\", label = \"SQLite up to {}, files above\" }}\n",
+            self.keys("split"),
+            format_size(limit)
+        )
+    }
+
+    /// The size at which values are split where only one is measured.
+    fn middle_split(&self, more: &str) -> String {
+        let limits = limits(self.survey);
+        let limit = limits.get(limits.len() / 2);
+        limit.map_or_else(String::new, |limit| self.split(*limit, more))
+    }
+
     fn reads(&self) -> String {
-        let databases: String = PAGES
-            .iter()
-            .map(|page| {
-                // The smallest is the first by its name: others are advised where they are shown to be faster.
-                format!(
-                    "sql-{page:05} = {{ store = \"sqlite:key=text,page_size={page}\", label = \"SQLite, pages of {} KiB\" }}\n",
-                    page / 1024
-                )
-            })
-            .collect();
+        let databases = PAGES.iter().map(|page| self.database(*page, ""));
+        let limits = limits(self.survey);
+        let splits = limits.iter().map(|limit| self.split(*limit, ""));
+        let others: String = databases.chain(splits).collect();
         comparison(
             "read",
             "Reads, in memory",
             &format!("order = \"{}\"", self.order()),
-            &format!("{}{databases}", self.baseline()),
+            &(self.files("") + &others),
         )
     }
 
     /// Other ways to the values of a database.
     fn ways(&self) -> String {
         let ways = format!(
-            "map-{PAGE} = {{ store = \"sqlite:key=text,page_size={PAGE},mmap=1GiB\", label = \"SQLite, mapped\" }}\n\
-             blob-{PAGE} = {{ store = \"sqlite:api=blob,page_size={PAGE}\", label = \"SQLite, blob API by row number\" }}\n"
+            "map-{PAGE} = {{ store = \"sqlite:{},page_size={PAGE},mmap=1GiB\", label = \"SQLite, mapped\" }}\n\
+             blob-{PAGE} = {{ store = \"sqlite:api=blob,page_size={PAGE}\", label = \"SQLite, blob API by row number\" }}\n",
+            self.keys("sqlite")
         );
         comparison(
             "ways",
             "Reads of a database, mapped and by the blob API",
             &format!("order = \"{}\"", self.order()),
-            &format!("{}{ways}", self.pair()),
-        )
-    }
-
-    fn baseline(&self) -> String {
-        format!(
-            "files = {{ store = \"{}\", label = \"files\" }}\n",
-            self.files()
-        )
-    }
-
-    /// The baseline, and the one database beside it.
-    fn pair(&self) -> String {
-        format!(
-            "{}sql-{PAGE} = {{ store = \"sqlite:key=text,page_size={PAGE}\", label = \"SQLite, pages of {} KiB\" }}\n",
-            self.baseline(),
-            PAGE / 1024
+            &(self.files("") + &self.database(PAGE, "") + &ways),
         )
     }
 
     fn cold(&self) -> String {
         let workload = format!("order = \"{}\", cache = \"cold\"", self.order());
-        comparison("cold", "Reads, from the disk", &workload, &self.pair())
+        let cells = self.files("") + &self.database(PAGE, "") + &self.middle_split("");
+        comparison("cold", "Reads, from the disk", &workload, &cells)
     }
 
     fn all(&self) -> String {
         let workload = format!("order = \"ascending\", operations = {}", self.count);
-        comparison("all", "Reading all values", &workload, &self.pair())
+        let cells = self.files("") + &self.database(PAGE, "");
+        comparison("all", "Reading all values", &workload, &cells)
     }
 
-    /// Both promise what was asked for.
+    /// All promise what was asked for.
     fn replacements(&self) -> String {
         let (files, journal) = match self.options.durability {
             DurabilityArgument::None => ("write=truncate", "journal=off,synchronous=off"),
@@ -363,35 +437,18 @@ impl<'a> Made<'a> {
                 "journal=wal,synchronous=full",
             ),
         };
-        let separator = if self.files().contains(':') { ',' } else { ':' };
+        // Two parts that are each consistent are not so together.
+        let split = match self.options.durability {
+            DurabilityArgument::Consistent => String::new(),
+            _ => self.middle_split(&format!(",{files},{journal}")),
+        };
         comparison(
             "replace",
             "Replacing one value",
             "operation = \"overwrite\", per_transaction = 1",
-            &format!(
-                "files = {{ store = \"{}{separator}{files}\", label = \"files\" }}\n\
-                 sql-{PAGE} = {{ store = \"sqlite:key=text,page_size={PAGE},{journal}\", label = \"SQLite, pages of {} KiB\" }}\n",
-                self.files(),
-                PAGE / 1024
-            ),
-        )
-    }
-
-    /// Sizes around those of most values; nothing where these are too much alike to be split.
-    fn by_size(&self) -> String {
-        let sizes = sizes(self.survey);
-        if sizes.len() < 3 {
-            return String::new();
-        }
-        let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        format!(
-            "\n[[matrix]]\nid = \"split\"\ntitle = \"Inside or outside, by size\"\n\
-             sizes = [{}]\nbytes = {BYTES_OF_A_SIZE}\n\
-             internal = {{ store = \"sqlite:key=text\", label = \"SQLite\" }}\n\
-             row_setting = \"page_size\"\nrows = [{PAGE}]\n\
-             external = {{ store = \"{}\", label = \"files\" }}\nmax_rounds = 20\n",
-            sizes.join(", "),
-            self.files()
+            &(self.files(&format!(",{files}"))
+                + &self.database(PAGE, &format!(",{journal}"))
+                + &split),
         )
     }
 }
@@ -409,15 +466,40 @@ fn mean_up_to(survey: &Survey, largest: u64) -> u64 {
     bytes.checked_div(values).unwrap_or(0)
 }
 
-/// Powers of four from an eighth of the median to the largest value, within 1 KiB and 1 MiB.
-fn sizes(survey: &Survey) -> Vec<u64> {
-    let from = (survey.median / 8)
-        .clamp(1 << 10, 64 << 10)
-        .next_power_of_two();
-    let to = survey.largest.min(1 << 20);
-    std::iter::successors(Some(from), |size| Some(size * 4))
-        .take_while(|size| *size <= to)
-        .collect()
+/// Sizes at which values could be split: powers of two from 4 KiB to 1 MiB up to which there are enough
+/// values, and above which enough of their bytes; of these at most three, evenly spread.
+#[expect(clippy::cast_precision_loss, reason = "shares")]
+fn limits(survey: &Survey) -> Vec<u64> {
+    let weigh = |limit: u64| {
+        let bins = survey.histogram.iter().filter(|bin| bin.to <= limit);
+        bins.fold((0.0, 0.0), |(values, bytes), bin| {
+            let middle = bin.from.midpoint(bin.to) as f64;
+            (
+                values + bin.values as f64,
+                bytes + middle * bin.values as f64,
+            )
+        })
+    };
+    let (all_values, all_bytes) = weigh(u64::MAX);
+    let is_worth_it = |limit: &u64| {
+        let (values, bytes) = weigh(*limit);
+        values >= WORTH_SPLITTING * all_values && all_bytes - bytes >= WORTH_SPLITTING * all_bytes
+    };
+    let worth: Vec<u64> = (12..=20)
+        .map(|bits| 1 << bits)
+        .filter(is_worth_it)
+        .collect();
+    let wanted = worth.len().min(MOST_SPLITS);
+    let spread = |index| worth[(2 * index + 1) * worth.len() / (2 * wanted)];
+    (0..wanted).map(spread).collect()
+}
+
+/// Whether a database is in WAL mode: "File format read version" is 2
+/// (<https://sqlite.org/fileformat2.html>, section 1.3).
+fn is_wal(database: &Path) -> bool {
+    let mut version = [0];
+    let read = File::open(database).and_then(|file| file.read_exact_at(&mut version, 19));
+    read.is_ok() && version == [2]
 }
 
 fn comparison(id: &str, title: &str, workload: &str, cells: &str) -> String {
@@ -490,19 +572,83 @@ mod tests {
         let ids = |arguments: &[&str]| {
             let study = made(&survey("/d", 20_000), arguments);
             let ids = study.comparisons.into_iter().map(|found| found.id);
-            (ids.collect::<Vec<_>>().join(" "), study.matrices.len())
+            let share = study.advise.unwrap().overwrites;
+            (ids.collect::<Vec<_>>().join(" "), share)
         };
-        let (all, matrices) = ids(&["--cold"]);
-        assert_eq!((all.as_str(), matrices), ("read replace cold all ways", 1));
-        assert_eq!(
-            ids(&["--overwrites", "0%", "--cold"]).0,
-            "read cold all ways"
-        );
-        assert_eq!(ids(&["--overwrites", "100%"]), ("replace".to_owned(), 0));
+        let told = |ids: &str, share| (ids.to_owned(), share);
+        assert_eq!(ids(&["--cold"]), told("read replace cold all", None));
+        let read_only = ids(&["--overwrites", "0%", "--cold"]);
+        assert_eq!(read_only, told("read cold all", Some(0.0)));
+        let weighed = ids(&["--overwrites", "25%", "--cold"]);
+        assert_eq!(weighed, told("read replace cold all", Some(0.25)));
+        let written = ids(&["--overwrites", "100%"]);
+        assert_eq!(written, told("replace", Some(1.0)));
+        let longer = ids(&["--cold", "--budget", "5m"]);
+        assert_eq!(longer, told("read replace cold all ways", None));
+    }
+
+    /// The stores of the cells of a comparison, by the names of these.
+    fn stores(study: &Study, id: &str) -> Vec<(String, String)> {
+        let mut found = study.comparisons.iter();
+        let found = found.find(|comparison| comparison.id == id).unwrap();
+        let cells = found.cells.iter();
+        cells
+            .map(|(name, cell)| (name.clone(), cell.store.to_string()))
+            .collect()
     }
 
     #[test]
-    fn a_sample_is_bounded_in_values_and_bytes_and_the_sizes_lie_around_the_median() {
+    fn values_of_a_directory_are_found_by_their_names_and_those_of_a_database_by_a_text() {
+        let survey = survey("/d", 20_000);
+        for (page_size, files, rows) in [
+            (None, "names=on", "names=on"),
+            (Some(4_096), "layout=dir", "key=text"),
+        ] {
+            let survey = Survey {
+                page_size,
+                ..survey.clone()
+            };
+            for id in ["read", "replace", "all"] {
+                let stores = stores(&made(&survey, &[]), id);
+                for (name, store) in stores {
+                    let key = if name == "files" { files } else { rows };
+                    assert!(store.contains(key), "{name} = {store}");
+                    assert_eq!(store.contains("names=on"), page_size.is_none(), "{store}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_split_is_measured_at_sizes_where_both_parts_are_worth_it() {
+        let bin = |from, to, values| SizeBin { from, to, values };
+        let survey = |histogram| Survey {
+            histogram,
+            ..survey("/d", 1)
+        };
+        // A tenth of the values is below 4 KiB, half of the bytes lie above 256 KiB.
+        let wide = survey(vec![
+            bin(1_000, 4_000, 300),
+            bin(20_000, 30_000, 600),
+            bin(300_000, 400_000, 100),
+        ]);
+        assert_eq!(limits(&wide), [8_192, 32_768, 131_072]);
+        let study = made(&wide, &["--cold"]);
+        let splits = |id: &str| {
+            let stores = stores(&study, id).into_iter();
+            stores.filter(|(name, _)| name.starts_with("split")).count()
+        };
+        assert_eq!(["read", "replace", "cold", "all"].map(splits), [3, 1, 1, 0]);
+        assert!(limits(&survey(vec![bin(100, 200, 50)])).is_empty());
+        assert!(limits(&survey(vec![bin(2_000_000, 3_000_000, 50)])).is_empty());
+        assert_eq!(
+            limits(&survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)])),
+            [4_096]
+        );
+    }
+
+    #[test]
+    fn a_sample_is_bounded_in_values_and_bytes() {
         assert_eq!(
             made(&survey("/d", 1_000), &[]).datasets["mine"].count,
             MOST_VALUES
@@ -513,12 +659,8 @@ mod tests {
             large.datasets["mine"].from.clone().unwrap().largest,
             Some(LARGEST)
         );
-        assert_eq!(
-            sizes(&survey("/d", 27_000)),
-            [4_096, 16_384, 65_536, 262_144]
-        );
-        assert!(sizes(&survey("/d", 100)).is_empty());
     }
+
     #[test]
     fn values_that_are_too_large_are_not_among_those_that_a_study_counts() {
         let directory = tempfile::tempdir().unwrap();

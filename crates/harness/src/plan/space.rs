@@ -104,7 +104,10 @@ fn written_bytes(
 }
 
 fn is_of_files(cell: &Cell) -> bool {
-    matches!(cell.store.kind.as_str(), "files" | "files-indexed")
+    matches!(
+        cell.store.kind.as_str(),
+        "files" | "files-indexed" | "split"
+    )
 }
 
 fn is_log_structured(cell: &Cell) -> bool {

@@ -7,10 +7,12 @@ use crate::dataset::{self, Dataset};
 use crate::{HarnessError, disk, page_cache, place, placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use stowplan_dataset::names::beside;
 use stowplan_model::{
     Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, Settings,
     Want, built_alike,
@@ -132,6 +134,7 @@ impl Instances {
             self.built.insert(cell.instance.clone());
             return Ok(None);
         }
+        self.give_names(cell, &paths.instance)?;
         let built = built_as(cell, blocks)
             .and_then(|settings| blocks.build(cell, &settings, &paths, progress));
         let (values, bytes) = match built {
@@ -163,6 +166,18 @@ impl Instances {
             },
             footprint,
         }))
+    }
+
+    /// Puts the names of values beside a store that is to keep them under these, where the values have some.
+    fn give_names(&self, cell: &Cell, store: &Path) -> Result<(), HarnessError> {
+        let names = self.opened(&cell.dataset)?.names_file();
+        let Some(names) = names.filter(|_| cell.settings.flag("names")) else {
+            return Ok(());
+        };
+        let beside = beside(store);
+        fs::hard_link(&names, &beside)
+            .or_else(|_| fs::copy(&names, &beside).map(drop))
+            .map_err(HarnessError::io("copy names to", &beside))
     }
 
     /// What building a cell's store took the last time; nothing where it was not built.
@@ -237,6 +252,14 @@ impl Instances {
 
     fn remove(&self, stores: &[PathBuf]) -> Result<(), HarnessError> {
         stores.iter().for_each(|store| place::note_removal(store));
+        for names in stores.iter().map(|store| beside(store)) {
+            match fs::remove_file(&names) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(HarnessError::io("remove", &names)(error));
+                }
+                _ => {}
+            }
+        }
         disk::remove_directories(&self.work, stores)
     }
 

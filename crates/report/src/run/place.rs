@@ -6,8 +6,8 @@ use crate::document::{
 };
 use crate::document::{Text, Tone};
 use crate::format;
-use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Crossover, Side, Verdict, What};
-use stowplan_model::{AdviseSpec, Cell, format_bytes, format_count, format_size};
+use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Split, Verdict, What};
+use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
 
 /// How to read a value of an archive, in three languages; a test runs them.
 const EXAMPLES: [(&str, &str); 3] = [
@@ -26,15 +26,16 @@ pub(super) fn section(analysis: &Analysis) -> Option<Block> {
         brief(paragraph(strong(what_to_do(asked, advice)))),
         brief(facts(respects(analysis, advice))),
     ];
-    blocks.extend(by_size(analysis, advice).map(|text| brief(paragraph(plain(text)))));
+    blocks.extend(instead(advice).map(|text| brief(paragraph(plain(text)))));
     let held = Held::of(analysis, asked);
     blocks.extend(held.left_out().map(|text| brief(paragraph(plain(text)))));
     blocks.extend(gives_up(asked, advice, &held).map(brief));
+    blocks.extend(whole_set(advice).map(|text| brief(paragraph(plain(text)))));
     for (name, command) in commands(asked, advice, &held) {
         blocks.push(brief(paragraph(plain(name))));
         blocks.push(brief(Content::Verbatim(command).into()));
     }
-    blocks.push(remark(why(analysis, advice)));
+    blocks.push(remark(why(analysis, asked, advice)));
     if !matches!(advice.choice, Choice::Files | Choice::Open) {
         blocks.push(examples());
     }
@@ -110,11 +111,10 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
                 .to_owned()
         }
         Choice::Files => "Stay with files: in no respect is a database shown to be faster.".to_owned(),
-        Choice::Split { inside, outside } => format!(
-            "Split them: up to {} into SQLite{pages}, from {} on as files; between these two sizes \
-             nothing was shown.",
+        Choice::Split { inside } => format!(
+            "Split them: up to {} into SQLite{pages}, larger ones {} files.",
             format_size(inside),
-            format_size(outside)
+            if asked.in_database { "into" } else { "stay" }
         ),
         Choice::Depends => format!("It depends: SQLite{pages} is {}.", sides(advice)),
         Choice::Open => "Nothing can be advised yet: too little was measured, or no difference was larger \
@@ -134,10 +134,21 @@ fn sides(advice: &Advice) -> String {
 
 /// The respects that decide and have this verdict.
 fn of(advice: &Advice, verdict: Verdict) -> String {
-    let aspects = advice.aspects.iter();
+    let aspects = chosen(advice).iter();
     let with = aspects.filter(|aspect| aspect.verdict == verdict && aspect.what != What::All);
     let names: Vec<&str> = with.map(|aspect| name(aspect.what)).collect();
     names.join(" and ")
+}
+
+/// The split where it is advised, and what it has room for.
+fn advised_split(advice: &Advice) -> Option<&Split> {
+    let is_split = matches!(advice.choice, Choice::Split { .. });
+    advice.split.as_ref().filter(|_| is_split)
+}
+
+/// How what is advised, or else the database, stands against files.
+fn chosen(advice: &Advice) -> &[Aspect] {
+    advised_split(advice).map_or(&advice.aspects, |split| &split.aspects)
 }
 
 fn name(what: What) -> &'static str {
@@ -145,13 +156,14 @@ fn name(what: What) -> &'static str {
         What::Read => "reads, in memory",
         What::Cold => "reads, from the disk",
         What::Replace => "replacing one",
+        What::Mixed => "both as often as you say",
         What::All => "reading all (backup)",
     }
 }
 
 /// Each respect: the database against files.
 fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
-    let measured = advice.aspects.iter();
+    let measured = chosen(advice).iter();
     let mut facts: Vec<(String, Text)> = measured
         .map(|aspect| {
             let how = how(analysis, advice, aspect);
@@ -159,11 +171,13 @@ fn respects(analysis: &Analysis, advice: &Advice) -> Vec<(String, Text)> {
         })
         .collect();
     if let Some(taken) = advice.space {
+        let ours = advised_split(advice).and_then(|split| split.allocated_bytes);
+        let ours = ours.unwrap_or(taken.database);
         #[expect(clippy::cast_precision_loss, reason = "a share for people")]
-        let share = taken.database as f64 / taken.files.max(1) as f64;
+        let share = ours as f64 / taken.files.max(1) as f64;
         let text = format!(
             "{} instead of {} as files ({})",
-            format_bytes(taken.database),
+            format_bytes(ours),
             format_bytes(taken.files),
             format::difference(share)
         );
@@ -184,6 +198,10 @@ fn how(analysis: &Analysis, advice: &Advice, aspect: &Aspect) -> String {
     if page > 0 && advice.page_size.is_some_and(|advised| advised != page) {
         how.push_str(&format!(", pages of {}", format_size(page)));
     }
+    let limit = cell.settings.number("inline_limit");
+    if advised_split(advice).is_some_and(|split| split.inside != limit) {
+        how.push_str(&format!(", split at {}", format_size(limit)));
+    }
     if aspect.what == What::Replace && is_wal(cell) {
         how.push_str(", WAL");
     }
@@ -191,11 +209,28 @@ fn how(analysis: &Analysis, advice: &Advice, aspect: &Aspect) -> String {
 }
 
 fn in_words(aspect: &Aspect, how: &str) -> Text {
+    let times = match (aspect.time_ns, aspect.files_ns) {
+        (Some(ours), Some(files)) if aspect.gain.is_some() => format!(
+            " ({} instead of {}{how})",
+            format::time(ours),
+            format::time(files)
+        ),
+        _ => String::new(),
+    };
+    let tone = match aspect.gain {
+        Some(_) => Tone::of(aspect.verdict),
+        None => Tone::Warning,
+    };
+    toned(claim(aspect), tone).then(plain(times))
+}
+
+/// `1.62× as fast [1.55, 1.70]`
+fn claim(aspect: &Aspect) -> String {
     let Some(gain) = aspect.gain else {
-        return toned("not measured", Tone::Warning);
+        return "not measured".to_owned();
     };
     let interval = |low, high| format::interval(low, high);
-    let text = match aspect.verdict {
+    match aspect.verdict {
         Verdict::Slower => {
             let loss = gain.inverse();
             format!(
@@ -218,54 +253,31 @@ fn in_words(aspect: &Aspect, how: &str) -> Text {
         Verdict::Unresolved => format!("not decided {}", interval(gain.low, gain.high)),
         Verdict::Unreliable => "not claimed: the control differed from itself".to_owned(),
         Verdict::NoData => "not measured often enough".to_owned(),
-    };
-    let times = match (aspect.database_ns, aspect.files_ns) {
-        (Some(database), Some(files)) => format!(
-            " ({} instead of {}{how})",
-            format::time(database),
-            format::time(files)
-        ),
-        _ => String::new(),
-    };
-    toned(text, Tone::of(aspect.verdict)).then(plain(times))
+    }
 }
 
-/// What the sizes show; where they are the answer, what it rests on.
-fn by_size(analysis: &Analysis, advice: &Advice) -> Option<String> {
-    let mut matrices = analysis.matrices.iter();
-    let matrix = matrices.find(|matrix| matrix.id == AdviseSpec::SPLIT);
-    let page = matrix.and_then(|matrix| matrix.rows.first());
-    let pages = page.map_or_else(String::new, |page| {
-        format!(", pages of {}", format_size(*page))
-    });
-    let of = format!("made-up values, random reads in memory{pages}");
-    if matches!(advice.choice, Choice::Split { .. }) {
-        return Some(format!("Both sizes rest on {of}."));
-    }
-    let side = |side: &Side| match side {
-        Side::A => "SQLite",
-        Side::B => "files",
+/// What was measured beside what is advised: a split, or beside a split one database.
+fn instead(advice: &Advice) -> Option<String> {
+    let split = advice.split.as_ref()?;
+    let sizes = match split.from == split.to {
+        true => String::new(),
+        false => format!(
+            " At sizes from {} to {} none was shown to be slower to read than another.",
+            format_size(split.from),
+            format_size(split.to)
+        ),
     };
-    match advice.by_size.as_ref()? {
-        Crossover::Zone {
-            smaller, low, high, ..
-        } => Some(format!(
-            "By size ({of}): up to {} {} faster, from {} on the other.",
-            format_size(*low),
-            match smaller {
-                Side::A => "SQLite is",
-                Side::B => "files are",
-            },
-            format_size(*high)
-        )),
-        Crossover::Throughout { winner, from, to } => Some(format!(
-            "By size ({of}): {} ahead from {} to {}; splitting gains nothing.",
-            side(winner),
-            format_size(*from),
-            format_size(*to)
-        )),
-        _ => None,
-    }
+    let (what, aspects) = match advised_split(advice) {
+        Some(_) => ("All in one database instead".to_owned(), &advice.aspects),
+        None => {
+            let what = format!("Split at {} instead", format_size(split.inside));
+            (what, &split.aspects)
+        }
+    };
+    let told = aspects.iter().filter(|aspect| aspect.what != What::All);
+    let told = told.map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
+    let told: Vec<String> = told.collect();
+    Some(format!("{what}: {}.{sizes}", told.join("; ")))
 }
 
 fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
@@ -273,7 +285,7 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
         return None;
     }
     let inside = match advice.choice {
-        Choice::Split { inside, .. } => inside.min(asked.largest),
+        Choice::Split { inside } => inside.min(asked.largest),
         _ => held.limit.unwrap_or(asked.largest),
     };
     let lost = [
@@ -284,10 +296,7 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
             "memory: a SELECT holds a value whole, here up to {} (the blob API reads pieces);",
             format_bytes(inside)
         ),
-        format!(
-            "the space of deleted values until VACUUM, which needs up to {} more meanwhile.",
-            format_bytes(asked.bytes)
-        ),
+        vacuum(asked, advice),
     ];
     let list = bullets(lost.map(plain))?;
     let title = paragraph(plain("You give up:"));
@@ -295,14 +304,58 @@ fn gives_up(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Option<Block> {
     Some(Section::new("", blocks).into())
 }
 
+fn vacuum(asked: &AdviseSpec, advice: &Advice) -> String {
+    let Some(whole) = advice.whole else {
+        return format!(
+            "the space of deleted values until VACUUM, which needs up to {} more meanwhile.",
+            format_bytes(asked.bytes)
+        );
+    };
+    format!(
+        "the space of deleted values until VACUUM: here {} and {} more meanwhile, half of {} being deleted.",
+        time(whole.vacuum),
+        format_bytes(whole.vacuum_bytes),
+        format_bytes(whole.bytes)
+    )
+}
+
+fn time(seconds: Seconds) -> String {
+    format::time(seconds.median * 1e9)
+}
+
+/// What work on all values takes, where it was measured and something is to be moved.
+fn whole_set(advice: &Advice) -> Option<String> {
+    if matches!(advice.choice, Choice::Files | Choice::Open) {
+        return None;
+    }
+    let whole = advice.whole?;
+    let took = |took: Took| format!("{} instead of {}", time(took.database), time(took.files));
+    Some(format!(
+        "All at once, in one database instead of files ({} of your values, {}; medians of {} tries): listing \
+         names and sizes {}, copying {}, deleting {} (files not synced, the database durably).",
+        format_count(whole.values),
+        format_bytes(whole.bytes),
+        whole.tries,
+        took(whole.list),
+        took(whole.copy),
+        took(whole.delete)
+    ))
+}
+
 /// How to do it, and how to undo it.
 fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static str, String)> {
-    if asked.in_database {
+    if matches!(advice.choice, Choice::Files | Choice::Open) {
         return Vec::new();
     }
+    let wal = |database: &str| format!("sqlite3 {database} 'PRAGMA journal_mode=wal'");
+    if asked.in_database {
+        let name = "Replacements were measured in WAL mode, in which this database is not:";
+        let command = wal(&quoted(&asked.place.to_string_lossy()));
+        return Vec::from_iter((held.wal && !asked.wal).then_some((name, command)));
+    }
     let limit = match advice.choice {
-        Choice::Files | Choice::Open => return Vec::new(),
-        Choice::Split { inside, .. } => Some(inside),
+        Choice::Files | Choice::Open => None,
+        Choice::Split { inside } => Some(inside),
         Choice::Database | Choice::Depends => held.limit,
     };
     let limit = limit.map_or_else(String::new, |limit| format!(" --inline-limit {limit}"));
@@ -319,7 +372,7 @@ fn commands(asked: &AdviseSpec, advice: &Advice, held: &Held) -> Vec<(&'static s
     if held.wal {
         commands.push((
             "Replacements were measured in WAL mode, which the file then keeps:",
-            format!("sqlite3 {archive} 'PRAGMA journal_mode=wal'"),
+            wal(&archive),
         ));
     }
     let back = file(&format!("{name}-back"));
@@ -344,17 +397,22 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn why(analysis: &Analysis, advice: &Advice) -> String {
+fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
     let of = |id: &str| analysis.comparisons.iter().find(|found| found.id == id);
     let read = of(AdviseSpec::READ).or_else(|| of(AdviseSpec::REPLACE));
     let rounds = read.map_or(0, |read| {
         read.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0)
     });
     let noise = read.map_or(0.0, |read| read.noise_floor.exp() - 1.0);
+    let found = match asked.in_database {
+        false => "Files lay under your own names, and rows were found by these, as in an archive.",
+        true => {
+            "Files were measured under numbers; the database finds a value by a text of 36 characters."
+        }
+    };
     format!(
-        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. \
-         Files were measured under numbered names, one to a value; the database finds a value by a text of 36 \
-         characters, as an archive does by its name. More: --verbose, or the report.",
+        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. {found} \
+         More: --verbose, or the report.",
         format_count(advice.measured_values),
         format_bytes(advice.measured_bytes),
         format::percent(noise)
@@ -384,13 +442,17 @@ mod tests {
             values: 1_000,
             bytes: 1 << 30,
             largest: 100 << 20,
+            wal: false,
+            overwrites: None,
+            whole: None,
         };
         let advice = Advice {
             choice,
             page_size: Some(8_192),
             aspects: Vec::new(),
-            by_size: None,
+            split: None,
             space: None,
+            whole: None,
             measured_values: 0,
             measured_bytes: 0,
         };
@@ -422,10 +484,7 @@ mod tests {
             "{commands:?}"
         );
         assert_eq!(commands[1], "sqlite3 x.sqlar 'PRAGMA journal_mode=wal'");
-        let split = Choice::Split {
-            inside: 65_536,
-            outside: 262_144,
-        };
+        let split = Choice::Split { inside: 65_536 };
         let commands = told("/a/x", split, &held);
         assert!(
             commands[0].contains("--inline-limit 65536 "),

@@ -6,7 +6,7 @@ use super::subject::{
 };
 use super::{places, tables, threads};
 use crate::{Access, Found, Key, SYNC_CALLS_COUNTED, Session, StoreError, sync_calls};
-use stowplan_model::Durability;
+use stowplan_model::{Durability, Operation};
 
 type Check = fn(&Subject<'_>) -> Outcome;
 
@@ -265,6 +265,9 @@ fn in_place(subject: &Subject<'_>) -> Outcome {
 
 /// In the order of the keys in the store's own form, whatever the order of their numbers.
 fn scan(subject: &Subject<'_>) -> Outcome {
+    if !tables::declares(subject, Operation::Scan) {
+        return Ok(());
+    }
     let store = subject.create()?;
     subject.with_session(&*store, |session| {
         // Not in order, beyond one level of a directory tree, and with a gap.
@@ -306,6 +309,9 @@ fn in_order(subject: &Subject<'_>, keys: impl IntoIterator<Item = u64>) -> Vec<u
 fn scan_in_parts(subject: &Subject<'_>) -> Outcome {
     const KEYS: u64 = 200;
     const PART: usize = 9;
+    if !tables::declares(subject, Operation::Scan) {
+        return Ok(());
+    }
     subject.with_values(KEYS, 300, |session| {
         let mut from = match in_order(subject, 1..=KEYS).first() {
             Some(first) => *first,

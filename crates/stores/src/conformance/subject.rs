@@ -4,6 +4,7 @@ use crate::{Access, Buffer, Found, Key, KeyForm, Session, Store, StoreError, Sto
 use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
+use stowplan_dataset::names::{self, beside};
 use stowplan_model::{Capabilities, Delivery, Settings};
 
 /// Why a check failed.
@@ -49,17 +50,28 @@ impl<'a> Subject<'a> {
         directory: &Path,
     ) -> Outcome<Self> {
         fs::create_dir(directory)?;
+        let named = settings.flag("names");
+        if named {
+            give_names(directory)?;
+        }
         Ok(Self {
             kind,
             settings,
             capabilities: kind.capabilities(settings)?,
-            key: KeyForm::of(settings)?,
+            // The names are in the order of their numbers.
+            key: match named {
+                true => KeyForm::Integer,
+                false => KeyForm::of(settings)?,
+            },
             directory: directory.to_owned(),
         })
     }
 
     /// Removes what the check made. A failed check leaves it for the reader.
     pub(super) fn remove(self) -> Outcome {
+        if self.settings.flag("names") {
+            fs::remove_file(beside(&self.directory))?;
+        }
         Ok(fs::remove_dir_all(&self.directory)?)
     }
 
@@ -115,6 +127,15 @@ impl<'a> Subject<'a> {
         outcome?;
         Ok(closed?)
     }
+}
+
+/// Gives the values of a store names: some of the keys that are used, in nested directories.
+fn give_names(directory: &Path) -> Outcome {
+    let names: Vec<String> = (1..=150)
+        .map(|key| format!("{}/{:03} of ü/{key:03}.bin", key / 100, key / 10))
+        .collect();
+    let written = names::write(&beside(directory), names.iter().map(String::as_bytes));
+    written.map_err(|error| Complaint(error.to_string()))
 }
 
 /// Inserts the keys 1 to `keys` in one transaction.

@@ -7,7 +7,7 @@ use stowplan_model::Operation;
 const KEYS: u64 = 5;
 const BYTES: usize = 3000;
 
-fn declares(subject: &Subject<'_>, operation: Operation) -> bool {
+pub(super) fn declares(subject: &Subject<'_>, operation: Operation) -> bool {
     subject.capabilities.operations.contains(&operation)
 }
 

@@ -69,7 +69,7 @@ impl Kept {
         make_room_for(keys.len() as u64)?;
         let mut descriptors = Descriptors::default();
         for key in keys {
-            let name = Name::of(store.options.layout, key);
+            let name = store.name(key);
             descriptors.set(key, open(files, &name)?);
         }
         Ok(Self(RwLock::new(descriptors)))

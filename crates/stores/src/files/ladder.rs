@@ -11,6 +11,9 @@ pub(super) fn of(settings: &Settings, workload: &Workload) -> Vec<Rung> {
     let Ok(options) = Options::from_settings(settings) else {
         return Vec::new();
     };
+    if options.names {
+        return Vec::new();
+    }
     match workload.operation {
         Operation::Read => reads(settings, options),
         Operation::Overwrite => overwrites(settings, options),

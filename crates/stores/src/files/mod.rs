@@ -25,6 +25,7 @@ mod session;
 mod stdio;
 pub(crate) mod store;
 
+use crate::names::NAMES;
 use crate::options::{Described, StoreOptions as _};
 use crate::{Result, Rung, Store, StoreError, StoreKind, choice, options};
 use name::Layout;
@@ -142,6 +143,7 @@ options! {
     /// The settings, typed.
     pub(crate) struct Options if Self::go_together {
         pub(crate) layout: Layout = LAYOUT,
+        pub(crate) names: bool = NAMES,
         pub(crate) open: Opening = OPEN,
         pub(crate) stat: Sizing = STAT,
         pub(crate) read: ReadMode = READ,
@@ -167,6 +169,14 @@ impl Options {
     fn objection(&self) -> Option<([(&'static str, &'static str); 2], &'static str)> {
         let kept = self.open == Opening::Kept;
         match self {
+            Self {
+                names: true,
+                layout: Layout::Tree,
+                ..
+            } => Some((
+                [("names", "on"), ("layout", self.layout.word())],
+                "the names say in which directories the files lie; use layout=dir",
+            )),
             Self {
                 fsync: Fsync::Directory,
                 write: WriteMode::Truncate | WriteMode::Stdio | WriteMode::InPlace,
@@ -255,8 +265,12 @@ impl StoreKind for Files {
 
     fn capabilities(&self, settings: &Settings) -> Result<Capabilities> {
         let options = Options::from_settings(settings)?;
+        let mut operations = Operation::SINGLE.to_vec();
+        // Which directories are part of it, nobody says.
+        let tables = [Operation::CreateTable, Operation::DropTable];
+        operations.retain(|operation| !(options.names && tables.contains(operation)));
         Ok(Capabilities {
-            operations: Operation::SINGLE.to_vec(),
+            operations,
             deliveries: vec![Delivery::Copy],
             transactions: false,
             resizes: true,

@@ -1,7 +1,8 @@
 //! From keys to file names and back, without allocating.
 
-use crate::Key;
-use std::ffi::CStr;
+use crate::{Key, names};
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 crate::choice! {
@@ -14,20 +15,51 @@ crate::choice! {
     }
 }
 
-/// Longer than any name: 16 digits, two levels of two, and a temporary name of at most 36 bytes.
+/// Longer than any name that is made here: 16 digits, two levels of two, and a temporary name of at most
+/// 36 bytes.
 const CAPACITY: usize = 64;
 
 /// How temporary names begin.
 const TEMPORARY: &[u8; 5] = b".tmp-";
 
-/// A path relative to the store's directory, on the stack and ready for system calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Name {
-    bytes: [u8; CAPACITY],
-    len: usize,
+/// A path relative to the store's directory, ready for system calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Name<'n>(Bytes<'n>);
+
+/// Where it lies.
+#[derive(Debug, Clone)]
+enum Bytes<'n> {
+    /// Made here, on the stack.
+    Made { bytes: [u8; CAPACITY], len: usize },
+    /// A value's own.
+    Own(&'n CStr),
+    /// Beside a value's own, or above it; ended by a NUL.
+    Long(Vec<u8>),
 }
 
-impl Name {
+impl PartialEq for Name<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Name<'_> {}
+
+impl<'n> Name<'n> {
+    /// The name that a value had where it comes from.
+    pub(super) fn own(name: &'n CStr) -> Self {
+        Self(Bytes::Own(name))
+    }
+}
+
+impl Name<'static> {
+    /// The file of a key that was added to values with names of their own.
+    pub(super) fn added(key: Key) -> Self {
+        let mut name = Self::empty();
+        names::added(key).bytes().for_each(|byte| name.push(byte));
+        name
+    }
+
     /// The file of `key`, named as kvtest does (`%06d`, or `%02d/%02d/%02d`). Keys above 999,999
     /// only make the first number longer, so every key has a name of its own.
     pub(crate) fn of(layout: Layout, key: Key) -> Self {
@@ -62,73 +94,27 @@ impl Name {
         Some(Self::of(layout, Key(key)))
     }
 
-    /// A temporary file in the directory of this one, where a rename stays within one directory.
-    pub(super) fn temporary(&self, process: u32, number: u64) -> Self {
-        let mut name = self.directory();
-        if name.len > 0 {
-            name.push(b'/');
-        }
-        for byte in *TEMPORARY {
-            name.push(byte);
-        }
-        name.push_number(u64::from(process), 1);
-        name.push(b'-');
-        name.push_number(number, 1);
-        name
-    }
-
-    /// The directory this file lies in; empty for the store's own.
-    pub(super) fn directory(&self) -> Self {
-        let end = self.as_bytes().iter().rposition(|b| *b == b'/');
-        let mut name = Self::empty();
-        for byte in &self.as_bytes()[..end.unwrap_or(0)] {
-            name.push(*byte);
-        }
-        name
-    }
-
-    /// A number that differs for most names (FNV-1a).
-    pub(super) fn scatter(&self) -> usize {
-        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
-        self.as_bytes().iter().fold(0x811c_9dc5, mix) as usize
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// For system calls.
-    pub(crate) fn as_c_str(&self) -> &CStr {
-        // `push` leaves at least one NUL, so the default is never taken.
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
-    }
-
-    /// For messages and listings.
-    pub(crate) fn as_path(&self) -> &Path {
-        Path::new(self.as_str())
-    }
-
-    /// To be written down.
-    pub(crate) fn as_str(&self) -> &str {
-        // `push` is only given ASCII, so the default is never taken.
-        str::from_utf8(self.as_bytes()).unwrap_or_default()
-    }
-
-    fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
     fn empty() -> Self {
-        Self {
+        Self(Bytes::Made {
             bytes: [0; CAPACITY],
             len: 0,
-        }
+        })
     }
 
     fn push(&mut self, byte: u8) {
-        debug_assert!(self.len < CAPACITY - 1, "a name needs its NUL");
-        self.bytes[self.len] = byte;
-        self.len += 1;
+        match &mut self.0 {
+            Bytes::Made { bytes, len } if *len < CAPACITY - 1 => {
+                bytes[*len] = byte;
+                *len += 1;
+            }
+            Bytes::Long(bytes) => {
+                bytes.pop();
+                bytes.extend([byte, 0]);
+            }
+            Bytes::Made { .. } | Bytes::Own(_) => {
+                self.0 = Bytes::Long([self.as_bytes(), &[byte, 0]].concat());
+            }
+        }
     }
 
     fn push_number(&mut self, number: u64, min_digits: usize) {
@@ -142,6 +128,72 @@ impl Name {
         }
         for digit in &digits[start.min(digits.len() - min_digits)..] {
             self.push(*digit);
+        }
+    }
+}
+
+impl Name<'_> {
+    /// A temporary file in the directory of this one, where a rename stays within one directory.
+    pub(super) fn temporary(&self, process: u32, number: u64) -> Name<'static> {
+        let mut name = self.directory();
+        if !name.is_empty() {
+            name.push(b'/');
+        }
+        for byte in *TEMPORARY {
+            name.push(byte);
+        }
+        name.push_number(u64::from(process), 1);
+        name.push(b'-');
+        name.push_number(number, 1);
+        name
+    }
+
+    /// The directory this file lies in; empty for the store's own.
+    pub(super) fn directory(&self) -> Name<'static> {
+        let end = self.as_bytes().iter().rposition(|b| *b == b'/');
+        let mut name = Name::empty();
+        for byte in &self.as_bytes()[..end.unwrap_or(0)] {
+            name.push(*byte);
+        }
+        name
+    }
+
+    /// A number that differs for most names (FNV-1a).
+    pub(super) fn scatter(&self) -> usize {
+        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        self.as_bytes().iter().fold(0x811c_9dc5, mix) as usize
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.as_bytes().is_empty()
+    }
+
+    /// For system calls.
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        // `push` leaves at least one NUL, so the default is never taken.
+        match &self.0 {
+            Bytes::Made { bytes, .. } => CStr::from_bytes_until_nul(bytes).unwrap_or_default(),
+            Bytes::Own(name) => name,
+            Bytes::Long(bytes) => CStr::from_bytes_until_nul(bytes).unwrap_or_default(),
+        }
+    }
+
+    /// For messages and listings.
+    pub(crate) fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.as_bytes()))
+    }
+
+    /// To be written down; of names that are made of keys.
+    pub(crate) fn as_str(&self) -> &str {
+        // `push` is only given ASCII for them, so the default is never taken.
+        str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Made { bytes, len } => &bytes[..*len],
+            Bytes::Own(name) => name.to_bytes(),
+            Bytes::Long(bytes) => bytes.strip_suffix(b"\0").unwrap_or_default(),
         }
     }
 }
@@ -211,6 +263,24 @@ mod tests {
         for other in ["", ".tmp-", ".tmp-1", ".tmp-1-", ".tmp-1-2-3", ".tmp-a-1"] {
             assert!(!is_temporary(other.as_bytes()), "{other}");
         }
+    }
+
+    #[test]
+    fn a_long_name_of_a_value_has_a_directory_and_a_temporary_file_beside_it() {
+        let long = "d".repeat(200);
+        let text = std::ffi::CString::new(format!("{long}/e/f")).unwrap();
+        let name = Name::own(&text);
+        assert_eq!(name.as_c_str(), text.as_c_str());
+        assert_eq!(name.directory().as_str(), format!("{long}/e"));
+        assert_eq!(name.directory().directory().as_str(), long);
+        let temporary = name.temporary(1, 2);
+        assert_eq!(temporary.as_str(), format!("{long}/e/.tmp-1-2"));
+        assert_eq!(
+            temporary.as_c_str().to_bytes(),
+            temporary.as_str().as_bytes()
+        );
+        assert!(name.directory().directory().directory().is_empty());
+        assert_eq!(Name::added(Key(7)).as_str(), "~00000000000000000007");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! key and the system call. Syncs go through the standard library instead, because those are
 //! the calls that can be counted (`crate::syncs`).
 
-use super::name::{Layout, Name};
+use super::name::Name;
 use super::stdio::Stream;
 use super::store::FileStore;
 use super::{Fsync, Opening, STORE, WriteMode};
@@ -276,7 +276,10 @@ impl<'s> NamedFiles<'s> {
         Ok(true)
     }
 
-    fn create_temporary(&self, beside: &Name) -> std::result::Result<(Name, OwnedFd), Errno> {
+    fn create_temporary(
+        &self,
+        beside: &Name,
+    ) -> std::result::Result<(Name<'static>, OwnedFd), Errno> {
         loop {
             let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
             let name = beside.temporary(std::process::id(), number);
@@ -306,7 +309,7 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Whether there is a file of this name.
-    fn is_there(&self, name: &Name) -> Result<bool> {
+    pub(crate) fn is_there(&self, name: &Name) -> Result<bool> {
         self.is_file_at(self.root.as_fd(), name.as_c_str(), name)
     }
 
@@ -321,18 +324,18 @@ impl<'s> NamedFiles<'s> {
     }
 
     /// Makes the directories of the file `name`, and makes them last if the settings say so.
-    fn make_directories(&self, name: &Name) -> Result<()> {
-        let leaf = name.directory();
-        let top = leaf.directory();
-        for directory in [&top, &leaf] {
-            let mode = Mode::from_raw_mode(0o755);
-            match rustix::fs::mkdirat(&self.root, directory.as_c_str(), mode) {
-                Ok(()) => self.finish_name(directory)?,
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(self.error("make directory", directory, errno)),
-            }
+    fn make_directories(&self, name: &Name<'_>) -> Result<()> {
+        let directory = name.directory();
+        if directory.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        self.make_directories(&directory)?;
+        let mode = Mode::from_raw_mode(0o755);
+        match rustix::fs::mkdirat(&self.root, directory.as_c_str(), mode) {
+            Ok(()) => self.finish_name(&directory),
+            Err(Errno::EXIST) => Ok(()),
+            Err(errno) => Err(self.error("make directory", &directory, errno)),
+        }
     }
 
     /// Creates something in the directory of the file `name`, which is made if it has to be; none
@@ -343,7 +346,7 @@ impl<'s> NamedFiles<'s> {
         create: impl Fn() -> std::result::Result<T, Errno>,
     ) -> Result<Option<T>> {
         let mut created = create();
-        if matches!(created, Err(Errno::NOENT)) && self.store.options.layout == Layout::Tree {
+        if matches!(created, Err(Errno::NOENT)) && !name.directory().is_empty() {
             self.make_directories(name)?;
             created = create();
         }
@@ -451,6 +454,7 @@ impl<'s> NamedFiles<'s> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::name::Layout;
     use super::super::{Files, Options};
     use super::*;
     use crate::StoreKind;

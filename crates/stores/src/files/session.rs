@@ -31,8 +31,8 @@ impl<'s> FileSession<'s> {
         })
     }
 
-    fn name(&self, key: Key) -> Name {
-        Name::of(self.store.options.layout, key)
+    fn name(&self, key: Key) -> Name<'s> {
+        self.store.name(key)
     }
 }
 

@@ -4,6 +4,7 @@ use super::kept::Kept;
 use super::name::{Layout, Name, is_temporary, parse_number, tree_key};
 use super::session::FileSession;
 use super::{Fsync, Options, STORE};
+use crate::names::Names;
 use crate::{Connection, Key, Pieces, Result, Session, Shared, Store, StoreError, disk};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, DirEntry, File};
@@ -18,6 +19,8 @@ pub(crate) struct FileStore {
     /// The directory as it was when the store was opened.
     pub(super) root: File,
     pub(super) options: Options,
+    /// Those that the values had where they come from.
+    own_names: Option<Names>,
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
     settings: Settings,
@@ -31,18 +34,42 @@ pub(crate) struct FileStore {
 
 impl FileStore {
     pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
+        Self::named_by(path, path, options, settings)
+    }
+
+    /// The files of a store in another directory, which has the names of its values beside it.
+    pub(crate) fn named_by(
+        store: &Path,
+        path: &Path,
+        options: Options,
+        settings: Settings,
+    ) -> Result<Self> {
         let root = open_directory(path).map_err(StoreError::io("open", path))?;
         let store = Self {
             path: path.to_owned(),
             root,
             options,
+            own_names: match options.names {
+                true => Some(Names::of(STORE, store)?),
+                false => None,
+            },
             syncs_names: options.fsync == Fsync::Directory,
             settings,
             kept: Shared::new(),
             names: [const { Mutex::new(()) }; 64],
         };
-        store.check_layout()?;
+        if store.own_names.is_none() {
+            store.check_layout()?;
+        }
         Ok(store)
+    }
+
+    /// The file of a key.
+    pub(crate) fn name(&self, key: Key) -> Name<'_> {
+        match &self.own_names {
+            None => Name::of(self.options.layout, key),
+            Some(names) => names.name(key).map_or_else(|| Name::added(key), Name::own),
+        }
     }
 
     /// Keeps other threads from replacing or removing a file.
@@ -62,6 +89,7 @@ impl FileStore {
 
     /// Makes the directory, and makes it last if new names are to.
     pub(super) fn make(&self) -> Result<()> {
+        self.expect_numbers("create")?;
         fs::create_dir(&self.path).map_err(StoreError::io("make directory", &self.path))?;
         self.sync_parent()
     }
@@ -69,11 +97,24 @@ impl FileStore {
     /// Removes every file of ours and the directories around them. Where there is anything else,
     /// its directory stays, and that is an error.
     pub(super) fn remove(&self) -> Result<()> {
+        self.expect_numbers("drop")?;
         match self.options.layout {
             Layout::Dir => remove_directory(&self.path, 6, 0)?,
             Layout::Tree => remove_directory(&self.path, 2, 2)?,
         }
         self.sync_parent()
+    }
+
+    /// That files are named by numbers: of others it is not known which are ours.
+    fn expect_numbers(&self, action: &str) -> Result<()> {
+        match self.own_names {
+            None => Ok(()),
+            Some(_) => Err(StoreError::unsupported(
+                STORE,
+                format!("{action} a table"),
+                "with names=on nobody says which directories are part of it",
+            )),
+        }
     }
 
     fn sync_parent(&self) -> Result<()> {
@@ -125,9 +166,10 @@ impl FileStore {
 
     /// Keys from `from` on, by rising key.
     pub(super) fn keys(&self, from: Key) -> Result<Vec<Key>> {
-        let mut keys = match self.options.layout {
-            Layout::Dir => numbers(&self.path, 6)?,
-            Layout::Tree => self.tree_keys(from)?,
+        let mut keys = match (&self.own_names, self.options.layout) {
+            (Some(names), _) => named_keys(&self.path, names)?,
+            (None, Layout::Dir) => numbers(&self.path, 6)?,
+            (None, Layout::Tree) => self.tree_keys(from)?,
         };
         keys.retain(|key| *key >= from.0);
         keys.sort_unstable();
@@ -155,7 +197,7 @@ impl FileStore {
     }
 
     pub(crate) fn path_of(&self, key: Key) -> PathBuf {
-        self.path.join(Name::of(self.options.layout, key).as_path())
+        self.path.join(self.name(key).as_path())
     }
 }
 
@@ -183,6 +225,22 @@ fn remove_directory(path: &Path, min_digits: usize, levels: u32) -> Result<()> {
         }
     }
     fs::remove_dir(path).map_err(StoreError::io("remove directory", path))
+}
+
+/// The keys whose names are there, anywhere below a directory.
+fn named_keys(path: &Path, names: &Names) -> Result<Vec<u64>> {
+    let (mut keys, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(directory) = waiting.pop() {
+        for entry in entries(&path.join(&directory))? {
+            let entry = entry?;
+            let below = directory.join(entry.file_name());
+            match is_directory(&entry)? {
+                true => waiting.push(below),
+                false => keys.extend(names.key(below.as_os_str().as_bytes()).map(|key| key.0)),
+            }
+        }
+    }
+    Ok(keys)
 }
 
 fn is_directory(entry: &DirEntry) -> Result<bool> {

@@ -71,6 +71,7 @@ impl Options {
     fn of(given: Given) -> Result<Self> {
         let files = FileOptions {
             layout: given.layout,
+            names: false,
             open: given.open,
             stat: given.stat,
             read: given.read,

@@ -43,7 +43,7 @@ pub(super) struct IndexedSession<'c> {
     scan: Sql<'c>,
     /// Files whose rows the running transaction deleted. They go after its commit: until then
     /// the rows may come back.
-    deleted: Vec<(Key, Name)>,
+    deleted: Vec<(Key, Name<'static>)>,
     /// Holds the value that a scan shows.
     scanned: Buffer,
 }
@@ -72,7 +72,7 @@ impl<'c> IndexedSession<'c> {
     }
 
     /// The name of the file of `key`; none if there is no row.
-    fn look_up(&mut self, key: Key) -> Result<Option<Name>> {
+    fn look_up(&mut self, key: Key) -> Result<Option<Name<'static>>> {
         let Some(k) = row_id(key) else {
             return Ok(None);
         };
@@ -250,7 +250,7 @@ impl<'c> IndexedSession<'c> {
 
 /// The name in the first column of a row. It is data, not to be trusted: only what the layout
 /// could have written becomes a path.
-fn name_in(row: &Row<'_>, key: Key, layout: Layout) -> Result<Name> {
+fn name_in(row: &Row<'_>, key: Key, layout: Layout) -> Result<Name<'static>> {
     let damaged = |detail| Err(StoreError::damaged(STORE, key, detail));
     match row.get_ref(0) {
         Ok(ValueRef::Text(text)) => match Name::parse(layout, text) {

@@ -163,7 +163,7 @@ impl Link<'_> {
     }
 
     /// Counts the transactions that change something and are committed, from now on.
-    pub(super) fn count_commits(&mut self) -> Result<Arc<AtomicU64>> {
+    pub(crate) fn count_commits(&mut self) -> Result<Arc<AtomicU64>> {
         counters::count_commits(&mut self.connection)
     }
 

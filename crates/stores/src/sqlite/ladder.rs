@@ -15,8 +15,8 @@ pub(super) fn of(settings: &Settings, workload: &Workload) -> Vec<Rung> {
     let Ok(options) = Options::from_settings(settings) else {
         return Vec::new();
     };
-    // In memory there is no file to come down to.
-    if !options.on_disk() {
+    // In memory there is no file to come down to, and floors have no names.
+    if !options.on_disk() || options.pragmas.names {
         return Vec::new();
     }
     match workload.operation {

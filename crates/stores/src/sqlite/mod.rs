@@ -28,6 +28,7 @@ pub use database::{FIND_TABLE, largest_value};
 use options::{Api, Location, Options, Pragmas, Statements};
 pub use randomness::randomness;
 pub use session::COMMITS_COUNTED;
+pub(crate) use session::SqliteSession;
 use std::path::{Path, PathBuf};
 use store::SqliteStore;
 use stowplan_model::{Capabilities, Delivery, Operation, Setting, Settings, Workload};

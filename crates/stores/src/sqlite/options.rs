@@ -2,9 +2,11 @@
 
 use super::STORE;
 use super::table::Table;
+use crate::names::NAMES;
 use crate::options::{Described, StoreOptions as _, bytes, flag, number};
 use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 use std::borrow::Cow;
+use std::path::Path;
 use std::time::Duration;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 
@@ -98,6 +100,9 @@ options! {
         ),
         pub(crate) busy_timeout: u64 = BUSY_TIMEOUT,
         pub(crate) key: KeyForm = KEY_FORM,
+        pub(crate) names: bool = NAMES.with_help(
+            "of key=text: whether the keys are the names that values had where they come from (datasets with from = a directory), as in a table sqlar",
+        ),
         pub(crate) rowid: bool = flag(
             true,
             "of key=text: on keeps rows by a number of their own and an index of the keys, off (WITHOUT ROWID) keeps them by their keys",
@@ -222,8 +227,8 @@ impl Options {
         let table = Table::of(&pragmas)?;
         let options = Self {
             pragmas,
-            table,
             definition: table.definition().into(),
+            table,
         };
         options.check_api()?;
         if options.assigns_ids() && table.key == KeyForm::Text {
@@ -247,7 +252,7 @@ impl Options {
     }
 
     fn check_api(&self) -> Result<()> {
-        let table = self.table;
+        let table = &self.table;
         let (what, instead) = match self.pragmas.api {
             Api::Blob if table.columns > 1 => ("columns above 1", "columns=1"),
             Api::Blob if table.text => ("column_type=text", "column_type=blob"),
@@ -264,6 +269,17 @@ impl Options {
                 "a blob handle is for the bytes of one column in a row that has a number; use api=sql or {instead}"
             ),
         ))
+    }
+
+    /// The same for the store in a directory, whose values may have names.
+    pub(crate) fn in_directory(self, directory: &Path) -> Result<Self> {
+        match self.pragmas.names {
+            false => Ok(self),
+            true => Ok(Self {
+                table: self.table.with_names_of(directory)?,
+                ..self
+            }),
+        }
     }
 
     /// The same with another table, whose statements are the other store's.
@@ -340,7 +356,7 @@ impl Options {
 
     /// The fewest syncs of a commit, as `tests/declared_syncs.rs` counts them. Checkpoints, which
     /// only some commits make, are left out.
-    pub(super) fn syncs_per_commit(&self) -> u32 {
+    pub(crate) fn syncs_per_commit(&self) -> u32 {
         let (journal, synchronous) = (self.journal(), self.synchronous());
         if !self.on_disk() || synchronous == Synchronous::Off {
             return 0;

@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// counts them.
 pub const COMMITS_COUNTED: &str = "Commits";
 
-pub(super) struct SqliteSession<'c> {
+pub(crate) struct SqliteSession<'c> {
     connection: &'c Connection,
     options: &'c Options,
-    table: Table,
+    table: &'c Table,
     /// Transactions that changed something, as the commit hook counts them.
     commits: Arc<AtomicU64>,
     blob: BlobHandle<'c>,
@@ -38,12 +38,12 @@ pub(super) struct SqliteSession<'c> {
 }
 
 impl<'c> SqliteSession<'c> {
-    pub(super) fn new(
+    pub(crate) fn new(
         connection: &'c Connection,
         options: &'c Options,
         commits: Arc<AtomicU64>,
     ) -> Result<Self> {
-        let table = options.table;
+        let table = &options.table;
         let data = |text: String| Sql::of(connection, text, options.pragmas.statement);
         let mut session = Self {
             connection,
@@ -100,7 +100,12 @@ impl<'c> SqliteSession<'c> {
         }
     }
 
-    fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey> {
+    /// Whether there is a row of this key; its value is not read.
+    pub(crate) fn has(&mut self, key: Key) -> Result<bool> {
+        Ok(self.visit(key, |_| Ok(0))? != Found::Missing)
+    }
+
+    fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey<'c>> {
         self.table.check(key, value)?;
         self.table.key(key).ok_or_else(|| {
             StoreError::unsupported(

@@ -18,7 +18,7 @@ pub(super) struct SqliteStore {
 
 impl SqliteStore {
     pub(super) fn new(directory: &Path, settings: &Settings) -> Result<Self> {
-        let options = Options::from_settings(settings)?;
+        let options = Options::from_settings(settings)?.in_directory(directory)?;
         Ok(Self {
             directory: directory.to_owned(),
             base: Base::new(database_path(directory), options),

@@ -3,17 +3,22 @@
 use super::options::{ColumnType, Pragmas};
 use super::statement::Parameters;
 use super::{STORE, key_failed};
+use crate::names::{Names, added};
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The shape of the table `kv`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Table {
     pub(super) key: KeyForm,
     pub(super) rowid: bool,
     pub(super) columns: usize,
     pub(super) text: bool,
+    /// The keys of values that have names of their own, as text.
+    names: Option<Arc<Names>>,
 }
 
 impl Table {
@@ -23,6 +28,7 @@ impl Table {
         rowid: true,
         columns: 1,
         text: false,
+        names: None,
     };
 
     pub(super) fn of(pragmas: &Pragmas) -> Result<Self> {
@@ -34,7 +40,15 @@ impl Table {
                 ColumnType::Blob => false,
                 ColumnType::Text => true,
             },
+            names: None,
         };
+        if table.key == KeyForm::Integer && pragmas.names {
+            return Err(StoreError::unsupported(
+                STORE,
+                "combine names=on with key=integer",
+                "a name is text; use key=text",
+            ));
+        }
         if table.key == KeyForm::Integer && !table.rowid {
             return Err(StoreError::unsupported(
                 STORE,
@@ -43,6 +57,14 @@ impl Table {
             ));
         }
         Ok(table)
+    }
+
+    /// The same with the names of the store in a directory.
+    pub(super) fn with_names_of(self, directory: &Path) -> Result<Self> {
+        Ok(Self {
+            names: Some(Arc::new(Names::of(STORE, directory)?)),
+            ..self
+        })
     }
 
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
@@ -114,25 +136,35 @@ impl Table {
 
     /// The key as the table has it; nothing for one that no row can have.
     #[inline]
-    pub(super) fn key(&self, key: Key) -> Option<RowKey> {
-        match self.key {
-            KeyForm::Integer => row_id(key).map(RowKey::Number),
-            form @ KeyForm::Text => Some(RowKey::Text(form.bytes(key))),
+    pub(super) fn key(&self, key: Key) -> Option<RowKey<'_>> {
+        match (self.key, &self.names) {
+            (KeyForm::Integer, _) => row_id(key).map(RowKey::Number),
+            (form @ KeyForm::Text, None) => Some(RowKey::Text(form.bytes(key))),
+            (KeyForm::Text, Some(names)) => Some(match names.name(key) {
+                Some(name) => RowKey::Name(name.to_bytes()),
+                // No value has this key; a scan that begins there begins before all names.
+                None if key.0 == 0 => RowKey::Name(b""),
+                None => RowKey::Added(added(key)),
+            }),
         }
     }
 
     /// The key of a row of a scan.
     pub(super) fn key_of(&self, row: &Row<'_>) -> Result<Key> {
         let scan_failed = |e: rusqlite::Error| super::failed("scan", &e);
-        match self.key {
-            KeyForm::Integer => {
-                let k: i64 = row.get(self.columns).map_err(scan_failed)?;
-                Ok(Key(k.unsigned_abs()))
-            }
-            form @ KeyForm::Text => {
-                let k = row.get_ref(self.columns).map_err(scan_failed)?;
-                form.key(STORE, k.as_bytes().unwrap_or_default())
-            }
+        if self.key == KeyForm::Integer {
+            let k: i64 = row.get(self.columns).map_err(scan_failed)?;
+            return Ok(Key(k.unsigned_abs()));
+        }
+        let k = row.get_ref(self.columns).map_err(scan_failed)?;
+        let k = k.as_bytes().unwrap_or_default();
+        match &self.names {
+            None => self.key.key(STORE, k),
+            Some(names) => names.key(k).ok_or_else(|| StoreError::Engine {
+                store: STORE,
+                action: "read a key".to_owned(),
+                detail: format!("'{}' is none of ours", k.escape_ascii()),
+            }),
         }
     }
 
@@ -142,7 +174,7 @@ impl Table {
         &self,
         parameters: &mut Parameters<'_, '_>,
         row: usize,
-        k: &RowKey,
+        k: &RowKey<'_>,
         value: &[u8],
     ) -> rusqlite::Result<()> {
         let first = 1 + row * (1 + self.columns);
@@ -222,17 +254,21 @@ impl Table {
 }
 
 /// A key as a table has it.
-pub(super) enum RowKey {
+pub(super) enum RowKey<'n> {
     Number(i64),
     Text(KeyBytes),
+    Name(&'n [u8]),
+    Added(String),
 }
 
-impl ToSql for RowKey {
+impl ToSql for RowKey<'_> {
     #[inline]
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
             Self::Number(number) => ToSqlOutput::from(*number),
             Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_ref())),
+            Self::Name(name) => ToSqlOutput::Borrowed(ValueRef::Text(name)),
+            Self::Added(name) => ToSqlOutput::Borrowed(ValueRef::Text(name.as_bytes())),
         })
     }
 }
@@ -263,6 +299,7 @@ mod tests {
         rowid: false,
         columns: 3,
         text: true,
+        names: None,
     };
 
     #[test]

@@ -8,7 +8,7 @@ use stowplan_model::{Durability, DurabilityClaim, StoreSpec};
 use stowplan_stores::registry;
 
 /// Settings that differ in what they promise, or in how they keep it.
-const MATRIX: [&str; 36] = [
+const MATRIX: [&str; 37] = [
     "sqlite:journal=wal,synchronous=full",
     "sqlite:journal=wal,synchronous=normal",
     "sqlite:journal=wal,synchronous=off",
@@ -34,6 +34,7 @@ const MATRIX: [&str; 36] = [
     "files:write=rename,fsync=directory,layout=tree",
     "files-indexed",
     "files-indexed:write=rename,fsync=directory",
+    "split:write=rename,fsync=directory,journal=wal,synchronous=full",
     "sqlite-buffered",
     "lmdb",
     "lmdb:write_map=on",

@@ -29,6 +29,7 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
         "1",
         "--output",
         "out",
+        "--keep",
         "--save-study",
         "mine.toml",
     ];
@@ -47,6 +48,10 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
         0,
         "{document}"
     );
+    let whole = &document["advice"]["whole"];
+    assert_eq!(whole["values"], 80, "{whole}");
+    assert!(whole["vacuum"]["least"].as_f64() > Some(0.0), "{whole}");
+    stores_use_the_names_of_the_place(&bench.path("out/work"));
     let planned = |arguments: &[&str]| bench.run(arguments).exits(0).stdout();
     let saved = planned(&["study", "mine.toml", "--rounds", "1", "--dry-run"]);
     assert!(
@@ -59,6 +64,30 @@ fn advice_is_a_study_that_can_be_saved_and_run_again() {
     bench.run(&["advise", "nowhere"]).refuses("nowhere");
     std::fs::create_dir(bench.path("bare")).unwrap();
     bench.run(&["advise", "bare"]).refuses("holds no values");
+}
+
+/// In what is left of a run over [`with_place`], values lie under the names that they have there, as files
+/// and as rows.
+fn stores_use_the_names_of_the_place(work: &Path) {
+    // Some were replaced, by as many bytes.
+    let expected = 570;
+    let (mut files, mut databases) = (0, 0);
+    for store in std::fs::read_dir(work).unwrap() {
+        let store = store.unwrap().path();
+        if let Ok(value) = std::fs::read(store.join("name-7")) {
+            assert_eq!(value.len(), expected);
+            files += 1;
+        }
+        let database = store.join("kv.db");
+        if database.is_file() {
+            let database = rusqlite::Connection::open(database).unwrap();
+            let find = "SELECT v FROM kv WHERE k='name-7'";
+            let value: Vec<u8> = database.query_row(find, [], |row| row.get(0)).unwrap();
+            assert_eq!(value.len(), expected);
+            databases += 1;
+        }
+    }
+    assert!(files > 0 && databases > 0, "{files} {databases}");
 }
 
 /// An archive with one value that is stored as it is.

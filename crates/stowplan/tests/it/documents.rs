@@ -10,7 +10,7 @@ use stowplan_harness::drivers::KNOWN;
 /// The crates of docs/architecture.md, from the top down.
 const CRATES: [&str; 11] = [
     "stowplan", "report", "kvtest", "archive", "crashlab", "harness", "analysis", "driver",
-    "dataset", "stores", "model",
+    "stores", "dataset", "model",
 ];
 
 fn root() -> PathBuf {

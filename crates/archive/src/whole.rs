@@ -1,0 +1,297 @@
+//! What work on all values takes, in files and in one database: listing, copying and deleting them, and
+//! giving the space of deleted rows back. Tried with a sample in a temporary directory, files and database in
+//! turns; the place itself is only read.
+
+use crate::place::PlaceError;
+use crate::sample::Sample;
+use crate::sqlar::TABLE;
+use rusqlite::Connection;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use stowplan_dataset::temporary::{Temporary, Use};
+use stowplan_model::{Origin, Seconds, Took, WholeSet};
+
+/// How often everything is tried.
+const TRIES: u32 = 5;
+/// How often it is looked how large the journal of `VACUUM` is.
+const LOOK: Duration = Duration::from_micros(200);
+
+const TEMPORARY: Use = Use {
+    prefix: ".stowplan-whole-",
+    suffix: ".tmp",
+    mode: 0o700,
+    holds: |name| {
+        [
+            "files",
+            "files-copy",
+            "all.sqlar",
+            "all.sqlar-journal",
+            "copy.sqlar",
+        ]
+        .contains(&name)
+    },
+};
+
+/// What it takes for so many values of a place that has names, in a database with pages of `page_size`
+/// bytes.
+///
+/// # Errors
+/// The place cannot be read, or nothing can be written below `work`.
+pub fn measure(
+    origin: &Origin,
+    count: u64,
+    seed: u64,
+    page_size: u64,
+    work: &Path,
+) -> Result<WholeSet, PlaceError> {
+    let sample = Sample::draw(origin, count, seed)?;
+    let temporary = Temporary::create(&TEMPORARY, work)?;
+    let place = Place::fill(temporary.path(), &sample, page_size)?;
+    let mut times: [Vec<f64>; 7] = Default::default();
+    let mut vacuum_bytes = 0;
+    for number in 0..TRIES {
+        // Whoever comes first finds caches in another state.
+        let [first, second] = if number % 2 == 0 { [0, 1] } else { [1, 0] };
+        for side in [first, second] {
+            let took = match side {
+                0 => place.files()?,
+                _ => place.database()?,
+            };
+            for (work, seconds) in took.into_iter().enumerate() {
+                times[2 * work + side].push(seconds);
+            }
+        }
+        let (seconds, bytes) = place.vacuum()?;
+        times[6].push(seconds);
+        vacuum_bytes = vacuum_bytes.max(bytes);
+    }
+    let [
+        list,
+        list_rows,
+        copy,
+        copy_rows,
+        delete,
+        delete_rows,
+        vacuum,
+    ] = times.map(Seconds::of);
+    let took = |files, database| Took { files, database };
+    Ok(WholeSet {
+        values: sample.count(),
+        bytes: place.bytes,
+        tries: TRIES,
+        list: took(list, list_rows),
+        copy: took(copy, copy_rows),
+        delete: took(delete, delete_rows),
+        vacuum,
+        vacuum_bytes,
+    })
+}
+
+/// The same values as files and in a database.
+struct Place {
+    files: PathBuf,
+    files_copy: PathBuf,
+    database: PathBuf,
+    database_copy: PathBuf,
+    bytes: u64,
+}
+
+impl Place {
+    fn fill(directory: &Path, sample: &Sample, page_size: u64) -> Result<Self, PlaceError> {
+        let at = |name: &str| directory.join(name);
+        let mut place = Self {
+            files: at("files"),
+            files_copy: at("files-copy"),
+            database: at("all.sqlar"),
+            database_copy: at("copy.sqlar"),
+            bytes: 0,
+        };
+        let failed = || PlaceError::database("write", &place.database);
+        let database = Connection::open(&place.database).map_err(failed())?;
+        let begin = format!("PRAGMA page_size={page_size}; {TABLE}; BEGIN");
+        database.execute_batch(&begin).map_err(failed())?;
+        let mut insert = database
+            .prepare("INSERT OR IGNORE INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
+            .map_err(failed())?;
+        let mut bytes = 0;
+        sample.each(&mut |name, value, from| {
+            let mut content = Vec::new();
+            value
+                .read_to_end(&mut content)
+                .map_err(PlaceError::io("read", from))?;
+            let name = OsStr::from_bytes(name.unwrap_or_default());
+            write_file(&place.files.join(name), &content)?;
+            bytes += content.len() as u64;
+            insert
+                .execute((name.to_string_lossy(), content))
+                .map_err(failed())?;
+            Ok(())
+        })?;
+        drop(insert);
+        database.execute_batch("COMMIT").map_err(failed())?;
+        place.bytes = bytes;
+        Ok(place)
+    }
+
+    /// Seconds to list, copy and delete all files.
+    fn files(&self) -> Result<[f64; 3], PlaceError> {
+        let listed = seconds(|| list(&self.files, &mut |_, _| Ok(())))?;
+        let copied = seconds(|| {
+            list(&self.files, &mut |path, is_directory| {
+                let below = path.strip_prefix(&self.files).unwrap_or(path);
+                let to = self.files_copy.join(below);
+                match is_directory {
+                    true => fs::create_dir(&to),
+                    false => fs::copy(path, &to).map(drop),
+                }
+                .map_err(PlaceError::io("write", &to))
+            })
+        })?;
+        let removed = || fs::remove_dir_all(&self.files_copy);
+        let deleted = seconds(|| removed().map_err(PlaceError::io("remove", &self.files_copy)))?;
+        Ok([listed, copied, deleted])
+    }
+
+    /// Seconds to list, copy and delete all rows. Each opens the database, as a program would.
+    fn database(&self) -> Result<[f64; 3], PlaceError> {
+        let failed = |path| PlaceError::database("read", path);
+        let listed = seconds(|| {
+            let database = Connection::open(&self.database).map_err(failed(&self.database))?;
+            let mut statement = database
+                .prepare("SELECT name, sz FROM sqlar")
+                .map_err(failed(&self.database))?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next().map_err(failed(&self.database))? {
+                let found = (row.get_ref(0), row.get_ref(1));
+                std::hint::black_box(found.0.and(found.1).map_err(failed(&self.database))?);
+            }
+            Ok(())
+        })?;
+        let copied = seconds(|| {
+            let copied = fs::copy(&self.database, &self.database_copy);
+            copied
+                .map(drop)
+                .map_err(PlaceError::io("write", &self.database_copy))
+        })?;
+        let deleted = seconds(|| self.change_copy("DELETE FROM sqlar"))?;
+        Ok([listed, copied, deleted])
+    }
+
+    fn change_copy(&self, sql: &str) -> Result<(), PlaceError> {
+        let failed = || PlaceError::database("write", &self.database_copy);
+        let database = Connection::open(&self.database_copy).map_err(failed())?;
+        database.execute_batch(sql).map_err(failed())
+    }
+
+    /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
+    /// database: the temporary copy, which is as large as what results, and the journal.
+    fn vacuum(&self) -> Result<(f64, u64), PlaceError> {
+        let copied = fs::copy(&self.database, &self.database_copy);
+        copied.map_err(PlaceError::io("write", &self.database_copy))?;
+        self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
+        let mut journal = self.database_copy.clone().into_os_string();
+        journal.push("-journal");
+        let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
+        let seconds = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ended.load(Relaxed) {
+                    let bytes = fs::metadata(&journal).map_or(0, |found| found.len());
+                    largest.fetch_max(bytes, Relaxed);
+                    std::thread::sleep(LOOK);
+                }
+            });
+            let seconds = seconds(|| self.change_copy("VACUUM"));
+            ended.store(true, Relaxed);
+            seconds
+        })?;
+        let left = fs::metadata(&self.database_copy);
+        let left = left.map_err(PlaceError::io("look at", &self.database_copy))?;
+        Ok((seconds, left.len() + largest.into_inner()))
+    }
+}
+
+fn seconds(work: impl FnOnce() -> Result<(), PlaceError>) -> Result<f64, PlaceError> {
+    let began = Instant::now();
+    work()?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+fn write_file(path: &Path, content: &[u8]) -> Result<(), PlaceError> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(PlaceError::io("make directory", parent))?;
+    fs::write(path, content).map_err(PlaceError::io("write", path))
+}
+
+/// Visits a directory and everything below it, and looks at the size of each file.
+fn list(
+    directory: &Path,
+    visit: &mut dyn FnMut(&Path, bool) -> Result<(), PlaceError>,
+) -> Result<(), PlaceError> {
+    visit(directory, true)?;
+    let failed = || PlaceError::io("list", directory);
+    for entry in fs::read_dir(directory).map_err(failed())? {
+        let entry = entry.map_err(failed())?;
+        let found = entry.metadata().map_err(failed())?;
+        match found.is_dir() {
+            true => list(&entry.path(), visit)?,
+            false => {
+                std::hint::black_box(found.len());
+                visit(&entry.path(), false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_on_all_values_is_tried_and_nothing_is_left_or_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (place, work) = (
+            directory.path().join("place"),
+            directory.path().join("work"),
+        );
+        fs::create_dir(&work).unwrap();
+        for index in 0..60 {
+            write_file(&place.join(format!("d{}/ü{index}", index % 3)), &[7; 9_000]).unwrap();
+        }
+        let origin = Origin {
+            place: place.clone(),
+            ..Origin::default()
+        };
+        let whole = measure(&origin, 40, 1, 4_096, &work).unwrap();
+        assert_eq!(
+            (whole.values, whole.bytes, whole.tries),
+            (40, 360_000, TRIES)
+        );
+        for seconds in [
+            whole.list.files,
+            whole.list.database,
+            whole.copy.files,
+            whole.copy.database,
+            whole.delete.files,
+            whole.delete.database,
+            whole.vacuum,
+        ] {
+            assert!(
+                0.0 < seconds.least && seconds.least <= seconds.median,
+                "{whole:?}"
+            );
+            assert!(seconds.median <= seconds.most, "{whole:?}");
+        }
+        // Half of the values are left, and lie in the temporary copy.
+        assert!(
+            (180_000..1_000_000).contains(&whole.vacuum_bytes),
+            "{whole:?}"
+        );
+        assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(place.join("d0")).unwrap().count(), 20);
+    }
+}

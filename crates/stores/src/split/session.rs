@@ -1,0 +1,167 @@
+//! Operations: the row first, then the file.
+
+use super::store::SplitStore;
+use super::{STORE, ours};
+use crate::files::named::NamedFiles;
+use crate::sqlite::SqliteSession;
+use crate::sqlite::options::Options as DatabaseOptions;
+use crate::{Access, Buffer, Counters, Found, Key, Result, Session, StoreError};
+use rusqlite::Connection;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub(super) struct SplitSession<'s> {
+    rows: SqliteSession<'s>,
+    files: NamedFiles<'s>,
+    store: &'s SplitStore,
+    /// Within a transaction.
+    begun: bool,
+    /// Files whose values became rows in the running transaction. They go after its commit.
+    moved: Vec<Key>,
+}
+
+impl<'s> SplitSession<'s> {
+    pub(super) fn new(
+        connection: &'s Connection,
+        options: &'s DatabaseOptions,
+        commits: Arc<AtomicU64>,
+        store: &'s SplitStore,
+    ) -> Result<Self> {
+        Ok(Self {
+            rows: SqliteSession::new(connection, options, commits)?,
+            files: NamedFiles::new(&store.files)?,
+            store,
+            begun: false,
+            moved: Vec::new(),
+        })
+    }
+
+    fn lies_inside(&self, value: &[u8]) -> bool {
+        value.len() as u64 <= self.store.inline_limit
+    }
+
+    fn remove_file(&self, key: Key) -> Result<bool> {
+        self.files.remove(&self.store.files.name(key))
+    }
+
+    fn overwrite_inside(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        let found = self.rows.overwrite(key, value)?;
+        if found != Found::Missing || !self.files.is_there(&self.store.files.name(key))? {
+            return Ok(found);
+        }
+        self.rows.insert(key, value)?;
+        if self.begun {
+            self.moved.push(key);
+        } else {
+            self.remove_file(key)?;
+        }
+        Ok(Found::Bytes(value.len()))
+    }
+
+    fn overwrite_outside(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        let name = self.store.files.name(key);
+        let was_inside = self.rows.has(key)?;
+        let found = self.files.overwrite(&name, value)?;
+        if !was_inside {
+            return Ok(found);
+        }
+        if found == Found::Missing {
+            self.files.insert(key, &name, value)?;
+        }
+        self.rows.delete(key)?;
+        self.moved.retain(|moved| *moved != key);
+        Ok(Found::Bytes(value.len()))
+    }
+
+    fn insert_value(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        let name = self.store.files.name(key);
+        if !self.lies_inside(value) {
+            return match self.rows.has(key)? {
+                true => Err(StoreError::key_exists(STORE, key)),
+                false => self.files.insert(key, &name, value),
+            };
+        }
+        match self.files.is_there(&name)? {
+            true => Err(StoreError::key_exists(STORE, key)),
+            false => self.rows.insert(key, value),
+        }
+    }
+}
+
+impl Session for SplitSession<'_> {
+    fn begin(&mut self, access: Access) -> Result<()> {
+        self.rows.begin(access).map_err(ours)?;
+        self.begun = true;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.rows.commit().map_err(ours)?;
+        self.begun = false;
+        let moved = std::mem::take(&mut self.moved).into_iter();
+        moved
+            .map(|key| self.remove_file(key).map(drop).map_err(ours))
+            .fold(Ok(()), Result::and)
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        Err(StoreError::unsupported(
+            STORE,
+            "roll back",
+            "the database could go back, but files have no transactions and would not follow",
+        ))
+    }
+
+    fn read_into(&mut self, key: Key, buffer: &mut Buffer) -> Result<Found> {
+        match self.rows.read_into(key, buffer).map_err(ours)? {
+            Found::Missing => {
+                let name = self.store.files.name(key);
+                self.files.read(key, &name, buffer).map_err(ours)
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn read_in_place(&mut self, _: Key, _: &mut dyn FnMut(&[u8])) -> Result<Found> {
+        Err(StoreError::unsupported(
+            STORE,
+            "deliver in place",
+            "a file is read into a buffer; use delivery \"copy\"",
+        ))
+    }
+
+    fn insert(&mut self, key: Key, value: &[u8]) -> Result<()> {
+        self.insert_value(key, value).map_err(ours)
+    }
+
+    fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
+        match self.lies_inside(value) {
+            true => self.overwrite_inside(key, value),
+            false => self.overwrite_outside(key, value),
+        }
+        .map_err(ours)
+    }
+
+    /// The file goes first: without its row, one that a crash left beside it would be the value again.
+    fn delete(&mut self, key: Key) -> Result<bool> {
+        let file = self.remove_file(key).map_err(ours)?;
+        self.moved.retain(|moved| *moved != key);
+        Ok(self.rows.delete(key).map_err(ours)? || file)
+    }
+
+    fn scan(&mut self, _: Key, _: usize, _: &mut dyn FnMut(Key, &[u8])) -> Result<usize> {
+        Err(StoreError::unsupported(
+            STORE,
+            "scan",
+            "rows and files would have to be merged by their keys; scan sqlite, or files",
+        ))
+    }
+
+    fn counters(&mut self) -> Result<Counters> {
+        self.rows.counters().map_err(ours)
+    }
+
+    fn check_integrity(&mut self) -> Result<()> {
+        self.rows.check_integrity().map_err(ours)
+    }
+}
