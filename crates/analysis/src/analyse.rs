@@ -210,6 +210,7 @@ fn outcome(
     ComparisonOutcome {
         id: comparison.id.clone(),
         title: comparison.title.clone(),
+        measure: comparison.measure,
         metric: noise.metric,
         sleeps: noise.beside.is_some(),
         control: noise.control,

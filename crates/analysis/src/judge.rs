@@ -29,7 +29,9 @@ impl<'a> Judge<'a> {
         rule: &'a StoppingRule,
     ) -> Self {
         let noise = Noise::of(comparison, &blocks, rule);
-        let totals = comparison.cells.iter().any(writes).then(|| {
+        // Single operations have no share of the flush.
+        let has_totals = comparison.measure.is_time() && comparison.cells.iter().any(writes);
+        let totals = has_totals.then(|| {
             let blocks = blocks.with_flush();
             let noise = Noise::of(comparison, &blocks, rule);
             (blocks, noise)

@@ -42,6 +42,7 @@ mod stationarity;
 mod stopping;
 mod summary;
 mod sweeps;
+mod tails;
 mod warnings;
 pub mod wilcoxon;
 mod work;
@@ -89,5 +90,6 @@ pub use stationarity::Stationarity;
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };
+pub use tails::Basis;
 pub use warnings::TWICE_DIFFERED;
 pub use work::{Both, WorkDifference, same_work, work_differences, workload_differences};

@@ -7,7 +7,8 @@
 use crate::{CellSummary, estimate::median};
 use serde::Serialize;
 use stowplan_model::{
-    AccessOrder, CacheState, Cell, Delivery, Measurement, Mix, Operation, PerTransaction, Workload,
+    AccessOrder, CacheState, Cell, Delivery, Measurement, Mix, Neighbours, Operation,
+    PerTransaction, Workload,
 };
 
 /// One thing of both of two cells.
@@ -51,6 +52,8 @@ pub enum WorkDifference {
     Sample(Both<Option<u64>>),
     /// How often every value was replaced before.
     StorageAge(Both<u32>),
+    /// What is busy beside a block.
+    Neighbours(Both<Option<Neighbours>>),
 }
 
 impl WorkDifference {
@@ -71,6 +74,9 @@ impl WorkDifference {
             Self::RowsPerStatement(both) => of("rows per statement", both, |r| r.to_string()),
             Self::Sample(both) => of("sample of", both, asked),
             Self::StorageAge(both) => of("storage age", both, |age| age.to_string()),
+            Self::Neighbours(both) => of("beside", both, |beside| {
+                beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string())
+            }),
         }
     }
 
@@ -129,6 +135,7 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         rows_per_statement,
         sample_of,
         age,
+        beside,
     } = ours;
     let rows = |rows: Option<u32>| rows.unwrap_or(1);
     let found = [
@@ -145,6 +152,7 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
             .map(WorkDifference::RowsPerStatement),
         both(*sample_of, theirs.sample_of).map(WorkDifference::Sample),
         both(*age, theirs.age).map(WorkDifference::StorageAge),
+        both(*beside, theirs.beside).map(WorkDifference::Neighbours),
     ];
     found.into_iter().flatten().collect()
 }

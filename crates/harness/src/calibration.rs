@@ -1,10 +1,6 @@
 //! What `stowplan calibrate` measures: comparisons whose answers are known, by the way of any other
 //! study.
 
-mod busy;
-
-pub use busy::{Busy, keep_busy};
-
 use crate::HarnessError;
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};

@@ -14,6 +14,7 @@ mod environment;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod measurement;
+mod neighbours;
 #[cfg(test)]
 mod properties;
 mod protocol;
@@ -23,6 +24,7 @@ pub mod schema;
 mod settings;
 mod size;
 mod spec;
+mod statistic;
 mod study;
 mod suggest;
 mod survey;
@@ -46,6 +48,7 @@ pub use measurement::{
     BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads, Residency,
     SyncCalls, SystemCalls, Verification, WallBreakdown,
 };
+pub use neighbours::{Kind as NeighbourKind, Neighbours};
 pub use protocol::{
     At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,
     Measured, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung,
@@ -62,6 +65,7 @@ pub use settings::{
 };
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
+pub use statistic::Statistic;
 pub use study::{
     Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec,
     DriverSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,

@@ -15,7 +15,8 @@ pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec, parse_size, suggestion,
+    CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WorkloadSpec, parse_size,
+    suggestion,
 };
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
@@ -176,6 +177,9 @@ pub struct ComparisonSpec {
     /// writes do not age them; never unless given.
     #[serde(default)]
     pub rebuild_every: Option<u32>,
+    /// What of the times of its operations its verdicts are about.
+    #[serde(default, skip_serializing_if = "Statistic::is_time")]
+    pub measure: Statistic,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default)]
     pub published_label: Option<String>,

@@ -1,5 +1,6 @@
 //! What is done to a store.
 
+use crate::{NeighbourKind, Neighbours};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -416,6 +417,9 @@ pub struct Workload {
     /// them by deleting and inserting (Sears, van Ingen and Gray 2006). 0: as built.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub age: u32,
+    /// What is busy beside the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Neighbours>,
 }
 
 fn one() -> u32 {
@@ -449,6 +453,7 @@ impl Workload {
     pub fn check(&self) -> Result<(), String> {
         self.check_mix()?;
         self.check_order()?;
+        self.check_neighbours()?;
         let operation = self.operation;
         match () {
             () if operation != Operation::Insert && self.rows_per_statement.is_some() => {
@@ -507,6 +512,17 @@ impl Workload {
             (operation, Some(_)) => Err(format!(
                 "mix is for operation = \"mix\", and this one is \"{operation}\""
             )),
+        }
+    }
+
+    fn check_neighbours(&self) -> Result<(), String> {
+        match self.beside {
+            Some(beside) if beside.kind == NeighbourKind::Threads && self.threads > 1 => Err(
+                "beside several threads, neighbours that are threads of the same process could not be \
+                 told from them: write as = \"processes\""
+                    .to_owned(),
+            ),
+            beside => beside.map_or(Ok(()), Neighbours::check),
         }
     }
 
@@ -629,6 +645,9 @@ pub struct WorkloadSpec {
     /// See [`Workload::age`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<u32>,
+    /// See [`Workload::beside`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Neighbours>,
 }
 
 impl WorkloadSpec {
@@ -648,6 +667,7 @@ impl WorkloadSpec {
             rows_per_statement: self.rows_per_statement.or(general.rows_per_statement),
             sample_of: self.sample_of.or(general.sample_of),
             age: self.age.or(general.age),
+            beside: self.beside.or(general.beside),
         }
     }
 
@@ -672,6 +692,7 @@ impl WorkloadSpec {
             rows_per_statement: self.rows_per_statement,
             sample_of: self.sample_of,
             age: self.age.unwrap_or(0),
+            beside: self.beside.filter(|beside| beside.compute_threads > 0),
         }
     }
 }
@@ -770,6 +791,30 @@ mod tests {
         }
     }
 
+    fn beside(compute_threads: u32) -> Neighbours {
+        Neighbours {
+            compute_threads,
+            memory: false,
+            kind: NeighbourKind::Threads,
+        }
+    }
+
+    #[test]
+    fn a_cell_without_neighbours_may_stand_among_those_that_have_some() {
+        let busy = WorkloadSpec {
+            beside: Some(beside(2)),
+            ..WorkloadSpec::default()
+        };
+        let idle = WorkloadSpec {
+            beside: Some(beside(0)),
+            ..WorkloadSpec::default()
+        };
+        assert_eq!(idle.over(&busy).complete(), Workload::default());
+        let inherited = WorkloadSpec::default().over(&busy).complete();
+        assert_eq!(inherited.beside, Some(beside(2)));
+        assert_eq!(beside(2).to_string(), "2 threads that compute");
+    }
+
     #[test]
     fn what_goes_only_with_another_operation_is_refused_by_name() {
         let plain = Workload::default;
@@ -825,6 +870,13 @@ mod tests {
                     ..plain()
                 },
                 "neither old nor cold",
+            ),
+            (
+                Workload {
+                    beside: Some(beside(65)),
+                    ..plain()
+                },
+                "compute_threads must be from 0 to 64, not 65",
             ),
         ];
         for (workload, named) in wrong {

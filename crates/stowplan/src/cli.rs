@@ -129,9 +129,13 @@ pub(crate) enum Verb {
         /// Where it is mounted.
         directory: PathBuf,
     },
-    /// Keep a CPU busy until stdin ends, beside a calibration.
+    /// Keep a CPU busy until stdin ends, beside a block or a calibration.
     #[command(hide = true)]
-    Busy,
+    Busy {
+        /// Stream through memory that is larger than the processor's caches.
+        #[arg(long)]
+        memory: bool,
+    },
 }
 
 /// Options of `study`.

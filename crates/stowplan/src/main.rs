@@ -116,6 +116,6 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::CrashWorkload(options) => crash::workload(&options),
         Verb::CrashJudge(options) => crash::judge(&options),
         Verb::Worker => study::worker(),
-        Verb::Busy => Ok(calibrate::busy()),
+        Verb::Busy { memory } => calibrate::busy(memory),
     }
 }

@@ -44,6 +44,8 @@ mod several_sessions;
 #[cfg(test)]
 mod simulated_drift;
 #[cfg(test)]
+mod slow_operations;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 mod support;

@@ -61,6 +61,7 @@ fn column(id: &str) -> Comparison {
             .collect(),
         cells,
         not_applicable: BTreeMap::new(),
+        measure: Default::default(),
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,

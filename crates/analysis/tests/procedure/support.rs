@@ -91,6 +91,7 @@ pub(crate) fn comparison(candidates: &[&str]) -> Comparison {
         contrasts: candidates.iter().map(|key| contrast(key, "base")).collect(),
         cells,
         not_applicable: BTreeMap::new(),
+        measure: Default::default(),
         rebuild_every: None,
         published_label: None,
         max_rounds: 40,

@@ -240,6 +240,7 @@ impl Draft {
                 low: ns * 0.97,
                 high: ns * 1.04,
             }),
+            statistic_ns: None,
             block_time: None,
             driver_cost: None,
             published_error_seconds: None,
@@ -385,6 +386,7 @@ pub(crate) fn comparison(
     ComparisonOutcome {
         id: id.to_owned(),
         title: title.to_owned(),
+        measure: Default::default(),
         metric: Metric::Corrected,
         sleeps: false,
         control: Some(ControlOutcome {

@@ -214,6 +214,7 @@ fn planned(spec: &ComparisonSpec) -> Comparison {
         contrasts: contrasts.collect(),
         cells,
         not_applicable: BTreeMap::new(),
+        measure: Default::default(),
         rebuild_every: None,
         published_label: spec.published_label.clone(),
         max_rounds: 10,

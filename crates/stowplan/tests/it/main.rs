@@ -11,6 +11,7 @@
 mod advise;
 mod archive;
 mod bench;
+mod beside;
 mod calibrate;
 mod compare;
 mod crash;
