@@ -4,7 +4,7 @@ use crate::{
     Analysis, CellSummary, ComparisonOutcome, ContrastOutcome, Recommendation, RunWarning,
     StoppingRule, bars, blocks::Blocks, charts, cold, driver_cost, gathered::Gathered,
     judge::Judge, ladder, lines, matrix, run_warning, sessions, space, stopping,
-    summary::summarise, sweeps, warnings,
+    summary::summarise, sweeps, turns, warnings,
 };
 use stowplan_model::{Comparison, Record, Warning, WarningKind};
 use thiserror::Error;
@@ -89,6 +89,7 @@ fn recorded(gathered: &Gathered<'_>) -> Analysis {
         matrices: Vec::new(),
         hypotheses: Vec::new(),
         ladders: Vec::new(),
+        turns: Vec::new(),
         cold: Vec::new(),
         space: space::rows(gathered),
         placements: gathered.placements.iter().copied().cloned().collect(),
@@ -127,6 +128,7 @@ fn explain(
     analysis.ladders = ladders
         .filter_map(|spec| ladder::ladder(spec, measured(&spec.comparison)?))
         .collect();
+    analysis.turns = turns::outcomes(&gathered.run.plan, judged);
     let hypotheses = study.hypotheses.iter();
     analysis.hypotheses = hypotheses
         .filter_map(|spec| ladder::hypothesis(spec, measured(&spec.comparison)?))

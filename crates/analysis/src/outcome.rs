@@ -3,7 +3,7 @@
 use crate::{
     Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ColdOutcome, ContrastDriverCost,
     CountSummary, Crossover, HypothesisOutcome, LadderOutcome, LinesOutcome, MatrixOutcome,
-    Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
+    Recommendation, RunWarning, SweepPoint, TurnOutcome, answers::Answer, judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ pub struct Analysis {
     pub hypotheses: Vec<HypothesisOutcome>,
     /// One outcome per ladder of the study whose comparison was measured, in reading order.
     pub ladders: Vec<LadderOutcome>,
+    /// What turns the order of two cells, of each pair that was searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<TurnOutcome>,
     /// What explains the comparisons of cold reads, in running order.
     pub cold: Vec<ColdOutcome>,
     /// What each built store takes on disk, right after building.
@@ -457,6 +460,13 @@ pub struct CellSummary {
 }
 
 impl CellSummary {
+    /// The time of one operation, or of what is compared of a block, in nanoseconds.
+    #[must_use]
+    pub fn headline_ns(&self) -> Option<f64> {
+        let told = self.statistic_ns.or(self.time_ns);
+        told.map(|time| time.estimate)
+    }
+
     /// What it promises for what it writes; nothing if it only reads or is a floor, which is no
     /// store.
     #[must_use]

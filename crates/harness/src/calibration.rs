@@ -110,6 +110,7 @@ fn beside(
     Ok(Extension {
         datasets: plan.datasets,
         comparisons: plan.comparisons,
+        ..Extension::default()
     })
 }
 

@@ -4,6 +4,7 @@
 mod faults;
 mod space;
 mod text;
+pub mod turning;
 mod uses;
 mod why;
 
@@ -112,6 +113,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         datasets,
         comparisons,
         sweeps: Vec::new(),
+        turning: None,
     })
 }
 

@@ -1,6 +1,8 @@
 //! Cells, comparisons and the plan that a study expands to.
 
-use crate::{Capabilities, DatasetSpec, Settings, Statistic, StoreSpec, Study, Workload};
+use crate::{
+    Capabilities, DatasetSpec, Settings, Statistic, StoreSpec, Study, Try, Turn, Turning, Workload,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -134,6 +136,9 @@ pub struct Plan {
     /// Sweeps over the size of values, whose comparisons are among the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
+    /// What looks for factors that turn an order, whose comparisons are among the above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turning: Option<Turning>,
 }
 
 impl Plan {
@@ -213,6 +218,12 @@ pub struct Extension {
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// Comparisons in the order in which they run.
     pub comparisons: Vec<Comparison>,
+    /// Pairs of cells whose order is to be turned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
+    /// What is tried for them, and measured by the comparisons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<Try>,
 }
 
 impl Plan {
@@ -222,6 +233,10 @@ impl Plan {
         self.datasets
             .extend(datasets.map(|(name, spec)| (name.clone(), spec.clone())));
         self.comparisons.extend(more.comparisons.iter().cloned());
+        if let Some(turning) = &mut self.turning {
+            turning.turns.extend(more.turns.iter().cloned());
+            turning.tries.extend(more.tries.iter().cloned());
+        }
     }
 
     /// What of the times of its operations the verdicts on a cell are about.

@@ -28,6 +28,7 @@ mod statistic;
 mod study;
 mod suggest;
 mod survey;
+mod turning;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
@@ -68,12 +69,13 @@ pub use spec::{SpecError, StoreSpec};
 pub use statistic::Statistic;
 pub use study::{
     Across, AdviseSpec, Axis, BarsSpec, CellSpec, ChartSpec, ComparisonSpec, DifferenceSpec,
-    DriverSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale, MatrixSpec,
-    Measure, PublishedBar, PublishedMatrix, PublishedSpace, Reading, RungSpec, ScaleSpec, Study,
-    StudyError,
+    DriverSpec, FactorSpec, HypothesisSpec, LadderSpec, LinesSpec, MOST_ROUNDS, MatrixScale,
+    MatrixSpec, Measure, Pair, PublishedBar, PublishedMatrix, PublishedOrder, PublishedSpace,
+    Reading, RungSpec, ScaleSpec, Study, StudyError,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Survey};
+pub use turning::{Try, Turn, Turning};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, Mix, Operation, PerTransaction, Workload,
     WorkloadSpec,

@@ -1,6 +1,7 @@
 //! Study files: TOML that names datasets, comparisons, charts and published figures.
 
 mod charts;
+mod factor;
 mod fault;
 mod finite;
 mod ladder;
@@ -9,6 +10,7 @@ mod shape;
 mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
+pub use factor::{FactorSpec, Pair, PublishedOrder};
 use fault::Fault;
 pub use ladder::{DifferenceSpec, HypothesisSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
@@ -74,6 +76,9 @@ pub struct Study {
     /// Claims that the steps of ladders test, in reading order.
     #[serde(rename = "hypothesis", default, skip_serializing_if = "Vec::is_empty")]
     pub hypotheses: Vec<HypothesisSpec>,
+    /// What can be switched to see whether it turns an order, in the order in which it is tried.
+    #[serde(rename = "factor", default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<FactorSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -490,6 +495,7 @@ impl Study {
         if lost.is_empty() {
             faults.extend(self.check_bars_and_lines());
             faults.extend(self.check_ladders());
+            faults.extend(self.check_factors());
         }
         let faults = faults.into_iter().take(MOST_TOLD);
         found.extend(faults.map(|fault| fault.located_in(text, file)));

@@ -22,6 +22,7 @@ mod report;
 mod screen;
 mod studies;
 mod study;
+mod turning;
 mod typed;
 mod values;
 

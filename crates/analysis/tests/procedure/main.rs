@@ -51,3 +51,5 @@ mod stopping;
 mod support;
 #[cfg(test)]
 mod sweeps;
+#[cfg(test)]
+mod turns;

@@ -102,6 +102,7 @@ fn analysed(columns: &[&str], blocks: Vec<Measurement>) -> Analysis {
             scale: "seed".to_owned(),
             comparisons: columns.iter().map(|id| column(id)).collect(),
             sweeps: Vec::new(),
+            turning: None,
         },
         environment: Environment::default(),
         equivalence: RULE.equivalence,

@@ -22,6 +22,7 @@ mod ratios;
 mod sign_words;
 mod space;
 mod totals;
+mod turns;
 pub(crate) mod warnings;
 
 use crate::document::{
@@ -37,6 +38,7 @@ pub fn document(analysis: &Analysis, raw_result: &str) -> Document {
     blocks.extend(warnings::notice(analysis));
     let ending = blocks.len();
     blocks.extend(published(analysis));
+    blocks.extend(turns::section(analysis));
     blocks.extend(answers::section(analysis));
     blocks.extend(figures(analysis));
     blocks.extend(ladder::section(analysis));

@@ -273,6 +273,7 @@ pub(crate) fn records() -> Vec<Record> {
         datasets: study.datasets.clone(),
         comparisons: study.comparisons.iter().map(planned).collect(),
         sweeps: Vec::new(),
+        turning: None,
         study,
     };
     let cells: Vec<Cell> = plan.cells().cloned().collect();

@@ -38,4 +38,5 @@ mod resume;
 mod run;
 mod safety;
 mod stdout;
+mod turning;
 mod why;
