@@ -1,9 +1,9 @@
 //! The timed blocks of one comparison, by cell and round, and what they say together: which time
 //! can be trusted, how long blocks waited for a CPU, and the paired differences.
 
-use crate::{Metric, builds::Paired, estimate::median};
+use crate::{Metric, builds::Paired, estimate::median, tails};
 use std::collections::BTreeMap;
-use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement};
+use stowplan_model::{BlockKind, Cell, CellId, Comparison, Measurement, Statistic};
 
 /// Above this share of the wall time, CPU used by other threads of a worker makes corrected time
 /// untrustworthy: run-queue delay is known for the measuring thread only (METHOD R8).
@@ -21,7 +21,8 @@ pub(crate) enum Clock {
     Corrected,
     /// Wall time, because blocks sleep; a claim needs corrected time to agree in direction.
     WallAndCorrected,
-    /// Wall time alone: corrected time is not known, or other threads work.
+    /// Wall time alone: corrected time is not known, other threads work, or waiting for a CPU is part of
+    /// what is asked.
     Wall,
 }
 
@@ -47,6 +48,31 @@ pub(crate) struct Blocks<'a> {
     by_cell: BTreeMap<&'a CellId, BTreeMap<u32, &'a Measurement>>,
     /// What a block's time is.
     span: Span,
+    /// What of it is compared.
+    figure: Figure<'a>,
+}
+
+/// What of blocks is compared.
+#[derive(Debug, Clone)]
+enum Figure<'a> {
+    /// Their times, by the clock that they call for.
+    Time,
+    /// Their wall times: what is busy beside them has them wait for a CPU, and what that costs is asked.
+    WallTime,
+    /// A statistic of the times of their operations, in nanoseconds, which are wall times. A block that
+    /// has none is left out.
+    Operations(BTreeMap<(&'a CellId, u32), u64>),
+}
+
+impl Figure<'_> {
+    fn of(comparison: &Comparison) -> Self {
+        let mut cells = comparison.cells.iter();
+        match comparison.measure {
+            Statistic::Time if cells.any(|cell| cell.workload.beside.is_some()) => Self::WallTime,
+            Statistic::Time => Self::Time,
+            _ => Self::Operations(BTreeMap::new()),
+        }
+    }
 }
 
 /// What the time of a block reaches over.
@@ -66,16 +92,16 @@ impl<'a> Blocks<'a> {
         comparison: &'a Comparison,
         measurements: impl IntoIterator<Item = &'a Measurement>,
     ) -> Self {
-        let mut ratio = Self::empty();
-        let mut latency = Self::empty();
+        let mut ratio = Self::empty(comparison);
+        let mut latency = Self::empty(comparison);
         for measurement in measurements {
             let Some(cell) = comparison.cell(&measurement.cell) else {
                 continue;
             };
             match measurement.block {
                 _ if measurement.operations == 0 => {}
-                BlockKind::Ratio => ratio.insert(cell, measurement),
-                BlockKind::Latency => latency.insert(cell, measurement),
+                BlockKind::Ratio => ratio.insert(cell, measurement, comparison.measure),
+                BlockKind::Latency => latency.insert(cell, measurement, comparison.measure),
                 BlockKind::Pilot | BlockKind::Counting => {}
             }
         }
@@ -86,10 +112,11 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn empty() -> Self {
+    fn empty(comparison: &Comparison) -> Self {
         Self {
             by_cell: BTreeMap::new(),
             span: Span::Timed,
+            figure: Figure::of(comparison),
         }
     }
 
@@ -101,7 +128,14 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn insert(&mut self, cell: &'a Cell, measurement: &'a Measurement) {
+    fn insert(&mut self, cell: &'a Cell, measurement: &'a Measurement, measure: Statistic) {
+        if let Figure::Operations(figures) = &mut self.figure {
+            let key = (&cell.id, measurement.round);
+            match tails::of_block(measurement, measure) {
+                Some(figure) => figures.insert(key, figure),
+                None => figures.remove(&key),
+            };
+        }
         self.by_cell
             .entry(&cell.id)
             .or_default()
@@ -124,6 +158,7 @@ impl<'a> Blocks<'a> {
         Self {
             by_cell,
             span: self.span,
+            figure: self.figure.clone(),
         }
     }
 
@@ -143,8 +178,12 @@ impl<'a> Blocks<'a> {
     /// Which times the ratios are of (METHOD R8): corrected time if every block knows its run-queue
     /// delay, and in the median block of each cell other threads used less than 1% of the wall
     /// time, nothing was synced, and the thread slept for at most 5%. One clock for the whole
-    /// comparison, so that its ratios can be set side by side.
+    /// comparison, so that its ratios can be set side by side. Wall time alone where single operations
+    /// are compared, and where something is busy beside a block.
     pub(crate) fn clock(&self) -> Clock {
+        if !matches!(self.figure, Figure::Time) {
+            return Clock::Wall;
+        }
         let clocks = self.by_cell.values();
         let clocks = clocks.map(|rounds| clock_of(rounds.values().copied()));
         clocks.max().unwrap_or(Clock::Corrected)
@@ -177,11 +216,24 @@ impl<'a> Blocks<'a> {
         blocks.all(|m| m.run_delay_ns.is_some())
     }
 
-    /// Per round of a cell: (round, natural logarithm of nanoseconds per operation).
+    /// Per round of a cell: (round, natural logarithm of nanoseconds per operation, or of the statistic
+    /// that is compared).
     pub(crate) fn log_times(&self, cell: &CellId, metric: Metric) -> Vec<(u32, f64)> {
         self.of_cell(cell)
-            .map(|m| (m.round, log_time(m, metric, self.span)))
+            .filter_map(|m| Some((m.round, self.log(m, metric)?)))
             .collect()
+    }
+
+    /// The logarithm of what is compared of a block.
+    #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
+    fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
+        match &self.figure {
+            Figure::Time | Figure::WallTime => Some(log_time(m, metric, self.span)),
+            Figure::Operations(figures) => {
+                let figure = figures.get(&(&m.cell, m.round))?;
+                Some((*figure).max(1) as f64).map(f64::ln)
+            }
+        }
     }
 
     /// `d_r = ln(x_cell,r / x_reference,r)` of the rounds that both cells have, by rising round
@@ -204,10 +256,10 @@ impl<'a> Blocks<'a> {
         self.of_cell(cell)
             .filter_map(|numerator| {
                 let denominator = denominators.get(&numerator.round)?;
-                let log = |block| log_time(block, metric, self.span);
+                let log = |block| self.log(block, metric);
                 Some(Paired {
                     round: numerator.round,
-                    difference: log(numerator) - log(denominator),
+                    difference: log(numerator)? - log(denominator)?,
                     builds: [numerator.build, denominator.build],
                 })
             })

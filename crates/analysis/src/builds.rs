@@ -47,8 +47,17 @@ pub struct Builds {
 /// The estimate of a ratio, with the interval of its rounds widened by what builds add to it (METHOD
 /// "Builds"). Nothing with fewer than ten rounds.
 pub(crate) fn estimate_of(paired: &[Paired], metric: Metric) -> Option<(Estimate, Option<Builds>)> {
+    estimate_at(paired, metric, ALPHA_PER_LOOK)
+}
+
+/// The same with an interval of the rounds that misses with another probability.
+pub(crate) fn estimate_at(
+    paired: &[Paired],
+    metric: Metric,
+    alpha: f64,
+) -> Option<(Estimate, Option<Builds>)> {
     let differences: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
-    let estimate = stopping::estimate_of(&differences, metric)?;
+    let estimate = stopping::estimate_at(&differences, metric, alpha)?;
     let Some(count) = count(paired) else {
         return Some((estimate, None));
     };

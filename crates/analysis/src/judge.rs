@@ -7,7 +7,7 @@ use crate::{
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
-use stowplan_model::{Cell, Comparison, Role};
+use stowplan_model::{Cell, CellId, Comparison, Role};
 
 /// One comparison with its timed blocks and its noise: what is needed to judge any pair of its
 /// cells.
@@ -29,7 +29,9 @@ impl<'a> Judge<'a> {
         rule: &'a StoppingRule,
     ) -> Self {
         let noise = Noise::of(comparison, &blocks, rule);
-        let totals = comparison.cells.iter().any(writes).then(|| {
+        // Single operations have no share of the flush.
+        let has_totals = comparison.measure.is_time() && comparison.cells.iter().any(writes);
+        let totals = has_totals.then(|| {
             let blocks = blocks.with_flush();
             let noise = Noise::of(comparison, &blocks, rule);
             (blocks, noise)
@@ -116,6 +118,18 @@ impl<'a> Judge<'a> {
             ),
             None => (None, Verdict::NoData, None),
         }
+    }
+
+    /// The verdict on a pair at its look by an interval that misses with another probability than that of a
+    /// look.
+    pub(crate) fn verdict_at(&self, cell: &CellId, reference: &CellId, alpha: f64) -> Verdict {
+        let pair = (cell, reference);
+        let metric = self.noise.metric;
+        let progress = stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule);
+        let found = builds::estimate_at(&progress.differences, metric, alpha);
+        found.map_or(Verdict::NoData, |(estimate, _)| {
+            self.noise.verdict(&estimate, self.rule)
+        })
     }
 
     /// The ratio of a cell's time to that of its floor, over all rounds that both have: it describes,

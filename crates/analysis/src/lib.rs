@@ -44,6 +44,8 @@ mod stationarity;
 mod stopping;
 mod summary;
 mod sweeps;
+mod tails;
+mod turns;
 mod warnings;
 pub mod wilcoxon;
 mod work;
@@ -93,5 +95,7 @@ pub use stationarity::Stationarity;
 pub use stopping::{
     ALPHA_PER_LOOK, Decision, LOOKS, StoppingRule, contrast_of_control, decide, undecided, verdict,
 };
+pub use tails::Basis;
+pub use turns::{TryOutcome, TurnAnswer, TurnOutcome, differs};
 pub use warnings::TWICE_DIFFERED;
 pub use work::{Both, WorkDifference, same_work, work_differences, workload_differences};

@@ -3,14 +3,15 @@
 use crate::{
     Advice, BarsOutcome, BlockTime, Builds, CellDriverCost, ClaimOutcome, ColdOutcome,
     ContrastDriverCost, CountSummary, Crossover, LadderOutcome, LinesOutcome, MatrixOutcome,
-    PublishedOutcome, Recommendation, RunWarning, SweepPoint, answers::Answer, judge::floor_of,
+    PublishedOutcome, Recommendation, RunWarning, SweepPoint, TurnOutcome, answers::Answer,
+    judge::floor_of,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_model::{
     Action, Cell, CellFailure, CellId, DriverCost, DurabilityClaim, Footprint, HarnessCost,
-    PlacementRecord, PreparationRecord, Role, RunEnd, RunHeader, Settings, Sweep, Verification,
-    Workload,
+    PlacementRecord, PreparationRecord, Role, RunEnd, RunHeader, Settings, Statistic, Sweep,
+    Verification, Workload,
 };
 
 /// Everything that can be said about one run.
@@ -42,6 +43,9 @@ pub struct Analysis {
     pub published: Vec<PublishedOutcome>,
     /// One outcome per ladder of the study whose comparison was measured, in reading order.
     pub ladders: Vec<LadderOutcome>,
+    /// What turns the order of two cells, of each pair that was searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<TurnOutcome>,
     /// What explains the comparisons of cold reads, in running order.
     pub cold: Vec<ColdOutcome>,
     /// What each built store takes on disk, right after building.
@@ -73,6 +77,9 @@ pub struct ComparisonOutcome {
     pub id: String,
     /// Its name for people.
     pub title: String,
+    /// What of the times of operations the ratios are of.
+    #[serde(skip_serializing_if = "Statistic::is_time")]
+    pub measure: Statistic,
     /// Which time the ratios are of.
     pub metric: Metric,
     /// Whether that is wall time because blocks sleep or sync (R8). Corrected time then stands
@@ -130,8 +137,16 @@ impl ComparisonOutcome {
     }
 
     /// The cells between which someone could choose: neither the control nor a floor, and none that
-    /// only explains others.
+    /// only explains others. What is busy beside a block is nobody's choice.
     pub fn rivals(&self) -> impl Iterator<Item = &CellSummary> {
+        let beside = |summary: &CellSummary| summary.cell.workload.beside;
+        let ours = self.baseline().map(beside);
+        self.stores()
+            .filter(move |summary| ours.is_none_or(|ours| ours == beside(summary)))
+    }
+
+    /// Baseline and candidates.
+    pub fn stores(&self) -> impl Iterator<Item = &CellSummary> {
         let cells = self.cells.iter();
         cells.filter(|summary| matches!(summary.cell.role, Role::Baseline | Role::Candidate))
     }
@@ -374,6 +389,10 @@ pub struct CellSummary {
     /// the machine as it was, and wider than that of a ratio. 95%; with fewer than ten rounds
     /// it is the range of the rounds.
     pub time_ns: Option<Interval>,
+    /// What is compared where it is no time of all operations: that of a block, nanoseconds, located as
+    /// the time is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistic_ns: Option<Interval>,
     /// Time of all operations of a block.
     pub block_time: Option<BlockTime>,
     /// What the loop of its driver costs, which is part of every time; nothing where that is not known.
@@ -451,6 +470,13 @@ pub struct CellSummary {
 }
 
 impl CellSummary {
+    /// The time of one operation, or of what is compared of a block, in nanoseconds.
+    #[must_use]
+    pub fn headline_ns(&self) -> Option<f64> {
+        let told = self.statistic_ns.or(self.time_ns);
+        told.map(|time| time.estimate)
+    }
+
     /// What it promises for what it writes; nothing if it only reads or is a floor, which is no
     /// store.
     #[must_use]

@@ -177,6 +177,8 @@ pub enum Open {
     NoBaseline,
     /// There is nothing that it could be compared with.
     Alone,
+    /// Its cells differ in what is busy beside them, which is no choice.
+    NoChoice,
     /// Two identical cells differed by more than noise explains.
     Unreliable,
     /// The control has too few rounds to vouch for the others.

@@ -110,9 +110,15 @@ fn decide_on(estimate: Option<Estimate>, noise_floor: f64, rule: &StoppingRule) 
 /// "Ratios"). Nothing with fewer than ten differences.
 #[must_use]
 pub(crate) fn estimate_of(differences: &[f64], metric: Metric) -> Option<Estimate> {
+    estimate_at(differences, metric, ALPHA_PER_LOOK)
+}
+
+/// The same with an interval that misses with another probability.
+#[must_use]
+pub(crate) fn estimate_at(differences: &[f64], metric: Metric, alpha: f64) -> Option<Estimate> {
     match metric {
-        Metric::Corrected => Estimate::hodges_lehmann(differences, ALPHA_PER_LOOK),
-        Metric::Wall => Estimate::median(differences, ALPHA_PER_LOOK),
+        Metric::Corrected => Estimate::hodges_lehmann(differences, alpha),
+        Metric::Wall => Estimate::median(differences, alpha),
     }
 }
 

@@ -16,7 +16,9 @@ use crate::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{Histogram, serialization::Deserializer};
 use std::collections::BTreeMap;
-use stowplan_model::{Action, BlockKind, Cell, Footprint, IoCounters, Measurement, Operation};
+use stowplan_model::{
+    Action, BlockKind, Cell, Footprint, IoCounters, Measurement, Operation, Statistic,
+};
 
 /// A cell's time is described by a plain 95% interval: nothing is decided on it.
 const ALPHA_OF_TIMES: f64 = 0.05;
@@ -36,7 +38,14 @@ pub(crate) fn summarise(
     let series = judge.blocks.log_times(&cell.id, metric);
     let described = Described::of(cell, judge, gathered);
     let writes = cell.workload.operation.writes();
-    let time_ns = location(&logs(&series), metric);
+    let located = location(&logs(&series), metric);
+    let (time_ns, statistic_ns) = match judge.comparison.measure {
+        Statistic::Time => (located, None),
+        _ => (
+            location(&described.log_times(metric, Span::Timed), metric),
+            located,
+        ),
+    };
     let last_commit_ns = described.last_commit();
     let measured = gathered.measurements(&cell.id);
     let (kernel_share, kernel_share_resolution) = described.kernel_share();
@@ -45,6 +54,7 @@ pub(crate) fn summarise(
         operations: described.operations(),
         operations_per_commit: operations_per_commit(cell, described.blocks.iter().copied()),
         time_ns,
+        statistic_ns,
         block_time: block_time(cell, &described.blocks, metric, time_ns, last_commit_ns),
         driver_cost: driver_cost::of_cell(cell, judge, gathered),
         published_error_seconds: published_error(cell, &judge.comparison.id, gathered),
@@ -57,7 +67,7 @@ pub(crate) fn summarise(
             .then(|| described.median_per_operation(flush_of_timed))
             .filter(|drain| drain.is_finite()),
         total_ns: writes
-            .then(|| described.log_totals(metric))
+            .then(|| described.log_times(metric, Span::WithFlush))
             .and_then(|totals| location(&totals, metric))
             .map(|total| total.estimate),
         bytes: described.mean(|m| m.bytes),
@@ -182,12 +192,10 @@ impl<'a> Described<'a> {
         median(self.blocks.iter().map(per_operation).collect()).unwrap_or(f64::NAN)
     }
 
-    /// Per round, the logarithm of time and final flush together per operation.
-    fn log_totals(&self, metric: Metric) -> Vec<f64> {
+    /// Per round, the logarithm of time per operation.
+    fn log_times(&self, metric: Metric, span: Span) -> Vec<f64> {
         let blocks = self.blocks.iter();
-        blocks
-            .map(|m| log_time(m, metric, Span::WithFlush))
-            .collect()
+        blocks.map(|m| log_time(m, metric, span)).collect()
     }
 
     /// Over all operations; not a number if there are none.

@@ -7,8 +7,8 @@
 use crate::{CellSummary, estimate::median};
 use serde::Serialize;
 use stowplan_model::{
-    AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Operation,
-    PerTransaction, Workload,
+    AccessOrder, CacheState, Cell, Delivery, EarlierPhases, Measurement, Mix, Neighbours,
+    Operation, PerTransaction, Workload,
 };
 
 /// One thing of both of two cells.
@@ -58,6 +58,8 @@ pub enum WorkDifference {
     OmittedKeys(Both<u32>),
     /// Whether the first touch of a mapping's pages is timed.
     FirstTouch(Both<bool>),
+    /// What is busy beside a block.
+    Neighbours(Both<Option<Neighbours>>),
 }
 
 impl WorkDifference {
@@ -82,6 +84,9 @@ impl WorkDifference {
             Self::OmittedKeys(both) => of("last keys left out", both, |n| n.to_string()),
             Self::FirstTouch(both) => of("first touch of mapped pages", both, |timed| {
                 if timed { "timed" } else { "before" }.to_owned()
+            }),
+            Self::Neighbours(both) => of("beside", both, |beside| {
+                beside.map_or_else(|| "nobody".to_owned(), |beside| beside.to_string())
             }),
         }
     }
@@ -144,6 +149,7 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         after,
         omit_last,
         first_touch,
+        beside,
     } = ours;
     let rows = |rows: Option<u32>| rows.unwrap_or(1);
     let found = [
@@ -163,6 +169,7 @@ pub fn workload_differences(ours: &Workload, theirs: &Workload) -> Vec<WorkDiffe
         both(*after, theirs.after).map(WorkDifference::After),
         both(*omit_last, theirs.omit_last).map(WorkDifference::OmittedKeys),
         both(*first_touch, theirs.first_touch).map(WorkDifference::FirstTouch),
+        both(*beside, theirs.beside).map(WorkDifference::Neighbours),
     ];
     found.into_iter().flatten().collect()
 }

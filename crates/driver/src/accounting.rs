@@ -36,6 +36,8 @@ impl Cost {
 /// Takes the readings. Belongs to the thread that made it, because the run-queue delay does.
 #[derive(Debug)]
 pub struct Accounting {
+    /// Of whose work the processor's time and the like are.
+    whose: CpuClock,
     run_delay: platform::RunDelay,
     io: platform::ProcessIo,
     /// A raw pointer is neither `Send` nor `Sync`.
@@ -55,7 +57,17 @@ impl Accounting {
     /// For the calling thread. What the system does not offer stays unknown.
     #[must_use]
     pub fn of_this_thread() -> Self {
+        Self::of(CpuClock::Process)
+    }
+
+    /// The same, where what other threads of the process do is none of it.
+    pub(crate) fn of_this_thread_alone() -> Self {
+        Self::of(CpuClock::Thread)
+    }
+
+    fn of(whose: CpuClock) -> Self {
         Self {
+            whose,
             run_delay: platform::RunDelay::of_this_thread(),
             io: platform::ProcessIo::open(),
             this_thread: PhantomData,
@@ -67,8 +79,8 @@ impl Accounting {
     #[inline]
     pub fn begin(&self) -> Snapshot {
         let io = self.io.read();
-        let mut usage = platform::rusage();
-        usage.process_cpu_ns = platform::cpu_ns(CpuClock::Process);
+        let mut usage = platform::rusage(self.whose);
+        usage.process_cpu_ns = platform::cpu_ns(self.whose);
         usage.thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
         // Fields are evaluated in the order written.
         Snapshot {
@@ -86,11 +98,11 @@ impl Accounting {
         let run_delay = self.run_delay.read();
         let wall_ns = monotonic_ns();
         let thread_cpu_ns = platform::cpu_ns(CpuClock::Thread);
-        let process_cpu_ns = platform::cpu_ns(CpuClock::Process);
+        let process_cpu_ns = platform::cpu_ns(self.whose);
         let usage = Usage {
             thread_cpu_ns,
             process_cpu_ns,
-            ..platform::rusage()
+            ..platform::rusage(self.whose)
         };
         let io = self.io.read();
         let delays = begin.run_delay.zip(run_delay);

@@ -36,6 +36,7 @@ fn kind(kind: &'static dyn StoreKind) -> Kind {
         cache_per_connection: kind.cache_per_connection(),
         keeps_nothing: !kind.keeps_values(),
         parts: true,
+        neighbours: true,
     }
 }
 

@@ -16,6 +16,7 @@ mod crash;
 mod describe;
 mod error;
 mod load;
+mod neighbours;
 mod phases;
 mod platform;
 mod program;
@@ -30,6 +31,7 @@ pub use crash::{CrashTask, judge, workload};
 pub use describe::describe;
 use describe::describe_with;
 pub use error::DriverError;
+pub use neighbours::keep_busy;
 pub use program::{built_in, program, survive_large_files};
 
 use session::Session;

@@ -1,6 +1,7 @@
 //! A block: everything made ready, `go`, the operations, what they cost.
 
 use crate::block::Window;
+use crate::neighbours::Beside;
 use crate::session::{Session, connected};
 use crate::threads::Threads;
 use crate::timing::{Operator, Steps, nanoseconds};
@@ -68,10 +69,13 @@ fn by_one(
         operator.first_step(steps)?;
         platform::populate_mappings(&run.at.place);
     }
+    let beside = Beside::of(run.workload.beside)?;
     wire.until_go(&FromDriver::Ready { effective })?;
+    beside.begin()?;
     let lead_in_ns = operator.lead_in(steps)?;
     let mut next = || wire.until_go(&FromDriver::Part);
     let mut measured = operator.time(steps, run.counting, &mut next)?;
+    drop(beside);
     measured.outside.lead_in_ns = lead_in_ns;
     Ok(measured)
 }

@@ -6,7 +6,7 @@ use crate::block::{Block, Done, Latencies, Payloads, Timing, Window, parts, step
 use crate::counting::CallCounting;
 use std::time::Instant;
 use stowplan_dataset::sequence::Sequence;
-use stowplan_model::{Measured, PayloadSource, Run, Share, WallBreakdown, Workload};
+use stowplan_model::{Measured, NeighbourKind, PayloadSource, Run, Share, WallBreakdown, Workload};
 use stowplan_stores::{Buffer, COMMITS_COUNTED, Counters, Session};
 
 /// What one thread does, all of it in memory.
@@ -127,7 +127,11 @@ impl Operator<'_> {
         next: &mut dyn FnMut() -> Result<(), DriverError>,
     ) -> Result<Measured, DriverError> {
         let before = self.session.counters()?;
-        let accounting = Accounting::of_this_thread();
+        let beside = self.workload.beside;
+        let accounting = match beside.map(|neighbours| neighbours.kind) {
+            Some(NeighbourKind::Threads) => Accounting::of_this_thread_alone(),
+            Some(NeighbourKind::Processes) | None => Accounting::of_this_thread(),
+        };
         let mut counting_calls = CallCounting::of(counting);
         let syncs = stowplan_stores::sync_calls();
         let mut cost: Option<Cost> = None;

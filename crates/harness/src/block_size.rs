@@ -217,6 +217,15 @@ pub(crate) fn equal_transactions(
     }
 }
 
+/// Gives all blocks of a comparison as many operations as the shortest has: of more operations the slowest
+/// is slower.
+pub(crate) fn equal_blocks(sizes: &mut BTreeMap<CellId, BlockSize>) {
+    let fewest = sizes.values().map(|size| size.operations).min();
+    for size in sizes.values_mut() {
+        *size = size.at_most(fewest.unwrap_or(size.operations));
+    }
+}
+
 /// The operations of a block of cells whose writes share transactions of one kind.
 fn common_operations(
     alike: &[&Cell],
@@ -558,6 +567,14 @@ pub(crate) mod tests {
         );
         let two_kinds = [at(100, 3_000), at(1_000, 10_000), at(1_000, 5_000)];
         assert_eq!(equalised(&two_kinds, MANY), [8_300, 2_000, 2_000]);
+    }
+
+    #[test]
+    fn blocks_whose_slowest_operations_are_compared_have_equally_many() {
+        let (_, mut sizes) = tried(&[(cell("files"), 3_000), (cell("sqlite"), 10_000)], MANY);
+        equal_blocks(&mut sizes);
+        let operations: Vec<u64> = sizes.values().map(|size| size.operations).collect();
+        assert_eq!(operations, [2_500; 2]);
     }
 
     #[test]

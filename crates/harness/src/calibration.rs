@@ -1,10 +1,6 @@
 //! What `stowplan calibrate` measures: comparisons whose answers are known, by the way of any other
 //! study.
 
-mod busy;
-
-pub use busy::{Busy, keep_busy};
-
 use crate::HarnessError;
 use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
@@ -114,6 +110,7 @@ fn beside(
     Ok(Extension {
         datasets: plan.datasets,
         comparisons: plan.comparisons,
+        ..Extension::default()
     })
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use stowplan_model::{
     CellSpec, ComparisonSpec, Content, DatasetSpec, Extension, Operation, PerTransaction, Plan,
-    SizeDistribution, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
+    SizeDistribution, Statistic, StoreSpec, Study, Sweep, WorkloadSpec, format_size,
 };
 
 /// The setting that sweeps can differ in.
@@ -128,6 +128,7 @@ impl Question {
         Ok(Extension {
             datasets: plan.datasets,
             comparisons: plan.comparisons,
+            ..Extension::default()
         })
     }
 
@@ -208,6 +209,7 @@ impl Question {
             baseline: "a".to_owned(),
             max_rounds: None,
             rebuild_every: None,
+            measure: Statistic::Time,
             published_label: None,
             cells: BTreeMap::from([
                 ("a".to_owned(), cell(&self.a)),

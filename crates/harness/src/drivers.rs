@@ -40,6 +40,8 @@ pub struct Kind {
     pub keeps_nothing: bool,
     /// Whether a block may come in parts.
     pub parts: bool,
+    /// Whether its driver runs threads beside a block.
+    pub neighbours: bool,
 }
 
 /// A store spec, checked and with nothing left open.
@@ -236,6 +238,7 @@ impl Drivers {
                 cache_per_connection: kind.cache_per_connection,
                 keeps_nothing: kind.keeps_nothing,
                 parts: kind.parts,
+                neighbours: kind.neighbours,
             };
             (kind.name.clone(), Rc::new(kind))
         });
@@ -445,6 +448,7 @@ fn unknown_store(spec: &StoreSpec) -> Resolved {
             cache_per_connection: false,
             keeps_nothing: false,
             parts: false,
+            neighbours: false,
         }),
         settings,
         capabilities: Capabilities {

@@ -6,6 +6,7 @@
 //! them (`stowplan-report`).
 
 mod block_size;
+pub mod busy;
 pub mod calibration;
 mod counting;
 pub mod crossover;

@@ -4,6 +4,7 @@
 mod faults;
 mod space;
 mod text;
+pub mod turning;
 mod uses;
 mod why;
 
@@ -22,8 +23,8 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, OF_CELL, Operation, PerTransaction, Plan, Role, ScaleSpec,
-    Settings, StoreSpec, Study, Workload, near_miss, suggestion,
+    DatasetSpec, Durability, Mix, NeighbourKind, OF_CELL, Operation, PerTransaction, Plan, Role,
+    ScaleSpec, Settings, StoreSpec, Study, Workload, near_miss, suggestion,
 };
 
 /// The scale of the published study.
@@ -112,6 +113,7 @@ pub fn plan(study: Study, options: &PlanOptions, drivers: &Drivers) -> Result<Pl
         datasets,
         comparisons,
         sweeps: Vec::new(),
+        turning: None,
     })
 }
 
@@ -329,6 +331,7 @@ fn expand(
     let baseline = cells.remove(position);
     check_question(spec, &cells, &baseline)?;
     check_transactions(spec, &cells, &baseline)?;
+    check_measure(spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -343,6 +346,7 @@ fn expand(
         contrasts,
         cells,
         not_applicable,
+        measure: spec.measure,
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
@@ -438,6 +442,45 @@ fn check_transactions(
          many operations share a transaction ('per_transaction', a number)",
         spec.id
     )))
+}
+
+/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or too few,
+/// where single operations are compared: of more operations the slowest is slower.
+fn check_measure(
+    spec: &ComparisonSpec,
+    cells: &[Cell],
+    baseline: &Cell,
+) -> Result<(), HarnessError> {
+    let measure = spec.measure;
+    if measure.is_time() {
+        return Ok(());
+    }
+    let all = std::iter::once(baseline).chain(cells);
+    let wrong = all.clone().find_map(|cell| {
+        let operations = cell.workload.operations;
+        let few = operations.filter(|n| u64::from(*n) < measure.least_operations());
+        let other = operations != baseline.workload.operations;
+        match few {
+            Some(few) => Some(format!(
+                "cell '{}': {few} operations a block have no {}, which takes {} at least; give the \
+                 workload more operations",
+                cell.key,
+                measure.in_words(),
+                measure.least_operations()
+            )),
+            None => other.then(|| format!(
+                "cell '{}' has blocks of another number of operations than the baseline '{}', and of \
+                 more of them the slowest is slower: set the same 'operations' for both",
+                cell.key, baseline.key
+            )),
+        }
+    });
+    wrong.map_or(Ok(()), |why| {
+        Err(HarnessError::invalid(format!(
+            "comparison '{}', {why}",
+            spec.id
+        )))
+    })
 }
 
 /// Whether a comparison can only be measured by root, which this process is not.
@@ -538,6 +581,13 @@ fn build_cell(
         error => place(error.to_string()),
     })?;
     workload.check().map_err(place)?;
+    let threads = workload.beside.map(|beside| beside.kind) == Some(NeighbourKind::Threads);
+    if threads && !resolved.kind.neighbours {
+        return Err(place(format!(
+            "the driver of {} runs no threads beside a block; write beside = {{ …, as = \"processes\" }}",
+            spec.store
+        )));
+    }
     if workload.changes_keys() && workload.operations.is_none() {
         let dataset = study.datasets.get(&comparison.dataset);
         let all = operations_of_all(&workload, dataset.map_or(0, |dataset| dataset.count));

@@ -25,7 +25,7 @@ pub use resumption::Resumption;
 
 use crate::HarnessError;
 pub(crate) use crate::block_size::BlockSize;
-use crate::block_size::equal_transactions;
+use crate::block_size::{equal_blocks, equal_transactions};
 use crate::drivers::Drivers;
 use crate::interrupt::Interrupt;
 use crate::job::BlockTask;
@@ -694,6 +694,9 @@ impl<'a> Runner<'a> {
             .first()
             .map_or(0, |cell| self.count(&cell.dataset));
         equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
+        if !comparison.measure.is_time() {
+            equal_blocks(&mut sizes);
+        }
         Ok(sizes)
     }
 
@@ -776,7 +779,7 @@ impl<'a> Runner<'a> {
         let kinds = [BlockKind::Ratio, BlockKind::Latency];
         for kind in kinds.into_iter().take(1 + usize::from(progress.latencies)) {
             for (position, cell) in order.iter().enumerate() {
-                let slow = is_slow(&cell.id, measured);
+                let slow = !comparison.measure.is_time() || is_slow(&cell.id, measured);
                 let Some(size) = sizes.get(&cell.id).filter(|_| !self.skipped(cell)) else {
                     continue;
                 };
@@ -867,8 +870,9 @@ impl<'a> Runner<'a> {
         measurement.build = self.instances.number(cell);
         if !attempted.read_from_storage {
             self.log.append(&Record::Measurement(measurement.clone()))?;
-            measurement.latency = None;
-            measurement.latencies.clear();
+            if self.plan.statistic_of(&cell.id).is_time() {
+                measurement.without_latencies();
+            }
             return Ok(Some(measurement));
         }
         self.warn(Warning {

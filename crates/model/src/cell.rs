@@ -1,6 +1,8 @@
 //! Cells, comparisons and the plan that a study expands to.
 
-use crate::{Capabilities, DatasetSpec, Settings, StoreSpec, Study, Workload};
+use crate::{
+    Capabilities, DatasetSpec, Settings, Statistic, StoreSpec, Study, Try, Turn, Turning, Workload,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -92,6 +94,9 @@ pub struct Comparison {
     pub contrasts: Vec<Contrast>,
     /// Cells that a store cannot do, with the reason: shown as "not applicable".
     pub not_applicable: BTreeMap<String, String>,
+    /// What of the times of its operations its verdicts are about.
+    #[serde(default, skip_serializing_if = "Statistic::is_time")]
+    pub measure: Statistic,
     /// After how many rounds its stores are built anew; nothing: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild_every: Option<u32>,
@@ -131,6 +136,9 @@ pub struct Plan {
     /// Sweeps over the size of values, whose comparisons are among the above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<Sweep>,
+    /// What looks for factors that turn an order, whose comparisons are among the above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turning: Option<Turning>,
 }
 
 impl Plan {
@@ -210,6 +218,12 @@ pub struct Extension {
     pub datasets: BTreeMap<String, DatasetSpec>,
     /// Comparisons in the order in which they run.
     pub comparisons: Vec<Comparison>,
+    /// Pairs of cells whose order is to be turned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
+    /// What is tried for them, and measured by the comparisons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tries: Vec<Try>,
 }
 
 impl Plan {
@@ -219,6 +233,19 @@ impl Plan {
         self.datasets
             .extend(datasets.map(|(name, spec)| (name.clone(), spec.clone())));
         self.comparisons.extend(more.comparisons.iter().cloned());
+        if let Some(turning) = &mut self.turning {
+            turning.turns.extend(more.turns.iter().cloned());
+            turning.tries.extend(more.tries.iter().cloned());
+        }
+    }
+
+    /// What of the times of its operations the verdicts on a cell are about.
+    #[must_use]
+    pub fn statistic_of(&self, cell: &CellId) -> Statistic {
+        let id = cell.0.split('/').next().unwrap_or_default();
+        let mut comparisons = self.comparisons.iter();
+        let found = comparisons.find(|comparison| comparison.id == id);
+        found.map_or(Statistic::Time, |comparison| comparison.measure)
     }
 
     /// Expected bytes of the values of a dataset.

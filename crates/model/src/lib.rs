@@ -14,6 +14,7 @@ mod environment;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod measurement;
+mod neighbours;
 #[cfg(test)]
 mod properties;
 mod protocol;
@@ -23,9 +24,11 @@ pub mod schema;
 mod settings;
 mod size;
 mod spec;
+mod statistic;
 mod study;
 mod suggest;
 mod survey;
+mod turning;
 mod workload;
 
 pub use capabilities::{Capabilities, Footprint};
@@ -46,6 +49,7 @@ pub use measurement::{
     BlockKind, CallCounter, DeviceCounters, IoCounters, Measurement, MetadataReads, Residency,
     SyncCalls, SystemCalls, Verification, WallBreakdown,
 };
+pub use neighbours::{Kind as NeighbourKind, Neighbours};
 pub use protocol::{
     At, Describe, Described, Dump, FromDriver, Inspect, Inspected, Kind, Load, MOST_CALLS,
     Measured, PROTOCOL_NAME, PROTOCOL_VERSION, PayloadSource, Payloads, Pieces, Rest, Run, Rung,
@@ -62,14 +66,17 @@ pub use settings::{
 };
 pub use size::{ParseSizeError, format_bytes, format_count, format_size, parse_count, parse_size};
 pub use spec::{SpecError, StoreSpec};
+pub use statistic::Statistic;
 pub use study::{
     Across, AdviseSpec, Axis, BarsSpec, BestSpec, CellSpec, ChartSpec, ClaimMeasure, ClaimSpec,
-    ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, LadderSpec, LinesSpec, MOST_ROUNDS,
-    MatrixScale, MatrixSpec, Measure, PublishedBar, PublishedMatrix, PublishedRow, PublishedSpace,
-    PublishedSpec, Reading, RungSpec, ScaleSpec, Study, StudyError, TestSpec,
+    ComparisonSpec, Deciding, DifferenceSpec, DriverSpec, FactorSpec, LadderSpec, LinesSpec,
+    MOST_ROUNDS, MatrixScale, MatrixSpec, Measure, Pair, PublishedBar, PublishedMatrix,
+    PublishedOrder, PublishedRow, PublishedSpace, PublishedSpec, Reading, RungSpec, ScaleSpec,
+    Study, StudyError, TestSpec,
 };
 pub use suggest::{near_miss, suggestion};
 pub use survey::{Oddity, OddityKind, Origin, Seconds, Survey, Took, WholeSet};
+pub use turning::{Try, Turn, Turning};
 pub use workload::{
     AccessOrder, Action, CacheState, Delivery, EarlierPhases, Mix, Operation, PerTransaction,
     Workload, WorkloadSpec,

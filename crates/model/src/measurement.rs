@@ -137,6 +137,12 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Measurement {
+    /// Leaves out how long each operation took.
+    pub fn without_latencies(&mut self) {
+        self.latency = None;
+        self.latencies.clear();
+    }
+
     /// Corrected time `C = W - D` (R8), in nanoseconds; nothing where the run-queue delay is not
     /// known.
     #[must_use]

@@ -183,6 +183,10 @@ pub struct Kind {
     /// Whether a block may come in parts (`part`), so that the values it writes take bounded memory.
     #[serde(default)]
     pub parts: bool,
+    /// Whether its driver runs threads beside a block that want the processor (`beside` of a
+    /// workload).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub neighbours: bool,
 }
 
 /// A cell of an ablation ladder: it does one step more than the one below it, and the last one is the

@@ -2,6 +2,7 @@
 
 mod charts;
 mod claim;
+mod factor;
 mod fault;
 mod finite;
 mod ladder;
@@ -12,6 +13,7 @@ mod strict;
 
 pub use charts::{Across, Axis, BarsSpec, LinesSpec, Measure, PublishedBar};
 pub use claim::{BestSpec, ClaimMeasure, ClaimSpec, Deciding, TestSpec};
+pub use factor::{FactorSpec, Pair, PublishedOrder};
 use fault::Fault;
 pub use ladder::{DifferenceSpec, LadderSpec, RungSpec};
 pub use matrix::{MatrixScale, MatrixSpec, PublishedMatrix};
@@ -19,8 +21,8 @@ pub use published::{PublishedRow, PublishedSpec};
 
 use crate::size::size_or_text;
 use crate::{
-    CellId, DatasetSpec, SizeDistribution, StoreSpec, WholeSet, WorkloadSpec, parse_size,
-    suggestion,
+    CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WholeSet, WorkloadSpec,
+    parse_size, suggestion,
 };
 use serde::{Deserialize, Serialize};
 use shape::{MOST_TOLD, Shape};
@@ -86,6 +88,9 @@ pub struct Study {
     /// Times that others published, in reading order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<PublishedSpec>,
+    /// What can be switched to see whether it turns an order, in the order in which it is tried.
+    #[serde(rename = "factor", default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<FactorSpec>,
     /// Systems whose published figures the charts show: key and description.
     #[serde(default)]
     pub systems: BTreeMap<String, String>,
@@ -197,6 +202,9 @@ pub struct ComparisonSpec {
     /// writes do not age them; never unless given.
     #[serde(default)]
     pub rebuild_every: Option<u32>,
+    /// What of the times of its operations its verdicts are about.
+    #[serde(default, skip_serializing_if = "Statistic::is_time")]
+    pub measure: Statistic,
     /// Where the published seconds of its cells come from, in words.
     #[serde(default)]
     pub published_label: Option<String>,
@@ -535,6 +543,7 @@ impl Study {
             faults.extend(self.check_ladders());
             faults.extend(self.check_claims());
             faults.extend(self.check_published());
+            faults.extend(self.check_factors());
         }
         let faults = faults.into_iter().take(MOST_TOLD);
         found.extend(faults.map(|fault| fault.located_in(text, file)));

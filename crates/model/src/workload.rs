@@ -1,5 +1,6 @@
 //! What is done to a store.
 
+use crate::{NeighbourKind, Neighbours};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -501,6 +502,9 @@ pub struct Workload {
     /// that has just begun; else the page tables are filled before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub first_touch: bool,
+    /// What is busy beside the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Neighbours>,
 }
 
 fn one() -> u32 {
@@ -535,6 +539,7 @@ impl Workload {
         self.check_mix()?;
         self.check_order()?;
         self.check_after()?;
+        self.check_neighbours()?;
         let operation = self.operation;
         match () {
             () if operation != Operation::Insert && self.rows_per_statement.is_some() => {
@@ -619,6 +624,17 @@ impl Workload {
             (operation, Some(_)) => Err(format!(
                 "mix is for operation = \"mix\", and this one is \"{operation}\""
             )),
+        }
+    }
+
+    fn check_neighbours(&self) -> Result<(), String> {
+        match self.beside {
+            Some(beside) if beside.kind == NeighbourKind::Threads && self.threads > 1 => Err(
+                "beside several threads, neighbours that are threads of the same process could not be \
+                 told from them: write as = \"processes\""
+                    .to_owned(),
+            ),
+            beside => beside.map_or(Ok(()), Neighbours::check),
         }
     }
 
@@ -754,6 +770,9 @@ pub struct WorkloadSpec {
     /// See [`Workload::first_touch`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_touch: Option<bool>,
+    /// See [`Workload::beside`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Neighbours>,
 }
 
 impl WorkloadSpec {
@@ -776,6 +795,7 @@ impl WorkloadSpec {
             after: self.after.or(general.after),
             omit_last: self.omit_last.or(general.omit_last),
             first_touch: self.first_touch.or(general.first_touch),
+            beside: self.beside.or(general.beside),
         }
     }
 
@@ -803,6 +823,7 @@ impl WorkloadSpec {
             after: self.after.unwrap_or_default(),
             omit_last: self.omit_last.unwrap_or(0),
             first_touch: self.first_touch.unwrap_or(false),
+            beside: self.beside.filter(|beside| beside.compute_threads > 0),
         }
     }
 }
@@ -901,6 +922,30 @@ mod tests {
         }
     }
 
+    fn beside(compute_threads: u32) -> Neighbours {
+        Neighbours {
+            compute_threads,
+            memory: false,
+            kind: NeighbourKind::Threads,
+        }
+    }
+
+    #[test]
+    fn a_cell_without_neighbours_may_stand_among_those_that_have_some() {
+        let busy = WorkloadSpec {
+            beside: Some(beside(2)),
+            ..WorkloadSpec::default()
+        };
+        let idle = WorkloadSpec {
+            beside: Some(beside(0)),
+            ..WorkloadSpec::default()
+        };
+        assert_eq!(idle.over(&busy).complete(), Workload::default());
+        let inherited = WorkloadSpec::default().over(&busy).complete();
+        assert_eq!(inherited.beside, Some(beside(2)));
+        assert_eq!(beside(2).to_string(), "2 threads that compute");
+    }
+
     #[test]
     fn what_goes_only_with_another_operation_is_refused_by_name() {
         let plain = Workload::default;
@@ -987,6 +1032,13 @@ mod tests {
                     ..plain()
                 },
                 "leaves no value",
+            ),
+            (
+                Workload {
+                    beside: Some(beside(65)),
+                    ..plain()
+                },
+                "compute_threads must be from 0 to 64, not 65",
             ),
         ];
         for (workload, named) in wrong {

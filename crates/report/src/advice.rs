@@ -8,7 +8,7 @@ use stowplan_analysis::{
     PreferredAs, PromiseDifference, Promises, RatioEstimate, Recommendation, TWICE_DIFFERED,
     Unbeaten, Verdict, When, WorkDifference, same_work, work_differences,
 };
-use stowplan_model::{CellId, DurabilityClaim, PerTransaction};
+use stowplan_model::{CellId, DurabilityClaim, PerTransaction, Statistic};
 
 /// An answer in words.
 pub(crate) struct Answer {
@@ -119,6 +119,7 @@ impl<'a> Advice<'a> {
         let verdict = match open {
             Open::Unreliable | Open::ControlTooShort => "No verdict: session unreliable, because",
             Open::Undecided | Open::TooFewRounds { .. } | Open::NoRatio => "No verdict yet:",
+            Open::NoChoice => "No choice:",
             Open::NoBaseline | Open::Alone | Open::Failed => "No verdict:",
         };
         format!("{verdict} {}.", self.because(open))
@@ -129,6 +130,7 @@ impl<'a> Advice<'a> {
         match open {
             Open::NoBaseline => "the baseline was not measured".to_owned(),
             Open::Alone => "there is nothing to compare it with".to_owned(),
+            Open::NoChoice => self.cost_of_neighbours(),
             Open::Unreliable => {
                 let control = self.comparison.control.as_ref();
                 let ratio = control.map_or(f64::NAN, |control| control.estimate.ratio);
@@ -143,6 +145,32 @@ impl<'a> Advice<'a> {
             Open::Failed => "what was to be compared failed".to_owned(),
             Open::Undecided => "nothing was decided".to_owned(),
         }
+    }
+
+    /// What the neighbours cost that cost most, of those that are shown to cost anything.
+    fn cost_of_neighbours(&self) -> String {
+        let all = self.comparison.stores().filter_map(|cell| {
+            let contrast = self.comparison.to_baseline(cell)?;
+            let ratio = contrast
+                .estimate
+                .filter(|_| contrast.verdict == Verdict::Slower)?;
+            Some((ratio, cell.cell.workload.beside?))
+        });
+        let most = all.max_by(|a, b| a.0.ratio.total_cmp(&b.0.ratio));
+        let of = match self.comparison.measure {
+            Statistic::Time => "an operation".to_owned(),
+            measure => format!("the {}", measure.in_words()),
+        };
+        most.map_or_else(
+            || format!("neighbours were not shown to make {of} slower"),
+            |(ratio, beside)| {
+                format!(
+                    "beside {beside}, {of} takes {} times as long {}",
+                    format::ratio(ratio.ratio),
+                    ends(&ratio)
+                )
+            },
+        )
     }
 
     fn fastest(&self, winner: &CellSummary) -> String {
@@ -302,6 +330,7 @@ impl<'a> Advice<'a> {
                     "measure again, with more rounds or on a quieter machine".to_owned()
                 }
                 Open::TooFewRounds { .. } => format!("{}; go on with it", self.because(open)),
+                Open::NoChoice => return self.because(open),
                 open => self.because(open),
             };
             return format!("nothing was decided: {again}{}", self.promising_more());
@@ -515,6 +544,7 @@ impl<'a> Advice<'a> {
                 "measure again, nothing was decided",
                 self.unbeaten().join("; "),
             ),
+            Open::NoChoice => ("no choice", because),
             Open::TooFewRounds { .. } | Open::NoRatio | Open::Alone => ("measure again", because),
         };
         // Which cells were not decided is too much where answers stand in a line each.

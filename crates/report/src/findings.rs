@@ -4,10 +4,10 @@
 use crate::advice::{self, Advice};
 use crate::{format, wording};
 use stowplan_analysis::{
-    Analysis, Builds, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS,
+    Analysis, Basis, Builds, CellSummary, ComparisonOutcome, ContrastOutcome, MIN_ROUNDS,
     PromiseDifference, RatioEstimate, Verdict,
 };
-use stowplan_model::{CellId, Operation, Role};
+use stowplan_model::{CellId, Operation, Role, Statistic};
 
 /// What one comparison found, in sentences.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,9 +37,17 @@ pub struct Statement {
 pub fn findings(analysis: &Analysis, comparison: &ComparisonOutcome) -> Findings {
     let advice = Advice::of(analysis, comparison);
     Findings {
-        headline: advice.headline(),
+        headline: headline(&advice, comparison),
         advice: advice.in_a_sentence(),
         statements: statements(analysis, comparison),
+    }
+}
+
+/// Which is fastest, and by what if that is not the time of all operations.
+fn headline(advice: &Advice<'_>, comparison: &ComparisonOutcome) -> String {
+    match comparison.measure {
+        Statistic::Time => advice.headline(),
+        measure => format!("By the {}: {}", measure.in_words(), advice.headline()),
     }
 }
 
@@ -109,6 +117,7 @@ fn statement(
     let operation = one(cell.cell.workload.operation);
     let time = format::time(wording::headline_time(cell));
     let pace = match cell.cell.workload.threads {
+        _ if !comparison.measure.is_time() => format!("{} {time}", comparison.measure.in_words()),
         1 => format!("{time} per {operation}"),
         2 => format!("one {operation} per {time} (both threads together)"),
         number => format!(
@@ -117,6 +126,8 @@ fn statement(
         ),
     };
     let rounds = format::counted(estimate.rounds, "round");
+    let of = Basis::of(comparison, cell)
+        .map_or_else(String::new, |basis| of_operations(basis, operation));
     let builds = contrast.builds.map_or_else(String::new, on_builds);
     let work = match wording::work_difference(cell, reference) {
         work if work.is_empty() => work,
@@ -124,7 +135,17 @@ fn statement(
     };
     let corrected = by_corrected_time(contrast);
     let flush = with_flush(contrast, cell, reference);
-    format!("{label}: {pace}, {finding}, {rounds}{builds}{promise}{work}.{corrected}{flush}")
+    format!("{label}: {pace}, {finding}, {rounds}{of}{builds}{promise}{work}.{corrected}{flush}")
+}
+
+/// ` of 2,500 reads, 250 of all beyond it`
+fn of_operations(basis: Basis, operation: &str) -> String {
+    let count = format::count(basis.of_a_block);
+    format!(
+        " of {count} {operation}s (of {} in all, {} lie beyond it)",
+        format::count(basis.operations),
+        format::count(basis.beyond)
+    )
 }
 
 /// What corrected time says besides, where it agrees.

@@ -72,6 +72,12 @@ pub(crate) fn with_advice(message: &str, advice: &str) -> String {
 #[must_use]
 pub fn metric(comparison: &ComparisonOutcome) -> &'static str {
     match comparison.metric {
+        _ if !comparison.measure.is_time() => {
+            "single operations by wall time: of each block one figure, and of rounds the median ratio"
+        }
+        Metric::Wall if has_neighbours(comparison) => {
+            "wall time, because waiting for a CPU is part of what neighbours cost"
+        }
         Metric::Corrected => "corrected time (wall time minus the wait for a CPU)",
         Metric::Wall if comparison.sleeps => {
             "wall time, because blocks sleep or sync; corrected time (minus the wait for a CPU) stands \
@@ -81,9 +87,22 @@ pub fn metric(comparison: &ComparisonOutcome) -> &'static str {
     }
 }
 
-/// The headline time of one operation, in nanoseconds; not a number without data.
-pub(crate) fn headline_time(cell: &CellSummary) -> f64 {
+fn has_neighbours(comparison: &ComparisonOutcome) -> bool {
+    let mut cells = comparison.cells.iter();
+    cells.any(|cell| cell.cell.workload.beside.is_some())
+}
+
+/// The time of one operation on average, by the comparison's clock, in nanoseconds; not a number without
+/// data.
+pub(crate) fn mean_time(cell: &CellSummary) -> f64 {
     cell.time_ns.map_or(cell.wall_ns, |time| time.estimate)
+}
+
+/// The headline time of one operation, or of the one that is compared, in nanoseconds; not a number
+/// without data.
+pub(crate) fn headline_time(cell: &CellSummary) -> f64 {
+    let told = cell.statistic_ns.or(cell.time_ns);
+    told.map_or(cell.wall_ns, |time| time.estimate)
 }
 
 /// The equivalence zone of the run as a percentage.
@@ -177,13 +196,16 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         1 => String::new(),
         threads => format!(", by {threads} threads"),
     };
+    let beside = workload
+        .beside
+        .map_or_else(String::new, |beside| format!(", beside {beside}"));
     let age = match workload.age {
         0 => String::new(),
         1 => ", after every value was replaced once".to_owned(),
         age => format!(", after every value was replaced {age} times"),
     };
     format!(
-        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{age}",
+        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{beside}{age}",
         workload.order.name()
     )
 }

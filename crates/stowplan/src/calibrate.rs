@@ -10,12 +10,13 @@ use crate::study::{Begun, measure_into};
 use crate::values::duration;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
-use std::io::stdin;
+use std::io::{stdin, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
 use stowplan_analysis::calibration::{self as found, Calibration};
 use stowplan_harness::HarnessError;
-use stowplan_harness::calibration::{Busy, Series, keep_busy, plans};
+use stowplan_harness::busy::{self, Busy};
+use stowplan_harness::calibration::{Series, plans};
 use stowplan_harness::plan::{PlanOptions, SEED_SCALE};
 use stowplan_harness::runner::Extender;
 use stowplan_harness::worker_process::WorkerCommand;
@@ -35,9 +36,6 @@ Examples:
                                       for a program
 
 What each figure means: docs/calibration.md.";
-
-/// The name of the hidden verb that keeps a CPU busy.
-const BUSY_VERB: &str = "busy";
 
 /// Options of `calibrate`.
 #[derive(Debug, Args)]
@@ -150,7 +148,7 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
         extension: beside,
         processes: options.busy,
         running: None,
-        command: busy_command()?,
+        command: busy::command(false)?,
     };
     let Begun { output, end } =
         measure_into(&plan, &drivers, &options.measure(), |_| extender).map_err(again)?;
@@ -231,17 +229,11 @@ pub(crate) fn present(loaded: &Loaded, options: &PrintOptions) -> Result<Calibra
     Ok(calibration)
 }
 
-/// Keeps a CPU busy until the parent ends.
-pub(crate) fn busy() -> Exit {
-    keep_busy(stdin());
-    Exit::Done
-}
-
-fn busy_command() -> Result<WorkerCommand, CliError> {
-    Ok(WorkerCommand {
-        arguments: vec![BUSY_VERB.to_owned()],
-        ..WorkerCommand::this_executable()?
-    })
+/// Keeps a CPU busy until the parent ends, and memory as well if that is asked for.
+pub(crate) fn busy(memory: bool) -> Result<Exit, CliError> {
+    stowplan_driver::keep_busy(stdin(), &mut stdout(), memory)
+        .map_err(|error| CliError::Usage(error.to_string()))?;
+    Ok(Exit::Done)
 }
 
 /// Has one more comparison measured beside busy processes.

@@ -23,6 +23,7 @@ mod report;
 mod screen;
 mod studies;
 mod study;
+mod turning;
 mod typed;
 mod values;
 
@@ -118,6 +119,6 @@ fn run(arguments: Arguments) -> Result<Exit, CliError> {
         Verb::CrashWorkload(options) => crash::workload(&options),
         Verb::CrashJudge(options) => crash::judge(&options),
         Verb::Worker => study::worker(),
-        Verb::Busy => Ok(calibrate::busy()),
+        Verb::Busy { memory } => calibrate::busy(memory),
     }
 }

@@ -32,6 +32,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../studies/blob-or-not.toml"),
     ),
     ("crud", include_str!("../../../studies/crud.toml")),
+    (
+        "neighbours",
+        include_str!("../../../studies/neighbours.toml"),
+    ),
     ("ycsb", include_str!("../../../studies/ycsb.toml")),
     ("dbench", include_str!("../../../studies/dbench.toml")),
     ("why", include_str!("../../../studies/why.toml")),

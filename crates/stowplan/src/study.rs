@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
+use crate::turning::{self, Searching};
 use crate::{drivers, listing, places, screen, studies};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -48,9 +49,21 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     let mut study = studies::find(name, &options.measure.driver)?;
     let drivers = drivers::of_study(&mut study, &options.measure.driver)?;
     places::look(&mut study)?;
-    let plan = plan::plan(study.clone(), &plan_options(options), &drivers)
-        .map_err(|refusal| studies::located(refusal, name, &study, &drivers))?;
-    carry_out(&plan, &drivers, &options.measure, |_| AsPlanned)
+    let planned = |only| {
+        let options = plan_options(options, only);
+        plan::plan(study.clone(), &options, &drivers)
+            .map_err(|refusal| studies::located(refusal, name, &study, &drivers))
+    };
+    let Some(asked) = &options.turn else {
+        let plan = planned(options.only.clone())?;
+        return carry_out(&plan, &drivers, &options.measure, |_| AsPlanned);
+    };
+    let asked = asked.as_deref();
+    let only = turning::first(&study, options.scale.as_deref(), asked)?;
+    let plan = turning::asking(planned(only)?, asked);
+    carry_out(&plan, &drivers, &options.measure, |result| {
+        Searching::new(&drivers, result)
+    })
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
@@ -206,6 +219,9 @@ fn go_on(
     let mut extender: Box<dyn Extender> =
         match Refining::resumed(&resumption, &drivers, &output.result()) {
             Some(refining) => Box::new(refining),
+            None if resumption.plan().turning.is_some() => {
+                Box::new(Searching::new(&drivers, &output.result()))
+            }
             None => Box::new(AsPlanned),
         };
     let rule = (resumption.seed(), resumption.rule());
@@ -386,10 +402,10 @@ pub(crate) fn worker() -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn plan_options(options: &StudyOptions) -> PlanOptions {
+fn plan_options(options: &StudyOptions, only: Vec<String>) -> PlanOptions {
     PlanOptions {
         scale: options.scale.clone(),
-        only: options.only.clone(),
+        only,
         cache_state: options.cache_state.map(Into::into),
         durability: options.durability.map(Into::into),
         rounds: options.measure.rounds,

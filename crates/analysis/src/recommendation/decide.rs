@@ -26,6 +26,9 @@ pub(crate) fn recommend(
             None => Open::ControlTooShort,
         });
     }
+    if comparison.rivals().count() == 1 && comparison.stores().count() > 1 {
+        return Recommendation::open(Open::NoChoice);
+    }
     let choosing = Choosing {
         comparison,
         baseline,

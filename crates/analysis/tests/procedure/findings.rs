@@ -325,7 +325,7 @@ fn records_without_a_header_or_of_a_later_schema_are_refused() {
     assert!(refused.to_string().contains("newer"), "{refused}");
 }
 
-fn histogram(values: impl Iterator<Item = u64>) -> String {
+pub(crate) fn histogram(values: impl Iterator<Item = u64>) -> String {
     let mut histogram = Histogram::<u64>::new(3).unwrap();
     values.for_each(|value| histogram.record(value).unwrap());
     let mut bytes = Vec::new();

@@ -46,8 +46,12 @@ mod several_sessions;
 #[cfg(test)]
 mod simulated_drift;
 #[cfg(test)]
+mod slow_operations;
+#[cfg(test)]
 mod stopping;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
 mod sweeps;
+#[cfg(test)]
+mod turns;

@@ -26,14 +26,18 @@ fn nanoseconds(time: Timespec) -> u64 {
     (time.tv_sec as u64) * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What `getrusage` tells of the process.
-pub(crate) fn rusage() -> Usage {
+/// What `getrusage` tells of the process, or of the calling thread.
+pub(crate) fn rusage(of: CpuClock) -> Usage {
+    let who = match of {
+        CpuClock::Process => libc::RUSAGE_SELF,
+        CpuClock::Thread => libc::RUSAGE_THREAD,
+    };
     #[expect(unsafe_code, reason = "rustix has no getrusage")]
     // SAFETY: `rusage` is integers only, for which zero is valid, and the call writes to it and
     // nowhere else. It cannot fail with these arguments.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        libc::getrusage(who, &raw mut usage);
         usage
     };
     let count = |n: libc::c_long| u64::try_from(n).ok();
@@ -101,6 +105,22 @@ impl ProcessIo {
         let text = std::str::from_utf8(text.get(..length)?).ok()?;
         Some((IoCounters::parse(text)?, length as u64))
     }
+}
+
+/// Bytes of the largest cache of the first processor, which others may share.
+pub(crate) fn largest_cache_bytes() -> Option<usize> {
+    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let sizes = caches.flatten().filter_map(|cache| {
+        let size = std::fs::read_to_string(cache.path().join("size")).ok()?;
+        parse_cache_size(&size)
+    });
+    sizes.max()
+}
+
+/// `32768K`.
+fn parse_cache_size(text: &str) -> Option<usize> {
+    let kib: usize = text.trim().strip_suffix('K')?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Largest resident set of the process up to now, in bytes.

@@ -17,8 +17,12 @@ pub(crate) fn cpu_ns(_: CpuClock) -> Option<u64> {
     None
 }
 
-pub(crate) fn rusage() -> Usage {
+pub(crate) fn rusage(_: CpuClock) -> Usage {
     Usage::default()
+}
+
+pub(crate) fn largest_cache_bytes() -> Option<usize> {
+    None
 }
 
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use super::outside::{self, reduced};
 use super::shares::Shares;
 use super::worker::{Drain, Worker};
 use super::{Answer, BlockTask, Job, Reported, Values, no_dataset};
+use crate::busy::{self, Busy};
 use crate::environment::device_counters;
 use crate::plan::{METADATA_COLD, ROOT_ONLY};
 use crate::worker_process::one_line;
@@ -16,7 +17,7 @@ use stowplan_dataset::sequence::{Window, len, steps};
 use stowplan_dataset::versions;
 use stowplan_model::{
     Action, BlockKind, CacheState, Delivery, DeviceCounters, Inspected, Measured, Measurement,
-    Operation, PayloadSource, Usage, Want,
+    NeighbourKind, Neighbours, Operation, PayloadSource, Usage, Want,
 };
 
 /// Has a worker time a block, and checks and completes what it says. `place` is the store's, which
@@ -77,9 +78,11 @@ impl Block<'_> {
         let started_unix_ms = unix_ms();
         // What drops a table may remove it.
         let lies = job.persistent.then(|| crate::place::of(&worker.at.place));
+        let beside = self.beside()?;
         let before = self.read(worker);
         let measured = self.shares.go(worker)?;
         let after = self.read(worker);
+        beside.map_or(Ok(()), left_alone)?;
         let cold = cold.map(Cold::after).transpose()?;
         let mut measurement = self.measurement(&measured, &before, &after, worker)?;
         measurement.started_unix_ms = started_unix_ms;
@@ -139,6 +142,16 @@ impl Block<'_> {
         Cold::make(files, cache, worker.process.id()).map(Some)
     }
 
+    /// Starts the neighbours of the block that are processes; all of them are busy then.
+    fn beside(&self) -> Result<Option<Busy>, HarnessError> {
+        let beside = self.job.workload.beside;
+        let processes = beside.filter(|beside| beside.kind == NeighbourKind::Processes);
+        let start = |beside: Neighbours| {
+            Busy::start(&busy::command(beside.memory)?, beside.compute_threads)
+        };
+        processes.map(start).transpose()
+    }
+
     fn read(&self, worker: &Worker<'_>) -> Readings {
         let counting = self.task.block == BlockKind::Counting;
         Readings {
@@ -192,7 +205,7 @@ impl Block<'_> {
             in_blocks: usage.in_blocks.unwrap_or(0),
             out_blocks: usage.out_blocks.unwrap_or(0),
             io: usage.io,
-            peak_memory_bytes: usage.peak_memory_bytes,
+            peak_memory_bytes: usage.peak_memory_bytes.filter(|_| !self.shares_memory()),
             read_from_outside,
             syncs: measured.syncs,
             outside: measured.outside,
@@ -204,6 +217,12 @@ impl Block<'_> {
             latencies,
             ..Measurement::default()
         })
+    }
+
+    /// Whether what neighbours stream through is memory of the worker too.
+    fn shares_memory(&self) -> bool {
+        let beside = self.job.workload.beside;
+        beside.is_some_and(|beside| beside.memory && beside.kind == NeighbourKind::Threads)
     }
 
     /// The histograms of a block that takes latencies.
@@ -337,6 +356,16 @@ impl Block<'_> {
             check_table(worker, creates)?;
         }
         Ok(())
+    }
+}
+
+/// Ends the neighbours of a block that is over.
+fn left_alone(mut beside: Busy) -> Result<(), HarnessError> {
+    match beside.all_run() {
+        true => Ok(()),
+        false => Err(HarnessError::invalid(
+            "a process that was to be busy beside the block ended before it did; nothing is known of it",
+        )),
     }
 }
 

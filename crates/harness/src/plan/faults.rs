@@ -1,7 +1,7 @@
 //! All that is wrong with a study and shows only where its stores are asked, for whoever wrote it.
 
 use super::{
-    PlanOptions, build_cell, check_transactions, needs_root, no_baseline, objection,
+    PlanOptions, build_cell, check_measure, check_transactions, needs_root, no_baseline, objection,
     other_question, resolve, same_question,
 };
 use crate::HarnessError;
@@ -210,9 +210,9 @@ fn together(study: &Study, spec: &ComparisonSpec, cells: Vec<Cell>) -> Vec<Mista
         let other = |cell: &Cell| other_question(spec, cell, baseline);
         let others = others.map(|cell| (Some(cell.key.clone()), other(cell)));
         let shares = check_transactions(spec, &fit, baseline);
-        return others
-            .chain(shares.err().map(|error| (None, error)))
-            .collect();
+        let blocks = check_measure(spec, &fit, baseline);
+        let whole = [shares, blocks].into_iter().filter_map(Result::err);
+        return others.chain(whole.map(|error| (None, error))).collect();
     }
     let Some(baseline) = unfit.iter().find(is_baseline) else {
         return Vec::new();

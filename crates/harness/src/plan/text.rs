@@ -1,7 +1,7 @@
 //! A plan in words.
 
 use super::{Needs, ROOT_ONLY, left_to_root, needs, operation_seconds, proportions};
-use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, format_bytes};
+use stowplan_model::{Cell, Comparison, PerTransaction, Plan, Role, Statistic, format_bytes};
 
 /// The plan in words, for `--dry-run`, in lines of at most `width` characters as far as its names
 /// allow; `keep` as for [`needs`].
@@ -67,7 +67,11 @@ fn describe_comparison(comparison: &Comparison, column: usize, width: usize) -> 
         max_rounds,
         ..
     } = comparison;
-    let head = format!("{id}: {title} (at most {max_rounds} rounds)");
+    let judged = match comparison.measure {
+        Statistic::Time => String::new(),
+        measure => format!("; judged by the {}", measure.in_words()),
+    };
+    let head = format!("{id}: {title} (at most {max_rounds} rounds{judged})");
     let mut text = paragraph("", &head, 4, width);
     let have = Transactions::of(&comparison.cells);
     let common = common_parts(&comparison.cells, have);
@@ -119,7 +123,7 @@ fn common_parts(cells: &[Cell], have: Transactions) -> Vec<String> {
 }
 
 /// What a cell does and promises, part by part.
-fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 6] {
+fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 7] {
     let workload = &cell.workload;
     let sample = workload.operations.zip(workload.sample_of);
     [
@@ -128,6 +132,7 @@ fn parts(cell: &Cell, have: Transactions) -> [Option<String>; 6] {
             .mix
             .map(|mix| format!("mix of {}", proportions(&mix))),
         (workload.threads > 1).then(|| format!("{} threads", workload.threads)),
+        workload.beside.map(|beside| format!("beside {beside}")),
         workload
             .operation
             .writes()

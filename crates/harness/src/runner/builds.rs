@@ -281,6 +281,7 @@ mod tests {
             cells: [base, control].into_iter().chain(others).collect(),
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
+            measure: Default::default(),
             rebuild_every: None,
             published_label: None,
             max_rounds: 40,

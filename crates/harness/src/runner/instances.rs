@@ -594,6 +594,7 @@ mod tests {
             cells: vec![built.clone(), missing],
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
+            measure: Default::default(),
             rebuild_every: None,
             published_label: None,
             max_rounds: 10,

@@ -91,6 +91,12 @@ impl Resumption {
                 self.extensions.push(more);
             }
             Record::End(end) => self.end = Some(end),
+            Record::Measurement(mut block) => {
+                if self.header.plan.statistic_of(&block.cell).is_time() {
+                    block.without_latencies();
+                }
+                self.earlier.note(Record::Measurement(block));
+            }
             other => self.earlier.note(other),
         }
     }
@@ -299,7 +305,7 @@ fn header(records: &[Record]) -> Result<RunHeader, String> {
 /// What earlier sessions recorded, as far as this one goes on from it. Empty in the first one.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
-    /// Ratio blocks by cell, without what percentiles need.
+    /// Ratio blocks by cell, without what percentiles need where no verdict rests on them.
     blocks: BTreeMap<CellId, Vec<Measurement>>,
     /// Rounds in which anything was measured.
     rounds: BTreeMap<CellId, BTreeSet<u32>>,
@@ -342,7 +348,7 @@ impl Earlier {
         }
     }
 
-    fn measured_in(&mut self, mut measurement: Measurement) {
+    fn measured_in(&mut self, measurement: Measurement) {
         let cell = measurement.cell.clone();
         self.checked.remove(&cell);
         let builds = measurement.build.map_or(0, |build| build.saturating_add(1));
@@ -354,11 +360,7 @@ impl Earlier {
         let rounds = self.rounds.entry(cell.clone()).or_default();
         rounds.insert(measurement.round);
         match measurement.block {
-            BlockKind::Ratio => {
-                measurement.latency = None;
-                measurement.latencies.clear();
-                self.blocks.entry(cell).or_default().push(measurement);
-            }
+            BlockKind::Ratio => self.blocks.entry(cell).or_default().push(measurement),
             BlockKind::Latency | BlockKind::Pilot | BlockKind::Counting => {}
         }
     }

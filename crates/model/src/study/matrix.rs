@@ -5,7 +5,7 @@ mod check;
 
 use super::{CellSpec, ComparisonSpec, Study};
 use crate::size::{size_or_text, sizes_or_texts};
-use crate::{CellId, DatasetSpec, SizeDistribution, StoreSpec, WorkloadSpec};
+use crate::{CellId, DatasetSpec, SizeDistribution, Statistic, StoreSpec, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -200,6 +200,7 @@ impl MatrixSpec {
             baseline: EXTERNAL.to_owned(),
             max_rounds: self.max_rounds,
             rebuild_every: self.rebuild_every,
+            measure: Statistic::Time,
             published_label: None,
             cells: cells.collect(),
         }

@@ -88,6 +88,17 @@ const LADDER: &str = "Each rung is a cell that does one step more than the one b
                       in the same rounds; steps warm caches for each other, so both figures stand side \
                       by side. A claim holds if the difference of its differences is above 0.";
 
+const SLOW: &str = "A comparison about a percentile of its operations, or the slowest, takes one figure of each \
+                    block, in wall time, and ratios of rounds as any other: their median with the \
+                    interval of the sign test, which asks nothing of the distribution. All its blocks \
+                    hold equally many operations. It speaks of the block in the median round: not of \
+                    the slowest operation that can occur, nor of a stall in one block of many.";
+
+const NEIGHBOURS: &str = "What is busy beside a block is so from before its lead-in to its last operation. \
+                          Waiting for a CPU is the larger part of what that costs, so such a comparison \
+                          is of wall time. Nothing is recommended between cells that differ in their \
+                          neighbours.";
+
 const COLOURS: &str = "Okabe and Ito’s palette (Color Universal Design, 2008), which readers without \
                        full colour vision can tell apart; shapes, dashes, signs and words say the \
                        same without any colour.";
@@ -119,6 +130,13 @@ fn notes(analysis: &Analysis) -> Vec<Note> {
     let mut drivers = cells.map(|cell| cell.cell.driver.as_str());
     if drivers.any(|driver| !driver.is_empty()) {
         notes.push(("Driver cost", DRIVERS.to_owned()));
+    }
+    if analysis.comparisons.iter().any(|c| !c.measure.is_time()) {
+        notes.push(("Slow operations", SLOW.to_owned()));
+    }
+    let mut cells = analysis.comparisons.iter().flat_map(|c| &c.cells);
+    if cells.any(|cell| cell.cell.workload.beside.is_some()) {
+        notes.push(("Neighbours", NEIGHBOURS.to_owned()));
     }
     if !analysis.ladders.is_empty() {
         notes.push(("Ladder", LADDER.to_owned()));

@@ -240,6 +240,7 @@ impl Draft {
                 low: ns * 0.97,
                 high: ns * 1.04,
             }),
+            statistic_ns: None,
             block_time: None,
             driver_cost: None,
             published_error_seconds: None,
@@ -387,6 +388,7 @@ pub(crate) fn comparison(
     ComparisonOutcome {
         id: id.to_owned(),
         title: title.to_owned(),
+        measure: Default::default(),
         metric: Metric::Corrected,
         sleeps: false,
         control: Some(ControlOutcome {
@@ -690,6 +692,7 @@ pub(crate) fn header() -> RunHeader {
             scale: "seed".into(),
             comparisons: Vec::new(),
             sweeps: Vec::new(),
+            turning: None,
         },
         environment: environment(),
         equivalence: 0.05,
@@ -731,6 +734,7 @@ pub(crate) fn analysis() -> Analysis {
         placements: Vec::new(),
         claims: Vec::new(),
         published: Vec::new(),
+        turns: Vec::new(),
         ladders: Vec::new(),
         cold: Vec::new(),
         space: space(),

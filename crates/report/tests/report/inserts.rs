@@ -88,6 +88,7 @@ pub(crate) fn analysis() -> Analysis {
             cells: outcome.cells.iter().map(|cell| cell.cell.clone()).collect(),
             contrasts: Vec::new(),
             not_applicable: outcome.not_applicable.clone(),
+            measure: Default::default(),
             rebuild_every: None,
             published_label: Some("a machine of 2011, seconds with the commit".to_owned()),
             max_rounds: 20,

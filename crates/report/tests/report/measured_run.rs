@@ -214,6 +214,7 @@ fn planned(spec: &ComparisonSpec) -> Comparison {
         contrasts: contrasts.collect(),
         cells,
         not_applicable: BTreeMap::new(),
+        measure: Default::default(),
         rebuild_every: None,
         published_label: spec.published_label.clone(),
         max_rounds: 10,
@@ -272,6 +273,7 @@ pub(crate) fn records() -> Vec<Record> {
         datasets: study.datasets.clone(),
         comparisons: study.comparisons.iter().map(planned).collect(),
         sweeps: Vec::new(),
+        turning: None,
         study,
     };
     let cells: Vec<Cell> = plan.cells().cloned().collect();

@@ -49,7 +49,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// Command lines of living processes that mention a directory.
-fn processes_in(directory: &Path) -> Vec<String> {
+pub(crate) fn processes_in(directory: &Path) -> Vec<String> {
     std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| std::fs::read_link(entry.ok()?.path().join("cwd")).ok())

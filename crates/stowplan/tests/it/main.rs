@@ -11,6 +11,7 @@
 mod advise;
 mod archive;
 mod bench;
+mod beside;
 mod calibrate;
 mod claims;
 mod compare;
@@ -38,4 +39,5 @@ mod resume;
 mod run;
 mod safety;
 mod stdout;
+mod turning;
 mod why;

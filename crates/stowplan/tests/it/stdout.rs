@@ -262,6 +262,7 @@ fn without_utf_8_everything_is_ascii() {
         .collect();
     let dry: Vec<String> = [
         "crud",
+        "neighbours",
         "ycsb",
         "dbench",
         "in-memory",

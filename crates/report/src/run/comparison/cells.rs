@@ -21,6 +21,7 @@ pub(super) fn table(comparison: &ComparisonOutcome) -> Table {
     let cells: Vec<&CellSummary> = cells.filter(|c| c.cell.role != Role::Part).collect();
     let mut columns = vec![make().name(|cell| cell)];
     columns.extend(class(comparison));
+    columns.extend(statistic(comparison));
     columns.extend(times());
     columns.extend(corrected(comparison));
     columns.extend(driver_cost(comparison));
@@ -63,11 +64,23 @@ fn class<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
     (!wording::promise_alike(comparison)).then_some(column)
 }
 
+/// What is compared, where that is no time of all operations.
+fn statistic<'a>(comparison: &ComparisonOutcome) -> Option<Column<'a>> {
+    let measure = comparison.measure;
+    let help = format!(
+        "{} of the operations of a block: that of the median round",
+        measure.in_words()
+    );
+    let of = |cell: &&CellSummary| Some(cell.statistic_ns?.estimate);
+    let column = make().time(format!("{measure}/block"), of);
+    (!measure.is_time()).then(|| column.help(help).weighing(9))
+}
+
 /// Times, of which the share of the final flush to disk is a part or is not.
 fn times<'a>() -> Vec<Column<'a>> {
     let make = make();
     vec![
-        make.time("time/op", |cell| Some(wording::headline_time(cell)))
+        make.time("time/op", |cell| Some(wording::mean_time(cell)))
             .help("headline time of one operation, by the metric of the comparison")
             .weighing(8),
         make.formatted(quantity::rate, "ops/s", |cell| rate(cell))

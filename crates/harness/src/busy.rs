@@ -2,10 +2,11 @@
 
 use crate::HarnessError;
 use crate::worker_process::WorkerCommand;
-use std::hint::black_box;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::thread;
+
+/// The hidden verb of this program by which it keeps a CPU busy.
+const VERB: &str = "busy";
 
 /// Some processes that do nothing but keep a CPU busy each, until this is dropped. They end with
 /// their parent, however that ends: they hold the other end of a pipe to it.
@@ -14,11 +15,25 @@ pub struct Busy {
     children: Vec<Child>,
 }
 
+/// What busy processes are started by: this executable. With `memory` each streams through memory that
+/// is larger than the processor's caches.
+///
+/// # Errors
+/// The system does not tell where this executable lies.
+pub fn command(memory: bool) -> Result<WorkerCommand, HarnessError> {
+    let memory = memory.then_some("--memory");
+    let arguments = [VERB].into_iter().chain(memory);
+    Ok(WorkerCommand {
+        arguments: arguments.map(str::to_owned).collect(),
+        ..WorkerCommand::this_executable()?
+    })
+}
+
 impl Busy {
-    /// Starts them; `command` leads to [`keep_busy`].
+    /// Starts them, and waits until each has said in a line that it is busy.
     ///
     /// # Errors
-    /// One of them cannot be started; those before it are ended.
+    /// One of them cannot be started, or ends at once; those before it are ended.
     pub fn start(command: &WorkerCommand, processes: u32) -> Result<Self, HarnessError> {
         let mut busy = Self {
             children: Vec::new(),
@@ -28,7 +43,7 @@ impl Busy {
             process
                 .args(&command.arguments)
                 .stdin(Stdio::piped())
-                .stdout(Stdio::null())
+                .stdout(Stdio::piped())
                 .stderr(Stdio::null());
             // As workers: Ctrl-C in the terminal is for the parent.
             #[cfg(unix)]
@@ -38,6 +53,22 @@ impl Busy {
                 &command.program,
             ))?;
             busy.children.push(child);
+        }
+        for child in &mut busy.children {
+            let mut said = String::new();
+            let told = child.stdout.take().map(BufReader::new);
+            let told = told.map_or(Ok(0), |mut told| told.read_line(&mut said));
+            told.map_err(HarnessError::io(
+                "hear of a busy process of",
+                &command.program,
+            ))?;
+            if said.is_empty() {
+                return Err(HarnessError::invalid(format!(
+                    "a process that was to keep a CPU busy ended at once: {} {}",
+                    command.program.display(),
+                    command.arguments.join(" ")
+                )));
+            }
         }
         Ok(busy)
     }
@@ -59,33 +90,13 @@ impl Drop for Busy {
     }
 }
 
-/// Keeps a CPU busy until `input` ends.
-pub fn keep_busy(mut input: impl Read + Send + 'static) {
-    let waiting = move || {
-        let mut ignored = [0; 64];
-        // An input that cannot be read has ended as well.
-        while matches!(input.read(&mut ignored), Ok(1..)) {}
-    };
-    // Without the thread nothing would tell when to end.
-    let Ok(waiting) = thread::Builder::new().spawn(waiting) else {
-        return;
-    };
-    let mut number = 0_u64;
-    while !waiting.is_finished() {
-        number = black_box(
-            number
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1),
-        );
-    }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
+    /// Says that it is busy, and waits.
     fn waiting() -> WorkerCommand {
-        WorkerCommand::new("/bin/cat", &[])
+        WorkerCommand::new("/bin/sh", &["-c", "echo busy; exec cat"])
     }
 
     #[test]
@@ -102,9 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_with_its_input() {
-        keep_busy(&b"something"[..]);
-        keep_busy(std::io::empty());
+    fn a_process_that_ends_at_once_is_no_neighbour() {
+        let command = WorkerCommand::new("/bin/true", &["--memory"]);
+        let error = Busy::start(&command, 1).unwrap_err().to_string();
+        assert!(error.contains("/bin/true --memory"), "{error}");
     }
 
     #[test]

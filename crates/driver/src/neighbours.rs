@@ -1,0 +1,277 @@
+//! Busy neighbours: threads that want the processor, and memory, beside a block. Those of a worker's own
+//! process run here; a process of its own that is a neighbour does the same work ([`keep_busy`]).
+
+use crate::{DriverError, platform};
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use stowplan_model::{NeighbourKind, Neighbours};
+
+/// What a neighbour streams through holds twice the processor's largest cache, and at least this.
+const LEAST_MEMORY: usize = 64 << 20;
+/// But no more than this, however large that cache is.
+const MOST_MEMORY: usize = 512 << 20;
+/// Words between two looks at whether to go on: 32 KiB.
+const BATCH: usize = 4096;
+
+/// What neighbours are to do.
+const WAIT: u8 = 0;
+const WORK: u8 = 1;
+const END: u8 = 2;
+
+/// The neighbours of a block within its own process. They end when this is dropped.
+pub(crate) struct Beside {
+    state: Arc<AtomicU8>,
+    threads: Vec<JoinHandle<()>>,
+    told: Receiver<Result<(), String>>,
+}
+
+impl Beside {
+    /// Starts those that a workload has in the process of the worker; each has its memory and waits.
+    pub(crate) fn of(neighbours: Option<Neighbours>) -> Result<Self, DriverError> {
+        let own = neighbours.filter(|neighbours| neighbours.kind == NeighbourKind::Threads);
+        let (count, memory) = own.map_or((0, false), |own| (own.compute_threads, own.memory));
+        let (tell, told) = channel();
+        let mut beside = Self {
+            state: Arc::new(AtomicU8::new(WAIT)),
+            threads: Vec::new(),
+            told,
+        };
+        for number in 1..=count {
+            let (state, tell) = (Arc::clone(&beside.state), tell.clone());
+            let thread = thread::Builder::new().spawn(move || neighbour(memory, &state, &tell));
+            let thread = thread.map_err(|error| {
+                DriverError::invalid(format!(
+                    "cannot start thread {number} of {count} beside the block: {error}"
+                ))
+            })?;
+            beside.threads.push(thread);
+        }
+        beside.all_told()?;
+        Ok(beside)
+    }
+
+    /// Has them work; all of them do once this returns.
+    pub(crate) fn begin(&self) -> Result<(), DriverError> {
+        self.turn_to(WORK);
+        self.all_told()
+    }
+
+    fn turn_to(&self, state: u8) {
+        self.state.store(state, Ordering::Release);
+        for neighbour in &self.threads {
+            neighbour.thread().unpark();
+        }
+    }
+
+    /// Waits for a word of each.
+    fn all_told(&self) -> Result<(), DriverError> {
+        for _ in &self.threads {
+            let told = self.told.recv();
+            let told = told.unwrap_or_else(|_| Err("a thread beside the block is lost".to_owned()));
+            told.map_err(DriverError::invalid)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.turn_to(END);
+        for thread in self.threads.drain(..) {
+            // One that panicked has ended as well.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The life of a thread beside a block.
+fn neighbour(memory: bool, state: &AtomicU8, tell: &Sender<Result<(), String>>) {
+    let mut work = match Work::of(memory) {
+        Ok(work) => work,
+        Err(why) => {
+            // Where nobody listens any more, nobody waits for it either.
+            let _ = tell.send(Err(why));
+            return;
+        }
+    };
+    let _ = tell.send(Ok(()));
+    while state.load(Ordering::Acquire) == WAIT {
+        thread::park();
+    }
+    work.batch();
+    let _ = tell.send(Ok(()));
+    while state.load(Ordering::Acquire) == WORK {
+        work.batch();
+    }
+}
+
+/// What keeps a CPU busy.
+struct Work {
+    /// What is streamed through; nothing: only computing.
+    memory: Vec<u64>,
+    at: usize,
+    number: u64,
+}
+
+impl Work {
+    fn of(memory: bool) -> Result<Self, String> {
+        let mut words = Vec::new();
+        if memory {
+            let bytes = platform::largest_cache_bytes()
+                .unwrap_or(0)
+                .saturating_mul(2);
+            let count = bytes.clamp(LEAST_MEMORY, MOST_MEMORY) / size_of::<u64>();
+            words.try_reserve_exact(count).map_err(|_| {
+                format!(
+                    "there is no memory for what streams through it beside the block ({} MiB each)",
+                    count * size_of::<u64>() >> 20
+                )
+            })?;
+            words.resize(count, 1);
+        }
+        Ok(Self {
+            memory: words,
+            at: 0,
+            number: 1,
+        })
+    }
+
+    /// Computes for some microseconds, or reads and writes 32 KiB more.
+    fn batch(&mut self) {
+        let next = |number: u64| {
+            number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1)
+        };
+        if self.memory.is_empty() {
+            self.number = (0..BATCH).fold(self.number, |number, _| black_box(next(number)));
+            return;
+        }
+        let end = (self.at + BATCH).min(self.memory.len());
+        for word in &mut self.memory[self.at..end] {
+            *word = word.wrapping_add(self.number);
+        }
+        self.number = next(self.number);
+        self.at = if end == self.memory.len() { 0 } else { end };
+        black_box(&self.memory);
+    }
+}
+
+/// Keeps a CPU busy until `input` ends, and memory as well if that is asked for; says so in a line of
+/// `output` once it does.
+///
+/// # Errors
+/// There is no memory, or no thread that could wait for the end.
+pub fn keep_busy(
+    mut input: impl Read + Send + 'static,
+    output: &mut impl Write,
+    memory: bool,
+) -> Result<(), DriverError> {
+    let mut work = Work::of(memory).map_err(DriverError::invalid)?;
+    let waiting = move || {
+        let mut ignored = [0; 64];
+        // An input that cannot be read has ended as well.
+        while matches!(input.read(&mut ignored), Ok(1..)) {}
+    };
+    // Without the thread nothing would tell when to end.
+    let waiting = thread::Builder::new().spawn(waiting);
+    let waiting =
+        waiting.map_err(|error| DriverError::invalid(format!("cannot start a thread: {error}")))?;
+    work.batch();
+    // A parent that is gone has closed the input too.
+    let _ = writeln!(output, "busy").and_then(|()| output.flush());
+    while !waiting.is_finished() {
+        work.batch();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::CpuClock;
+    use std::time::{Duration, Instant};
+
+    fn threads(compute_threads: u32, memory: bool) -> Neighbours {
+        Neighbours {
+            compute_threads,
+            memory,
+            kind: NeighbourKind::Threads,
+        }
+    }
+
+    /// CPU time of this process over so many milliseconds, less that of this thread.
+    fn of_others(milliseconds: u64) -> u64 {
+        let of_both = || {
+            let of = |clock| platform::cpu_ns(clock).unwrap_or(0);
+            of(CpuClock::Process) - of(CpuClock::Thread)
+        };
+        let before = of_both();
+        thread::sleep(Duration::from_millis(milliseconds));
+        of_both() - before
+    }
+
+    /// Other tests of this process run beside this one.
+    #[test]
+    fn neighbours_are_busy_from_begin_to_drop_only() {
+        let beside = Beside::of(Some(threads(2, false))).unwrap();
+        let ids: Vec<_> = beside.threads.iter().map(|t| t.thread().id()).collect();
+        assert_eq!(ids.len(), 2);
+        beside.begin().unwrap();
+        assert!(of_others(100) > 5_000_000, "nobody was busy");
+        assert!(beside.threads.iter().all(|thread| !thread.is_finished()));
+        let state = Arc::clone(&beside.state);
+        drop(beside);
+        assert_eq!(Arc::strong_count(&state), 1, "a thread still has it");
+    }
+
+    #[test]
+    fn those_that_stream_have_more_memory_than_the_caches() {
+        let mut work = Work::of(true).unwrap();
+        let bytes = work.memory.len() * size_of::<u64>();
+        let cache = platform::largest_cache_bytes().unwrap_or(0);
+        assert!(bytes >= LEAST_MEMORY && (bytes >= cache || bytes == MOST_MEMORY));
+        let batches = work.memory.len().div_ceil(BATCH);
+        for _ in 0..batches {
+            work.batch();
+        }
+        assert_eq!(work.at, 0, "from its end it goes on at its beginning");
+        assert!(
+            work.memory.iter().all(|word| *word != 1),
+            "it left some out"
+        );
+    }
+
+    #[test]
+    fn a_workload_without_neighbours_and_one_with_processes_start_no_thread() {
+        let processes = Neighbours {
+            kind: NeighbourKind::Processes,
+            ..threads(2, false)
+        };
+        for none in [None, Some(processes)] {
+            let beside = Beside::of(none).unwrap();
+            beside.begin().unwrap();
+            assert!(beside.threads.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_neighbour_that_was_never_begun_ends_all_the_same() {
+        let began = Instant::now();
+        drop(Beside::of(Some(threads(1, false))).unwrap());
+        assert!(began.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_process_is_busy_until_its_input_ends_and_says_so() {
+        for memory in [false, true] {
+            let mut output = Vec::new();
+            keep_busy(&b"something"[..], &mut output, memory).unwrap();
+            assert_eq!(output, b"busy\n");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Busy neighbours of a block: threads or processes that want the processor and memory while it is
+//! timed, as the other work of an application does.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Neighbours that are busy from before the first timed operation of a block to after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Neighbours {
+    /// How many, each with one thread; 0: none, where the comparison has some.
+    pub compute_threads: u32,
+    /// Whether they stream through memory that is larger than the processor's caches; otherwise they
+    /// only compute.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub memory: bool,
+    /// What they are.
+    #[serde(default, rename = "as", skip_serializing_if = "Kind::is_default")]
+    pub kind: Kind,
+}
+
+/// What neighbours are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "NeighbourKind"))]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Threads of the process that is measured.
+    #[default]
+    Threads,
+    /// Processes of their own.
+    Processes,
+}
+
+impl Kind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Neighbours {
+    /// The most neighbours.
+    pub const MOST: u32 = 64;
+
+    /// What is wrong with them, if anything is.
+    ///
+    /// # Errors
+    /// Too many.
+    pub(crate) fn check(self) -> Result<(), String> {
+        if self.compute_threads <= Self::MOST {
+            return Ok(());
+        }
+        Err(format!(
+            "beside: compute_threads must be from 0 to {}, not {}",
+            Self::MOST,
+            self.compute_threads
+        ))
+    }
+}
+
+impl fmt::Display for Neighbours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match (self.kind, self.compute_threads) {
+            (Kind::Threads, 1) => "thread",
+            (Kind::Threads, _) => "threads",
+            (Kind::Processes, 1) => "process",
+            (Kind::Processes, _) => "processes",
+        };
+        let does = match (self.memory, self.compute_threads) {
+            (false, 1) => "computes",
+            (false, _) => "compute",
+            (true, 1) => "streams through memory",
+            (true, _) => "stream through memory",
+        };
+        write!(f, "{} {what} that {does}", self.compute_threads)
+    }
+}

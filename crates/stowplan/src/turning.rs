@@ -1,0 +1,209 @@
+//! `stowplan study --turn`: which factors turn an order that is not the published one. Decides what is
+//! measured next; what turns it, the analysis says.
+
+use crate::error::CliError;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use stowplan_analysis::{Analysis, TurnOutcome, analyse, differs};
+use stowplan_harness::HarnessError;
+use stowplan_harness::drivers::Drivers;
+use stowplan_harness::plan::turning;
+use stowplan_harness::runner::Extender;
+use stowplan_model::{Extension, Pair, Plan, Study, Turning, read_result, suggestion};
+
+/// Searches set by set: one factor at a time, then two, until the order turns.
+pub(crate) struct Searching {
+    drivers: Rc<Drivers>,
+    result: PathBuf,
+}
+
+impl Searching {
+    pub(crate) fn new(drivers: &Rc<Drivers>, result: &Path) -> Self {
+        Self {
+            drivers: Rc::clone(drivers),
+            result: result.to_owned(),
+        }
+    }
+
+    fn analysis(&self) -> Result<Analysis, HarnessError> {
+        let bytes = std::fs::read(&self.result);
+        let bytes = bytes.map_err(HarnessError::io("read result", &self.result))?;
+        let (records, _) = read_result(&bytes);
+        analyse(&records, None)
+            .map_err(|error| HarnessError::invalid(format!("{}: {error}", self.result.display())))
+    }
+
+    /// The pairs whose order is not the published one, or that was asked for, with each factor by itself.
+    fn begin(&self, plan: &Plan, asked: Option<&str>) -> Result<Extension, HarnessError> {
+        let analysis = self.analysis()?;
+        let study = &plan.study;
+        let mut more = Extension::default();
+        let pairs = pairs(study, asked);
+        let single = asked.is_some_and(|asked| asked.contains('/'));
+        let chosen = pairs
+            .iter()
+            .filter(|pair| single || differs(pair, &analysis.comparisons));
+        for (number, pair) in (1..).zip(chosen) {
+            let turn = turning::turn(study, pair, number, &self.drivers)?;
+            add(&mut more, turning::tries(study, &turn, 1, &self.drivers)?);
+            more.turns.push(turn);
+        }
+        Ok(more)
+    }
+
+    /// The next larger sets of factors, where the smaller ones do not turn it.
+    fn go_on(&self, plan: &Plan) -> Result<Extension, HarnessError> {
+        let mut more = Extension::default();
+        for outcome in &self.analysis()?.turns {
+            let Some(next) = outcome.next_size() else {
+                continue;
+            };
+            // What cannot be measured has no outcome, and is not tried again.
+            let next = next.max(largest_tried(plan, outcome) + 1);
+            for size in next..=outcome.turn.factors.len() {
+                let tries = turning::tries(&plan.study, &outcome.turn, size, &self.drivers)?;
+                let are_some = !tries.tries.is_empty();
+                add(&mut more, tries);
+                // Of factors that exclude each other, there may be no set of a size.
+                if are_some {
+                    break;
+                }
+            }
+        }
+        Ok(more)
+    }
+}
+
+impl Extender for Searching {
+    fn extend(&mut self, plan: &Plan) -> Result<Option<Extension>, HarnessError> {
+        let turning = plan.turning.clone().unwrap_or_default();
+        let more = match turning.turns.is_empty() {
+            true => self.begin(plan, turning.asked.as_deref())?,
+            false => self.go_on(plan)?,
+        };
+        if more.comparisons.is_empty() {
+            return Ok(None);
+        }
+        turning::require_room(plan, &more, &self.result)?;
+        Ok(Some(more))
+    }
+
+    fn expected(&self) -> usize {
+        1
+    }
+}
+
+/// How many factors the largest set has that is in the plan.
+fn largest_tried(plan: &Plan, outcome: &TurnOutcome) -> usize {
+    let tries = plan.turning.iter().flat_map(|turning| &turning.tries);
+    let own = tries.filter(|tried| tried.turn == outcome.turn.id);
+    own.map(|tried| tried.factors.len()).max().unwrap_or(0)
+}
+
+fn add(more: &mut Extension, also: Extension) {
+    more.datasets.extend(also.datasets);
+    more.comparisons.extend(also.comparisons);
+    more.tries.extend(also.tries);
+}
+
+/// The pairs that are meant. A cell of which no order was published is set against the baseline.
+fn pairs(study: &Study, asked: Option<&str>) -> Vec<Pair> {
+    let published = study.published_pairs().into_iter();
+    let Some(asked) = asked else {
+        return published.collect();
+    };
+    let (comparison, cell) = asked.split_once('/').unwrap_or((asked, ""));
+    let meant =
+        |pair: &Pair| pair.comparison == comparison && (cell.is_empty() || pair.cell == cell);
+    let mut found: Vec<Pair> = published.filter(meant).collect();
+    if found.is_empty() && !cell.is_empty() {
+        let mut specs = study.comparisons.iter();
+        found.extend(specs.find(|spec| spec.id == comparison).map(|spec| Pair {
+            comparison: comparison.to_owned(),
+            cell: cell.to_owned(),
+            reference: spec.baseline.clone(),
+            published: None,
+        }));
+    }
+    found
+}
+
+/// What is measured first, as `--only` has it: what was asked for, or all of which an order was published.
+pub(crate) fn first(
+    study: &Study,
+    scale: Option<&str>,
+    asked: Option<&str>,
+) -> Result<Vec<String>, CliError> {
+    if study.factors.is_empty() {
+        return Err(CliError::Usage(format!(
+            "--turn: study '{}' names no factors that could be switched; give it [[factor]] entries \
+             (docs/turning.md)",
+            study.name
+        )));
+    }
+    if let Some(asked) = asked {
+        check(study, asked)?;
+    }
+    let skipped = scale.and_then(|scale| study.scales.get(scale));
+    let is_left = |pair: &&Pair| !skipped.is_some_and(|s| s.skip.contains(&pair.comparison));
+    let pairs = pairs(study, asked);
+    let single = asked.is_some_and(|asked| asked.contains('/'));
+    let mut only: Vec<String> = pairs
+        .iter()
+        .filter(is_left)
+        .flat_map(|pair| match single {
+            true => [&pair.cell, &pair.reference].map(|key| format!("{}/{key}", pair.comparison)),
+            false => [pair.comparison.clone(), pair.comparison.clone()],
+        })
+        .collect();
+    only.sort();
+    only.dedup();
+    if only.is_empty() {
+        let of = asked.map_or_else(
+            || format!("study '{}'", study.name),
+            |asked| format!("'{asked}'"),
+        );
+        return Err(CliError::Usage(format!(
+            "--turn: no order of {of} was published; name a cell (--turn COMPARISON/CELL), and what turns \
+             its order against the baseline is looked for"
+        )));
+    }
+    Ok(only)
+}
+
+fn check(study: &Study, asked: &str) -> Result<(), CliError> {
+    let cells = study.comparisons.iter().flat_map(|spec| {
+        let keys = spec
+            .cells
+            .keys()
+            .filter(|key| **key != spec.baseline || published(study, spec.id.as_str(), key));
+        keys.map(|key| format!("{}/{key}", spec.id))
+    });
+    let known = study.comparisons.iter().map(|spec| spec.id.clone());
+    let known: Vec<String> = known.chain(cells).collect();
+    if known.iter().any(|name| name == asked) {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "--turn '{asked}' names no comparison, and no cell (COMPARISON/CELL) that could stand against its \
+         baseline, of study '{}'{}",
+        study.name,
+        suggestion(asked, known.iter().map(String::as_str))
+    )))
+}
+
+fn published(study: &Study, comparison: &str, cell: &str) -> bool {
+    let mut pairs = study.published_pairs().into_iter();
+    pairs.any(|pair| pair.comparison == comparison && pair.cell == cell)
+}
+
+/// The same plan, which looks for what turns an order.
+pub(crate) fn asking(plan: Plan, asked: Option<&str>) -> Plan {
+    Plan {
+        turning: Some(Turning {
+            asked: asked.map(str::to_owned),
+            ..Turning::default()
+        }),
+        ..plan
+    }
+}

@@ -1,0 +1,152 @@
+//! Blocks with busy neighbours, and comparisons about slow operations.
+#![cfg(target_os = "linux")]
+
+use crate::bench::{Bench, entries};
+use crate::ending::{processes_in, signal};
+use serde_json::Value;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use stowplan_model::Record;
+
+/// A store alone, beside a thread of its own process, and beside a process; by the slowest operation.
+const BESIDE: &str = r#"
+name = "beside"
+title = "Beside neighbours"
+question = "Does it matter?"
+[datasets.blobs]
+count = 200
+size = { distribution = "fixed", bytes = 300 }
+[[comparison]]
+id = "read"
+title = "Reads"
+dataset = "blobs"
+measure = "max"
+workload = { operation = "read", operations = 100 }
+baseline = "alone"
+[comparison.cells]
+alone = { store = "files", label = "alone" }
+thread = { store = "files", label = "a thread", workload = { beside = { compute_threads = 1 } } }
+process = { store = "files", label = "a process", workload = { beside = { compute_threads = 1, memory = true, as = "processes" } } }
+"#;
+
+#[test]
+fn neighbours_are_there_for_their_blocks_only_and_the_slowest_operation_is_judged() {
+    let bench = Bench::new();
+    bench.write("beside.toml", BESIDE);
+    let run = bench.run(&[
+        "study",
+        "beside.toml",
+        "--rounds",
+        "10",
+        "--output",
+        "out",
+        "--json",
+    ]);
+    let document: Value = serde_json::from_str(&run.exits(0).stdout()).unwrap();
+    assert!(
+        processes_in(&bench.path("")).is_empty(),
+        "a neighbour is left"
+    );
+    let comparison = &document["comparisons"][0];
+    assert_eq!(
+        (&comparison["measure"], &comparison["metric"]),
+        (&"max".into(), &"wall".into())
+    );
+    for contrast in comparison["contrasts"].as_array().unwrap() {
+        assert_eq!(contrast["estimate"]["rounds"], 10, "{contrast}");
+    }
+    for cell in comparison["cells"].as_array().unwrap() {
+        assert!(cell["statistic_ns"]["estimate"].as_f64() >= cell["time_ns"]["estimate"].as_f64());
+        assert_eq!(cell["latency"]["count"], 1_000, "{cell}");
+    }
+    // What a thread beside it does is none of the cell's.
+    for record in bench.records("out") {
+        if let Record::Measurement(block) = record {
+            assert!(
+                block.process_cpu_ns <= 2 * block.thread_cpu_ns.max(1_000_000),
+                "{block:?}"
+            );
+        }
+    }
+    let text = bench.run(&["report", "out"]).exits(0).stdout();
+    assert!(
+        text.contains("slowest operation") && text.contains("of 100 reads"),
+        "{text}"
+    );
+    assert!(
+        text.lines()
+            .all(|line| line.chars().count() <= 80 || line.starts_with("The report")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_percentile_takes_as_many_operations_and_neighbours_a_driver_that_has_them() {
+    let bench = Bench::new();
+    for (right, wrong, told) in [
+        (
+            "\"max\"",
+            "\"p999\"",
+            "have no 99.9th percentile, which takes 1000 at least",
+        ),
+        ("\"max\"", "\"p95\"", "unknown variant `p95`"),
+        (
+            "compute_threads = 1 }",
+            "compute_threads = 99 }",
+            "compute_threads must be from 0 to 64",
+        ),
+        (
+            "compute_threads = 1 }",
+            "compute_threads = 1 }, threads = 2",
+            "write as = \"processes\"",
+        ),
+        (
+            "compute_threads = 1 }",
+            "compute_threads = 1 }, operations = 50",
+            "set the same 'operations'",
+        ),
+    ] {
+        bench.write("beside.toml", &BESIDE.replace(right, wrong));
+        let refused = bench.run(&["study", "beside.toml", "--dry-run"]);
+        refused.refuses(told);
+    }
+}
+
+#[test]
+fn neighbours_die_with_a_run_that_is_killed() {
+    let bench = Bench::new();
+    bench.write("beside.toml", BESIDE);
+    let mut command = bench.command(&["study", "beside.toml", "--output", "out", "--quiet"]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let is_busy = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|entry| {
+            let own = std::fs::read_link(entry.path().join("cwd")).ok()? == bench.path("");
+            let line = std::fs::read_to_string(entry.path().join("cmdline")).ok()?;
+            own.then_some(line)
+        });
+        lines
+            .into_iter()
+            .any(|line| line.contains("\0busy\0--memory"))
+    };
+    while !is_busy() {
+        assert!(Instant::now() < deadline, "no neighbour within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !processes_in(&bench.path("")).is_empty() {
+        assert!(Instant::now() < deadline, "a neighbour outlived the run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(
+        entries(&bench.path("")),
+        ["beside.toml", "out", "small.toml"]
+    );
+}
