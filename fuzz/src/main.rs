@@ -1,4 +1,4 @@
-//! Fuzz targets of every parser in one program, because linking nine takes minutes.
+//! Fuzz targets of every parser in one program, because linking ten takes minutes.
 //!
 //! What must hold of an input stands in the crates, in their modules `hostile`, where property tests
 //! hold it against random damage in every `cargo test`. A target only gives it what libFuzzer found.
@@ -7,6 +7,7 @@
 //! written below the directory that `STOWPLAN_FUZZ_SEEDS` names, in one directory per target.
 #![no_main]
 
+mod archive;
 mod database;
 mod dataset;
 mod index;
@@ -36,7 +37,7 @@ type Look = fn(&[u8]);
 type Seeds = fn() -> Vec<Vec<u8>>;
 
 /// The names of the targets, what each does with an input, and where its inputs begin.
-const TARGETS: [(&str, Look, Seeds); 9] = [
+const TARGETS: [(&str, Look, Seeds); 10] = [
     ("study", study::look, study::seeds),
     ("words", words::look, words::seeds),
     ("result", result::look, result::seeds),
@@ -46,6 +47,7 @@ const TARGETS: [(&str, Look, Seeds); 9] = [
     ("system", system::look, system::seeds),
     ("database", database::look, database::seeds),
     ("index", index::look, index::seeds),
+    ("archive", archive::look, archive::seeds),
 ];
 
 static CHOSEN: OnceLock<Look> = OnceLock::new();

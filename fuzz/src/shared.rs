@@ -4,8 +4,10 @@ use std::cell::RefCell;
 use std::path::Path;
 use stowplan_analysis::analyse;
 use stowplan_model::{Record, read_result};
-use stowplan_report::terminal::{self, TerminalOptions};
-use stowplan_report::{bmf, csv, github_action, html, json, markdown};
+use stowplan_report::document::Detail;
+use stowplan_report::render::terminal::{self, TerminalOptions};
+use stowplan_report::render::{html, markdown};
+use stowplan_report::{bmf, csv, github_action, json, run};
 
 /// Calls `look` with a directory of this thread, which whoever began removes with TMPDIR.
 pub(crate) fn in_directory<T>(look: impl FnOnce(&Path) -> T) -> T {
@@ -29,12 +31,13 @@ pub(crate) fn shown(bytes: &[u8]) {
         width: 80,
         colour: false,
         unicode: true,
-        verbose: true,
+        detail: Detail::All,
     };
-    let _ = terminal::render(&analysis, &options);
-    let _ = terminal::brief(&analysis, &options);
-    let _ = html::render(&analysis, "");
-    let _ = markdown::render(&analysis);
+    let document = run::document(&analysis, "");
+    let _ = terminal::render(&document, &options);
+    let _ = terminal::render(&run::brief(&analysis), &options);
+    let _ = html::render(&document);
+    let _ = markdown::render(&document);
     let _ = csv::render(&analysis);
     let _ = (
         json::render(&analysis),

@@ -13,6 +13,8 @@ mod change;
 mod codec;
 mod directories;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub mod hostile;
 mod list;
 #[cfg(target_os = "linux")]
 pub mod mount;

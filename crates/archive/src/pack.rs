@@ -260,7 +260,7 @@ impl Pack {
             file.sync_all()
                 .map_err(ArchiveError::io("sync", &self.archive))?;
             match self.inline_limit {
-                Some(_) => Ok(room::sync_filesystem(temporary.path())?),
+                Some(_) => Ok(room::sync_below(temporary.path())?),
                 None => Ok(()),
             }
         };

@@ -1,16 +1,21 @@
 //! Removing what was packed: only what was read back from the archive, and is still what was packed.
 
 use crate::ArchiveError;
-use crate::directories::{Directories, Missing};
+use crate::directories::{Directories, Missing, open_below};
 use crate::error::{Fault, Refusal};
 use crate::names::split;
 use crate::pack::{Pack, Packed, Remembered, Seen, told};
 use crate::source::{Identity, Summed, open_file};
 use crate::sqlar::{Archive, Entry, Kind, Rows};
-use rustix::fs::{AtFlags, Stat, statat, unlinkat};
+use rustix::buffer::spare_capacity;
+use rustix::fs::{AtFlags, Stat, flistxattr, fstat, statat, unlinkat};
 use rustix::io::Errno;
+use rustix::process::{getegid, geteuid};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Bytes of names of extended attributes that are looked at; longer ones are some in any case.
+const XATTR_NAMES: usize = 256;
 
 /// Removes from the last row to the first: what is in a directory goes before it. What stays is in
 /// [`Packed::kept`].
@@ -38,8 +43,14 @@ pub(crate) fn verified(
     };
     archive.outside(Rows::Backwards, &mut remove)?;
     archive.inside(Rows::Backwards, &mut remove)?;
-    if std::fs::remove_dir(&pack.source).is_ok() {
-        packed.removed += 1;
+    let root = directories
+        .at("")
+        .map_err(ArchiveError::io("open", &pack.source))?;
+    let found = fstat(root).map_err(ArchiveError::io("look at", &pack.source))?;
+    match keeps_all(root, &found) {
+        Err(fault) => fault.told(told(""), &mut packed.kept)?,
+        Ok(()) if std::fs::remove_dir(&pack.source).is_ok() => packed.removed += 1,
+        Ok(()) => {}
     }
     Ok(())
 }
@@ -50,15 +61,53 @@ fn remove(directories: &mut Directories, entry: &Entry, seen: Seen) -> Result<()
         return Err(Fault::entry(""));
     }
     let directory = directories.at(directory).map_err(kept)?;
-    if entry.kind == Kind::Directory {
-        return unlinkat(directory, name, AtFlags::REMOVEDIR).map_err(kept);
-    }
     let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(kept)?;
+    match entry.kind {
+        Kind::Directory => {
+            keeps_all(open_below(directory, name).map_err(kept)?, &found)?;
+            return unlinkat(directory, name, AtFlags::REMOVEDIR).map_err(kept);
+        }
+        Kind::File => keeps_all(open_file(directory, name)?, &found)?,
+        Kind::Link => keeps_owner(&found)?,
+    }
     let same = Identity::of(&found) == seen.identity
         || (entry.kind == Kind::File && has_same_bytes(directory, name, entry, seen, &found)?);
     match same {
         true => unlinkat(directory, name, AtFlags::empty()).map_err(kept),
         false => Err(Fault::entry("it was changed after it was packed")),
+    }
+}
+
+/// What the archive does not have of it, and nobody could get back.
+fn keeps_all(opened: impl AsFd, found: &Stat) -> Result<(), Fault> {
+    keeps_owner(found)?;
+    let mut names = Vec::with_capacity(XATTR_NAMES);
+    match flistxattr(opened, spare_capacity(&mut names)) {
+        // The system gives every file such a label.
+        Ok(_)
+            if names
+                .split(|byte| *byte == 0)
+                .all(|name| name.is_empty() || name == b"security.selinux") =>
+        {
+            Ok(())
+        }
+        Err(Errno::NOTSUP) => Ok(()),
+        Err(errno) if errno != Errno::RANGE => Err(kept(errno)),
+        _ => Err(Fault::entry(
+            "it has extended attributes or access lists, which are not in the archive",
+        )),
+    }
+}
+
+/// What is unpacked belongs to whoever unpacks it.
+fn keeps_owner(found: &Stat) -> Result<(), Fault> {
+    let own = (geteuid().as_raw(), getegid().as_raw());
+    match (found.st_uid, found.st_gid) == own {
+        true => Ok(()),
+        false => Err(Fault::entry(format!(
+            "its owner {}:{}, who is not in the archive, is another than {}:{}",
+            found.st_uid, found.st_gid, own.0, own.1
+        ))),
     }
 }
 

@@ -8,6 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use std::path::{Path, PathBuf};
+use stowplan_model::format_bytes;
 
 /// The table, column for column and word for word as the `sqlite3` shell makes it.
 pub const TABLE: &str = "CREATE TABLE sqlar(
@@ -130,7 +131,12 @@ impl Entry {
                     return Err(Refusal::new(shown, "its name is not UTF-8"));
                 }
             },
-            _ => return Err(Refusal::new("?", "its name is no text")),
+            _ => {
+                return Err(Refusal::new(
+                    "?",
+                    "its name is no text, or longer than a path can be",
+                ));
+            }
         };
         let refuse = |why: &str| Refusal::new(name.clone(), why);
         let path = path_of(&name).map_err(refuse)?;
@@ -216,8 +222,18 @@ pub(crate) enum Rows<'a> {
     Backwards,
 }
 
-const COLUMNS: &str = "rowid, name, mode, mtime, sz, octet_length(data)";
-const COLUMNS_OUTSIDE: &str = "rowid, name, mode, mtime, sz, crc32";
+/// What is no number, or longer than any path, is not read at all: it may have a gigabyte.
+macro_rules! columns {
+    ($last:literal) => {
+        concat!(
+            "rowid, iif(octet_length(name) <= 65536, name, NULL), iif(typeof(mode) = 'integer', mode, NULL), ",
+            "iif(typeof(mtime) = 'integer', mtime, NULL), iif(typeof(sz) IN ('integer', 'null'), sz, 'x'), ",
+            $last
+        )
+    };
+}
+const COLUMNS: &str = columns!("octet_length(data)");
+const COLUMNS_OUTSIDE: &str = columns!("iif(typeof(crc32) = 'integer', crc32, NULL)");
 const IS_DIRECTORY: &str = "mode & 61440 = 16384";
 
 impl Archive {
@@ -341,20 +357,37 @@ impl Archive {
     }
 
     /// Bytes that its files have when they are unpacked, as far as rows say what can be true.
+    ///
+    /// # Errors
+    /// It cannot be read, or its rows hold more bytes than its file: they share pages, and a few megabytes
+    /// would become any number.
     pub(crate) fn unpacked_bytes(&self) -> Result<u64, ArchiveError> {
         let inside = format!(
-            "SELECT total(sz) FROM sqlar WHERE typeof(sz) = 'integer' AND sz BETWEEN 0 AND
-             min({VALUE_MAX}, 1032 * octet_length(data)) AND {IS_DIRECTORY} IS FALSE"
+            "SELECT total(sz) FILTER (WHERE typeof(sz) = 'integer' AND sz BETWEEN 0 AND
+             min({VALUE_MAX}, 1032 * octet_length(data)) AND {IS_DIRECTORY} IS FALSE),
+             total(octet_length(data)), (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)
+             FROM sqlar"
         );
-        let total = |sql: &str| {
-            self.connection
-                .query_row(sql, [], |row| row.get::<_, f64>(0))
-        };
-        let mut bytes = total(&inside).map_err(self.failed())?;
+        let sums = self.connection.query_row(&inside, [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?))
+        });
+        let (mut bytes, stored, pages): (f64, f64, i64) = sums.map_err(self.failed())?;
+        if stored > pages as f64 {
+            return Err(ArchiveError::invalid(format!(
+                "{}: its rows hold {} and its pages {}: it is damaged, or made to do harm; nothing was \
+                 unpacked; 'stowplan verify' says more",
+                self.path.display(),
+                format_bytes(stored as u64),
+                format_bytes(pages.unsigned_abs())
+            )));
+        }
         if self.has_outside {
             let outside =
                 "SELECT total(sz) FROM sqlar_outside WHERE typeof(sz) = 'integer' AND sz > 0";
-            bytes += total(outside).map_err(self.failed())?;
+            let outside = self
+                .connection
+                .query_row(outside, [], |row| row.get::<_, f64>(0));
+            bytes += outside.map_err(self.failed())?;
         }
         Ok(bytes as u64)
     }

@@ -13,8 +13,8 @@ use crate::rows::{Row, each_row};
 use crate::sqlar::{Archive, Entry, Kind, Rows};
 use crate::{ArchiveError, Watch};
 use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, futimens, openat,
-    symlinkat, unlinkat, utimensat,
+    AtFlags, Dir, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, fchmod, fstat, fsync, futimens,
+    openat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use std::fs::File;
@@ -93,11 +93,11 @@ impl Unpack {
         let job = Job::begin(self, &temporary, &tree)?;
         let mut unpacked = job.fill(&archive, watch)?;
         if self.sync {
-            room::sync_filesystem(&tree)?;
+            room::sync_below(&tree)?;
         }
         match exists {
             false => self.publish(&tree)?,
-            true => merge(&tree, &self.directory, &mut unpacked.refused)?,
+            true => self.merge(&tree, &mut unpacked.refused)?,
         }
         drop(cleared);
         if !exists || is_empty {
@@ -136,6 +136,22 @@ impl Unpack {
             }
         }
         Ok(true)
+    }
+
+    /// Moves everything in `tree` into the directory, in which what is there stays as it is.
+    fn merge(&self, tree: &Path, refused: &mut Refusals) -> Result<(), ArchiveError> {
+        let open = |path: &Path| {
+            let opened = Directories::below(path, Missing::Refuse);
+            opened.map_err(ArchiveError::io("open", path))
+        };
+        let mut merge = Merge {
+            from: open(tree)?,
+            to: open(&self.directory)?,
+            target: &self.directory,
+            sync: self.sync,
+            refused,
+        };
+        merge.directory("")
     }
 
     fn publish(&self, tree: &Path) -> Result<(), ArchiveError> {
@@ -409,25 +425,11 @@ fn times(mtime: i64) -> Timestamps {
     }
 }
 
-/// Moves everything in `tree` into `target`, whose own stays as it is.
-fn merge(tree: &Path, target: &Path, refused: &mut Refusals) -> Result<(), ArchiveError> {
-    let open = |path: &Path| {
-        let opened = Directories::below(path, Missing::Refuse);
-        opened.map_err(ArchiveError::io("open", path))
-    };
-    let mut merge = Merge {
-        from: open(tree)?,
-        to: open(target)?,
-        target,
-        refused,
-    };
-    merge.directory("")
-}
-
 struct Merge<'a> {
     from: Directories,
     to: Directories,
     target: &'a Path,
+    sync: bool,
     refused: &'a mut Refusals,
 }
 
@@ -447,6 +449,11 @@ impl Merge<'_> {
         }
         for name in names {
             self.entry(path, &name)?;
+        }
+        if self.sync {
+            // Names came into it that the sync of the tree did not bring to the disk.
+            let failed = || ArchiveError::io("sync", self.target);
+            fsync(self.to.at(path).map_err(failed())?).map_err(failed())?;
         }
         Ok(())
     }

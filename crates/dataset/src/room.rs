@@ -53,6 +53,34 @@ pub fn sync_filesystem(path: &Path) -> Result<(), DatasetError> {
     platform::sync_filesystem(&file).map_err(DatasetError::io("sync the file system of", path))
 }
 
+/// Brings everything at `path` and below it to the disk: by one call where the file system is known to do it
+/// so, otherwise file by file.
+///
+/// # Errors
+/// The file system refuses, an earlier write failed, or a file cannot be opened.
+pub fn sync_below(path: &Path) -> Result<(), DatasetError> {
+    let file = File::open(path).map_err(DatasetError::io("open", path))?;
+    match platform::is_synced_as_a_whole(&file) {
+        true => sync_filesystem(path),
+        false => sync_each(path),
+    }
+}
+
+/// What is in a directory comes before it. Links and what is no file have nothing to sync.
+fn sync_each(path: &Path) -> Result<(), DatasetError> {
+    let failed = || DatasetError::io("sync", path);
+    let found = path.symlink_metadata().map_err(failed())?;
+    if found.is_dir() {
+        for entry in std::fs::read_dir(path).map_err(failed())? {
+            sync_each(&entry.map_err(failed())?.path())?;
+        }
+    }
+    match found.is_dir() || found.is_file() {
+        true => sync_file(path),
+        false => Ok(()),
+    }
+}
+
 /// Asks the disk to begin writing what of a file is not yet on it, without waiting. A refusal costs
 /// time only.
 pub fn begin_writeback(file: &File) {
@@ -64,8 +92,12 @@ pub fn begin_writeback(file: &File) {
 /// # Errors
 /// The file system refuses.
 pub fn sync_directory(path: &Path) -> Result<(), DatasetError> {
+    sync_file(path)
+}
+
+fn sync_file(path: &Path) -> Result<(), DatasetError> {
     File::open(path)
-        .and_then(|directory| directory.sync_all())
+        .and_then(|file| file.sync_all())
         .map_err(DatasetError::io("sync", path))
 }
 
@@ -90,5 +122,18 @@ mod tests {
     #[test]
     fn the_file_system_of_a_directory_can_be_synced() {
         sync_filesystem(tempfile::tempdir().unwrap().path()).unwrap();
+    }
+
+    #[test]
+    fn a_tree_can_be_synced_whatever_is_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::write(at("a/b/c"), "c").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("a/link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("a/fifo"), rustix::fs::Mode::RUSR).unwrap();
+        sync_below(directory.path()).unwrap();
+        sync_each(directory.path()).unwrap();
+        assert!(sync_below(&at("none")).is_err());
     }
 }

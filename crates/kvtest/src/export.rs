@@ -158,7 +158,7 @@ impl Export {
         let mut exported = self.write_temporary(interrupt, progress)?;
         self.check_complete(&exported)?;
         if self.spec.sync {
-            room::sync_filesystem(self.temporary.path())?;
+            room::sync_below(self.temporary.path())?;
         }
         self.snapshot.check_unchanged()?;
         if interrupt.raised() {
@@ -180,7 +180,7 @@ impl Export {
                     return Err(KvtestError::Harness(HarnessError::Interrupted));
                 }
                 if self.spec.sync {
-                    room::sync_filesystem(directory)?;
+                    room::sync_below(directory)?;
                 }
                 exported.strangers = files.saturating_sub(exported.alike + exported.differing);
             }

@@ -18,6 +18,10 @@ impl Bench {
         Self(tempfile::tempdir().unwrap())
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -262,6 +262,39 @@ fn the_source_goes_only_where_it_is_still_what_was_packed() {
 }
 
 #[test]
+fn what_the_archive_cannot_say_of_a_file_keeps_it_from_being_removed() {
+    let bench = Bench::new();
+    for name in ["from/plain", "from/marked", "from/theirs", "from/d/in"] {
+        bench.write(name, name);
+    }
+    let mark = |name: &str| {
+        let file = fs::File::open(bench.at(name)).unwrap();
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::fsetxattr(&file, "user.origin", b"somewhere", flags).is_ok()
+    };
+    let mut expected = Vec::new();
+    match mark("from/marked") && mark("from/d") {
+        true => expected.extend(["d", "marked"]),
+        false => eprintln!("no extended attributes here: that they keep a file is not tested"),
+    }
+    match std::os::unix::fs::chown(bench.at("from/theirs"), Some(12_345), None) {
+        Ok(()) => expected.push("theirs"),
+        Err(error) => eprintln!("{error}: that another owner keeps a file is not tested"),
+    }
+    let pack = Pack {
+        remove_source: true,
+        ..bench.packing()
+    };
+    let packed = pack.run(&()).unwrap();
+    let mut kept: Vec<&str> = packed.kept.named.iter().map(|r| r.name.as_str()).collect();
+    kept.sort_unstable();
+    assert_eq!(kept, expected, "{packed:?}");
+    if !expected.is_empty() {
+        assert_eq!(names(&bench.at("from")), expected);
+    }
+}
+
+#[test]
 fn setuid_bits_of_files_come_back_only_when_asked_for() {
     let bench = Bench::new();
     bench.write("from/tool", "x");
