@@ -231,7 +231,7 @@ impl Options {
             table,
         };
         options.check_api()?;
-        if options.assigns_ids() && table.key == KeyForm::Text {
+        if options.assigns_ids() && options.table.key == KeyForm::Text {
             return Err(StoreError::unsupported(
                 STORE,
                 "combine ids=assigned with key=text",
