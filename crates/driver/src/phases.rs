@@ -41,3 +41,49 @@ fn one(operator: &mut Operator<'_>, operation: Operation, key: Key) -> Result<()
         _ => session.read_into(key, buffer).map(drop),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::{EarlierPhases, Workload};
+    use stowplan_stores::{Buffer, COMMITS_COUNTED, registry};
+
+    /// What is left of three values, and the transactions that wrote, after these phases.
+    fn after(phases: &[Operation]) -> (Vec<(u64, Vec<u8>)>, u64) {
+        let place = tempfile::tempdir().unwrap();
+        let sqlite = registry::resolve(&"sqlite".parse().unwrap(), 0).unwrap();
+        let store = sqlite.kind.create(place.path(), &sqlite.settings).unwrap();
+        let mut connection = store.connect().unwrap();
+        let workload = Workload {
+            operation: Operation::DropTable,
+            after: EarlierPhases::try_from(phases.to_vec()).unwrap(),
+            ..Workload::default()
+        };
+        let mut session = connection.session().unwrap();
+        for key in 1..=3 {
+            session.insert(Key(key), &[key as u8; 9]).unwrap();
+        }
+        let mut operator = Operator {
+            session,
+            workload: &workload,
+            buffer: Buffer::with_capacity(0).unwrap(),
+        };
+        before(&mut operator).unwrap();
+        let mut left = Vec::new();
+        let mut note = |key: Key, value: &[u8]| left.push((key.0, value.to_vec()));
+        operator.session.scan(Key(0), 9, &mut note).unwrap();
+        let commits = operator.session.counters().unwrap()[COMMITS_COUNTED];
+        (left, commits - 3)
+    }
+
+    #[test]
+    fn what_was_overwritten_keeps_its_bytes_and_what_was_deleted_is_gone() {
+        let all: Vec<(u64, Vec<u8>)> = (1..=3).map(|key| (key, vec![key as u8; 9])).collect();
+        assert_eq!(after(&[]), (all.clone(), 0));
+        assert_eq!(after(&[Operation::Read]), (all.clone(), 0));
+        assert_eq!(after(&[Operation::Overwrite]), (all, 1));
+        // Deleting comes last, in whichever order they are named.
+        let both = [Operation::Delete, Operation::Overwrite];
+        assert_eq!(after(&both), (Vec::new(), 2));
+    }
+}

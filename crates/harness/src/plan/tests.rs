@@ -366,6 +366,42 @@ fn a_scale_changes_counts_operations_and_rounds_and_leaves_comparisons_out() {
 }
 
 #[test]
+fn a_scale_may_leave_single_cells_out_and_they_are_drawn_nowhere() {
+    let skipping = |cells: &str| STUDY.replace("skip = [\"cold\"]", &format!("skip = [{cells}]"));
+    let text = skipping(r#""read/tree", "write/lax""#);
+    let quick = plan(
+        study(&text),
+        &at("quick"),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
+    assert!(
+        quick
+            .cells()
+            .all(|cell| cell.id.0 != "read/tree" && cell.id.0 != "write/lax")
+    );
+    assert!(quick.cells().any(|cell| cell.id.0 == "lax-first/lax"));
+    let charts: Vec<(&str, &[String])> = quick
+        .study
+        .charts
+        .iter()
+        .map(|chart| (chart.id.as_str(), &chart.bars[..]))
+        .collect();
+    let bars = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(charts[0], ("one", &bars(&["dir", "sql"])[..]));
+    assert_eq!(charts[1], ("two", &bars(&["lent"])[..]));
+    // The third is of what was left out.
+    assert_eq!(charts[2].0, "four");
+    let error = Study::parse(&skipping("\"write/safe\""), "t.toml").unwrap_err();
+    assert!(error.to_string().contains("write/safe"), "{error}");
+}
+
+#[test]
 fn the_seed_scale_can_be_named_and_changed_like_any_other() {
     assert_eq!(planned(&at("seed")), planned(&PlanOptions::default()));
     let text = STUDY.replace("scales.quick", "scales.seed");
