@@ -231,7 +231,7 @@ impl<'a> Blocks<'a> {
             Figure::Time | Figure::WallTime => Some(log_time(m, metric, self.span)),
             Figure::Operations(figures) => {
                 let figure = figures.get(&(&m.cell, m.round))?;
-                Some((*figure).max(1) as f64).map(f64::ln)
+                Some(((*figure).max(1) as f64).ln())
             }
         }
     }

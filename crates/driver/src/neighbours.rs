@@ -128,7 +128,7 @@ impl Work {
             words.try_reserve_exact(count).map_err(|_| {
                 format!(
                     "there is no memory for what streams through it beside the block ({} MiB each)",
-                    count * size_of::<u64>() >> 20
+                    (count * size_of::<u64>()) >> 20
                 )
             })?;
             words.resize(count, 1);

@@ -54,7 +54,6 @@ impl Statistic {
 
     /// Whether it is the time of all operations.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
     pub fn is_time(&self) -> bool {
         *self == Self::Time
     }

@@ -12,8 +12,8 @@ use crate::document::{
 };
 use crate::findings::{self, Statement};
 use crate::{constituents, format, noise, wording};
-use stowplan_analysis::{Analysis, ComparisonOutcome};
-use stowplan_model::Role;
+use stowplan_analysis::{Analysis, Basis, ComparisonOutcome};
+use stowplan_model::{Role, Statistic};
 
 /// Up to so many comparisons are open from the start.
 const FEW: usize = 6;
@@ -132,6 +132,7 @@ fn blocks(analysis: &Analysis, comparison: &ComparisonOutcome) -> Vec<Block> {
     blocks.extend(statements(&found.statements));
     blocks.push(remark(metric(comparison)).at(Detail::Full));
     blocks.push(cells::table(comparison).into());
+    blocks.extend(basis(comparison).map(remark));
     blocks.extend(not_applicable(comparison));
     blocks.extend(promises::of(comparison).map(paragraph));
     blocks.extend(differences(comparison));
@@ -163,6 +164,22 @@ fn metric(comparison: &ComparisonOutcome) -> String {
         format!(" Blocks waited for a CPU for {share} of their time.")
     });
     format!("Ratios are of {}.{delay}", wording::metric(comparison))
+}
+
+/// From how many operations something is said of slow ones.
+fn basis(comparison: &ComparisonOutcome) -> Option<String> {
+    let basis = Basis::of(comparison, comparison.baseline()?)?;
+    let beyond = match comparison.measure {
+        Statistic::Max => String::new(),
+        _ => format!(", {} of them beyond it", format::count(basis.beyond)),
+    };
+    Some(format!(
+        "The ratios are of the {} of each block of {}: the median of rounds. {} of the baseline in \
+         all{beyond}.",
+        comparison.measure.in_words(),
+        format::counted(basis.of_a_block, "operation"),
+        format::counted(basis.operations, "operation"),
+    ))
 }
 
 /// A sentence for each ratio, those to the baseline first.
