@@ -287,12 +287,55 @@ fn nearest_rival(figures: Vec<FigureOutcome>) -> Option<FigureOutcome> {
     Some(FigureOutcome { verdict, ..figure })
 }
 
-/// The row that comes nearest to being the best, with what all of them come to.
+/// Of the rows that decide the one that comes nearest to being the best, with what all of them come to.
 fn nearest_to_best(rows: Vec<FigureOutcome>) -> Option<FigureOutcome> {
     let verdict = together(&rows);
+    let decide = rows.iter().any(|row| row.verdict == verdict);
     let ratio = |figure: &FigureOutcome| figure.estimate.map_or(f64::INFINITY, |e| e.estimate);
     let figure = rows
         .into_iter()
+        .filter(|row| !decide || row.verdict == verdict)
         .min_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
     Some(FigureOutcome { verdict, ..figure })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Interval;
+    use stowplan_model::ClaimMeasure;
+
+    fn row(verdict: ClaimVerdict, [estimate, low, high]: [f64; 3]) -> FigureOutcome {
+        FigureOutcome {
+            of: Vec::new(),
+            to: Vec::new(),
+            measure: ClaimMeasure::Time,
+            at_least: Some(1.0),
+            at_most: None,
+            estimate: Some(Interval {
+                estimate,
+                low,
+                high,
+            }),
+            beside: None,
+            rounds: 10,
+            across: false,
+            verdict,
+        }
+    }
+
+    #[test]
+    fn the_row_that_is_shown_is_one_that_decides() {
+        let noisy = row(ClaimVerdict::Undecided, [0.79, 0.66, 1.2]);
+        let faster = row(ClaimVerdict::Fails, [0.85, 0.8, 0.9]);
+        let slower = row(ClaimVerdict::Holds, [1.5, 1.4, 1.6]);
+        let of = |rows: &[&FigureOutcome]| {
+            let rows = rows.iter().map(|row| (*row).clone()).collect();
+            let shown = nearest_to_best(rows).unwrap();
+            (shown.verdict, shown.estimate.unwrap().estimate)
+        };
+        assert_eq!(of(&[&noisy, &faster, &slower]), (ClaimVerdict::Fails, 0.85));
+        assert_eq!(of(&[&slower, &noisy]), (ClaimVerdict::Undecided, 0.79));
+        assert_eq!(of(&[&slower, &slower]), (ClaimVerdict::Holds, 1.5));
+    }
 }

@@ -117,7 +117,7 @@ fn measure(measure: ClaimMeasure) -> &'static str {
         ClaimMeasure::Throughput => "operations per second",
         ClaimMeasure::Footprint => "bytes on disk",
         ClaimMeasure::PageFill => "used share of leaf pages",
-        ClaimMeasure::CpuShare => "CPU time over wall time",
+        ClaimMeasure::CpuShare => "share of the time on the CPU",
         ClaimMeasure::SyncsPerCommit => "syncs per transaction",
     }
 }

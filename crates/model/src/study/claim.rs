@@ -97,7 +97,7 @@ pub enum ClaimMeasure {
     Footprint,
     /// Share of the bytes of leaf pages that are in use, 0 to 1.
     PageFill,
-    /// CPU time over wall time of the timed operations, 0 to 1 of one thread.
+    /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
     CpuShare,
     /// Sync calls for each transaction.
     SyncsPerCommit,

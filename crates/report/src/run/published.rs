@@ -79,12 +79,12 @@ fn columns<'a>() -> Vec<TableBuilder<'a, &'a PublishedTime>> {
             row.before_commit_seconds.map(|s| s * NS)
         })
         .help("the published time without the last commit")
-        .weighing(4),
+        .weighing(5),
         make.time("ours before it", |row| {
             row.ours_before_commit_seconds.map(|s| s * NS)
         })
         .help("our time without the last commit, where a block is one transaction")
-        .weighing(4),
+        .weighing(5),
     ]
 }
 
