@@ -36,6 +36,9 @@ pub struct Survey {
     /// Of a database, bytes of a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_size: Option<u64>,
+    /// Of a database, whether it is in WAL mode.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wal: bool,
     /// The type of the file system, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,

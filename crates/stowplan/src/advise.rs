@@ -11,7 +11,6 @@ use crate::{drivers, places};
 use clap::{Args, ValueEnum};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stowplan_harness::environment::examine;
@@ -46,12 +45,13 @@ const MOST_BYTES_AT_ONCE: u64 = 16 << 20;
 const OF_ROOM: u64 = 40;
 /// The dataset that is made of them.
 const DATASET: &str = "mine";
-/// Page sizes of the databases.
+/// Page sizes of the databases; the last only where there is more time.
 const PAGES: [u64; 3] = [4_096, 8_192, 16_384];
 /// That of the database where only one is measured.
 const PAGE: u64 = 8_192;
-/// The most sizes at which values are split into a database and files.
-const MOST_SPLITS: usize = 3;
+/// The most sizes at which values are split into a database and files, and where there is more time.
+const MOST_SPLITS: usize = 2;
+const MOST_SPLITS_WITH_TIME: usize = 3;
 /// Shares of the values, and of their bytes, below which a part is not worth a place of its own.
 const WORTH_SPLITTING: f64 = 0.1;
 
@@ -160,8 +160,6 @@ struct Made<'a> {
     count: u64,
     /// Whether storage can be read from that is no memory.
     storage: bool,
-    /// Of a database, whether it is in WAL mode.
-    wal: bool,
     /// What work on all values takes.
     whole: Option<WholeSet>,
 }
@@ -196,7 +194,6 @@ impl<'a> Made<'a> {
             options,
             count: count.clamp(1, MOST_VALUES).min(survey.values),
             storage: !matches!(file_system.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"),
-            wal: survey.page_size.is_some() && is_wal(place),
             whole: None,
         })
     }
@@ -253,13 +250,7 @@ impl<'a> Made<'a> {
         if reads {
             text.push_str(&self.all());
         }
-        if reads
-            && self
-                .options
-                .measure
-                .budget
-                .is_some_and(|budget| budget > BUDGET)
-        {
+        if reads && self.has_time() {
             text.push_str(&self.ways());
         }
         text
@@ -323,7 +314,7 @@ impl<'a> Made<'a> {
 
     /// What else is known to whoever advises.
     fn more(&self) -> String {
-        let mut more = format!("wal = {}\n", self.wal);
+        let mut more = format!("wal = {}\n", self.survey.wal);
         if let Some(share) = self.options.overwrites {
             more.push_str(&format!("overwrites = {share:?}\n"));
         }
@@ -334,6 +325,21 @@ impl<'a> Made<'a> {
             more.push_str(&format!("whole = {whole}\n"));
         }
         more
+    }
+
+    /// Whether there is time for more than an answer needs.
+    fn has_time(&self) -> bool {
+        let budget = self.options.measure.budget;
+        budget.is_some_and(|budget| budget > BUDGET)
+    }
+
+    /// The sizes at which values are split.
+    fn limits(&self) -> Vec<u64> {
+        let most = match self.has_time() {
+            true => MOST_SPLITS_WITH_TIME,
+            false => MOST_SPLITS,
+        };
+        limits(self.survey, most)
     }
 
     fn order(&self) -> &'static str {
@@ -379,14 +385,16 @@ impl<'a> Made<'a> {
 
     /// The size at which values are split where only one is measured.
     fn middle_split(&self, more: &str) -> String {
-        let limits = limits(self.survey);
+        let limits = self.limits();
         let limit = limits.get(limits.len() / 2);
         limit.map_or_else(String::new, |limit| self.split(*limit, more))
     }
 
     fn reads(&self) -> String {
-        let databases = PAGES.iter().map(|page| self.database(*page, ""));
-        let limits = limits(self.survey);
+        let pages = PAGES.len() - usize::from(!self.has_time());
+        let databases = PAGES[..pages].iter();
+        let databases = databases.map(|page| self.database(*page, ""));
+        let limits = self.limits();
         let splits = limits.iter().map(|limit| self.split(*limit, ""));
         let others: String = databases.chain(splits).collect();
         comparison(
@@ -467,9 +475,9 @@ fn mean_up_to(survey: &Survey, largest: u64) -> u64 {
 }
 
 /// Sizes at which values could be split: powers of two from 4 KiB to 1 MiB up to which there are enough
-/// values, and above which enough of their bytes; of these at most three, evenly spread.
+/// values, and above which enough of their bytes; of these at most so many, evenly spread.
 #[expect(clippy::cast_precision_loss, reason = "shares")]
-fn limits(survey: &Survey) -> Vec<u64> {
+fn limits(survey: &Survey, most: usize) -> Vec<u64> {
     let weigh = |limit: u64| {
         let bins = survey.histogram.iter().filter(|bin| bin.to <= limit);
         bins.fold((0.0, 0.0), |(values, bytes), bin| {
@@ -489,17 +497,9 @@ fn limits(survey: &Survey) -> Vec<u64> {
         .map(|bits| 1 << bits)
         .filter(is_worth_it)
         .collect();
-    let wanted = worth.len().min(MOST_SPLITS);
+    let wanted = worth.len().min(most);
     let spread = |index| worth[(2 * index + 1) * worth.len() / (2 * wanted)];
     (0..wanted).map(spread).collect()
-}
-
-/// Whether a database is in WAL mode: "File format read version" is 2
-/// (<https://sqlite.org/fileformat2.html>, section 1.3).
-fn is_wal(database: &Path) -> bool {
-    let mut version = [0];
-    let read = File::open(database).and_then(|file| file.read_exact_at(&mut version, 19));
-    read.is_ok() && version == [2]
 }
 
 fn comparison(id: &str, title: &str, workload: &str, cells: &str) -> String {
@@ -632,17 +632,18 @@ mod tests {
             bin(20_000, 30_000, 600),
             bin(300_000, 400_000, 100),
         ]);
-        assert_eq!(limits(&wide), [8_192, 32_768, 131_072]);
+        assert_eq!(limits(&wide, 3), [8_192, 32_768, 131_072]);
+        assert_eq!(limits(&wide, 2), [8_192, 131_072]);
         let study = made(&wide, &["--cold"]);
         let splits = |id: &str| {
             let stores = stores(&study, id).into_iter();
             stores.filter(|(name, _)| name.starts_with("split")).count()
         };
-        assert_eq!(["read", "replace", "cold", "all"].map(splits), [3, 1, 1, 0]);
-        assert!(limits(&survey(vec![bin(100, 200, 50)])).is_empty());
-        assert!(limits(&survey(vec![bin(2_000_000, 3_000_000, 50)])).is_empty());
+        assert_eq!(["read", "replace", "cold", "all"].map(splits), [2, 1, 1, 0]);
+        assert!(limits(&survey(vec![bin(100, 200, 50)]), 3).is_empty());
+        assert!(limits(&survey(vec![bin(2_000_000, 3_000_000, 50)]), 3).is_empty());
         assert_eq!(
-            limits(&survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)])),
+            limits(&survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)]), 3),
             [4_096]
         );
     }

@@ -113,11 +113,7 @@ impl Column {
 /// nobody has it open and nothing is missing from it: told that it does not change, SQLite makes no empty log
 /// that would stay.
 fn address(path: &Path) -> std::io::Result<OsString> {
-    /// "File format read version": 2 is WAL (<https://sqlite.org/fileformat2.html>, section 1.3).
-    const READ_VERSION: u64 = 19;
     let path = path.canonicalize()?;
-    let mut version = [0];
-    File::open(&path)?.read_exact_at(&mut version, READ_VERSION)?;
     let mut log = path.clone().into_os_string();
     log.push("-wal");
     let mut address = b"file://".to_vec();
@@ -127,10 +123,19 @@ fn address(path: &Path) -> std::io::Result<OsString> {
             byte => address.push(*byte),
         }
     }
-    if version == [2] && !Path::new(&log).exists() {
+    if is_wal(&path)? && !Path::new(&log).exists() {
         address.extend_from_slice(b"?immutable=1");
     }
     Ok(OsString::from_vec(address))
+}
+
+/// Whether a database is in WAL mode.
+fn is_wal(path: &Path) -> std::io::Result<bool> {
+    /// "File format read version": 2 is WAL (<https://sqlite.org/fileformat2.html>, section 1.3).
+    const READ_VERSION: u64 = 19;
+    let mut version = [0];
+    File::open(path)?.read_exact_at(&mut version, READ_VERSION)?;
+    Ok(version == [2])
 }
 
 pub(super) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
@@ -152,6 +157,7 @@ pub(super) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
     let page_size = column.pragma("page_size")?;
     Ok(Survey {
         page_size: Some(page_size),
+        wal: is_wal(&origin.place).map_err(PlaceError::io("read", &origin.place))?,
         values: sizes.count,
         bytes: sizes.bytes,
         allocated_bytes: page_size.saturating_mul(column.pragma("page_count")?),
@@ -329,7 +335,8 @@ mod tests {
             place,
             ..Origin::default()
         };
-        assert_eq!(survey::survey(&origin).unwrap().values, 1);
+        let found = survey::survey(&origin).unwrap();
+        assert_eq!((found.values, found.wal), (1, true));
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
