@@ -20,21 +20,21 @@ const MOST_TOLD: usize = 100;
 const BUILT_IN: &[(&str, &str)] = &[
     (
         "fasterthanfs",
-        include_str!("../../../studies/fasterthanfs.toml"),
+        include_str!("../studies/fasterthanfs.toml"),
     ),
     (
         "intern-v-extern",
-        include_str!("../../../studies/intern-v-extern.toml"),
+        include_str!("../studies/intern-v-extern.toml"),
     ),
-    ("in-memory", include_str!("../../../studies/in-memory.toml")),
+    ("in-memory", include_str!("../studies/in-memory.toml")),
     (
         "blob-or-not",
-        include_str!("../../../studies/blob-or-not.toml"),
+        include_str!("../studies/blob-or-not.toml"),
     ),
-    ("crud", include_str!("../../../studies/crud.toml")),
-    ("ycsb", include_str!("../../../studies/ycsb.toml")),
-    ("dbench", include_str!("../../../studies/dbench.toml")),
-    ("why", include_str!("../../../studies/why.toml")),
+    ("crud", include_str!("../studies/crud.toml")),
+    ("ycsb", include_str!("../studies/ycsb.toml")),
+    ("dbench", include_str!("../studies/dbench.toml")),
+    ("why", include_str!("../studies/why.toml")),
 ];
 
 /// Every built-in study.
