@@ -14,8 +14,10 @@ pub(crate) const WHOLE_MAX: u64 = 16 << 20;
 pub(crate) const PIECE: usize = 1 << 20;
 /// zlib's default, which the `sqlite3` shell uses.
 const LEVEL: u32 = 6;
+/// libdeflate's level for about the size of zlib's default.
+const WHOLE_LEVEL: i32 = 5;
 /// No deflated stream expands by more (1032:1 is the limit of the format), beside its head and tail.
-const EXPANSION_MAX: u64 = 1_032;
+pub(crate) const EXPANSION_MAX: u64 = 1_032;
 
 /// Whether a deflated stream of `stored` bytes can hold `size`.
 pub(crate) fn is_possible(stored: u64, size: u64) -> bool {
@@ -30,16 +32,19 @@ pub(crate) struct Deflater {
 
 impl Deflater {
     pub(crate) fn new() -> Self {
+        let level = CompressionLvl::new(WHOLE_LEVEL).unwrap_or_default();
         Self {
-            // In range by its type's own default.
-            compressor: Compressor::new(CompressionLvl::default()),
+            compressor: Compressor::new(level),
             room: Vec::new(),
         }
     }
 
-    /// The value deflated, if that is smaller.
+    /// The value deflated, if that is smaller, as far as a look at parts of it says.
     pub(crate) fn smaller(&mut self, value: &[u8]) -> Option<&[u8]> {
         let most = value.len().checked_sub(1)?;
+        if seems_incompressible(value) {
+            return None;
+        }
         if self.room.len() < most {
             self.room.resize(most, 0);
         }
@@ -47,6 +52,66 @@ impl Deflater {
         let length = self.compressor.zlib_compress(value, room).ok()?;
         Some(&self.room[..length])
     }
+}
+
+/// Bytes of a part that is looked at, and how many there are in a longer value; its head says least about it.
+const PART: usize = 4 << 10;
+const PARTS: usize = 4;
+/// Of less nothing can be said.
+const LOOKED_AT_LEAST: usize = 1 << 10;
+/// Huffman coding alone saves less than a hundredth above so many bits of entropy in a byte.
+const BITS_SPENT: f64 = 7.92;
+/// Fewer than one in so many sequences of four bytes come again.
+const SELDOM: usize = 128;
+
+/// Whether a value looks compressed or encrypted already: deflating it would take long, and save little.
+fn seems_incompressible(value: &[u8]) -> bool {
+    if value.len() < LOOKED_AT_LEAST {
+        return false;
+    }
+    let mut counts = [0_u32; 256];
+    // By a hash of it, the last sequence of four bytes that has it.
+    let mut last = [0_u32; 4096];
+    let (mut looked_at, mut repeated) = (0, 0);
+    for part in parts(value) {
+        for byte in part {
+            counts[usize::from(*byte)] += 1;
+        }
+        for four in part.windows(4) {
+            let four = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+            let seen = &mut last[(four.wrapping_mul(0x9e37_79b1) >> 20) as usize];
+            repeated += usize::from(*seen == four);
+            *seen = four;
+        }
+        looked_at += part.len();
+    }
+    repeated < looked_at / SELDOM && entropy(&counts, looked_at as f64) > BITS_SPENT
+}
+
+/// All of a short value; of a longer one parts that lie evenly in it.
+fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    // Parts may not overlap: what lies in two would seem to come again.
+    let is_short = value.len() <= PART * (PARTS + 1);
+    let (parts, length) = if is_short {
+        (1, value.len())
+    } else {
+        (PARTS, PART)
+    };
+    let beyond = value.len() - length;
+    (0..parts).map(move |part| &value[beyond * (2 * part + 1) / (2 * parts)..][..length])
+}
+
+/// Bits in a byte, by how often each of them occurs among `total`, with the correction of Miller and Madow (1955)
+/// for how few there are.
+fn entropy(counts: &[u32; 256], total: f64) -> f64 {
+    let seen = counts.iter().filter(|count| **count > 0);
+    let (mut bits, mut kinds) = (0.0, 0.0);
+    for count in seen {
+        let share = f64::from(*count) / total;
+        bits -= share * share.log2();
+        kinds += 1.0;
+    }
+    bits + (kinds - 1.0) / (2.0 * total * std::f64::consts::LN_2)
 }
 
 /// Inflates values that are held as a whole.
@@ -143,6 +208,42 @@ mod tests {
         }
         assert_eq!(deflater.smaller(b""), None);
         assert_eq!(deflater.smaller(b"x"), None);
+    }
+
+    #[test]
+    fn what_is_compressed_already_is_not_deflated_again() {
+        let words: Vec<u8> = (0..60_000_u32)
+            .flat_map(|n| (n * n % 9_973).to_string().into_bytes())
+            .collect();
+        let mut deflater = Deflater::new();
+        // As random as what a good coder leaves (xorshift).
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        };
+        let compressed: Vec<u8> = (0..50_000).map(|_| next()).collect();
+        for length in [
+            LOOKED_AT_LEAST,
+            5_000,
+            PART * (PARTS + 1),
+            PART * (PARTS + 1) + 1,
+            50_000,
+        ] {
+            assert!(seems_incompressible(&compressed[..length]), "{length}");
+            assert!(!seems_incompressible(&words[..length]), "{length}");
+            // Half of it is text, or comes again.
+            let half = length / 2;
+            let mixed = [&compressed[..half], &words[..half]].concat();
+            assert!(
+                half < LOOKED_AT_LEAST || !seems_incompressible(&mixed),
+                "{length}"
+            );
+        }
+        let repeated = compressed[..1_000].repeat(20);
+        assert!(deflater.smaller(&repeated).unwrap().len() < 2_000);
     }
 
     #[test]

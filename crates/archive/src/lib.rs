@@ -40,7 +40,7 @@ pub use error::{ArchiveError, Refusal, Refusals};
 pub use list::{find, list};
 pub use names::path_of;
 pub use outside::directory_of_outside;
-pub use pack::{PAGE_SIZE, Pack, Packed, SMALL_PAGE_SIZE};
+pub use pack::{DEFLATED_PAGE_SIZE, PAGE_SIZE, Pack, Packed, SMALL_PAGE_SIZE};
 pub use read::Reader;
 pub use sqlar::{Archive, Entry, Kind, OUTSIDE_TABLE, Place, TABLE, VALUE_MAX};
 pub use unpack::{Unpack, Unpacked};

@@ -46,9 +46,13 @@ pub(crate) const TREE: &str = "tree";
 
 /// SQLite's own size of a page, in bytes.
 pub const PAGE_SIZE: u32 = 4096;
-/// Pages of many small values: what is left free at their ends is less. Large values are slower to read
+/// Pages of deflated values: what is left free at their ends is less. Large values are slower to read
 /// from them.
+pub const DEFLATED_PAGE_SIZE: u32 = 2048;
+/// Pages of many small ones.
 pub const SMALL_PAGE_SIZE: u32 = 1024;
+/// Half of the files are smaller where pages are to be smaller.
+const MEDIUM: u64 = 64 << 10;
 
 /// What to pack, and how.
 #[derive(Debug, Clone)]
@@ -57,8 +61,9 @@ pub struct Pack {
     pub source: PathBuf,
     /// The archive to make.
     pub archive: PathBuf,
-    /// Bytes of a page: a power of two from 512 to 65,536. Nothing: [`PAGE_SIZE`], or
-    /// [`SMALL_PAGE_SIZE`] where values are deflated and half of the files are smaller than a page.
+    /// Bytes of a page: a power of two from 512 to 65,536. Nothing: [`PAGE_SIZE`], or where values are
+    /// deflated and half of the files are smaller than 64 KiB [`DEFLATED_PAGE_SIZE`], and smaller than
+    /// [`PAGE_SIZE`], [`SMALL_PAGE_SIZE`].
     pub page_size: Option<u32>,
     /// Files larger than this, in bytes, lie beside the archive.
     pub inline_limit: Option<u64>,
@@ -227,8 +232,12 @@ impl Pack {
     }
 
     fn page_size_for(&self, median: u64) -> u32 {
-        let is_small = !self.store && median < u64::from(PAGE_SIZE);
-        let fitting = if is_small { SMALL_PAGE_SIZE } else { PAGE_SIZE };
+        let fitting = match median {
+            _ if self.store => PAGE_SIZE,
+            median if median < u64::from(PAGE_SIZE) => SMALL_PAGE_SIZE,
+            median if median < MEDIUM => DEFLATED_PAGE_SIZE,
+            _ => PAGE_SIZE,
+        };
         self.page_size.unwrap_or(fitting)
     }
 

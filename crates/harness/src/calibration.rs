@@ -6,7 +6,7 @@ use crate::drivers::Drivers;
 use crate::plan::{self, PlanOptions};
 use stowplan_model::{ComparisonSpec, Extension, Plan, Study};
 
-const STUDY: &str = include_str!("../../../studies/calibrate.toml");
+const STUDY: &str = include_str!("calibrate.toml");
 
 /// The patterns of the sessions of two identical cells, which take turns.
 const IDENTICAL: [&str; 2] = ["aa-files", "aa-sqlite"];

@@ -13,10 +13,18 @@ use rusqlite::{Connection, MAIN_DB};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use stowplan_dataset::room;
+
+/// After so many bytes of rows the disk is asked to write them.
+const WRITTEN_BACK: u64 = 32 << 20;
 
 /// The archive that is being made, row after row.
 pub(crate) struct Rows {
     connection: Connection,
+    /// The same file, and bytes of rows since the disk began to write it. It is closed after the connection,
+    /// since that gives up locks.
+    file: File,
+    unwritten: u64,
     /// Named in messages: the name that the archive will have.
     name: PathBuf,
     packed: Packed,
@@ -35,8 +43,11 @@ impl Rows {
             let failed = ArchiveError::sqlite("make", &pack.archive);
             connection.execute_batch(OUTSIDE_TABLE).map_err(failed)?;
         }
+        let file = File::open(made).map_err(ArchiveError::io("open", made))?;
         Ok(Self {
             connection,
+            file,
+            unwritten: 0,
             name: pack.archive.clone(),
             packed: Packed::default(),
             seen: Remembered::default(),
@@ -58,11 +69,28 @@ impl Rows {
         let is_outside = matches!(item.body, Body::Outside);
         let rowid = (!is_outside).then_some(rowid);
         match insert(&self.connection, &self.name, rowid, &mut item) {
-            Ok(()) => self.count(&item),
+            Ok(()) => {
+                self.count(&item);
+                self.write_back(&item);
+            }
             Err(Fault::Entry(why)) => self.packed.refused.add(Refusal::new(told(&item.path), why)),
             Err(Fault::Fatal(error)) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Has the disk write meanwhile, so that little is left for the sync at the end.
+    fn write_back(&mut self, item: &Item) {
+        self.unwritten += match &item.body {
+            Body::Bytes(bytes) => bytes.len() as u64,
+            Body::Spool(_, length) => *length,
+            Body::File(_) => item.size,
+            Body::None | Body::Link(_) | Body::Outside => 0,
+        };
+        if self.unwritten >= WRITTEN_BACK {
+            room::begin_writeback(&self.file);
+            self.unwritten = 0;
+        }
     }
 
     fn count(&mut self, item: &Item) {

@@ -71,6 +71,17 @@ Examples:
 It is read-only, and shows the archive as it is now: nobody can change it
 meanwhile.";
 
+/// How verbs work that take long.
+#[derive(Debug, Args)]
+pub(crate) struct WorkOptions {
+    /// Threads that read, deflate, inflate and write files [default: one per processor, at most 8].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) threads: Option<u32>,
+    /// No progress, and no summary.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
 /// Options of `pack`.
 #[derive(Debug, Args)]
 pub(crate) struct PackOptions {
@@ -89,10 +100,10 @@ pub(crate) struct PackOptions {
     /// directory has to be moved together with the archive.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) inline_limit: Option<u64>,
-    /// Size of a database page: a power of two from 512 to 65536 [default: 4096, or 1024].
+    /// Size of a database page: a power of two from 512 to 65536 [default: 4096 to 1024].
     ///
-    /// 1024 where values are deflated and half of the files are smaller than 4096 bytes: what is free
-    /// at the ends of pages is less then. Larger values are read faster from larger pages.
+    /// 4096 with --store; of deflated values 2048 where half of the files are smaller than 64 KiB, and
+    /// 1024 where they are smaller than 4096 bytes: what is free at the ends of pages is less then. Larger values are read faster from larger pages.
     #[arg(long, value_name = "BYTES", value_parser = page_size)]
     pub(crate) page_size: Option<u64>,
     /// Replace the archive if there is one, once the new one is whole; no other file is replaced.
@@ -101,12 +112,9 @@ pub(crate) struct PackOptions {
     /// Afterwards remove what was packed, read back and compared, and did not change since.
     #[arg(long)]
     pub(crate) remove_source: bool,
-    /// Threads that read and deflate.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) threads: Option<u32>,
-    /// No progress, and no summary.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    /// In how many threads, and whether it is told.
+    #[command(flatten)]
+    pub(crate) work: WorkOptions,
 }
 
 /// Options of `unpack`.
@@ -129,12 +137,9 @@ pub(crate) struct UnpackOptions {
     /// Leave the files to the system to write later, as cp and tar do.
     #[arg(long)]
     pub(crate) nosync: bool,
-    /// Threads that write.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) threads: Option<u32>,
-    /// No progress, and no summary.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    /// In how many threads, and whether it is told.
+    #[command(flatten)]
+    pub(crate) work: WorkOptions,
 }
 
 /// Options of `ls`.
@@ -168,12 +173,9 @@ pub(crate) struct VerifyOptions {
     /// The archive.
     #[arg(value_name = "ARCHIVE")]
     pub(crate) archive: PathBuf,
-    /// Threads that read.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub(crate) threads: Option<u32>,
-    /// No progress, and no summary.
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    /// In how many threads, and whether it is told.
+    #[command(flatten)]
+    pub(crate) work: WorkOptions,
 }
 
 /// Options of `add`.

@@ -11,7 +11,7 @@ use stowplan_model::format_bytes;
 /// Packs a directory into an archive.
 pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
     let began = Instant::now();
-    let watcher = Watcher::new(options.quiet, "entries", &options.archive)?;
+    let watcher = Watcher::new(options.work.quiet, "entries", &options.archive)?;
     let pack = Pack {
         source: options.directory.clone(),
         archive: options.archive.clone(),
@@ -20,14 +20,18 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         store: options.store,
         force: options.force,
         remove_source: options.remove_source,
-        threads: threads(options.threads),
+        threads: threads(options.work.threads),
     };
     let packed = match watcher.ended(pack.run(&watcher))? {
         Ok(packed) => packed,
         Err(exit) => return Ok(exit),
     };
-    say(options.quiet, &summary(options, &packed), began.elapsed());
-    if !options.quiet {
+    say(
+        options.work.quiet,
+        &summary(options, &packed),
+        began.elapsed(),
+    );
+    if !options.work.quiet {
         tell_losses(options, &packed);
     }
     let packed_all = left_out("not packed", &packed.refused);

@@ -11,14 +11,14 @@ use stowplan_model::format_bytes;
 /// Unpacks an archive into a directory.
 pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
     let began = Instant::now();
-    let watcher = Watcher::new(options.quiet, "entries", &options.directory)?;
+    let watcher = Watcher::new(options.work.quiet, "entries", &options.directory)?;
     let unpack = Unpack {
         archive: options.archive.clone(),
         directory: options.directory.clone(),
         force: options.force,
         setuid: options.setuid,
         sync: !options.nosync,
-        threads: threads(options.threads),
+        threads: threads(options.work.threads),
     };
     let unpacked = match watcher.ended(unpack.run(&watcher))? {
         Ok(unpacked) => unpacked,
@@ -30,8 +30,8 @@ pub(crate) fn unpack(options: &UnpackOptions) -> Result<Exit, CliError> {
         kinds(unpacked.files, unpacked.directories, unpacked.links),
         format_bytes(unpacked.bytes)
     );
-    say(options.quiet, &summary, began.elapsed());
-    if unpacked.set_id_dropped > 0 && !options.quiet {
+    say(options.work.quiet, &summary, began.elapsed());
+    if unpacked.set_id_dropped > 0 && !options.work.quiet {
         screen::note(&format!(
             "{} had setuid or setgid bits, which were not kept; --setuid keeps them",
             counted(unpacked.set_id_dropped, "file", "files")

@@ -139,6 +139,38 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
+/// What a document has whatever its language: headings by their depth, fenced blocks, and where links lead.
+fn skeleton(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut links = BTreeSet::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        let is_fence = line.starts_with("```");
+        fenced ^= is_fence;
+        if fenced || is_fence {
+            parts.push(line.to_owned());
+        } else if line.starts_with('#') {
+            parts.push(line.split(' ').next().unwrap().to_owned());
+        } else {
+            let targets = line.split("](").skip(1);
+            links.extend(targets.map(|rest| rest.split(')').next().unwrap().to_owned()));
+        }
+    }
+    links.retain(|link| !link.starts_with("README"));
+    parts.extend(links);
+    parts
+}
+
+#[test]
+fn the_readme_in_chinese_has_the_headings_commands_outputs_and_links_of_the_other() {
+    let (one, other) = (read("README.md"), read("README.zh-CN.md"));
+    for (one, other) in skeleton(&one).iter().zip(&skeleton(&other)) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(skeleton(&one).len(), skeleton(&other).len());
+    assert!(skeleton(&one).len() > 150, "{}", skeleton(&one).len());
+}
+
 #[test]
 fn every_path_of_the_repository_that_a_document_names_exists() {
     let mut paths = 0;
@@ -160,6 +192,33 @@ fn every_path_of_the_repository_that_a_document_names_exists() {
     }
     assert!(paths > 20, "{paths} paths");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_a_crate_is_compiled_from_lies_in_its_directory_so_that_it_can_be_published() {
+    let mut sources = Vec::new();
+    files(Path::new("crates"), ".rs", &mut sources);
+    let mut included = 0;
+    for source in sources {
+        let own: PathBuf = source.components().take(3).collect();
+        for line in read(&source).split("include_str!(\"").skip(1) {
+            let path = line.split('"').next().unwrap();
+            let path = plain(&source.parent().unwrap().join(path));
+            // The worked example is only looked at by tests of this repository.
+            if own.ends_with("src") && !path.ends_with("adding-a-store.md") {
+                included += 1;
+                let of_crate = own.parent().unwrap();
+                assert!(
+                    path.starts_with(of_crate),
+                    "{}: {}",
+                    source.display(),
+                    path.display()
+                );
+                assert!(root().join(&path).is_file(), "{}", path.display());
+            }
+        }
+    }
+    assert!(included > 10, "{included} files");
 }
 
 #[test]
