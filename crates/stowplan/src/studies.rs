@@ -18,19 +18,13 @@ const MOST_TOLD: usize = 100;
 
 /// Name and text of each built-in study.
 const BUILT_IN: &[(&str, &str)] = &[
-    (
-        "fasterthanfs",
-        include_str!("../studies/fasterthanfs.toml"),
-    ),
+    ("fasterthanfs", include_str!("../studies/fasterthanfs.toml")),
     (
         "intern-v-extern",
         include_str!("../studies/intern-v-extern.toml"),
     ),
     ("in-memory", include_str!("../studies/in-memory.toml")),
-    (
-        "blob-or-not",
-        include_str!("../studies/blob-or-not.toml"),
-    ),
+    ("blob-or-not", include_str!("../studies/blob-or-not.toml")),
     ("crud", include_str!("../studies/crud.toml")),
     ("ycsb", include_str!("../studies/ycsb.toml")),
     ("dbench", include_str!("../studies/dbench.toml")),

@@ -26,7 +26,11 @@ pub(crate) fn pack(options: &PackOptions) -> Result<Exit, CliError> {
         Ok(packed) => packed,
         Err(exit) => return Ok(exit),
     };
-    say(options.work.quiet, &summary(options, &packed), began.elapsed());
+    say(
+        options.work.quiet,
+        &summary(options, &packed),
+        began.elapsed(),
+    );
     if !options.work.quiet {
         tell_losses(options, &packed);
     }

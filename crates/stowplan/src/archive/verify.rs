@@ -11,7 +11,8 @@ use stowplan_model::format_bytes;
 pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
     let began = Instant::now();
     let watcher = Watcher::new(options.work.quiet, "entries", &options.archive)?;
-    let verified = stowplan_archive::verify(&options.archive, threads(options.work.threads), &watcher);
+    let verified =
+        stowplan_archive::verify(&options.archive, threads(options.work.threads), &watcher);
     let verified = match watcher.ended(verified)? {
         Ok(verified) => verified,
         Err(exit) => return Ok(exit),
@@ -22,7 +23,11 @@ pub(crate) fn verify(options: &VerifyOptions) -> Result<Exit, CliError> {
         counted(verified.entries, "entry is", "entries are"),
         format_bytes(verified.bytes)
     );
-    say(options.work.quiet, &format!("{place}: {whole}"), began.elapsed());
+    say(
+        options.work.quiet,
+        &format!("{place}: {whole}"),
+        began.elapsed(),
+    );
     for line in &verified.database {
         screen::warn(&format!("damaged: {place}: {line}"));
     }

@@ -208,7 +208,12 @@ fn what_a_crate_is_compiled_from_lies_in_its_directory_so_that_it_can_be_publish
             if own.ends_with("src") && !path.ends_with("adding-a-store.md") {
                 included += 1;
                 let of_crate = own.parent().unwrap();
-                assert!(path.starts_with(of_crate), "{}: {}", source.display(), path.display());
+                assert!(
+                    path.starts_with(of_crate),
+                    "{}: {}",
+                    source.display(),
+                    path.display()
+                );
                 assert!(root().join(&path).is_file(), "{}", path.display());
             }
         }
