@@ -13,7 +13,7 @@ mod change;
 mod codec;
 mod directories;
 mod error;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod list;
 #[cfg(target_os = "linux")]
