@@ -170,8 +170,10 @@ impl Instances {
 
     /// Puts the names of values beside a store that is to keep them under these, where the values have some.
     fn give_names(&self, cell: &Cell, store: &Path) -> Result<(), HarnessError> {
-        let names = self.opened(&cell.dataset)?.names_file();
-        let Some(names) = names.filter(|_| cell.settings.flag("names")) else {
+        if !cell.settings.flag("names") {
+            return Ok(());
+        }
+        let Some(names) = self.opened(&cell.dataset)?.names_file() else {
             return Ok(());
         };
         let beside = beside(store);

@@ -55,7 +55,7 @@ fn blocks_that_change_their_store_go_through_the_dataset_and_have_a_place_of_the
     let read = alone(r#"operation = "read", order = "zipfian""#).unwrap();
     assert_eq!(
         (read.workload.operations, read.instance.as_str()),
-        (None, "d.files.layout-dir")
+        (None, "d.files.layout-dir-names-off")
     );
 }
 
