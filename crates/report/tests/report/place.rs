@@ -120,7 +120,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
         "reads, from the disk: 2.08× as long",
         "from 16 KiB to 256 KiB none was shown to be slower",
         "−11%",
-        "VACUUM: here 110 ms and 9.1 MB more meanwhile",
+        "VACUUM: here 110 ms and 9.10 MB more meanwhile",
         "listing names and sizes 1.00 ms instead of 8.00 ms",
         "--store --inline-limit 65536 --page-size 8192",
         "Undo it: stowplan unpack",
