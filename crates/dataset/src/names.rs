@@ -80,7 +80,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Opens what [`write`] made, and looks at all of it: each name is an inner path, and greater than
+    /// Opens what [`write()`] made, and looks at all of it: each name is an inner path, and greater than
     /// the one before.
     ///
     /// # Errors
