@@ -1,11 +1,19 @@
 //! Where a mount is seen, and that it goes.
 
 use crate::ArchiveError;
+use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+/// How long a mount may still answer after whoever mounted it was killed: so many looks, so far apart.
+const LOOKS: u32 = 100;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// From here on this process and what it starts see mounts of their own, and may mount, also without
 /// root: in a user namespace in which the user stays who it is. All of them go with the last process in
@@ -76,10 +84,16 @@ pub fn ask_to_end(child: &Child) {
 pub fn unmount_when_gone(directory: &Path) {
     // Signals for the group of whoever mounted are not for this process.
     let _ = rustix::process::setsid();
+    let device = || std::fs::metadata(directory).map(|found| found.dev()).ok();
+    let mounted = device();
     let _ = io::stdin().read_to_end(&mut Vec::new());
-    let answer = std::fs::metadata(directory);
-    let gone = rustix::io::Errno::NOTCONN.raw_os_error();
-    if answer.is_err_and(|error| error.raw_os_error() == Some(gone)) {
-        unmount(directory);
+    for _ in 0..LOOKS {
+        // Unlike what a file's attributes are, this is asked of whoever mounted, each time: a killed one's
+        // answer may be there a moment after its stdin has ended.
+        match rustix::fs::statfs(directory) {
+            Err(Errno::NOTCONN | Errno::CONNABORTED) => return unmount(directory),
+            Ok(_) if device() == mounted => thread::sleep(BETWEEN_LOOKS),
+            _ => return,
+        }
     }
 }
