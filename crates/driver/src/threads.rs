@@ -109,8 +109,8 @@ impl Threads<'_> {
             let process = watch(rounds, &barrier, go);
             let process = process.map_err(|error| barrier.fail(error)).ok();
             let closing = Closing::begin();
-            // Closing waits for this. Why it may fail, the barrier knows.
-            let _ = barrier.wait();
+            // Closing waits for this, and ends with the other. Why they may fail, the barrier knows.
+            let _ = barrier.wait().and_then(|()| barrier.wait());
             let results: Vec<_> = threads.into_iter().map(|t| t.join().ok()).collect();
             let results: Option<Vec<ThreadResult>> =
                 results.into_iter().map(Option::flatten).collect();
@@ -144,6 +144,9 @@ impl Threads<'_> {
         // All have done their operations; then they close.
         barrier.wait()?;
         connection.close()?;
+        // No thread ends while another closes the engine that they shared: LMDB unmaps what the destructor
+        // of an ending thread writes to, and does not wait for it.
+        barrier.wait()?;
         Ok(result)
     }
 
