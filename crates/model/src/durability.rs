@@ -30,6 +30,17 @@ impl Durability {
         Self::Durable,
     ];
 
+    /// What two stores promise that hold a part of the data each: what the weaker one does. Where that
+    /// takes back what it acknowledged, in an order of its own, both together are no state that ever was:
+    /// nothing is promised of a power loss then (`stowplan crash`, model `strict`).
+    #[must_use]
+    pub fn of_parts(self, other: Self) -> Self {
+        match self.min(other) {
+            Self::Consistent => Self::ProcessCrash,
+            class => class,
+        }
+    }
+
     /// The name used in files, flags and reports.
     #[must_use]
     pub fn name(self) -> &'static str {

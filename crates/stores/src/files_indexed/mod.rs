@@ -20,7 +20,7 @@ use crate::{Result, Store, StoreError, StoreKind, options};
 use database::{Journal, Options as DatabaseOptions, Pragmas, Statements, Synchronous};
 use std::path::Path;
 use store::IndexedStore;
-use stowplan_model::{Capabilities, Delivery, Durability, DurabilityClaim, Setting, Settings};
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Setting, Settings};
 
 const STORE: &str = "files-indexed";
 
@@ -105,12 +105,8 @@ impl Options {
     /// name was not synced (`stowplan crash`, model `strict`).
     fn durability(&self) -> DurabilityClaim {
         let files = self.files.durability();
-        let class = match files.class.min(self.database.durability().class) {
-            Durability::Consistent => Durability::ProcessCrash,
-            class => class,
-        };
         DurabilityClaim {
-            class,
+            class: files.class.of_parts(self.database.durability().class),
             atomic: files.atomic,
             delayed: false,
         }

@@ -22,9 +22,7 @@ use crate::{KEY_FORM, KeyForm, Result, Store, StoreError, StoreKind, names, opti
 use database::{Journal, Options as DatabaseOptions, Pragmas, Synchronous};
 use std::path::Path;
 use store::SplitStore;
-use stowplan_model::{
-    Capabilities, Delivery, Durability, DurabilityClaim, Operation, Setting, Settings,
-};
+use stowplan_model::{Capabilities, Delivery, DurabilityClaim, Operation, Setting, Settings};
 
 const STORE: &str = "split";
 
@@ -100,15 +98,10 @@ impl Options {
         })
     }
 
-    /// That of the weaker part. Where that takes back what it acknowledged, in an order of its own, both
-    /// together are no state that ever was: nothing is promised of a power loss then.
     fn durability(&self) -> DurabilityClaim {
         let (files, database) = (self.files.durability(), self.database.durability());
         DurabilityClaim {
-            class: match files.class.min(database.class) {
-                Durability::Consistent => Durability::ProcessCrash,
-                class => class,
-            },
+            class: files.class.of_parts(database.class),
             atomic: files.atomic && database.atomic,
             delayed: false,
         }
