@@ -56,6 +56,8 @@ pub(crate) struct States<'l> {
     moments: Vec<usize>,
     /// Where commits were acknowledged: how many operations were before, when, and which.
     acks: Vec<(usize, u64, u64)>,
+    /// Cuts right after acknowledgements of what no sync had reached yet.
+    exposed: Vec<usize>,
 }
 
 /// Who owns the directory of the program: nobody asks.
@@ -94,7 +96,9 @@ impl<'l> States<'l> {
             Operation::Ack { number } => Some((at + 1, entry.at_ns, number)),
             _ => None,
         });
+        let acks: Vec<_> = acks.collect();
         Self {
+            exposed: exposed(log, from, &durable_at, &acks),
             log,
             model,
             syncs,
@@ -103,7 +107,7 @@ impl<'l> States<'l> {
             durable_at,
             extends,
             moments,
-            acks: acks.collect(),
+            acks,
         }
     }
 
@@ -136,8 +140,10 @@ impl<'l> States<'l> {
         if random.below(8) == 0 {
             return end;
         }
-        match pick(random, &self.moments) {
-            Some(moment) if random.below(2) == 0 => *moment,
+        let (exposed, moment) = (pick(random, &self.exposed), pick(random, &self.moments));
+        match (random.below(4), exposed, moment) {
+            (0, Some(ack), _) => *ack,
+            (0 | 1, _, Some(moment)) => *moment,
             _ => self.from + index(random, end - self.from.min(end) + 1),
         }
     }
@@ -541,6 +547,24 @@ fn index(random: &mut Random, end: usize) -> usize {
 
 fn pick<'t, T>(random: &mut Random, from: &'t [T]) -> Option<&'t T> {
     from.get(index(random, from.len()))
+}
+
+/// Cuts right after acknowledgements of a change, made since the one before, that was not durable then:
+/// a promise that one forgotten sync breaks is broken in a few operations only, until the next sync.
+fn exposed(log: &Log, from: usize, durable_at: &[usize], acks: &[(usize, u64, u64)]) -> Vec<usize> {
+    let mut since = from;
+    let ends = acks.iter().map(|ack| ack.0);
+    let open = ends.filter(|at| {
+        let changes = std::mem::replace(&mut since, *at)..*at;
+        changes.into_iter().any(|number| {
+            let operation = log.entries.get(number).map(|entry| &entry.operation);
+            let changed = operation.is_some_and(|operation| {
+                operation.is_metadata() || matches!(operation, Operation::Write { .. })
+            });
+            changed && durable_at.get(number).is_some_and(|sync| sync >= at)
+        })
+    });
+    open.collect()
 }
 
 /// The share of pieces that are kept: the ends are where most is found.
