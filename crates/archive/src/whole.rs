@@ -8,10 +8,12 @@ use crate::sqlar::TABLE;
 use rusqlite::Connection;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use stowplan_dataset::room;
 use stowplan_dataset::temporary::{Temporary, Use};
 use stowplan_model::{Origin, Seconds, Took, WholeSet};
 
@@ -134,6 +136,8 @@ impl Place {
         drop(insert);
         database.execute_batch("COMMIT").map_err(failed())?;
         place.bytes = bytes;
+        // What is still to be written would be, while others are measured.
+        room::sync_below(directory)?;
         Ok(place)
     }
 
@@ -151,6 +155,8 @@ impl Place {
                 .map_err(PlaceError::io("write", &to))
             })
         })?;
+        // Of the database's copy the commit that deletes would write all, of the files' nothing would.
+        room::sync_below(&self.files_copy)?;
         let removed = || fs::remove_dir_all(&self.files_copy);
         let deleted = seconds(|| removed().map_err(PlaceError::io("remove", &self.files_copy)))?;
         Ok([listed, copied, deleted])
@@ -171,14 +177,32 @@ impl Place {
             }
             Ok(())
         })?;
-        let copied = seconds(|| {
-            let copied = fs::copy(&self.database, &self.database_copy);
-            copied
-                .map(drop)
-                .map_err(PlaceError::io("write", &self.database_copy))
-        })?;
+        self.remove_copy()?;
+        let copied = seconds(|| self.copy())?;
+        self.sync_copy()?;
         let deleted = seconds(|| self.change_copy("DELETE FROM sqlar"))?;
         Ok([listed, copied, deleted])
+    }
+
+    fn copy(&self) -> Result<(), PlaceError> {
+        let copied = fs::copy(&self.database, &self.database_copy);
+        let failed = PlaceError::io("write", &self.database_copy);
+        copied.map(drop).map_err(failed)
+    }
+
+    /// The one of the try before: to write over a file is other work than to make one.
+    fn remove_copy(&self) -> Result<(), PlaceError> {
+        match fs::remove_file(&self.database_copy) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(PlaceError::io("remove", &self.database_copy)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sync_copy(&self) -> Result<(), PlaceError> {
+        let synced = fs::File::open(&self.database_copy).and_then(|file| file.sync_all());
+        synced.map_err(PlaceError::io("sync", &self.database_copy))
     }
 
     fn change_copy(&self, sql: &str) -> Result<(), PlaceError> {
@@ -190,8 +214,7 @@ impl Place {
     /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
     /// database: the temporary copy, which is as large as what results, and the journal.
     fn vacuum(&self) -> Result<(f64, u64), PlaceError> {
-        let copied = fs::copy(&self.database, &self.database_copy);
-        copied.map_err(PlaceError::io("write", &self.database_copy))?;
+        self.copy()?;
         self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
         let mut journal = self.database_copy.clone().into_os_string();
         journal.push("-journal");
@@ -250,22 +273,37 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn place_of_60_values(directory: &Path) -> Origin {
+        let place = directory.join("place");
+        for index in 0..60 {
+            write_file(&place.join(format!("d{}/ü{index}", index % 3)), &[7; 9_000]).unwrap();
+        }
+        Origin {
+            place,
+            ..Origin::default()
+        }
+    }
+
+    #[test]
+    fn each_try_makes_the_copy_of_the_database_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let sample = Sample::draw(&place_of_60_values(directory.path()), 40, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        place.vacuum().unwrap();
+        // Held, so that no other file gets its number.
+        let left = fs::File::open(&place.database_copy).unwrap();
+        place.database().unwrap();
+        assert_eq!(left.metadata().unwrap().nlink(), 0);
+    }
 
     #[test]
     fn work_on_all_values_is_tried_and_nothing_is_left_or_changed() {
         let directory = tempfile::tempdir().unwrap();
-        let (place, work) = (
-            directory.path().join("place"),
-            directory.path().join("work"),
-        );
+        let work = directory.path().join("work");
         fs::create_dir(&work).unwrap();
-        for index in 0..60 {
-            write_file(&place.join(format!("d{}/ü{index}", index % 3)), &[7; 9_000]).unwrap();
-        }
-        let origin = Origin {
-            place: place.clone(),
-            ..Origin::default()
-        };
+        let origin = place_of_60_values(directory.path());
         let whole = measure(&origin, 40, 1, 4_096, &work).unwrap();
         assert_eq!(
             (whole.values, whole.bytes, whole.tries),
@@ -292,6 +330,6 @@ mod tests {
             "{whole:?}"
         );
         assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
-        assert_eq!(fs::read_dir(place.join("d0")).unwrap().count(), 20);
+        assert_eq!(fs::read_dir(origin.place.join("d0")).unwrap().count(), 20);
     }
 }
