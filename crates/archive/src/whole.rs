@@ -33,6 +33,7 @@ const TEMPORARY: Use = Use {
             "all.sqlar",
             "all.sqlar-journal",
             "copy.sqlar",
+            "copy.sqlar-journal",
         ]
         .contains(&name)
     },
@@ -216,8 +217,7 @@ impl Place {
     fn vacuum(&self) -> Result<(f64, u64), PlaceError> {
         self.copy()?;
         self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
-        let mut journal = self.database_copy.clone().into_os_string();
-        journal.push("-journal");
+        let journal = journal_of(&self.database_copy);
         let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
         let seconds = std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -235,6 +235,12 @@ impl Place {
         let left = left.map_err(PlaceError::io("look at", &self.database_copy))?;
         Ok((seconds, left.len() + largest.into_inner()))
     }
+}
+
+fn journal_of(database: &Path) -> PathBuf {
+    let mut journal = database.as_os_str().to_owned();
+    journal.push("-journal");
+    journal.into()
 }
 
 fn seconds(work: impl FnOnce() -> Result<(), PlaceError>) -> Result<f64, PlaceError> {
@@ -296,6 +302,20 @@ mod tests {
         let left = fs::File::open(&place.database_copy).unwrap();
         place.database().unwrap();
         assert_eq!(left.metadata().unwrap().nlink(), 0);
+    }
+
+    #[test]
+    fn whatever_a_kill_leaves_of_it_is_known_as_our_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let sample = Sample::draw(&place_of_60_values(directory.path()), 4, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let databases = [&place.database, &place.database_copy];
+        let journals = databases.map(|database| journal_of(database));
+        let all = [&place.files, &place.files_copy];
+        for path in all.into_iter().chain(databases).chain(&journals) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!((TEMPORARY.holds)(name), "{name}");
+        }
     }
 
     #[test]
