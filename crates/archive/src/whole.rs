@@ -6,6 +6,7 @@ use crate::place::PlaceError;
 use crate::sample::Sample;
 use crate::sqlar::TABLE;
 use rusqlite::Connection;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -118,7 +119,7 @@ impl Place {
         let begin = format!("PRAGMA page_size={page_size}; {TABLE}; BEGIN");
         database.execute_batch(&begin).map_err(failed())?;
         let mut insert = database
-            .prepare("INSERT OR IGNORE INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
+            .prepare("INSERT INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
             .map_err(failed())?;
         let mut bytes = 0;
         sample.each(&mut |name, value, from| {
@@ -126,13 +127,12 @@ impl Place {
             value
                 .read_to_end(&mut content)
                 .map_err(PlaceError::io("read", from))?;
-            let name = OsStr::from_bytes(name.unwrap_or_default());
-            write_file(&place.files.join(name), &content)?;
+            let name = name.unwrap_or_default();
+            write_file(&place.files.join(OsStr::from_bytes(name)), &content)?;
             bytes += content.len() as u64;
-            insert
-                .execute((name.to_string_lossy(), content))
-                .map_err(failed())?;
-            Ok(())
+            // Two names that are no UTF-8 would be the same text.
+            let name = ToSqlOutput::Borrowed(ValueRef::Text(name));
+            insert.execute((name, content)).map(drop).map_err(failed())
         })?;
         drop(insert);
         database.execute_batch("COMMIT").map_err(failed())?;
@@ -220,13 +220,15 @@ impl Place {
         let journal = journal_of(&self.database_copy);
         let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
         let seconds = std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let look = || {
                 while !ended.load(Relaxed) {
                     let bytes = fs::metadata(&journal).map_or(0, |found| found.len());
                     largest.fetch_max(bytes, Relaxed);
                     std::thread::sleep(LOOK);
                 }
-            });
+            };
+            let looking = std::thread::Builder::new().spawn_scoped(scope, look);
+            looking.map_err(PlaceError::io("start a thread to look at", &journal))?;
             let seconds = seconds(|| self.change_copy("VACUUM"));
             ended.store(true, Relaxed);
             seconds
@@ -290,6 +292,24 @@ mod tests {
             place,
             ..Origin::default()
         }
+    }
+
+    #[test]
+    fn values_whose_names_are_no_text_are_all_in_the_database_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = Origin {
+            place: directory.path().join("place"),
+            ..Origin::default()
+        };
+        for name in [&b"\xfe"[..], b"\xff", b"a"] {
+            write_file(&origin.place.join(OsStr::from_bytes(name)), b"value").unwrap();
+        }
+        let sample = Sample::draw(&origin, 3, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let rows = Connection::open(&place.database).unwrap();
+        let rows = rows.query_row("SELECT count(*) FROM sqlar", [], |row| row.get(0));
+        let files = fs::read_dir(&place.files).unwrap().count();
+        assert_eq!((rows, files), (Ok(3), 3));
     }
 
     #[test]
