@@ -178,6 +178,21 @@ impl Wanted {
         }
     }
 
+    /// Without syncs. Under `prefix` each state is the whole of an earlier moment, which hardly ever breaks a promise
+    /// that losses do not break: nobody waits for it.
+    fn of_control(
+        least: u64,
+        model: CrashModel,
+        claim: DurabilityClaim,
+        transactions: bool,
+    ) -> Self {
+        let waits = model != CrashModel::Prefix || Fate::Lost.breaks(claim, transactions);
+        Self {
+            least,
+            most: least * if waits { MORE_CONTROLS } else { 1 },
+        }
+    }
+
     fn are(self, tally: &Tally, claim: DurabilityClaim) -> bool {
         tally.states >= self.most
             || tally.drawn >= self.most * DRAWS_PER_STATE
@@ -406,10 +421,8 @@ impl<'o> Lab<'o> {
     /// A control: the same operations with their syncs struck out.
     fn without_syncs(&self, log: &Log, model: CrashModel) -> Result<Tally, HarnessError> {
         let states = States::new(log, model, Syncs::None);
-        let wanted = Wanted {
-            least: self.controls(),
-            most: self.controls() * MORE_CONTROLS,
-        };
+        let transactions = self.subject.transactions;
+        let wanted = Wanted::of_control(self.controls(), model, self.subject.claim, transactions);
         self.control(&states, wanted, |seed| states.draw(seed))
     }
 
@@ -508,6 +521,23 @@ mod tests {
         assert!(matches!(after(hung(), hung()).0, Err(Unjudged::Endless(_))));
         let killed = Err(Unjudged::Ended("killed".to_owned()));
         assert!(matches!(after(killed, kept()).0, Err(Unjudged::Ended(_))));
+    }
+
+    #[test]
+    fn damage_is_waited_for_where_there_can_be_some() {
+        let most = |model, class, delayed| {
+            let claim = DurabilityClaim {
+                class,
+                atomic: true,
+                delayed,
+            };
+            Wanted::of_control(20, model, claim, true).most
+        };
+        use Durability::{Consistent, Durable};
+        assert_eq!(most(CrashModel::Ordered, Consistent, false), 400);
+        assert_eq!(most(CrashModel::Prefix, Durable, false), 400);
+        assert_eq!(most(CrashModel::Prefix, Consistent, false), 20);
+        assert_eq!(most(CrashModel::Prefix, Durable, true), 20);
     }
 
     #[test]
