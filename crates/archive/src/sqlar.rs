@@ -268,8 +268,13 @@ impl Archive {
     pub(crate) fn check(path: &Path) -> Result<(), ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let archive = Self::open_with(path, flags, "BEGIN")?;
-        let other = archive.connection.query_row(OTHER_TABLE, [], |row| row.get::<_, String>(0));
-        match other.optional().map_err(ArchiveError::sqlite("read", path))? {
+        let other = archive
+            .connection
+            .query_row(OTHER_TABLE, [], |row| row.get::<_, String>(0));
+        match other
+            .optional()
+            .map_err(ArchiveError::sqlite("read", path))?
+        {
             None => Ok(()),
             Some(name) => Err(ArchiveError::invalid(format!(
                 "{} has a table '{}' beside those of an SQLite Archive",

@@ -228,7 +228,8 @@ impl<'l> States<'l> {
             }
             CrashModel::Torn => {
                 let (drawn, torn) = torn(random, &data);
-                let mut lost = self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn);
+                let mut lost =
+                    self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn);
                 lost.extend(suffix(random, &metadata));
                 lost
             }
@@ -276,8 +277,12 @@ impl<'l> States<'l> {
     ) -> BTreeSet<Piece> {
         let (mut stale, mut gone) = (BTreeSet::new(), BTreeSet::new());
         for write in data.chunk_by(|a, b| a.0 == b.0) {
-            let is_gone = |piece: &Piece| lost.contains(piece) || stale.contains(&self.page(*piece));
-            let of_write: Vec<Piece> = match write.iter().any(|piece| is_gone(piece) && goes_whole(piece.0)) {
+            let is_gone =
+                |piece: &Piece| lost.contains(piece) || stale.contains(&self.page(*piece));
+            let of_write: Vec<Piece> = match write
+                .iter()
+                .any(|piece| is_gone(piece) && goes_whole(piece.0))
+            {
                 true => write.to_vec(),
                 false => write.iter().copied().filter(&is_gone).collect(),
             };

@@ -473,7 +473,10 @@ fn a_store_that_keeps_names_is_for_values_that_may_have_some() {
     };
     for from in [None, Some(table)] {
         let reason = reason(from).unwrap();
-        assert!(reason.contains("those of dataset 'blobs' have none"), "{reason}");
+        assert!(
+            reason.contains("those of dataset 'blobs' have none"),
+            "{reason}"
+        );
     }
     assert_eq!(reason(Some(directory)), None);
 }

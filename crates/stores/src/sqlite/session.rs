@@ -354,7 +354,11 @@ impl Session for SqliteSession<'_> {
             statement.raw_execute().map(drop).map_err(many_failed)
         });
         self.insert_many = Some((rows.len(), insert));
-        self.renumber_after(&inserted, rows.iter().map(|(key, _)| *key), AssignedIds::added);
+        self.renumber_after(
+            &inserted,
+            rows.iter().map(|(key, _)| *key),
+            AssignedIds::added,
+        );
         inserted
     }
 }
