@@ -28,6 +28,8 @@ pub(crate) fn is_possible(stored: u64, size: u64) -> bool {
 pub(crate) struct Deflater {
     compressor: Compressor,
     room: Vec<u8>,
+    /// By a hash of it, the last sequence of four bytes that has it.
+    last: Vec<u32>,
 }
 
 impl Deflater {
@@ -36,13 +38,14 @@ impl Deflater {
         Self {
             compressor: Compressor::new(level),
             room: Vec::new(),
+            last: Vec::new(),
         }
     }
 
     /// The value deflated, if that is smaller, as far as a look at parts of it says.
     pub(crate) fn smaller(&mut self, value: &[u8]) -> Option<&[u8]> {
         let most = value.len().checked_sub(1)?;
-        if seems_incompressible(value) {
+        if seems_incompressible(value, &mut self.last) {
             return None;
         }
         if self.room.len() < most {
@@ -54,9 +57,10 @@ impl Deflater {
     }
 }
 
-/// Bytes of a part that is looked at, and how many there are in a longer value; its head says least about it.
-const PART: usize = 4 << 10;
-const PARTS: usize = 4;
+/// Bytes of a part that is looked at: those up to which deflating looks back, and some more.
+const PART: usize = 40 << 10;
+/// A longer value has a part for each so many bytes.
+const PART_OF: usize = 256 << 10;
 /// Of less nothing can be said.
 const LOOKED_AT_LEAST: usize = 1 << 10;
 /// Huffman coding alone saves less than a hundredth above so many bits of entropy in a byte.
@@ -65,13 +69,15 @@ const BITS_SPENT: f64 = 7.92;
 const SELDOM: usize = 128;
 
 /// Whether a value looks compressed or encrypted already: deflating it would take long, and save little.
-fn seems_incompressible(value: &[u8]) -> bool {
+fn seems_incompressible(value: &[u8], last: &mut Vec<u32>) -> bool {
     if value.len() < LOOKED_AT_LEAST {
         return false;
     }
     let mut counts = [0_u32; 256];
-    // By a hash of it, the last sequence of four bytes that has it.
-    let mut last = [0_u32; 4096];
+    // As many as there are sequences in a part, or half as many.
+    let bits = value.len().min(PART).ilog2();
+    last.clear();
+    last.resize(1 << bits, 0);
     let (mut looked_at, mut repeated) = (0, 0);
     for part in parts(value) {
         for byte in part {
@@ -79,7 +85,7 @@ fn seems_incompressible(value: &[u8]) -> bool {
         }
         for four in part.windows(4) {
             let four = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-            let seen = &mut last[(four.wrapping_mul(0x9e37_79b1) >> 20) as usize];
+            let seen = &mut last[(four.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize];
             repeated += usize::from(*seen == four);
             *seen = four;
         }
@@ -88,15 +94,10 @@ fn seems_incompressible(value: &[u8]) -> bool {
     repeated < looked_at / SELDOM && entropy(&counts, looked_at as f64) > BITS_SPENT
 }
 
-/// All of a short value; of a longer one parts that lie evenly in it.
+/// All of a short value; of a longer one parts that lie evenly in it: its head says least about it.
 fn parts(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    // Parts may not overlap: what lies in two would seem to come again.
-    let is_short = value.len() <= PART * (PARTS + 1);
-    let (parts, length) = if is_short {
-        (1, value.len())
-    } else {
-        (PARTS, PART)
-    };
+    // They do not overlap: what lies in two would seem to come again.
+    let (parts, length) = (value.len().div_ceil(PART_OF), value.len().min(PART));
     let beyond = value.len() - length;
     (0..parts).map(move |part| &value[beyond * (2 * part + 1) / (2 * parts)..][..length])
 }
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn what_is_compressed_already_is_not_deflated_again() {
-        let words: Vec<u8> = (0..60_000_u32)
+        let words: Vec<u8> = (0..150_000_u64)
             .flat_map(|n| (n * n % 9_973).to_string().into_bytes())
             .collect();
         let mut deflater = Deflater::new();
@@ -224,13 +225,15 @@ mod tests {
             state ^= state << 17;
             state as u8
         };
-        let compressed: Vec<u8> = (0..50_000).map(|_| next()).collect();
+        let compressed: Vec<u8> = (0..2 * PART_OF).map(|_| next()).collect();
+        let seems_incompressible = |value: &[u8]| seems_incompressible(value, &mut Vec::new());
         for length in [
             LOOKED_AT_LEAST,
             5_000,
-            PART * (PARTS + 1),
-            PART * (PARTS + 1) + 1,
-            50_000,
+            20_481,
+            PART + 1,
+            PART_OF,
+            PART_OF + 1,
         ] {
             assert!(seems_incompressible(&compressed[..length]), "{length}");
             assert!(!seems_incompressible(&words[..length]), "{length}");
@@ -242,8 +245,17 @@ mod tests {
                 "{length}"
             );
         }
-        let repeated = compressed[..1_000].repeat(20);
-        assert!(deflater.smaller(&repeated).unwrap().len() < 2_000);
+        for (block, times) in [(1_000, 20), (32_000, 31)] {
+            let repeated = compressed[..block].repeat(times);
+            assert!(deflater.smaller(&repeated).unwrap().len() < block + block / 2);
+        }
+        // Text with noise wherever a few small parts would be looked at.
+        let mut mixed = words[..400_000].to_vec();
+        for eighth in [1, 3, 5, 7] {
+            let middle = mixed.len() * eighth / 8;
+            mixed[middle - 24_000..middle + 24_000].copy_from_slice(&compressed[..48_000]);
+        }
+        assert!(deflater.smaller(&mixed).unwrap().len() < 350_000);
     }
 
     #[test]

@@ -17,10 +17,10 @@ use crate::verify::compare;
 use crate::{ArchiveError, Watch, walk};
 use line::Line;
 use rustix::io::Errno;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::thread;
 use stowplan_dataset::publish::rename_unless_taken;
@@ -346,15 +346,48 @@ fn create_for_owner(made: &Path) -> Result<(), ArchiveError> {
     file.map(drop).map_err(ArchiveError::io("make", made))
 }
 
-/// Whoever could not read the old archive cannot read the new one; root keeps its owner, too.
+/// Whoever could not read the old archive cannot read the new one; root keeps its owner, too, and others its
+/// group where they are in it.
 fn keep_rights(made: &Path, old: &Metadata) -> Result<(), std::io::Error> {
     if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(made, Some(old.uid()), Some(old.gid()))?;
+        chown(made, Some(old.uid()), Some(old.gid()))?;
+    } else {
+        // A refusal shows in what the group is afterwards.
+        let _ = chown(made, None, Some(old.gid()));
     }
-    std::fs::set_permissions(made, old.permissions())
+    let has_group = made.metadata()?.gid() == old.gid();
+    std::fs::set_permissions(made, Permissions::from_mode(mode(old.mode(), has_group)))
+}
+
+/// The mode of what replaces a file of this one. Without its group nobody has the rights of a group, and all
+/// others those that they had as either.
+fn mode(old: u32, has_group: bool) -> u32 {
+    match has_group {
+        true => old,
+        false => old & !0o077 | old & old >> 3 & 0o007,
+    }
 }
 
 /// The name of an item in messages.
 pub(crate) fn told(path: &str) -> &str {
     stored_name(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_its_group_a_file_is_open_to_nobody_it_was_closed_to() {
+        for (old, kept, lost) in [
+            (0o640, 0o640, 0o600),
+            (0o644, 0o644, 0o604),
+            (0o664, 0o664, 0o604),
+            // Who was in its group, and could not read it, is one of the others now.
+            (0o604, 0o604, 0o600),
+            (0o666, 0o666, 0o606),
+        ] {
+            assert_eq!((mode(old, true), mode(old, false)), (kept, lost), "{old:o}");
+        }
+    }
 }

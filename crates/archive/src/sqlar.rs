@@ -234,6 +234,9 @@ macro_rules! columns {
 }
 const COLUMNS: &str = columns!("octet_length(data)");
 const COLUMNS_OUTSIDE: &str = columns!("iif(typeof(crc32) = 'integer', crc32, NULL)");
+/// A table that is neither of an archive nor of SQLite itself.
+const OTHER_TABLE: &str = "SELECT name FROM sqlite_schema WHERE type = 'table'
+    AND lower(name) NOT IN ('sqlar', 'sqlar_outside') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' LIMIT 1";
 const IS_DIRECTORY: &str = "mode & 61440 = 16384";
 
 impl Archive {
@@ -259,11 +262,26 @@ impl Archive {
         Self::open_with(path, flags, "BEGIN IMMEDIATE")
     }
 
-    /// Looks whether a file is an archive, and leaves nothing beside it: whoever may only read a database in WAL
-    /// mode leaves its log there. SQLite only reads where it may not write.
+    /// Looks whether a file is an archive and nothing else: a database may have an archive among its tables. Leaves
+    /// nothing beside it: whoever may only read a database in WAL mode leaves its log there. SQLite only reads where
+    /// it may not write.
     pub(crate) fn check(path: &Path) -> Result<(), ArchiveError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::open_with(path, flags, "BEGIN").map(drop)
+        let archive = Self::open_with(path, flags, "BEGIN")?;
+        let other = archive
+            .connection
+            .query_row(OTHER_TABLE, [], |row| row.get::<_, String>(0));
+        match other
+            .optional()
+            .map_err(ArchiveError::sqlite("read", path))?
+        {
+            None => Ok(()),
+            Some(name) => Err(ArchiveError::invalid(format!(
+                "{} has a table '{}' beside those of an SQLite Archive",
+                path.display(),
+                name.escape_debug()
+            ))),
+        }
     }
 
     /// Undoes a change that somebody began and did not end: whoever only reads cannot.

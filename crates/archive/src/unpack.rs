@@ -23,6 +23,7 @@ use std::num::NonZeroUsize;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use stowplan_dataset::DatasetError;
 use stowplan_dataset::publish::{rename_unless_taken, rename_unless_taken_at};
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::Temporary;
@@ -72,6 +73,14 @@ impl Unpack {
     /// end. Nothing is left behind then, unless entries were being added to a directory: those that
     /// have their names by then stay.
     pub fn run(&self, watch: &dyn Watch) -> Result<Unpacked, ArchiveError> {
+        self.run_on(watch, room::is_synced_as_a_whole)
+    }
+
+    fn run_on(
+        &self,
+        watch: &dyn Watch,
+        is_synced_as_a_whole: fn(&Path) -> Result<bool, DatasetError>,
+    ) -> Result<Unpacked, ArchiveError> {
         let archive = Archive::open(&self.archive)?;
         let exists = self.exists()?;
         let parent = match exists {
@@ -90,10 +99,15 @@ impl Unpack {
         require_room(&parent, archive.unpacked_bytes()?)?;
         let tree = temporary.path().join(TREE);
         let cleared = Cleared(&tree);
-        let job = Job::begin(self, &temporary, &tree)?;
+        let syncs = match self.sync {
+            false => Syncs::Never,
+            true if is_synced_as_a_whole(temporary.path())? => Syncs::AsAWhole,
+            true => Syncs::Each,
+        };
+        let job = Job::begin(self, &temporary, &tree, syncs)?;
         let mut unpacked = job.fill(&archive, watch)?;
-        if self.sync {
-            room::sync_below(&tree)?;
+        if syncs == Syncs::AsAWhole {
+            room::sync_filesystem(&tree)?;
         }
         match exists {
             false => self.publish(&tree)?,
@@ -208,10 +222,22 @@ fn open_to_owner(directory: &Path) {
     }
 }
 
+/// How what is unpacked is brought to the disk before it has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Syncs {
+    /// The system may take its time.
+    Never,
+    /// By one call at the end.
+    AsAWhole,
+    /// One by one, while each is open: with its own mode its owner may not be able to open it again.
+    Each,
+}
+
 /// A tree on its way.
 struct Job<'a> {
     unpack: &'a Unpack,
     tree: &'a Path,
+    syncs: Syncs,
     /// Bits that the system takes from the modes of new files.
     umask: u32,
 }
@@ -222,6 +248,7 @@ impl<'a> Job<'a> {
         unpack: &'a Unpack,
         temporary: &Temporary,
         tree: &'a Path,
+        syncs: Syncs,
     ) -> Result<Self, ArchiveError> {
         let made = temporary.path();
         let found = made.metadata().map_err(ArchiveError::io("look at", made))?;
@@ -230,6 +257,7 @@ impl<'a> Job<'a> {
         Ok(Self {
             unpack,
             tree,
+            syncs,
             umask: !found.permissions().mode() & 0o777,
         })
     }
@@ -327,9 +355,12 @@ impl<'a> Job<'a> {
             if permissions & (self.umask | 0o7000) != 0 {
                 fchmod(&file, Mode::from_raw_mode(permissions)).map_err(Fault::writing(place))?;
             }
-            match entry.mtime {
-                Some(mtime) => futimens(&file, &times(mtime)).map_err(Fault::writing(place)),
-                None => Ok(()),
+            if let Some(mtime) = entry.mtime {
+                futimens(&file, &times(mtime)).map_err(Fault::writing(place))?;
+            }
+            match self.syncs {
+                Syncs::Each => fsync(&file).map_err(Fault::writing(place)),
+                Syncs::Never | Syncs::AsAWhole => Ok(()),
             }
         };
         fill().inspect_err(|_| {
@@ -364,6 +395,10 @@ impl<'a> Job<'a> {
     /// Gives all directories but the root their modes and times, those within others first.
     fn finish_directories(&self, archive: &Archive) -> Result<(), ArchiveError> {
         let mut directories = self.directories(Missing::Refuse)?;
+        let each = self.syncs == Syncs::Each;
+        if each {
+            room::sync_directories(self.tree)?;
+        }
         archive.inside(Rows::DirectoriesLast, &mut |row| {
             let Ok(entry) = row else { return Ok(()) };
             // What was refused is not there, and was told.
@@ -371,6 +406,9 @@ impl<'a> Job<'a> {
                 && !entry.path.is_empty()
             {
                 finish(directory, &entry);
+                if each {
+                    fsync(directory).map_err(ArchiveError::io("sync", self.tree))?;
+                }
             }
             Ok(())
         })
@@ -502,5 +540,61 @@ impl Merge<'_> {
                 let parent = directories.at(directory);
                 parent.is_ok_and(|parent| open_below(parent, name).is_ok())
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlar::TABLE;
+    use rusqlite::Connection;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    const AS_NOBODY: &str = "STOWPLAN_TEST_AS_NOBODY";
+
+    /// Runs the test of this name again as nobody, where this is root: everything is open to root. Whether that was
+    /// done.
+    fn ran_as_nobody(name: &str) -> bool {
+        if !rustix::process::geteuid().is_root() || std::env::var_os(AS_NOBODY).is_some() {
+            return false;
+        }
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", name]).env(AS_NOBODY, "1");
+        match again.uid(65_534).gid(65_534).current_dir("/").status() {
+            Ok(status) => assert!(status.success()),
+            Err(error) => eprintln!("not tried as nobody: {error}"),
+        }
+        true
+    }
+
+    #[test]
+    fn what_its_owner_may_not_read_is_unpacked_and_synced_file_by_file_too() {
+        if ran_as_nobody(
+            "unpack::tests::what_its_owner_may_not_read_is_unpacked_and_synced_file_by_file_too",
+        ) {
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let archive = place.path().join("x.sqlar");
+        let rows = "INSERT INTO sqlar VALUES('d', 16576, 0, 0, NULL), ('d/f', 32896, 0, 1, 'x')";
+        let database = Connection::open(&archive).unwrap();
+        database.execute_batch(&format!("{TABLE}; {rows}")).unwrap();
+        let unpack = Unpack {
+            archive,
+            directory: place.path().join("back"),
+            force: false,
+            setuid: false,
+            sync: true,
+            threads: NonZeroUsize::MIN,
+        };
+        let unpacked = unpack.run_on(&(), |_| Ok(false)).unwrap();
+        assert_eq!((unpacked.files, unpacked.directories), (1, 1));
+        assert_eq!(unpacked.refused, Refusals::default());
+        let directory = place.path().join("back/d");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&directory), 0o300);
+        assert_eq!(mode(&directory.join("f")), 0o200);
+        open_to_owner(&directory);
     }
 }

@@ -6,12 +6,15 @@ use crate::place::PlaceError;
 use crate::sample::Sample;
 use crate::sqlar::TABLE;
 use rusqlite::Connection;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
+use stowplan_dataset::room;
 use stowplan_dataset::temporary::{Temporary, Use};
 use stowplan_model::{Origin, Seconds, Took, WholeSet};
 
@@ -31,6 +34,7 @@ const TEMPORARY: Use = Use {
             "all.sqlar",
             "all.sqlar-journal",
             "copy.sqlar",
+            "copy.sqlar-journal",
         ]
         .contains(&name)
     },
@@ -115,7 +119,7 @@ impl Place {
         let begin = format!("PRAGMA page_size={page_size}; {TABLE}; BEGIN");
         database.execute_batch(&begin).map_err(failed())?;
         let mut insert = database
-            .prepare("INSERT OR IGNORE INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
+            .prepare("INSERT INTO sqlar VALUES(?1, 33188, 0, length(?2), ?2)")
             .map_err(failed())?;
         let mut bytes = 0;
         sample.each(&mut |name, value, from| {
@@ -123,17 +127,18 @@ impl Place {
             value
                 .read_to_end(&mut content)
                 .map_err(PlaceError::io("read", from))?;
-            let name = OsStr::from_bytes(name.unwrap_or_default());
-            write_file(&place.files.join(name), &content)?;
+            let name = name.unwrap_or_default();
+            write_file(&place.files.join(OsStr::from_bytes(name)), &content)?;
             bytes += content.len() as u64;
-            insert
-                .execute((name.to_string_lossy(), content))
-                .map_err(failed())?;
-            Ok(())
+            // Two names that are no UTF-8 would be the same text.
+            let name = ToSqlOutput::Borrowed(ValueRef::Text(name));
+            insert.execute((name, content)).map(drop).map_err(failed())
         })?;
         drop(insert);
         database.execute_batch("COMMIT").map_err(failed())?;
         place.bytes = bytes;
+        // What is still to be written would be, while others are measured.
+        room::sync_below(directory)?;
         Ok(place)
     }
 
@@ -151,6 +156,8 @@ impl Place {
                 .map_err(PlaceError::io("write", &to))
             })
         })?;
+        // Of the database's copy the commit that deletes would write all, of the files' nothing would.
+        room::sync_below(&self.files_copy)?;
         let removed = || fs::remove_dir_all(&self.files_copy);
         let deleted = seconds(|| removed().map_err(PlaceError::io("remove", &self.files_copy)))?;
         Ok([listed, copied, deleted])
@@ -171,14 +178,32 @@ impl Place {
             }
             Ok(())
         })?;
-        let copied = seconds(|| {
-            let copied = fs::copy(&self.database, &self.database_copy);
-            copied
-                .map(drop)
-                .map_err(PlaceError::io("write", &self.database_copy))
-        })?;
+        self.remove_copy()?;
+        let copied = seconds(|| self.copy())?;
+        self.sync_copy()?;
         let deleted = seconds(|| self.change_copy("DELETE FROM sqlar"))?;
         Ok([listed, copied, deleted])
+    }
+
+    fn copy(&self) -> Result<(), PlaceError> {
+        let copied = fs::copy(&self.database, &self.database_copy);
+        let failed = PlaceError::io("write", &self.database_copy);
+        copied.map(drop).map_err(failed)
+    }
+
+    /// The one of the try before: to write over a file is other work than to make one.
+    fn remove_copy(&self) -> Result<(), PlaceError> {
+        match fs::remove_file(&self.database_copy) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(PlaceError::io("remove", &self.database_copy)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sync_copy(&self) -> Result<(), PlaceError> {
+        let synced = fs::File::open(&self.database_copy).and_then(|file| file.sync_all());
+        synced.map_err(PlaceError::io("sync", &self.database_copy))
     }
 
     fn change_copy(&self, sql: &str) -> Result<(), PlaceError> {
@@ -190,20 +215,20 @@ impl Place {
     /// Seconds of `VACUUM` after half of the rows were deleted, and the most bytes that it needed beside the
     /// database: the temporary copy, which is as large as what results, and the journal.
     fn vacuum(&self) -> Result<(f64, u64), PlaceError> {
-        let copied = fs::copy(&self.database, &self.database_copy);
-        copied.map_err(PlaceError::io("write", &self.database_copy))?;
+        self.copy()?;
         self.change_copy("DELETE FROM sqlar WHERE rowid % 2")?;
-        let mut journal = self.database_copy.clone().into_os_string();
-        journal.push("-journal");
+        let journal = journal_of(&self.database_copy);
         let (ended, largest) = (AtomicBool::new(false), AtomicU64::new(0));
         let seconds = std::thread::scope(|scope| {
-            scope.spawn(|| {
+            let look = || {
                 while !ended.load(Relaxed) {
                     let bytes = fs::metadata(&journal).map_or(0, |found| found.len());
                     largest.fetch_max(bytes, Relaxed);
                     std::thread::sleep(LOOK);
                 }
-            });
+            };
+            let looking = std::thread::Builder::new().spawn_scoped(scope, look);
+            looking.map_err(PlaceError::io("start a thread to look at", &journal))?;
             let seconds = seconds(|| self.change_copy("VACUUM"));
             ended.store(true, Relaxed);
             seconds
@@ -212,6 +237,12 @@ impl Place {
         let left = left.map_err(PlaceError::io("look at", &self.database_copy))?;
         Ok((seconds, left.len() + largest.into_inner()))
     }
+}
+
+fn journal_of(database: &Path) -> PathBuf {
+    let mut journal = database.as_os_str().to_owned();
+    journal.push("-journal");
+    journal.into()
 }
 
 fn seconds(work: impl FnOnce() -> Result<(), PlaceError>) -> Result<f64, PlaceError> {
@@ -250,22 +281,69 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn place_of_60_values(directory: &Path) -> Origin {
+        let place = directory.join("place");
+        for index in 0..60 {
+            write_file(&place.join(format!("d{}/ü{index}", index % 3)), &[7; 9_000]).unwrap();
+        }
+        Origin {
+            place,
+            ..Origin::default()
+        }
+    }
+
+    #[test]
+    fn values_whose_names_are_no_text_are_all_in_the_database_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = Origin {
+            place: directory.path().join("place"),
+            ..Origin::default()
+        };
+        for name in [&b"\xfe"[..], b"\xff", b"a"] {
+            write_file(&origin.place.join(OsStr::from_bytes(name)), b"value").unwrap();
+        }
+        let sample = Sample::draw(&origin, 3, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let rows = Connection::open(&place.database).unwrap();
+        let rows = rows.query_row("SELECT count(*) FROM sqlar", [], |row| row.get(0));
+        let files = fs::read_dir(&place.files).unwrap().count();
+        assert_eq!((rows, files), (Ok(3), 3));
+    }
+
+    #[test]
+    fn each_try_makes_the_copy_of_the_database_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let sample = Sample::draw(&place_of_60_values(directory.path()), 40, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        place.vacuum().unwrap();
+        // Held, so that no other file gets its number.
+        let left = fs::File::open(&place.database_copy).unwrap();
+        place.database().unwrap();
+        assert_eq!(left.metadata().unwrap().nlink(), 0);
+    }
+
+    #[test]
+    fn whatever_a_kill_leaves_of_it_is_known_as_our_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let sample = Sample::draw(&place_of_60_values(directory.path()), 4, 1).unwrap();
+        let place = Place::fill(directory.path(), &sample, 4_096).unwrap();
+        let databases = [&place.database, &place.database_copy];
+        let journals = databases.map(|database| journal_of(database));
+        let all = [&place.files, &place.files_copy];
+        for path in all.into_iter().chain(databases).chain(&journals) {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!((TEMPORARY.holds)(name), "{name}");
+        }
+    }
 
     #[test]
     fn work_on_all_values_is_tried_and_nothing_is_left_or_changed() {
         let directory = tempfile::tempdir().unwrap();
-        let (place, work) = (
-            directory.path().join("place"),
-            directory.path().join("work"),
-        );
+        let work = directory.path().join("work");
         fs::create_dir(&work).unwrap();
-        for index in 0..60 {
-            write_file(&place.join(format!("d{}/ü{index}", index % 3)), &[7; 9_000]).unwrap();
-        }
-        let origin = Origin {
-            place: place.clone(),
-            ..Origin::default()
-        };
+        let origin = place_of_60_values(directory.path());
         let whole = measure(&origin, 40, 1, 4_096, &work).unwrap();
         assert_eq!(
             (whole.values, whole.bytes, whole.tries),
@@ -292,6 +370,6 @@ mod tests {
             "{whole:?}"
         );
         assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
-        assert_eq!(fs::read_dir(place.join("d0")).unwrap().count(), 20);
+        assert_eq!(fs::read_dir(origin.place.join("d0")).unwrap().count(), 20);
     }
 }

@@ -33,9 +33,14 @@ const FROM_OUTSIDE: [i32; 4] = [1, 2, 9, 15];
 /// With this code a program of Rust ends that panicked.
 const PANICKED: i32 = 101;
 
-/// Why nothing is known of a state: its judge was ended, or did not come to an end.
+/// Why nothing is known of a state.
 #[derive(Debug)]
-pub(crate) struct Unjudged(pub(crate) String);
+pub(crate) enum Unjudged {
+    /// Its judge was ended.
+    Ended(String),
+    /// Its judge did not come to an end.
+    Endless(String),
+}
 
 /// What became of a state.
 pub(crate) type Verdict = Result<Judged, Unjudged>;
@@ -118,7 +123,10 @@ impl<'v> Judge<'v> {
     fn died(&mut self) -> Result<Verdict, HarnessError> {
         let ended = self.process.take();
         let status = ended.map(|(mut process, _)| process.ends_within(PATIENCE, self.interrupt));
-        let code = status.transpose()?.flatten().map_or(0, code);
+        let Some(status) = status.transpose()?.flatten() else {
+            return Ok(Err(endless("the judge")));
+        };
+        let code = code(status);
         let note = in_a_line(&format!(
             "{}\n{}",
             ending("the judge", code),
@@ -127,7 +135,7 @@ impl<'v> Judge<'v> {
         Ok(match code {
             PANICKED => Ok(judged(Fate::Corrupt, 0, note)),
             129.. if !FROM_OUTSIDE.contains(&(code - 128)) => Ok(judged(Fate::Corrupt, 0, note)),
-            _ => Err(Unjudged(note)),
+            _ => Err(Unjudged::Ended(note)),
         })
     }
 
@@ -188,7 +196,7 @@ impl<'v> Judge<'v> {
             0 => Ok(judged(Fate::Kept, 0, note)),
             1 => Ok(judged(Fate::Lost, 1, note)),
             2 => Ok(judged(Fate::Corrupt, 0, note)),
-            129.. if FROM_OUTSIDE.contains(&(code - 128)) => Err(Unjudged(with_ending)),
+            129.. if FROM_OUTSIDE.contains(&(code - 128)) => Err(Unjudged::Ended(with_ending)),
             // By a signal of its own: 128 and more, as shells tell it.
             129.. => Ok(judged(Fate::Corrupt, 0, with_ending)),
             _ => {
@@ -201,7 +209,7 @@ impl<'v> Judge<'v> {
     }
 }
 
-fn judged(fate: Fate, lost: u64, note: String) -> Judged {
+pub(crate) fn judged(fate: Fate, lost: u64, note: String) -> Judged {
     Judged {
         fate,
         lost,
@@ -211,7 +219,7 @@ fn judged(fate: Fate, lost: u64, note: String) -> Judged {
 }
 
 fn endless(who: &str) -> Unjudged {
-    Unjudged(format!("{who} did not end within {} s", PATIENCE.as_secs()))
+    Unjudged::Endless(format!("{who} did not end within {} s", PATIENCE.as_secs()))
 }
 
 /// How a process ended, in words.

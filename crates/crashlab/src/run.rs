@@ -1,18 +1,19 @@
 //! One setting in the lab: recorded once, cut many times, judged by several at a time.
 
-use crate::judge::{Judge, Unjudged, Verdict, Verifier};
+use crate::judge::{Judge, Unjudged, Verdict, Verifier, judged};
 use crate::log::Log;
 use crate::recording;
 use crate::shrink::shrink;
 use crate::states::{Cut, States, Syncs};
 use crate::{run_error, tree::Tree};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 use stowplan_dataset::random::scatter_all;
 use stowplan_harness::HarnessError;
 use stowplan_harness::disk::remove_directory;
@@ -34,6 +35,8 @@ const MORE_CONTROLS: u64 = 20;
 /// States without a judgment after which no more are drawn: whatever ended their judges goes on, and each may
 /// take a minute.
 const MOST_UNJUDGED: u64 = 3;
+/// How long what a judge left running may change a state after its end.
+const DYING: Duration = Duration::from_secs(1);
 /// Losses that a finding tells in words.
 const WORDS: usize = 8;
 /// The seeds of controls are others than those of states.
@@ -155,6 +158,8 @@ struct Shared {
     tally: Tally,
     seen: HashSet<(u64, u64)>,
     found: Vec<Found>,
+    /// States that do not open because their judges hung.
+    hung: u64,
     error: Option<HarnessError>,
 }
 
@@ -170,6 +175,21 @@ impl Wanted {
         Self {
             least: states,
             most: states,
+        }
+    }
+
+    /// Without syncs. Under `prefix` each state is the whole of an earlier moment, which hardly ever breaks a promise
+    /// that losses do not break: nobody waits for it.
+    fn of_control(
+        least: u64,
+        model: CrashModel,
+        claim: DurabilityClaim,
+        transactions: bool,
+    ) -> Self {
+        let waits = model != CrashModel::Prefix || Fate::Lost.breaks(claim, transactions);
+        Self {
+            least,
+            most: least * if waits { MORE_CONTROLS } else { 1 },
         }
     }
 
@@ -247,7 +267,7 @@ impl<'o> Lab<'o> {
             {
                 let mut shared = lock(shared);
                 let enough = wanted.are(&shared.tally, self.subject.claim);
-                if enough || shared.error.is_some() {
+                if enough || shared.hung >= MOST_UNJUDGED || shared.error.is_some() {
                     return Ok(());
                 }
                 shared.tally.drawn += 1;
@@ -256,7 +276,17 @@ impl<'o> Lab<'o> {
                 }
                 shared.tally.states += 1;
             }
-            match self.judge(judge, &tree, acked)? {
+            let verdict = match self.judge(judge, &tree, acked)? {
+                Err(Unjudged::Endless(_)) => {
+                    let mut again = |cut: &Cut| self.judge(judge, &states.tree(cut), acked);
+                    let verdict = after_a_hang(&cut, &mut again)?;
+                    let is_unopenable = |judged: &Judged| judged.fate == Fate::Unopenable;
+                    lock(shared).hung += u64::from(verdict.as_ref().is_ok_and(is_unopenable));
+                    verdict
+                }
+                other => other,
+            };
+            match verdict {
                 Ok(judged) => {
                     let found = Found {
                         number,
@@ -266,11 +296,14 @@ impl<'o> Lab<'o> {
                     };
                     self.count(&mut lock(shared), states, found);
                 }
-                Err(Unjudged(why)) => {
+                Err(Unjudged::Ended(why) | Unjudged::Endless(why)) => {
                     let tally = &mut lock(shared).tally;
                     tally.states -= 1;
                     tally.unjudged += 1;
-                    tally.unjudged_because = why;
+                    // The first: others may follow from what that left.
+                    if tally.unjudged_because.is_empty() {
+                        tally.unjudged_because = why;
+                    }
                 }
             }
         }
@@ -286,7 +319,7 @@ impl<'o> Lab<'o> {
         tree.write_to(place)
             .map_err(HarnessError::io("write a state to", place))?;
         let judged = judge.judge(place, acked)?;
-        remove_directory(place)?;
+        remove_left(place)?;
         self.options.judged.fetch_add(1, Ordering::Relaxed);
         Ok(judged)
     }
@@ -350,8 +383,15 @@ impl<'o> Lab<'o> {
             return Err(run_error("there is no judge"));
         };
         let mut judge = lock(judge);
+        let (mut tried, mut hangs) = (0, false);
         let smallest = shrink(states, &found.cut, &mut |cut| {
+            // Each may take as long.
+            if hangs {
+                return Ok(false);
+            }
+            tried += 1;
             let judged = self.judge(&mut judge, &states.tree(cut), states.acked(cut.at))?;
+            hangs = matches!(judged, Err(Unjudged::Endless(_)));
             Ok(judged.is_ok_and(|judged| judged.fate == found.judged.fate))
         })?;
         judge.0.rest();
@@ -374,17 +414,15 @@ impl<'o> Lab<'o> {
                 .map(|piece| (piece.0 as u64, u64::from(piece.1)))
                 .collect(),
             words,
-            tried: smallest.tried,
+            tried,
         })
     }
 
     /// A control: the same operations with their syncs struck out.
     fn without_syncs(&self, log: &Log, model: CrashModel) -> Result<Tally, HarnessError> {
         let states = States::new(log, model, Syncs::None);
-        let wanted = Wanted {
-            least: self.controls(),
-            most: self.controls() * MORE_CONTROLS,
-        };
+        let transactions = self.subject.transactions;
+        let wanted = Wanted::of_control(self.controls(), model, self.subject.claim, transactions);
         self.control(&states, wanted, |seed| states.draw(seed))
     }
 
@@ -417,6 +455,108 @@ impl<'o> Lab<'o> {
     }
 }
 
+/// A state on which a judge hung, judged once more. Where it hangs again, but not on all that was written until
+/// then, the state does not open.
+fn after_a_hang(
+    cut: &Cut,
+    judge: &mut dyn FnMut(&Cut) -> Result<Verdict, HarnessError>,
+) -> Result<Verdict, HarnessError> {
+    let why = match judge(cut)? {
+        Err(Unjudged::Endless(why)) => why,
+        other => return Ok(other),
+    };
+    let whole = Cut {
+        at: cut.at,
+        lost: BTreeSet::new(),
+    };
+    Ok(match judge(&whole)? {
+        Ok(_) => Ok(judged(Fate::Unopenable, 0, why)),
+        Err(_) => Err(Unjudged::Endless(why)),
+    })
+}
+
+/// Removes a state, in which what is being ended may still make files.
+fn remove_left(place: &Path) -> Result<(), HarnessError> {
+    let until = Instant::now() + DYING;
+    loop {
+        match remove_directory(place) {
+            Err(_) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+            other => return other,
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What becomes of a state whose judge hung once, where it then says this of it, and that of all that was
+    /// written.
+    fn after(again: Verdict, whole: Verdict) -> (Verdict, usize) {
+        let cut = Cut {
+            at: 3,
+            lost: BTreeSet::from([(1, 0)]),
+        };
+        let mut answers = vec![whole, again];
+        let verdict = after_a_hang(&cut, &mut |asked| {
+            assert_eq!((asked.at, asked.lost.is_empty()), (3, answers.len() == 1));
+            Ok(answers.pop().unwrap())
+        });
+        (verdict.unwrap(), answers.len())
+    }
+
+    #[test]
+    fn a_state_on_which_judges_hang_does_not_open_unless_they_hang_on_whole_ones_too() {
+        let kept = || Ok(judged(Fate::Kept, 0, String::new()));
+        let hung = || Err(Unjudged::Endless("it hung".to_owned()));
+        let (verdict, left) = after(kept(), kept());
+        assert_eq!((verdict.unwrap().fate, left), (Fate::Kept, 1));
+        let (verdict, _) = after(hung(), kept());
+        let found = verdict.unwrap();
+        assert_eq!((found.fate, &*found.note), (Fate::Unopenable, "it hung"));
+        assert!(matches!(after(hung(), hung()).0, Err(Unjudged::Endless(_))));
+        let killed = Err(Unjudged::Ended("killed".to_owned()));
+        assert!(matches!(after(killed, kept()).0, Err(Unjudged::Ended(_))));
+    }
+
+    #[test]
+    fn damage_is_waited_for_where_there_can_be_some() {
+        let most = |model, class, delayed| {
+            let claim = DurabilityClaim {
+                class,
+                atomic: true,
+                delayed,
+            };
+            Wanted::of_control(20, model, claim, true).most
+        };
+        use Durability::{Consistent, Durable};
+        assert_eq!(most(CrashModel::Ordered, Consistent, false), 400);
+        assert_eq!(most(CrashModel::Prefix, Durable, false), 400);
+        assert_eq!(most(CrashModel::Prefix, Consistent, false), 20);
+        assert_eq!(most(CrashModel::Prefix, Durable, true), 20);
+    }
+
+    #[test]
+    fn a_directory_in_which_somebody_still_writes_is_removed_when_that_has_ended() {
+        let base = tempfile::tempdir().unwrap();
+        let place = base.path().join("state");
+        fs::create_dir(&place).unwrap();
+        let until = Instant::now() + DYING / 4;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0_u64.. {
+                    let _ = fs::write(place.join(format!("{number}")), "x");
+                    if Instant::now() > until {
+                        break;
+                    }
+                }
+            });
+            remove_left(&place).unwrap();
+        });
+        assert!(!place.exists());
+    }
 }

@@ -217,7 +217,7 @@ impl<'l> States<'l> {
         match self.model {
             CrashModel::Ordered => {
                 let drawn = subset(random, &data, |piece| self.node(piece));
-                let mut lost = self.with_later_of_a_page(&data, &drawn);
+                let mut lost = self.with_later_of_a_page(&data, &drawn, |_| false);
                 lost.extend(suffix(random, &metadata));
                 lost
             }
@@ -227,7 +227,9 @@ impl<'l> States<'l> {
                 lost
             }
             CrashModel::Torn => {
-                let mut lost = torn(random, &data);
+                let (drawn, torn) = torn(random, &data);
+                let mut lost =
+                    self.with_later_of_a_page(&data, &drawn, |write| Some(write) != torn);
                 lost.extend(suffix(random, &metadata));
                 lost
             }
@@ -258,35 +260,62 @@ impl<'l> States<'l> {
         let entry = self.log.entries.get(number);
         match entry.map(|entry| &entry.operation) {
             Some(Operation::Write { node, offset, .. }) => {
-                (*node, offset / PAGE + u64::from(piece))
+                let block = self.block().unwrap_or(PAGE);
+                (*node, (offset / block + u64::from(piece)) * block / PAGE)
             }
             _ => (0, 0),
         }
     }
 
     /// Lost pieces, and all later ones of their pages: a page in memory holds every write up to some
-    /// moment, and gets to the disk as a whole.
-    fn with_later_of_a_page(&self, data: &[Piece], lost: &BTreeSet<Piece>) -> BTreeSet<Piece> {
-        let mut stale = BTreeSet::new();
-        let gone = data.iter().filter(|piece| {
-            let page = self.page(**piece);
-            lost.contains(*piece) && stale.insert(page) || stale.contains(&page)
-        });
-        gone.copied().collect()
+    /// moment, and gets to the disk as of one. Of a write that goes as a whole, all goes with its first page.
+    fn with_later_of_a_page(
+        &self,
+        data: &[Piece],
+        lost: &BTreeSet<Piece>,
+        goes_whole: impl Fn(usize) -> bool,
+    ) -> BTreeSet<Piece> {
+        let (mut stale, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        for write in data.chunk_by(|a, b| a.0 == b.0) {
+            let is_gone =
+                |piece: &Piece| lost.contains(piece) || stale.contains(&self.page(*piece));
+            let of_write: Vec<Piece> = match write
+                .iter()
+                .any(|piece| is_gone(piece) && goes_whole(piece.0))
+            {
+                true => write.to_vec(),
+                false => write.iter().copied().filter(&is_gone).collect(),
+            };
+            stale.extend(of_write.iter().map(|piece| self.page(*piece)));
+            gone.extend(of_write);
+        }
+        gone
     }
 
-    /// Of lost pieces those after which nothing of their page was kept.
-    fn last_of_each_page(&self, data: &[Piece], lost: &BTreeSet<Piece>) -> BTreeSet<Piece> {
-        let mut kept = BTreeSet::new();
-        let gone = data.iter().rev().filter(|piece| {
-            let page = self.page(**piece);
-            let last = lost.contains(*piece) && !kept.contains(&page);
-            if !last {
-                kept.insert(page);
+    /// Of lost pieces those after which nothing of their page was kept, and of so many writes at most that are
+    /// not lost as a whole.
+    fn last_of_each_page(
+        &self,
+        data: &[Piece],
+        lost: &BTreeSet<Piece>,
+        mut in_part: usize,
+    ) -> BTreeSet<Piece> {
+        let (mut kept, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        for write in data.chunk_by(|a, b| a.0 == b.0).rev() {
+            let is_last =
+                |piece: &Piece| lost.contains(piece) && !kept.contains(&self.page(*piece));
+            let (mut last, others): (Vec<Piece>, Vec<Piece>) =
+                write.iter().copied().partition(is_last);
+            kept.extend(others.iter().map(|piece| self.page(*piece)));
+            if !others.is_empty() && !last.is_empty() {
+                match in_part.checked_sub(1) {
+                    Some(fewer) => in_part = fewer,
+                    None => kept.extend(last.drain(..).map(|piece| self.page(piece))),
+                }
             }
-            last
-        });
-        gone.copied().collect()
+            gone.extend(last);
+        }
+        gone
     }
 
     /// The nearest cut that the model allows which loses no more than this one.
@@ -309,8 +338,10 @@ impl<'l> States<'l> {
         lost.extend(ordered.iter().rev().take_while(kept));
         match self.model {
             CrashModel::Prefix => {}
-            CrashModel::Torn => lost.extend(one_torn(&data, &cut.lost)),
-            CrashModel::Ordered => lost.extend(self.last_of_each_page(&data, &cut.lost)),
+            CrashModel::Torn => lost.extend(self.last_of_each_page(&data, &cut.lost, 1)),
+            CrashModel::Ordered => {
+                lost.extend(self.last_of_each_page(&data, &cut.lost, usize::MAX));
+            }
             CrashModel::Strict => {
                 lost.extend(data.iter().filter(|piece| cut.lost.contains(*piece)));
             }
@@ -597,8 +628,8 @@ fn suffix(random: &mut Random, pieces: &[Piece]) -> Vec<Piece> {
     pieces.get(kept..).unwrap_or_default().to_vec()
 }
 
-/// Writes that are lost whole, and one of which some of its sectors are.
-fn torn(random: &mut Random, data: &[Piece]) -> BTreeSet<Piece> {
+/// Writes that are lost whole, and one of which some of its sectors are; and which that is.
+fn torn(random: &mut Random, data: &[Piece]) -> (BTreeSet<Piece>, Option<usize>) {
     let mut writes: Vec<usize> = data.iter().map(|piece| piece.0).collect();
     writes.dedup();
     let torn = pick(random, &writes).copied();
@@ -612,7 +643,7 @@ fn torn(random: &mut Random, data: &[Piece]) -> BTreeSet<Piece> {
         .copied()
         .partition(|piece| Some(piece.0) == torn);
     let lost = others.into_iter().filter(|piece| whole.contains(&piece.0));
-    lost.chain(sectors(random, &of_torn)).collect()
+    (lost.chain(sectors(random, &of_torn)).collect(), torn)
 }
 
 /// The sectors of a write that are lost: its end, its beginning, some in the middle, all but some in the
@@ -632,29 +663,6 @@ fn sectors(random: &mut Random, write: &[Piece]) -> Vec<Piece> {
         _ => random.below(2) == 0,
     });
     lost.map(|(_, piece)| *piece).collect()
-}
-
-/// Of lost pieces, those of writes that are lost whole, and of the first write that is not.
-fn one_torn(data: &[Piece], lost: &BTreeSet<Piece>) -> Vec<Piece> {
-    let mut writes: BTreeMap<usize, (Vec<Piece>, bool)> = BTreeMap::new();
-    for piece in data {
-        let (gone, whole) = writes.entry(piece.0).or_insert((Vec::new(), true));
-        match lost.contains(piece) {
-            true => gone.push(*piece),
-            false => *whole = false,
-        }
-    }
-    let mut torn = false;
-    let mut all = Vec::new();
-    for (gone, whole) in writes.into_values() {
-        if whole {
-            all.extend(gone);
-        } else if !torn && !gone.is_empty() {
-            torn = true;
-            all.extend(gone);
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn is_inner_path(name: &[u8]) -> bool {
 /// Writes names to a file that does not exist yet.
 ///
 /// # Errors
-/// One that is no inner path, or the file system refuses.
+/// One that is no inner path or not greater than the one before, or the file system refuses.
 pub fn write<'n>(
     path: &Path,
     names: impl ExactSizeIterator<Item = &'n [u8]> + Clone,
@@ -42,6 +42,7 @@ pub fn write<'n>(
     put(&count.to_le_bytes())?;
     let mut offset = 16 + 8 * (count + 1);
     put(&offset.to_le_bytes())?;
+    let mut last: &[u8] = &[];
     for name in names.clone() {
         if !is_inner_path(name) {
             return Err(DatasetError::invalid(format!(
@@ -49,6 +50,13 @@ pub fn write<'n>(
                 name.escape_ascii()
             )));
         }
+        if name <= last {
+            return Err(DatasetError::invalid(format!(
+                "the name '{}' comes again, or after a greater one",
+                name.escape_ascii()
+            )));
+        }
+        last = name;
         offset += name.len() as u64 + 1;
         put(&offset.to_le_bytes())?;
     }
@@ -204,7 +212,11 @@ mod tests {
             assert!(Names::open(&path).is_err(), "{end}");
         }
         let unordered = directory.path().join("unordered");
-        write(&unordered, [&b"b"[..], b"a"].into_iter()).unwrap();
-        assert!(Names::open(&unordered).is_err());
+        let refused = write(&unordered, [&b"b"[..], b"a"].into_iter()).unwrap_err();
+        assert!(refused.to_string().contains("'a'"), "{refused}");
+        let (mut swapped, names) = (whole, 16 + 8 * 4);
+        swapped[names] = b'b';
+        std::fs::write(&path, &swapped).unwrap();
+        assert!(Names::open(&path).is_err());
     }
 }

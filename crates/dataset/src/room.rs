@@ -1,7 +1,7 @@
 //! Room on a file system, and bringing what was written there to the disk.
 
 use crate::{DatasetError, platform};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -59,23 +59,39 @@ pub fn sync_filesystem(path: &Path) -> Result<(), DatasetError> {
 /// # Errors
 /// The file system refuses, an earlier write failed, or a file cannot be opened.
 pub fn sync_below(path: &Path) -> Result<(), DatasetError> {
-    let file = File::open(path).map_err(DatasetError::io("open", path))?;
-    match platform::is_synced_as_a_whole(&file) {
+    match is_synced_as_a_whole(path)? {
         true => sync_filesystem(path),
-        false => sync_each(path),
+        false => sync_each(path, |_| true),
     }
 }
 
+/// Whether one call is known to bring everything on the file system of `path` to the disk.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn is_synced_as_a_whole(path: &Path) -> Result<bool, DatasetError> {
+    let file = File::open(path).map_err(DatasetError::io("open", path))?;
+    Ok(platform::is_synced_as_a_whole(&file))
+}
+
+/// Makes the names in a directory and in all below it permanent; files are left to whoever wrote them.
+///
+/// # Errors
+/// The file system refuses, or a directory cannot be opened.
+pub fn sync_directories(path: &Path) -> Result<(), DatasetError> {
+    sync_each(path, |found| found.is_dir())
+}
+
 /// What is in a directory comes before it. Links and what is no file have nothing to sync.
-fn sync_each(path: &Path) -> Result<(), DatasetError> {
+fn sync_each(path: &Path, wanted: fn(&Metadata) -> bool) -> Result<(), DatasetError> {
     let failed = || DatasetError::io("sync", path);
     let found = path.symlink_metadata().map_err(failed())?;
     if found.is_dir() {
         for entry in std::fs::read_dir(path).map_err(failed())? {
-            sync_each(&entry.map_err(failed())?.path())?;
+            sync_each(&entry.map_err(failed())?.path(), wanted)?;
         }
     }
-    match found.is_dir() || found.is_file() {
+    match (found.is_dir() || found.is_file()) && wanted(&found) {
         true => sync_file(path),
         false => Ok(()),
     }
@@ -133,7 +149,8 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", at("a/link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, at("a/fifo"), rustix::fs::Mode::RUSR).unwrap();
         sync_below(directory.path()).unwrap();
-        sync_each(directory.path()).unwrap();
+        sync_each(directory.path(), |_| true).unwrap();
+        sync_directories(directory.path()).unwrap();
         assert!(sync_below(&at("none")).is_err());
     }
 }

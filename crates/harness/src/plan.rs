@@ -765,8 +765,21 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     {
         return Some(format!("{store} promises only {}", can.durability));
     }
-    let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
-    too_few_values(workload, count)
+    let dataset = study.datasets.get(&cell.dataset);
+    if cell.settings.flag("names") && !dataset.is_some_and(may_have_names) {
+        return Some(format!(
+            "{store} keeps values under their names, and those of dataset '{}' have none; they have where they come \
+             from a directory (from = \"DIR\")",
+            cell.dataset
+        ));
+    }
+    too_few_values(workload, dataset.map_or(0, |d| d.count))
+}
+
+/// Whether values come from a directory, as far as it is known; those of a table have no names.
+fn may_have_names(dataset: &DatasetSpec) -> bool {
+    let from = dataset.from.as_ref();
+    from.is_some_and(|origin| origin.table.is_none())
 }
 
 /// Whether values are read one by one: scans lend what they visit, whatever the store.

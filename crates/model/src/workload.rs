@@ -645,6 +645,10 @@ impl Workload {
                 "omit_last is for order = \"uniform\", and this one is \"{}\"",
                 order.name()
             )),
+            _ if self.omit_last > 0 && mix.delete > 0 => Err(
+                "omit_last is not for a mix that deletes: any key may be deleted, the last ones too"
+                    .to_owned(),
+            ),
             AccessOrder::Lifecycle if mix.insert != 1 || mix.delete != 1 || mix.scan > 0 => Err(
                 "order = \"lifecycle\" needs a mix with insert = 1, delete = 1 and no scan"
                     .to_owned(),
@@ -1008,6 +1012,20 @@ mod tests {
                     ..plain()
                 },
                 "omit_last",
+            ),
+            (
+                Workload {
+                    order: AccessOrder::Uniform,
+                    omit_last: 2,
+                    operation: Operation::Mix,
+                    mix: Some(Mix {
+                        read: 1,
+                        delete: 1,
+                        ..Mix::default()
+                    }),
+                    ..plain()
+                },
+                "a mix that deletes",
             ),
             (
                 Workload {

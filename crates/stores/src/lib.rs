@@ -15,6 +15,7 @@ mod files;
 mod files_indexed;
 mod fjall;
 mod flat;
+mod hexadecimal;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 mod key;

@@ -4,6 +4,7 @@ use crate::options::{Described, flag};
 use crate::{Key, Result, StoreError};
 use std::ffi::CStr;
 use std::path::Path;
+use std::sync::Arc;
 use stowplan_dataset::names::{self, beside};
 
 /// The setting `names` of stores that have it.
@@ -24,11 +25,18 @@ const DIGITS: usize = 20;
 pub(crate) struct Names(names::Names);
 
 impl Names {
-    /// Those of the store in a directory.
+    /// Those of the store in a directory, if it is to keep them.
     ///
     /// # Errors
     /// There are none, or the file is damaged.
-    pub(crate) fn of(store: &'static str, directory: &Path) -> Result<Self> {
+    pub(crate) fn of(
+        store: &'static str,
+        directory: &Path,
+        wanted: bool,
+    ) -> Result<Option<Arc<Self>>> {
+        if !wanted {
+            return Ok(None);
+        }
         let path = beside(directory);
         if !path.exists() {
             return Err(StoreError::unsupported(
@@ -38,11 +46,12 @@ impl Names {
             ));
         }
         let names = names::Names::open(&path);
-        names.map(Self).map_err(|error| StoreError::Engine {
+        let names = names.map_err(|error| StoreError::Engine {
             store,
             action: "read the names of values".to_owned(),
             detail: error.to_string(),
-        })
+        })?;
+        Ok(Some(Arc::new(Self(names))))
     }
 
     /// The name of a key; nothing where it was added later, and for key 0.
@@ -75,10 +84,11 @@ mod tests {
     fn keys_have_their_names_and_those_that_are_added_have_others_and_both_are_found_again() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("store");
-        let refused = Names::of("files", &store).unwrap_err().to_string();
+        let refused = Names::of("files", &store, true).unwrap_err().to_string();
         assert!(refused.contains("the dataset has no names"), "{refused}");
         names::write(&beside(&store), [&b"a/b"[..], b"c"].into_iter()).unwrap();
-        let names = Names::of("files", &store).unwrap();
+        assert!(Names::of("files", &store, false).unwrap().is_none());
+        let names = Names::of("files", &store, true).unwrap().unwrap();
         assert_eq!(names.name(Key(2)), Some(c"c"));
         assert_eq!((names.name(Key(0)), names.name(Key(3))), (None, None));
         for key in [3, u64::MAX] {

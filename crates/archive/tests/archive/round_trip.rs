@@ -440,6 +440,27 @@ fn with_force_an_archive_is_replaced_and_keeps_its_mode_and_no_other_file_is() {
 }
 
 #[test]
+fn a_database_that_has_more_than_an_archive_is_not_replaced() {
+    let bench = Bench::new();
+    bench.tree();
+    bench.pack();
+    let forced = Pack {
+        force: true,
+        ..bench.packing()
+    };
+    let run = |sql: &str| {
+        let database = Connection::open(bench.at("x.sqlar")).unwrap();
+        database.execute_batch(sql).unwrap();
+    };
+    run("CREATE TABLE \"letters\n\"(letter)");
+    let told = forced.run(&()).unwrap_err().to_string();
+    assert!(told.contains("a table 'letters\\n' beside"), "{told}");
+    assert!(told.contains("choose another name"), "{told}");
+    run("DROP TABLE \"letters\n\"; ANALYZE");
+    forced.run(&()).unwrap();
+}
+
+#[test]
 fn files_beside_an_archive_are_never_replaced() {
     let bench = Bench::new();
     bench.tree();

@@ -164,18 +164,31 @@ proptest! {
     }
 
     #[test]
-    fn whoever_loses_a_write_to_a_page_loses_all_later_ones_to_it(script in scripts(), seed in any::<u64>()) {
+    fn whoever_loses_a_write_to_a_page_loses_all_later_ones_to_it(
+        script in scripts(), is_torn in any::<bool>(), seed in any::<u64>(), given_back in any::<u64>()
+    ) {
         let log = log_of(&script);
-        let states = States::new(&log, CrashModel::Ordered, Syncs::Recorded);
-        let cut = states.draw(seed);
-        let (_, data) = states.pending(cut.at);
-        let mut stale = BTreeSet::new();
-        for piece in data {
-            let lost = cut.lost.contains(&piece);
-            prop_assert!(lost || !stale.contains(&states.page(piece)), "{piece:?} of {:?}", cut.lost);
-            if lost {
-                stale.insert(states.page(piece));
+        let model = if is_torn { CrashModel::Torn } else { CrashModel::Ordered };
+        let states = States::new(&log, model, Syncs::Recorded);
+        let mut cut = states.draw(seed);
+        for _ in 0..2 {
+            let (_, data) = states.pending(cut.at);
+            // By page, the first write of which something there was lost.
+            let mut stale = BTreeMap::new();
+            for piece in data {
+                let page = states.page(piece);
+                let lost = cut.lost.contains(&piece);
+                let first = stale.get(&page).is_none_or(|first| *first == piece.0);
+                prop_assert!(lost || first, "{piece:?} of {:?}", cut.lost);
+                if lost {
+                    stale.entry(page).or_insert(piece.0);
+                }
             }
+            // What is tried next when a finding is shrunk.
+            let all = cut.lost.clone();
+            cut.lost.retain(|piece| scatter_all(&[given_back, piece.0 as u64, piece.1.into()]) % 3 > 0);
+            cut = states.allowed(&cut);
+            prop_assert!(cut.lost.is_subset(&all));
         }
     }
 
@@ -188,10 +201,14 @@ proptest! {
     }
 
     #[test]
-    fn at_most_one_write_is_torn(script in scripts(), seed in any::<u64>()) {
+    fn at_most_one_write_is_torn(script in scripts(), seed in any::<u64>(), given_back in any::<u64>()) {
         let log = log_of(&script);
         let states = States::new(&log, CrashModel::Torn, Syncs::Recorded);
-        let cut = states.draw(seed);
+        let mut cut = states.draw(seed);
+        if given_back % 2 == 0 {
+            cut.lost.retain(|piece| scatter_all(&[given_back, piece.0 as u64, piece.1.into()]) % 3 > 0);
+            cut = states.allowed(&cut);
+        }
         let torn = log.entries.iter().enumerate().take(cut.at).filter(|(number, entry)| {
             let Operation::Write { offset, data, .. } = &entry.operation else { return false };
             let lost = cut.lost.range((*number, 0)..=(*number, LENGTH)).count();

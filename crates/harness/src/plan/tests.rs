@@ -457,6 +457,31 @@ fn cells_that_cannot_run_are_listed_with_the_reason_and_never_measured() {
 }
 
 #[test]
+fn a_store_that_keeps_names_is_for_values_that_may_have_some() {
+    let text = STUDY.replace("files:layout=tree", "files:names=on");
+    let reason = |from: Option<stowplan_model::Origin>| {
+        let mut study = study(&text);
+        study.datasets.get_mut("blobs").unwrap().from = from;
+        let drivers = crate::drivers::Drivers::built_in();
+        let mut plan = plan(study, &PlanOptions::default(), &drivers).unwrap();
+        plan.comparisons[0].not_applicable.remove("files:names=on")
+    };
+    let directory = stowplan_model::Origin::default();
+    let table = stowplan_model::Origin {
+        table: Some("t".to_owned()),
+        ..directory.clone()
+    };
+    for from in [None, Some(table)] {
+        let reason = reason(from).unwrap();
+        assert!(
+            reason.contains("those of dataset 'blobs' have none"),
+            "{reason}"
+        );
+    }
+    assert_eq!(reason(Some(directory)), None);
+}
+
+#[test]
 fn a_block_may_have_as_many_operations_as_there_are_values() {
     let text = STUDY.replace("1_001", "1_000");
     let plan = plan(

@@ -1,6 +1,7 @@
 //! The values as the file has them.
 
 use super::Format;
+use crate::hexadecimal::hexadecimal;
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 use std::collections::BTreeMap;
 
@@ -71,13 +72,6 @@ impl TryFrom<Written> for Held {
                 .ok_or("a value in hexadecimal has something else in it"),
         }
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
-    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    halves.map(digit).collect()
 }
 
 fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {

@@ -11,7 +11,7 @@ use std::fs::{self, DirEntry, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stowplan_model::{Footprint, Settings};
 
 pub(crate) struct FileStore {
@@ -20,7 +20,7 @@ pub(crate) struct FileStore {
     pub(super) root: File,
     pub(super) options: Options,
     /// Those that the values had where they come from.
-    own_names: Option<Names>,
+    own_names: Option<Arc<Names>>,
     /// Whether a directory is synced after a file was made in it or removed from it.
     pub(super) syncs_names: bool,
     settings: Settings,
@@ -34,12 +34,13 @@ pub(crate) struct FileStore {
 
 impl FileStore {
     pub(crate) fn open(path: &Path, options: Options, settings: Settings) -> Result<Self> {
-        Self::named_by(path, path, options, settings)
+        let own_names = Names::of(STORE, path, options.names)?;
+        Self::named_by(own_names, path, options, settings)
     }
 
-    /// The files of a store in another directory, which has the names of its values beside it.
+    /// Files whose values have these names.
     pub(crate) fn named_by(
-        store: &Path,
+        own_names: Option<Arc<Names>>,
         path: &Path,
         options: Options,
         settings: Settings,
@@ -49,10 +50,7 @@ impl FileStore {
             path: path.to_owned(),
             root,
             options,
-            own_names: match options.names {
-                true => Some(Names::of(STORE, store)?),
-                false => None,
-            },
+            own_names,
             syncs_names: options.fsync == Fsync::Directory,
             settings,
             kept: Shared::new(),

@@ -1,8 +1,9 @@
 //! The database and the directory of files as one store.
 
 use super::session::SplitSession;
-use super::{DATABASE_FILE, FILES, Options, ours};
+use super::{DATABASE_FILE, FILES, Options, STORE, ours};
 use crate::files::store::FileStore;
+use crate::names::Names;
 use crate::sqlite::base::{Base, Link};
 use crate::{Connection, Key, Result, Session, Store, disk};
 use std::path::{Path, PathBuf};
@@ -24,13 +25,14 @@ impl SplitStore {
     pub(super) fn new(directory: &Path, settings: &Settings) -> Result<Self> {
         let options = Options::from_settings(settings)?;
         let files = directory.join(FILES);
-        let files = FileStore::named_by(directory, &files, options.files, settings.clone());
+        let names = Names::of(STORE, directory, options.files.names)?;
+        let files = FileStore::named_by(names.clone(), &files, options.files, settings.clone());
         let mut files = files.map_err(ours)?;
         // Where files are synced at all, so are new names: no row goes before its file is there to stay.
         if options.files.syncs_per_overwrite() > 0 {
             files = files.with_names_synced();
         }
-        let database = options.database.in_directory(directory).map_err(ours)?;
+        let database = options.database.with_names(names);
         Ok(Self {
             directory: directory.to_owned(),
             files,

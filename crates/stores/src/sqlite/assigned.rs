@@ -1,6 +1,6 @@
 //! Rows whose keys SQLite assigns.
 
-use super::options::Options;
+use super::options::{Options, Statements};
 use super::statement::{Parameters, Sql};
 use super::{STORE, failed, key_failed};
 use crate::{Key, Result, StoreError};
@@ -14,8 +14,10 @@ const NONE: i64 = -1;
 pub(super) struct AssignedIds<'c> {
     connection: &'c Connection,
     insert: Sql<'c>,
+    /// The largest number there is; always kept, for it is no part of what `statement` is about.
+    largest: Sql<'c>,
     /// The number that the next row gets; nothing where it has to be looked up.
-    next: Option<i64>,
+    pub(super) next: Option<i64>,
 }
 
 impl<'c> AssignedIds<'c> {
@@ -24,6 +26,7 @@ impl<'c> AssignedIds<'c> {
         let mut ids = Self {
             connection,
             insert: Sql::of(connection, text, options.pragmas.statement)?,
+            largest: Sql::of(connection, "SELECT max(k) FROM kv", Statements::Once)?,
             next: None,
         };
         // A table that was dropped has no rows to number.
@@ -40,10 +43,10 @@ impl<'c> AssignedIds<'c> {
         if let Some(next) = self.next {
             return Ok(next);
         }
-        let largest: Option<i64> = self
-            .connection
-            .query_row("SELECT max(k) FROM kv", [], |row| row.get(0))
-            .map_err(|e| failed("look for the largest key", &e))?;
+        let largest: Option<i64> = self.largest.run(|statement| {
+            let largest = statement.query_row([], |row| row.get(0));
+            largest.map_err(|e| failed("look for the largest key", &e))
+        })?;
         let next = largest.map_or(1, after);
         self.next = Some(next);
         Ok(next)
@@ -77,7 +80,7 @@ impl<'c> AssignedIds<'c> {
     }
 
     /// A row of this number was added.
-    fn added(&mut self, number: i64) {
+    pub(super) fn added(&mut self, number: i64) {
         self.next = self.next.map(|next| match next {
             NONE => NONE,
             next if number < next => next,
@@ -85,7 +88,14 @@ impl<'c> AssignedIds<'c> {
         });
     }
 
-    /// Rows were removed, or a transaction undone.
+    /// A row of this number was removed, if there was one.
+    pub(super) fn removed(&mut self, number: i64) {
+        if self.next == Some(after(number)) {
+            self.forget();
+        }
+    }
+
+    /// It is not known which rows there are: something failed, was undone or dropped.
     pub(super) fn forget(&mut self) {
         self.next = None;
     }

@@ -3,6 +3,7 @@
 use super::options::{Location, Options};
 use super::table::Table;
 use super::{STORE, failed};
+use crate::hexadecimal::hexadecimal;
 use crate::{Result, StoreError, disk};
 use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
@@ -76,8 +77,7 @@ fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
 
 /// A name for a database in memory that no other place has.
 fn named_after(path: &Path) -> String {
-    let bytes = path.as_os_str().as_encoded_bytes().iter();
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(path.as_os_str().as_encoded_bytes())
 }
 
 fn open_uri(uri: &str) -> rusqlite::Result<Connection> {

@@ -1,7 +1,7 @@
 //! Parameters as text within a statement, as a program writes them that formats its SQL.
 
+use crate::hexadecimal::hexadecimal;
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use std::fmt::Write as _;
 
 /// A value as SQL writes it (<https://sqlite.org/lang_expr.html#literal_values_constants_>).
 pub(super) fn literal(value: &ToSqlOutput<'_>) -> rusqlite::Result<String> {
@@ -15,7 +15,7 @@ pub(super) fn literal(value: &ToSqlOutput<'_>) -> rusqlite::Result<String> {
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(text) => quoted(text),
-        ValueRef::Blob(bytes) => hexadecimal(bytes),
+        ValueRef::Blob(bytes) => blob(bytes),
     })
 }
 
@@ -23,19 +23,12 @@ pub(super) fn literal(value: &ToSqlOutput<'_>) -> rusqlite::Result<String> {
 fn quoted(text: &[u8]) -> String {
     match std::str::from_utf8(text) {
         Ok(text) if !text.contains('\0') => format!("'{}'", text.replace('\'', "''")),
-        _ => format!("CAST({} AS TEXT)", hexadecimal(text)),
+        _ => format!("CAST({} AS TEXT)", blob(text)),
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len() + 3);
-    text.push_str("X'");
-    for byte in bytes {
-        // Memory takes whatever is written to it.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.push('\'');
-    text
+fn blob(bytes: &[u8]) -> String {
+    format!("X'{}'", hexadecimal(bytes))
 }
 
 /// The text of a statement with `literals` in the places of its parameters: `?` is the next one, `?2` the

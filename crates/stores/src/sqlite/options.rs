@@ -2,11 +2,11 @@
 
 use super::STORE;
 use super::table::Table;
-use crate::names::NAMES;
+use crate::names::{NAMES, Names};
 use crate::options::{Described, StoreOptions as _, bytes, flag, number};
 use crate::{KEY_FORM, KeyForm, Result, StoreError, choice, options};
 use std::borrow::Cow;
-use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 use stowplan_model::{Durability, DurabilityClaim, Settings};
 
@@ -271,14 +271,11 @@ impl Options {
         ))
     }
 
-    /// The same for the store in a directory, whose values may have names.
-    pub(crate) fn in_directory(self, directory: &Path) -> Result<Self> {
-        match self.pragmas.names {
-            false => Ok(self),
-            true => Ok(Self {
-                table: self.table.with_names_of(directory)?,
-                ..self
-            }),
+    /// The same for values that have these names.
+    pub(crate) fn with_names(self, names: Option<Arc<Names>>) -> Self {
+        Self {
+            table: self.table.with_names(names),
+            ..self
         }
     }
 

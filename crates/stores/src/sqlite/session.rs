@@ -100,6 +100,23 @@ impl<'c> SqliteSession<'c> {
         }
     }
 
+    /// What SQLite assigns next follows from rows with these keys, unless something failed.
+    fn renumber_after<T>(
+        &mut self,
+        outcome: &Result<T>,
+        keys: impl IntoIterator<Item = Key>,
+        tell: fn(&mut AssignedIds<'c>, i64),
+    ) {
+        match (&mut self.assigned, outcome) {
+            (Some(assigned), Ok(_)) => {
+                let numbers = keys.into_iter().filter_map(row_id);
+                numbers.for_each(|number| tell(assigned, number));
+            }
+            (Some(assigned), Err(_)) => assigned.forget(),
+            (None, _) => {}
+        }
+    }
+
     /// Whether there is a row of this key; its value is not read.
     pub(crate) fn has(&mut self, key: Key) -> Result<bool> {
         Ok(self.visit(key, |_| Ok(0))? != Found::Missing)
@@ -194,25 +211,27 @@ impl Session for SqliteSession<'_> {
         let k = self.key_to_insert(key, value)?;
         let table = self.table;
         let insert_failed = |e: rusqlite::Error| key_failed("insert", key, &e);
-        if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k) {
-            if assigned.is_next(*number)? {
-                return assigned.insert(*number, key, |parameters| {
-                    table
-                        .bind_value(parameters, 1, value)
-                        .map_err(insert_failed)
-                });
-            }
-            assigned.forget();
+        if let (Some(assigned), RowKey::Number(number)) = (&mut self.assigned, &k)
+            && assigned.is_next(*number)?
+        {
+            return assigned.insert(*number, key, |parameters| {
+                table
+                    .bind_value(parameters, 1, value)
+                    .map_err(insert_failed)
+            });
         }
         let bind = |parameters: &mut Parameters<'_, '_>| {
             table.bind(parameters, 0, &k, value).map_err(insert_failed)
         };
-        self.insert
+        let inserted = self
+            .insert
             .run_with(bind, |statement| match statement.raw_execute() {
                 Ok(_) => Ok(()),
                 Err(error) if is_key_taken(&error) => Err(StoreError::key_exists(STORE, key)),
                 Err(error) => Err(key_failed("insert", key, &error)),
-            })
+            });
+        self.renumber_after(&inserted, [key], AssignedIds::added);
+        inserted
     }
 
     fn overwrite(&mut self, key: Key, value: &[u8]) -> Result<Found> {
@@ -229,13 +248,15 @@ impl Session for SqliteSession<'_> {
         };
         // A row that a blob handle stands on must not vanish below it.
         self.blob.close()?;
-        self.renumber();
         let by_key = |parameters: &mut Parameters<'_, '_>| set_key(parameters, "delete", key, &k);
-        self.delete
+        let deleted = self
+            .delete
             .run_with(by_key, |statement| match statement.raw_execute() {
                 Ok(changes) => Ok(changes > 0),
                 Err(error) => Err(key_failed("delete", key, &error)),
-            })
+            });
+        self.renumber_after(&deleted, [key], AssignedIds::removed);
+        deleted
     }
 
     fn scan(
@@ -307,7 +328,6 @@ impl Session for SqliteSession<'_> {
                 .iter()
                 .try_for_each(|(key, value)| self.insert(*key, value));
         };
-        self.renumber();
         let kept = self.insert_many.take();
         let mut insert = match kept.filter(|(count, _)| *count == rows.len()) {
             Some((_, insert)) => insert,
@@ -334,6 +354,44 @@ impl Session for SqliteSession<'_> {
             statement.raw_execute().map(drop).map_err(many_failed)
         });
         self.insert_many = Some((rows.len(), insert));
+        self.renumber_after(
+            &inserted,
+            rows.iter().map(|(key, _)| *key),
+            AssignedIds::added,
+        );
         inserted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::{Settings, Value};
+
+    #[test]
+    fn the_largest_key_is_looked_for_only_where_it_may_have_become_another() {
+        let place = tempfile::tempdir().unwrap();
+        let mut asked = Settings::default();
+        asked.set("ids", Value::Word("assigned".to_owned()));
+        let options = Options::from_settings(&asked).unwrap();
+        let connection = database::create(&place.path().join("kv.db"), &options).unwrap();
+        let mut session = SqliteSession::new(&connection, &options, Arc::default()).unwrap();
+        let next = |session: &SqliteSession<'_>| session.assigned.as_ref().unwrap().next;
+        session.insert(Key(7), b"given").unwrap();
+        assert_eq!(next(&session), Some(8));
+        session.insert(Key(3), b"given").unwrap();
+        session.insert(Key(8), b"assigned").unwrap();
+        assert_eq!(next(&session), Some(9));
+        let rows: [(Key, &[u8]); 2] = [(Key(20), b"both"), (Key(15), b"given")];
+        session.insert_many(&rows).unwrap();
+        assert_eq!(next(&session), Some(21));
+        session.delete(Key(7)).unwrap();
+        assert_eq!(next(&session), Some(21));
+        session.delete(Key(20)).unwrap();
+        assert_eq!(next(&session), None);
+        session.insert(Key(16), b"assigned").unwrap();
+        assert_eq!(next(&session), Some(17));
+        assert!(session.insert(Key(3), b"taken").is_err());
+        assert_eq!(next(&session), None);
     }
 }

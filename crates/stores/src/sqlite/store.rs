@@ -1,10 +1,11 @@
 //! The database as a store.
 
 use super::base::{Base, Link};
-use super::database_path;
 use super::options::Options;
 use super::pages::Pages;
 use super::session::SqliteSession;
+use super::{STORE, database_path};
+use crate::names::Names;
 use crate::{Connection, Key, KeyForm, Pieces, Result, Session, Store, disk};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +19,11 @@ pub(super) struct SqliteStore {
 
 impl SqliteStore {
     pub(super) fn new(directory: &Path, settings: &Settings) -> Result<Self> {
-        let options = Options::from_settings(settings)?.in_directory(directory)?;
+        let options = Options::from_settings(settings)?;
+        let names = Names::of(STORE, directory, options.pragmas.names)?;
         Ok(Self {
             directory: directory.to_owned(),
-            base: Base::new(database_path(directory), options),
+            base: Base::new(database_path(directory), options.with_names(names)),
         })
     }
 

@@ -7,7 +7,6 @@ use crate::names::{Names, added};
 use crate::{Buffer, Key, KeyBytes, KeyForm, Result, StoreError};
 use rusqlite::Row;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The shape of the table `kv`.
@@ -59,12 +58,9 @@ impl Table {
         Ok(table)
     }
 
-    /// The same with the names of the store in a directory.
-    pub(super) fn with_names_of(self, directory: &Path) -> Result<Self> {
-        Ok(Self {
-            names: Some(Arc::new(Names::of(STORE, directory)?)),
-            ..self
-        })
+    /// The same with the names of its values.
+    pub(super) fn with_names(self, names: Option<Arc<Names>>) -> Self {
+        Self { names, ..self }
     }
 
     /// Whether a blob handle can be opened on its values: they lie in one column of bytes, in rows
@@ -213,6 +209,13 @@ impl Table {
 
     /// Whether the columns can keep a value.
     pub(super) fn check(&self, key: Key, value: &[u8]) -> Result<()> {
+        if self.names.is_some() && key.0 == 0 {
+            return Err(StoreError::unsupported(
+                STORE,
+                "keep a value of key 0",
+                "with names=on the first key is 1, as names begin there",
+            ));
+        }
         if !self.text || std::str::from_utf8(value).is_ok() {
             return Ok(());
         }
@@ -293,6 +296,7 @@ pub(crate) fn value<'r>(row: &'r Row<'_>, column: usize, key: Key) -> Result<&'r
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_dataset::names;
 
     const TEXT: Table = Table {
         key: KeyForm::Text,
@@ -309,6 +313,19 @@ mod tests {
         assert_eq!(table.read(), "SELECT v FROM kv WHERE k=?1");
         assert_eq!(table.insert(1), "INSERT INTO kv(k,v) VALUES(?,?)");
         assert_eq!(table.overwrite(), "UPDATE kv SET v=?2 WHERE k=?1");
+    }
+
+    #[test]
+    fn no_value_has_key_0_where_values_have_names() {
+        let place = tempfile::tempdir().unwrap();
+        let store = place.path().join("store");
+        names::write(&names::beside(&store), [&b"a"[..]].into_iter()).unwrap();
+        let names = Names::of(STORE, &store, true).unwrap();
+        let table = TEXT.with_names(names);
+        assert!(table.check(Key(0), b"x").is_err());
+        table.check(Key(1), b"x").unwrap();
+        table.check(Key(2), b"x").unwrap();
+        TEXT.check(Key(0), b"x").unwrap();
     }
 
     #[test]
