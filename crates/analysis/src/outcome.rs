@@ -274,6 +274,11 @@ impl Verdict {
         }
     }
 
+    /// Whether it answers the question: more rounds would not change it.
+    pub(crate) fn is_decided(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Equivalent)
+    }
+
     /// The verdict on the inverse ratio.
     #[must_use]
     pub fn inverse(self) -> Self {

@@ -60,7 +60,8 @@ impl StoppingRule {
     fn looks(&self, comparison: &Comparison) -> Vec<usize> {
         let [.., last] = LOOKS;
         let cap = self.max_rounds.min(comparison.max_rounds).min(last);
-        let earlier = LOOKS.into_iter().filter(|look| *look < cap);
+        let first = comparison.first_look.unwrap_or_default();
+        let earlier = LOOKS.into_iter().filter(|look| (first..cap).contains(look));
         earlier.chain([cap]).map(|look| look as usize).collect()
     }
 
@@ -96,13 +97,9 @@ fn decide_on(estimate: Option<Estimate>, noise_floor: f64, rule: &StoppingRule) 
         return Decision::Continue;
     };
     let (low, high) = estimate.widened(noise_floor);
-    match verdict(low, high, rule.zone()) {
-        Verdict::Faster | Verdict::Slower | Verdict::Equivalent
-            if rule.precise_enough(&estimate) =>
-        {
-            Decision::Decided
-        }
-        _ => Decision::Continue,
+    match verdict(low, high, rule.zone()).is_decided() && rule.precise_enough(&estimate) {
+        true => Decision::Decided,
+        false => Decision::Continue,
     }
 }
 

@@ -350,6 +350,7 @@ fn expand(
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
+        first_look: None,
     }))
 }
 
