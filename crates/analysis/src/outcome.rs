@@ -386,7 +386,8 @@ pub struct CellSummary {
     pub cell: Cell,
     /// Rounds measured.
     pub rounds: usize,
-    /// Operations timed, all ratio blocks together.
+    /// Operations timed, all ratio blocks together; where slow operations are compared, of the blocks that
+    /// tell of them.
     pub operations: u64,
     /// Of writes of which several share a transaction: how many did in the median block.
     pub operations_per_commit: Option<u64>,
