@@ -421,6 +421,27 @@ fn the_ledger_has_a_column_for_each_machine_and_each_claim_once() {
 }
 
 #[test]
+fn two_machines_of_one_name_have_two_columns_with_other_names() {
+    let of = |study: &str, cpu: &str, file_system: &str| {
+        let comparisons = two(&["slow"]);
+        let mut found = run(&comparisons, &[], Vec::new());
+        found.run.plan.study.name = study.to_owned();
+        found.run.environment.host = "a".to_owned();
+        found.run.environment.cpu = Some(cpu.to_owned());
+        found.run.environment.file_system.kind = file_system.to_owned();
+        found
+    };
+    let results = [
+        of("s", "x", "ext4"),
+        of("s", "y", "xfs"),
+        of("t", "x", "ext4"),
+        of("s", "y", "xfs"),
+    ];
+    let found = ledger(&results.iter().collect::<Vec<_>>(), &[]);
+    assert_eq!(found.machines, ["a (ext4)", "a (xfs)", "a (xfs) (2)"]);
+}
+
+#[test]
 fn what_would_decide_a_claim_is_known_before_anything_is_measured() {
     let comparisons = two(&["slow"]);
     let spec = claim(vec![test(&["c/slow"], &["c/gone"], [Some(2.0), None])]);
