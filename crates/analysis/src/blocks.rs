@@ -233,7 +233,7 @@ impl<'a> Blocks<'a> {
 
     /// The logarithm of what is compared of a block.
     #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
-    fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
+    pub(crate) fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
         match &self.figure {
             Figure::Time | Figure::WallTime => Some(log_time(m, metric, self.span)),
             Figure::Operations(figures) => {

@@ -1,7 +1,8 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    Builds, ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
+    Builds, ContrastOutcome, CorrectedRatio, Metric, RatioEstimate, StoppingRule, TotalOutcome,
+    Verdict,
     blocks::Blocks,
     builds::{self, Paired},
     stopping::{self, Noise},
@@ -42,6 +43,15 @@ impl<'a> Judge<'a> {
             noise,
             totals,
             rule,
+        }
+    }
+
+    /// φ by either time, as a natural logarithm.
+    pub(crate) fn floor(&self, metric: Metric) -> f64 {
+        match self.noise.beside {
+            _ if metric == self.noise.metric => self.noise.floor,
+            Some(beside) if metric == beside.metric => beside.floor,
+            _ => stopping::floor(self.comparison, &self.blocks, metric),
         }
     }
 
