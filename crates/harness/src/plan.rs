@@ -23,8 +23,9 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, NeighbourKind, OF_CELL, Operation, PerTransaction, Plan, Role,
-    ScaleSpec, Settings, StoreSpec, Study, Workload, near_miss, suggestion,
+    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
+    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss,
+    suggestion,
 };
 
 /// The scale of the published study.
@@ -768,6 +769,27 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
     }
     let count = study.datasets.get(&cell.dataset).map_or(0, |d| d.count);
     too_few_values(workload, count)
+        .or_else(|| too_little_memory(workload, environment::cache_and_memory))
+}
+
+/// Why the memory that is free is not enough for what streams through it beside a block, if it is not.
+/// `machine`: bytes of the largest cache, and of free memory.
+fn too_little_memory(
+    workload: &Workload,
+    machine: impl Fn() -> (Option<u64>, u64),
+) -> Option<String> {
+    let beside = workload.beside.filter(|beside| beside.memory)?;
+    let (cache, free) = machine();
+    let each = Neighbours::streamed_bytes(cache);
+    let needed = each.saturating_mul(beside.compute_threads.into());
+    (1..needed).contains(&free).then(|| {
+        format!(
+            "{beside} beside a block: {} each, {} in all, and only {} of memory are free",
+            format_bytes(each),
+            format_bytes(needed),
+            format_bytes(free)
+        )
+    })
 }
 
 /// Whether values are read one by one: scans lend what they visit, whatever the store.
