@@ -12,7 +12,7 @@ pub use faults::{Extent, StudyFault, faults};
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
-use crate::block_size::BlockSize;
+use crate::block_size::{BlockSize, most_operations};
 use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::random::scatter_all;
@@ -332,7 +332,7 @@ fn expand(
     let baseline = cells.remove(position);
     check_question(spec, &cells, &baseline)?;
     check_transactions(spec, &cells, &baseline)?;
-    check_measure(spec, &cells, &baseline)?;
+    check_measure(study, spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -446,9 +446,10 @@ fn check_transactions(
     )))
 }
 
-/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or too few,
-/// where single operations are compared: of more operations the slowest is slower.
+/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or which have
+/// too few, where single operations are compared: of more operations the slowest is slower.
 fn check_measure(
+    study: &Study,
     spec: &ComparisonSpec,
     cells: &[Cell],
     baseline: &Cell,
@@ -457,24 +458,28 @@ fn check_measure(
     if measure.is_time() {
         return Ok(());
     }
-    let all = std::iter::once(baseline).chain(cells);
-    let wrong = all.clone().find_map(|cell| {
-        let operations = cell.workload.operations;
-        let few = operations.filter(|n| u64::from(*n) < measure.least_operations());
-        let other = operations != baseline.workload.operations;
-        match few {
-            Some(few) => Some(format!(
-                "cell '{}': {few} operations a block have no {}, which takes {} at least; give the \
-                 workload more operations",
-                cell.key,
-                measure.in_words(),
-                measure.least_operations()
+    let least = measure.least_operations();
+    let needed = || format!("{}, which takes {least} at least", measure.in_words());
+    let count = study.datasets.get(&spec.dataset).map_or(0, |d| d.count);
+    let mut all = std::iter::once(baseline).chain(cells);
+    let wrong = all.find_map(|cell| {
+        let (key, operations) = (&cell.key, cell.workload.operations);
+        match operations.map(u64::from) {
+            Some(few) if few < least => Some(format!(
+                "cell '{key}': {few} operations a block have no {}; give the workload more operations",
+                needed()
             )),
-            None => other.then(|| format!(
-                "cell '{}' has blocks of another number of operations than the baseline '{}', and of \
+            None if most_operations(cell, count) < least => Some(format!(
+                "cell '{key}': a block visits each of {count} values once, and so few operations have no \
+                 {}; give the dataset more values, or the workload an order in which keys come again",
+                needed()
+            )),
+            _ if operations != baseline.workload.operations => Some(format!(
+                "cell '{key}' has blocks of another number of operations than the baseline '{}', and of \
                  more of them the slowest is slower: set the same 'operations' for both",
-                cell.key, baseline.key
+                baseline.key
             )),
+            _ => None,
         }
     });
     wrong.map_or(Ok(()), |why| {

@@ -695,7 +695,8 @@ impl<'a> Runner<'a> {
             .map_or(0, |cell| self.count(&cell.dataset));
         equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
         if !comparison.measure.is_time() {
-            equal_blocks(&mut sizes);
+            let least = comparison.measure.least_operations();
+            equal_blocks(&comparison.cells, &mut sizes, least, count);
         }
         Ok(sizes)
     }

@@ -210,7 +210,7 @@ fn together(study: &Study, spec: &ComparisonSpec, cells: Vec<Cell>) -> Vec<Mista
         let other = |cell: &Cell| other_question(spec, cell, baseline);
         let others = others.map(|cell| (Some(cell.key.clone()), other(cell)));
         let shares = check_transactions(spec, &fit, baseline);
-        let blocks = check_measure(spec, &fit, baseline);
+        let blocks = check_measure(study, spec, &fit, baseline);
         let whole = [shares, blocks].into_iter().filter_map(Result::err);
         return others.chain(whole.map(|error| (None, error))).collect();
     }
