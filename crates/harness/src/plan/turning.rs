@@ -315,15 +315,26 @@ impl Group {
     }
 }
 
-/// Refuses what needs more room than there is where the result of a run lies.
+/// Refuses what needs more room than there is at a place; `keep` as for [`super::needs`].
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
-pub fn require_room(plan: &Plan, more: &Extension, place: &Path) -> Result<(), HarnessError> {
+pub fn require_room(
+    plan: &Plan,
+    more: &Extension,
+    keep: bool,
+    place: &Path,
+) -> Result<(), HarnessError> {
     let following = Plan {
         datasets: more.datasets.clone(),
         comparisons: more.comparisons.clone(),
         ..plan.clone()
     };
-    super::require_space(&following, false, place)
+    super::require_space(&following, keep, place).map_err(|lack| match lack.is_refusal() {
+        true => lack,
+        false => HarnessError::invalid(format!(
+            "no room for what is to be switched next: {lack}; what it needs is an estimate, and --resume with \
+             --ignore-space goes on all the same"
+        )),
+    })
 }
