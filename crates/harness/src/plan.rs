@@ -394,7 +394,10 @@ fn check_question(
     cells: &[Cell],
     baseline: &Cell,
 ) -> Result<(), HarnessError> {
-    match cells.iter().find(|cell| !same_question(cell, baseline)) {
+    match cells
+        .iter()
+        .find(|cell| Question::of(cell) != Question::of(baseline))
+    {
         None => Ok(()),
         Some(cell) => Err(other_question(spec, cell, baseline)),
     }
@@ -507,23 +510,33 @@ pub(crate) fn left_to_root(plan: &Plan) -> Vec<&ComparisonSpec> {
     }
 }
 
-/// Whether a ratio of these cells compares one kind of work: the same steps. Orders in which every
-/// key comes once visit the same keys, so the order may be what is compared.
-fn same_question(a: &Cell, b: &Cell) -> bool {
-    let work = |cell: &Cell| {
-        let workload = &cell.workload;
-        (
-            workload.operation,
-            workload.mix,
-            Some((workload.order, workload.omit_last)).filter(|(order, _)| order.repeats()),
-            workload.scans().then(|| workload.longest_scan()),
-            workload.cache,
-        )
-    };
-    work(a) == work(b)
+/// What cells have in common whose ratio compares one kind of work: the same steps. Orders in which
+/// every key comes once visit the same keys, so the order may be what is compared.
+#[derive(Debug, PartialEq)]
+struct Question {
+    operation: Operation,
+    mix: Option<Mix>,
+    /// Of an order in which keys come again, with how many keys are never drawn.
+    order: Option<(AccessOrder, u32)>,
+    longest_scan: Option<u16>,
+    cache: CacheState,
 }
 
-/// What [`same_question`] asks about, in words: `a warm mix of read 90, overwrite 10, zipfian`.
+impl Question {
+    fn of(cell: &Cell) -> Self {
+        let workload = &cell.workload;
+        let order = (workload.order, workload.omit_last);
+        Self {
+            operation: workload.operation,
+            mix: workload.mix,
+            order: Some(order).filter(|(order, _)| order.repeats()),
+            longest_scan: workload.scans().then(|| workload.longest_scan()),
+            cache: workload.cache,
+        }
+    }
+}
+
+/// A [`Question`] in words: `a warm mix of read 90, overwrite 10, zipfian`.
 fn describe_work(workload: &Workload) -> String {
     let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
     let scans = workload
