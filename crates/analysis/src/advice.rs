@@ -1,7 +1,7 @@
 //! Where the user's own data belongs: into one database, into files, or into both by size. Decided from
 //! verdicts and intervals only, of the comparisons that [`AdviseSpec`] names.
 
-use crate::stopping::verdict;
+use crate::stopping::{bears_out, verdict};
 use crate::{Analysis, CellSummary, ComparisonOutcome, RatioEstimate, SpaceRow, Verdict};
 use serde::Serialize;
 use stowplan_model::{AdviseSpec, Cell, CellId, WholeSet, built_alike};
@@ -50,7 +50,7 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Split {
     /// The largest size inside, in bytes: of those that are not shown to be slower to read than another
-    /// one, the middle one.
+    /// one, the middle one; where some of these were measured in all respects, of these.
     pub inside: u64,
     /// The least of those sizes.
     pub from: u64,
@@ -88,6 +88,8 @@ pub struct Aspect {
     pub cell: CellId,
     /// Time of files over its time: above 1 it is faster.
     pub gain: Option<RatioEstimate>,
+    /// The same by corrected time, where that stands beside wall time: what is claimed needs both.
+    pub corrected: Option<RatioEstimate>,
     /// The verdict on its time.
     pub verdict: Verdict,
     /// Headline time of an operation in files, in nanoseconds.
@@ -110,10 +112,9 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let asked_of = analysis.run.plan.study.advise.as_ref()?;
     // Where reads are left out, replacements alone say which database is meant.
     let first = of(analysis, AdviseSpec::READ).or_else(|| of(analysis, AdviseSpec::REPLACE));
-    let page_size = first
-        .and_then(|comparison| best(comparison, is_database))
-        .map(|cell| cell.cell.settings.number("page_size"));
-    let aspects = aspects(analysis, asked_of, is_database);
+    let sizes = first.map(|first| eligible(analysis, first, Store::Database));
+    let page_size = sizes.and_then(|sizes| sizes.first().copied());
+    let aspects = aspects(analysis, asked_of, (Store::Database, page_size));
     let split = split(analysis, asked_of, first);
     let choice = choose(&aspects, split.as_ref());
     let (measured_values, measured_bytes) = measured(analysis);
@@ -134,7 +135,9 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
 
 /// The pages with which splits were measured.
 fn page_of_split(analysis: &Analysis) -> Option<u64> {
-    let cell = cells(analysis).iter().find(|cell| is_split(cell))?;
+    let cell = cells(analysis)
+        .iter()
+        .find(|cell| Store::Split.is_of(cell))?;
     Some(cell.settings.number("page_size"))
 }
 
@@ -142,40 +145,77 @@ fn of<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a ComparisonOutcome> {
     analysis.comparisons.iter().find(|found| found.id == id)
 }
 
-/// Whether everything of a cell lies in one database.
-fn is_database(cell: &Cell) -> bool {
-    cell.settings.get("page_size").is_some() && !is_split(cell)
+/// What is set against files. Several of each are measured, which differ in a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Store {
+    /// Everything in one database; by bytes of its pages.
+    Database,
+    /// Small values in a database, and larger ones in files; by the largest size inside.
+    Split,
 }
 
-/// Whether small values of a cell lie in a database, and larger ones in files.
-fn is_split(cell: &Cell) -> bool {
-    cell.settings.get("inline_limit").is_some()
-}
+impl Store {
+    fn is_of(self, cell: &Cell) -> bool {
+        let is_split = cell.settings.get("inline_limit").is_some();
+        match self {
+            Self::Database => cell.settings.get("page_size").is_some() && !is_split,
+            Self::Split => is_split,
+        }
+    }
 
-/// The cells of one kind that are not shown to be slower than another of them, by intervals that do not
-/// overlap.
-fn unbeaten(comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Vec<&CellSummary> {
-    let cells = || {
-        let of_kind = comparison.rivals().filter(move |cell| kind(&cell.cell));
-        of_kind.filter_map(|cell| {
-            let estimate = comparison.to_baseline(cell)?.estimate?;
-            Some((cell, estimate))
+    fn size(self, cell: &Cell) -> u64 {
+        cell.settings.number(match self {
+            Self::Database => "page_size",
+            Self::Split => "inline_limit",
         })
-    };
-    let Some(least) = cells().map(|(_, ratio)| ratio.high).reduce(f64::min) else {
+    }
+
+    /// Those of a comparison that have a ratio to files, with it.
+    fn measured(
+        self,
+        comparison: &ComparisonOutcome,
+    ) -> impl Iterator<Item = (&CellSummary, RatioEstimate)> {
+        let of_kind = comparison
+            .rivals()
+            .filter(move |cell| self.is_of(&cell.cell));
+        of_kind.filter_map(|cell| Some((cell, comparison.to_baseline(cell)?.estimate?)))
+    }
+}
+
+/// The stores of one kind that are not shown to be slower than another of them, by intervals that do not
+/// overlap.
+fn unbeaten(comparison: &ComparisonOutcome, store: Store) -> Vec<&CellSummary> {
+    let measured = || store.measured(comparison);
+    let Some(least) = measured().map(|(_, ratio)| ratio.high).reduce(f64::min) else {
         return Vec::new();
     };
-    let unbeaten = cells().filter(|(_, ratio)| ratio.low <= least);
+    let unbeaten = measured().filter(|(_, ratio)| ratio.low <= least);
     unbeaten.map(|(cell, _)| cell).collect()
 }
 
-/// The first of them.
-fn best(comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<&CellSummary> {
-    unbeaten(comparison, kind).first().copied()
+/// The sizes of these. What is advised has to follow from its own figures: where some were measured in all
+/// respects that decide, these only.
+fn eligible(analysis: &Analysis, first: &ComparisonOutcome, store: Store) -> Vec<u64> {
+    let deciding = [AdviseSpec::READ, AdviseSpec::COLD, AdviseSpec::REPLACE];
+    let deciding = deciding.map(|id| of(analysis, id));
+    let everywhere = |size: &u64| {
+        deciding.iter().flatten().all(|comparison| {
+            let mut sizes = store.measured(comparison).peekable();
+            sizes.peek().is_none() || sizes.any(|(cell, _)| store.size(&cell.cell) == *size)
+        })
+    };
+    let unbeaten = unbeaten(first, store).into_iter();
+    let sizes: Vec<u64> = unbeaten.map(|cell| store.size(&cell.cell)).collect();
+    let known: Vec<u64> = sizes.iter().copied().filter(everywhere).collect();
+    match known.is_empty() {
+        true => sizes,
+        false => known,
+    }
 }
 
-/// How the stores of one kind stand against files, in each respect that was to be measured.
-fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> Vec<Aspect> {
+/// How a store of this size, or else another of its kind, stands against files, in each respect that was to
+/// be measured.
+fn aspects(analysis: &Analysis, asked: &AdviseSpec, meant: (Store, Option<u64>)) -> Vec<Aspect> {
     let found = [
         (What::Read, AdviseSpec::READ),
         (What::Cold, AdviseSpec::COLD),
@@ -184,7 +224,7 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> 
     ];
     let found = found
         .into_iter()
-        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, kind));
+        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, meant));
     let mut aspects: Vec<Aspect> = found.collect();
     let zone = analysis.run.equivalence.ln_1p();
     aspects.extend(mixed(&aspects, asked.overwrites, zone));
@@ -192,18 +232,26 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> 
 }
 
 /// What was found in one respect; one that was to be measured and was not is there without a figure.
-fn aspect(what: What, comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<Aspect> {
-    let of_kind = || comparison.rivals().filter(|cell| kind(&cell.cell));
+fn aspect(
+    what: What,
+    comparison: &ComparisonOutcome,
+    (store, size): (Store, Option<u64>),
+) -> Option<Aspect> {
+    let of_kind = || comparison.rivals().filter(|cell| store.is_of(&cell.cell));
+    let meant = of_kind().find(|cell| Some(store.size(&cell.cell)) == size);
     let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
-    let cell = best(comparison, kind).or_else(|| of_kind().find(others));
+    let cell = meant.or_else(|| unbeaten(comparison, store).first().copied());
+    let cell = cell.or_else(|| of_kind().find(others));
     let cell = cell.or_else(|| of_kind().last())?;
     let contrast = comparison.to_baseline(cell);
     let time = |cell: &CellSummary| cell.time_ns.map(|time| time.estimate);
     let estimate = contrast.and_then(|contrast| contrast.estimate);
+    let corrected = contrast.and_then(|contrast| contrast.corrected);
     Some(Aspect {
         what,
         cell: cell.cell.id.clone(),
         gain: estimate.map(|estimate| estimate.inverse()),
+        corrected: corrected.map(|corrected| corrected.estimate.inverse()),
         verdict: contrast.map_or(Verdict::NoData, |contrast| contrast.verdict),
         files_ns: comparison.baseline().and_then(time),
         time_ns: time(cell),
@@ -212,40 +260,56 @@ fn aspect(what: What, comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -
 
 /// Reads and replacements together, of which a share (0 to 1) is replacements. The ratio of the times is
 /// the mean of both ratios, weighed by the times that they take in files; its interval goes from the mean of
-/// both lower ends to that of both upper ones, so it is not narrower than it may be.
+/// both lower ends to that of both upper ones, so it is not narrower than it may be. Where corrected time
+/// stands beside one of them, the same mean of corrected ratios has to bear out what is claimed (R8).
 fn mixed(aspects: &[Aspect], overwrites: Option<f64>, zone: f64) -> Option<Aspect> {
     let share = overwrites.filter(|share| 0.0 < *share && *share < 1.0)?;
     let of = |what| aspects.iter().find(|aspect| aspect.what == what);
     let (read, replace) = (of(What::Read)?, of(What::Replace)?);
-    let unreliable = |aspect: &Aspect| aspect.verdict == Verdict::Unreliable;
-    let times = [
-        (read.files_ns? * (1.0 - share), read.gain?.inverse()),
-        (replace.files_ns? * share, replace.gain?.inverse()),
-    ];
-    let files_ns = times[0].0 + times[1].0;
+    let weights = [read.files_ns? * (1.0 - share), replace.files_ns? * share];
+    let weighed = |gains: [RatioEstimate; 2]| weighed_mean(weights, gains.map(|g| g.inverse()));
+    let (read_gain, replace_gain) = (read.gain?, replace.gain?);
+    let ratio = weighed([read_gain, replace_gain]);
+    let is_beside = read.corrected.is_some() || replace.corrected.is_some();
+    let corrected = is_beside.then(|| {
+        weighed([
+            read.corrected.unwrap_or(read_gain),
+            replace.corrected.unwrap_or(replace_gain),
+        ])
+    });
+    let by_wall = verdict(ratio.low.ln(), ratio.high.ln(), zone);
+    let agrees = corrected.is_none_or(|other| bears_out(by_wall, &ratio, &other, zone));
+    let unreliable = [read, replace].map(|aspect| aspect.verdict == Verdict::Unreliable);
+    Some(Aspect {
+        what: What::Mixed,
+        cell: read.cell.clone(),
+        gain: Some(ratio.inverse()),
+        corrected: corrected.map(|corrected| corrected.inverse()),
+        verdict: match agrees {
+            _ if unreliable.contains(&true) => Verdict::Unreliable,
+            true => by_wall,
+            false => Verdict::Unresolved,
+        },
+        files_ns: Some(weights[0] + weights[1]),
+        time_ns: Some(read.time_ns? * (1.0 - share) + replace.time_ns? * share),
+    })
+}
+
+/// The mean of two ratios, and of the ends of their intervals.
+fn weighed_mean(weights: [f64; 2], ratios: [RatioEstimate; 2]) -> RatioEstimate {
     let mean = |of: fn(&RatioEstimate) -> f64| {
-        let weighed = times.iter().map(|(time, ratio)| time * of(ratio));
-        weighed.sum::<f64>() / files_ns
+        let weighed = weights.iter().zip(&ratios);
+        let weighed = weighed.map(|(weight, ratio)| weight * of(ratio));
+        weighed.sum::<f64>() / (weights[0] + weights[1])
     };
-    let ratio = RatioEstimate {
+    RatioEstimate {
         ratio: mean(|ratio| ratio.ratio),
         raw_low: mean(|ratio| ratio.raw_low),
         raw_high: mean(|ratio| ratio.raw_high),
         low: mean(|ratio| ratio.low),
         high: mean(|ratio| ratio.high),
-        rounds: times[0].1.rounds.min(times[1].1.rounds),
-    };
-    Some(Aspect {
-        what: What::Mixed,
-        cell: read.cell.clone(),
-        gain: Some(ratio.inverse()),
-        verdict: match unreliable(read) || unreliable(replace) {
-            true => Verdict::Unreliable,
-            false => verdict(ratio.low.ln(), ratio.high.ln(), zone),
-        },
-        files_ns: Some(files_ns),
-        time_ns: Some(read.time_ns? * (1.0 - share) + replace.time_ns? * share),
-    })
+        rounds: ratios[0].rounds.min(ratios[1].rounds),
+    }
 }
 
 /// What was found of splits by size.
@@ -254,19 +318,22 @@ fn split(
     asked: &AdviseSpec,
     first: Option<&ComparisonOutcome>,
 ) -> Option<Split> {
-    let limit = |cell: &CellSummary| cell.cell.settings.number("inline_limit");
-    let unbeaten = unbeaten(first?, is_split);
-    let mut limits: Vec<u64> = unbeaten.iter().map(|cell| limit(cell)).collect();
-    limits.sort_unstable();
-    let inside = *limits.get(limits.len() / 2)?;
+    let sorted = |mut sizes: Vec<u64>| {
+        sizes.sort_unstable();
+        sizes
+    };
+    let sizes = sorted(eligible(analysis, first?, Store::Split));
+    let inside = *sizes.get(sizes.len() / 2)?;
+    let alike = unbeaten(first?, Store::Split).into_iter();
+    let alike = sorted(alike.map(|cell| Store::Split.size(&cell.cell)).collect());
     let cells = cells(analysis).iter();
-    let mut alike = cells.filter(|cell| cell.settings.number("inline_limit") == inside);
+    let mut of_size = cells.filter(|cell| Store::Split.size(cell) == inside);
     Some(Split {
         inside,
-        from: *limits.first()?,
-        to: *limits.last()?,
-        aspects: aspects(analysis, asked, is_split),
-        allocated_bytes: alike
+        from: *alike.first()?,
+        to: *alike.last()?,
+        aspects: aspects(analysis, asked, (Store::Split, Some(inside))),
+        allocated_bytes: of_size
             .find_map(|cell| row(analysis, cell))
             .map(|row| row.footprint.allocated_bytes),
     })
@@ -285,7 +352,13 @@ fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
 
 fn choose(database: &[Aspect], split: Option<&Split>) -> Choice {
     let choice = alone(database);
-    let Some(split) = split.filter(|split| alone(&split.aspects) == Choice::Database) else {
+    let split = split.filter(|split| alone(&split.aspects) == Choice::Database);
+    // What the database was measured for decides on a split as well, so it has to be known of that.
+    let is_known = |split: &&Split| {
+        let of_split = |wanted: &Aspect| deciding(&split.aspects).any(|a| a.what == wanted.what);
+        deciding(database).all(of_split)
+    };
+    let Some(split) = split.filter(is_known) else {
         return choice;
     };
     let better = match choice {
@@ -368,7 +441,7 @@ fn space(analysis: &Analysis, page_size: Option<u64>) -> Option<SpaceTaken> {
     Some(SpaceTaken {
         files: taken(&|cell| cell.settings.get("page_size").is_none())?,
         database: taken(&|cell| {
-            is_database(cell) && Some(cell.settings.number("page_size")) == page_size
+            Store::Database.is_of(cell) && Some(Store::Database.size(cell)) == page_size
         })?,
     })
 }
@@ -394,6 +467,7 @@ mod tests {
             what,
             cell: CellId("read/8192".to_owned()),
             gain: None,
+            corrected: None,
             verdict,
             files_ns: None,
             time_ns: None,
@@ -497,6 +571,54 @@ mod tests {
             Choice::Files
         );
         assert_eq!(both(files(), pair(1.2, 1.0, [Faster, Equivalent])), chosen);
+    }
+
+    #[test]
+    fn a_split_of_which_not_all_is_known_that_decides_is_not_chosen() {
+        use Verdict::{Faster, NoData, Slower};
+        let faster = |what| gaining(aspect(what, Faster), 2.0);
+        let slower = gaining(aspect(What::Replace, Slower), 0.5);
+        let database = [gaining(aspect(What::Read, Slower), 0.8), slower.clone()];
+        let chosen = |database: &[Aspect], other| choose(database, Some(&split(other)));
+        let lacking = || vec![faster(What::Read)];
+        assert_eq!(chosen(&database, lacking()), Choice::Files);
+        let without = vec![faster(What::Read), aspect(What::Replace, NoData)];
+        assert_eq!(chosen(&database, without), Choice::Files);
+        let known = vec![faster(What::Read), faster(What::Replace)];
+        assert_eq!(chosen(&database, known), Choice::Split { inside: 65_536 });
+        // Reads alone say nothing of reads and replacements together.
+        let weighed = [&database[..], &[gaining(aspect(What::Mixed, Slower), 0.6)]].concat();
+        assert_eq!(chosen(&weighed, lacking()), Choice::Files);
+    }
+
+    #[test]
+    fn what_is_weighed_has_to_hold_by_corrected_time_as_well() {
+        let part = |what, verdict, gain, corrected: Option<f64>| {
+            let aspect = gaining(aspect(what, verdict), gain);
+            let corrected = corrected.and_then(|gain| gaining(aspect.clone(), gain).gain);
+            Aspect {
+                files_ns: Some(10_000.0),
+                time_ns: Some(10_000.0 / gain),
+                corrected,
+                ..aspect
+            }
+        };
+        for (corrected, verdict) in [
+            (None, Verdict::Faster),
+            (Some(2.0), Verdict::Faster),
+            (Some(0.4), Verdict::Unresolved),
+        ] {
+            let own = match corrected {
+                Some(gain) if gain < 1.0 => Verdict::Unresolved,
+                _ => Verdict::Faster,
+            };
+            let parts = [
+                part(What::Read, Verdict::Equivalent, 1.0, None),
+                part(What::Replace, own, 2.0, corrected),
+            ];
+            let both = mixed(&parts, Some(0.5), 0.05).unwrap();
+            assert_eq!(both.verdict, verdict, "{corrected:?}: {both:?}");
+        }
     }
 
     #[test]

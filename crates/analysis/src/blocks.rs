@@ -170,6 +170,13 @@ impl<'a> Blocks<'a> {
             .flat_map(|rounds| rounds.values().copied())
     }
 
+    /// Operations of those blocks of a cell that have what is compared.
+    pub(crate) fn operations_of(&self, cell: &CellId) -> u64 {
+        let metric = self.metric();
+        let compared = self.of_cell(cell).filter(|m| self.log(m, metric).is_some());
+        compared.map(|m| m.operations).fold(0, u64::saturating_add)
+    }
+
     /// Whether nothing was timed.
     pub(crate) fn is_empty(&self) -> bool {
         self.by_cell.is_empty()
@@ -226,7 +233,7 @@ impl<'a> Blocks<'a> {
 
     /// The logarithm of what is compared of a block.
     #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
-    fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
+    pub(crate) fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {
         match &self.figure {
             Figure::Time | Figure::WallTime => Some(log_time(m, metric, self.span)),
             Figure::Operations(figures) => {

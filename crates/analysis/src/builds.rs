@@ -50,7 +50,7 @@ pub(crate) fn estimate_of(paired: &[Paired], metric: Metric) -> Option<(Estimate
     estimate_at(paired, metric, ALPHA_PER_LOOK)
 }
 
-/// The same with an interval of the rounds that misses with another probability.
+/// The same with an interval that misses with another probability.
 pub(crate) fn estimate_at(
     paired: &[Paired],
     metric: Metric,
@@ -62,7 +62,9 @@ pub(crate) fn estimate_at(
         return Some((estimate, None));
     };
     let clusters = Clusters::of(paired, &scores(&differences, metric));
-    let factor = clusters.as_ref().map_or(1.0, Clusters::factor);
+    let factor = clusters
+        .as_ref()
+        .map_or(1.0, |clusters| clusters.factor(alpha));
     let of_values = Clusters::of(paired, &centred(&differences));
     let builds = Builds {
         count,
@@ -217,13 +219,14 @@ impl Clusters {
         (self.clustered / self.independent).max(1.0)
     }
 
-    /// By how much the interval of independent rounds is too narrow: by the root of the variance, and
-    /// by what the few builds leave uncertain of it (Satterthwaite 1946).
-    fn factor(&self) -> f64 {
+    /// By how much the interval of independent rounds is too narrow that misses with the probability
+    /// `alpha`: by the root of the variance, and by what the few builds leave uncertain of it
+    /// (Satterthwaite 1946).
+    fn factor(&self, alpha: f64) -> f64 {
         let effect = self.effect();
         let of_builds = effect - 1.0;
         let freedom = self.freedom * (effect / of_builds).powi(2);
-        let quantile = |freedom| student::quantile(ALPHA_PER_LOOK, freedom);
+        let quantile = |freedom| student::quantile(alpha, freedom);
         effect.sqrt() * quantile(freedom.min(NORMAL)) / quantile(NORMAL)
     }
 

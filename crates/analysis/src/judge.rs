@@ -1,9 +1,10 @@
 //! Verdicts on the contrasts of one comparison.
 
 use crate::{
-    Builds, ContrastOutcome, CorrectedRatio, RatioEstimate, StoppingRule, TotalOutcome, Verdict,
+    Builds, ContrastOutcome, CorrectedRatio, Metric, RatioEstimate, StoppingRule, TotalOutcome,
+    Verdict,
     blocks::Blocks,
-    builds,
+    builds::{self, Paired},
     stopping::{self, Noise},
     work::{measured_too, operations_per_commit, work_differences_of},
 };
@@ -42,6 +43,15 @@ impl<'a> Judge<'a> {
             noise,
             totals,
             rule,
+        }
+    }
+
+    /// φ by either time, as a natural logarithm.
+    pub(crate) fn floor(&self, metric: Metric) -> f64 {
+        match self.noise.beside {
+            _ if metric == self.noise.metric => self.noise.floor,
+            Some(beside) if metric == beside.metric => beside.floor,
+            _ => stopping::floor(self.comparison, &self.blocks, metric),
         }
     }
 
@@ -120,13 +130,15 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The verdict on a pair at its look by an interval that misses with another probability than that of a
-    /// look.
-    pub(crate) fn verdict_at(&self, cell: &CellId, reference: &CellId, alpha: f64) -> Verdict {
-        let pair = (cell, reference);
-        let metric = self.noise.metric;
-        let progress = stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule);
-        let found = builds::estimate_at(&progress.differences, metric, alpha);
+    /// The rounds that the verdict on a pair rests on.
+    pub(crate) fn rounds(&self, cell: &CellId, reference: &CellId) -> Vec<Paired> {
+        let (pair, metric) = ((cell, reference), self.noise.metric);
+        stopping::replay(self.comparison, &self.blocks, pair, metric, self.rule).differences
+    }
+
+    /// The verdict on these by an interval that misses with another probability than that of a look.
+    pub(crate) fn verdict_at(&self, rounds: &[Paired], alpha: f64) -> Verdict {
+        let found = builds::estimate_at(rounds, self.noise.metric, alpha);
         found.map_or(Verdict::NoData, |(estimate, _)| {
             self.noise.verdict(&estimate, self.rule)
         })

@@ -344,7 +344,7 @@ fn list(analyses: &[&Analysis]) -> Vec<Machine> {
 
 /// What results are called: by host; several of one host by the first of these that differs
 /// between all of them: file system, day, minute, second; else by number.
-fn labels(analyses: &[&Analysis]) -> Vec<String> {
+pub(crate) fn labels(analyses: &[&Analysis]) -> Vec<String> {
     let host = |analysis: &Analysis| match analysis.run.environment.host.as_str() {
         "" => "unnamed".to_owned(),
         host => host.to_owned(),

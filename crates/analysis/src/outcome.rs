@@ -274,6 +274,11 @@ impl Verdict {
         }
     }
 
+    /// Whether it answers the question: more rounds would not change it.
+    pub(crate) fn is_decided(self) -> bool {
+        matches!(self, Self::Faster | Self::Slower | Self::Equivalent)
+    }
+
     /// The verdict on the inverse ratio.
     #[must_use]
     pub fn inverse(self) -> Self {
@@ -381,7 +386,8 @@ pub struct CellSummary {
     pub cell: Cell,
     /// Rounds measured.
     pub rounds: usize,
-    /// Operations timed, all ratio blocks together.
+    /// Operations timed, all ratio blocks together; where slow operations are compared, of the blocks that
+    /// tell of them.
     pub operations: u64,
     /// Of writes of which several share a transaction: how many did in the median block.
     pub operations_per_commit: Option<u64>,

@@ -60,7 +60,8 @@ impl StoppingRule {
     fn looks(&self, comparison: &Comparison) -> Vec<usize> {
         let [.., last] = LOOKS;
         let cap = self.max_rounds.min(comparison.max_rounds).min(last);
-        let earlier = LOOKS.into_iter().filter(|look| *look < cap);
+        let first = comparison.first_look.unwrap_or_default();
+        let earlier = LOOKS.into_iter().filter(|look| (first..cap).contains(look));
         earlier.chain([cap]).map(|look| look as usize).collect()
     }
 
@@ -96,13 +97,9 @@ fn decide_on(estimate: Option<Estimate>, noise_floor: f64, rule: &StoppingRule) 
         return Decision::Continue;
     };
     let (low, high) = estimate.widened(noise_floor);
-    match verdict(low, high, rule.zone()) {
-        Verdict::Faster | Verdict::Slower | Verdict::Equivalent
-            if rule.precise_enough(&estimate) =>
-        {
-            Decision::Decided
-        }
-        _ => Decision::Continue,
+    match verdict(low, high, rule.zone()).is_decided() && rule.precise_enough(&estimate) {
+        true => Decision::Decided,
+        false => Decision::Continue,
     }
 }
 
@@ -200,11 +197,7 @@ impl Noise {
         let clock = blocks.clock();
         let metric = clock.metric();
         let delay_share = blocks.delay_share();
-        // Several threads do not tell their waits, nor do some systems: the machine may be busy.
-        let unknown = metric == Metric::Wall && !blocks.delays_known();
-        let busy = unknown || delay_share.is_some_and(|share| share > BUSY_DELAY_SHARE);
-        let base: f64 = if busy { BUSY_FLOOR } else { BASE_FLOOR };
-        let base = base.ln();
+        let base = base_floor(blocks, metric);
         let control = control_estimate(comparison, blocks, metric);
         let reliable = match control {
             Some(control) => passes_gate(&control, base),
@@ -213,13 +206,12 @@ impl Noise {
         Self {
             metric,
             delay_share,
-            floor: control.map_or(base, |control| base.max(control.estimate.abs())),
+            floor: floor_beside(control, base),
             reliable,
             control: control.map(|control| control_outcome(&control, base, reliable, rule)),
-            beside: clock.beside().map(|metric| {
-                let control = control_estimate(comparison, blocks, metric);
-                let floor = control.map_or(base, |control| base.max(control.estimate.abs()));
-                Beside { metric, floor }
+            beside: clock.beside().map(|metric| Beside {
+                metric,
+                floor: floor(comparison, blocks, metric),
             }),
         }
     }
@@ -232,6 +224,26 @@ impl Noise {
         let (low, high) = estimate.widened(self.floor);
         verdict(low, high, rule.zone())
     }
+}
+
+/// φ by a time, as a natural logarithm.
+pub(crate) fn floor(comparison: &Comparison, blocks: &Blocks<'_>, metric: Metric) -> f64 {
+    let control = control_estimate(comparison, blocks, metric);
+    floor_beside(control, base_floor(blocks, metric))
+}
+
+fn floor_beside(control: Option<Estimate>, base: f64) -> f64 {
+    control.map_or(base, |control| base.max(control.estimate.abs()))
+}
+
+/// The least that φ is on a machine as busy as this one.
+fn base_floor(blocks: &Blocks<'_>, metric: Metric) -> f64 {
+    // Several threads do not tell their waits, nor do some systems: the machine may be busy.
+    let unknown = metric == Metric::Wall && !blocks.delays_known();
+    let share = blocks.delay_share();
+    let busy = unknown || share.is_some_and(|share| share > BUSY_DELAY_SHARE);
+    let base: f64 = if busy { BUSY_FLOOR } else { BASE_FLOOR };
+    base.ln()
 }
 
 fn control_estimate(

@@ -51,7 +51,10 @@ pub(crate) fn summarise(
     let (kernel_share, kernel_share_resolution) = described.kernel_share();
     CellSummary {
         rounds: series.len(),
-        operations: described.operations(),
+        operations: match series.is_empty() {
+            true => described.operations(),
+            false => judge.blocks.operations_of(&cell.id),
+        },
         operations_per_commit: operations_per_commit(cell, described.blocks.iter().copied()),
         time_ns,
         statistic_ns,

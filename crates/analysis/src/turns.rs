@@ -2,7 +2,8 @@
 //! was published, or the opposite of what it is without any.
 
 use crate::{
-    ALPHA_PER_LOOK, CellSummary, ComparisonOutcome, ContrastOutcome, Verdict, judge::Judge,
+    ALPHA_PER_LOOK, CellSummary, ComparisonOutcome, ContrastOutcome, Verdict, builds::Paired,
+    charts, judge::Judge,
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -104,12 +105,8 @@ pub fn differs(pair: &Pair, comparisons: &[ComparisonOutcome]) -> bool {
         }
     });
     let verdict = found.into_iter().next().unwrap_or(Verdict::NoData);
-    let decided = matches!(
-        verdict,
-        Verdict::Faster | Verdict::Slower | Verdict::Equivalent
-    );
     match &pair.published {
-        Some(published) => decided && verdict != as_published(published.is_slower()),
+        Some(published) => verdict.is_decided() && verdict != as_published(published.is_slower()),
         None => matches!(verdict, Verdict::Faster | Verdict::Slower),
     }
 }
@@ -136,37 +133,31 @@ pub(crate) fn outcomes(plan: &Plan, judged: &[(Judge<'_>, ComparisonOutcome)]) -
         .collect()
 }
 
-/// A try and where it was measured.
+/// A try, where it was measured, and what its ratio is.
 struct Tried<'a> {
     tried: &'a Try,
     judge: &'a Judge<'a>,
     outcome: &'a ComparisonOutcome,
+    contrast: ContrastOutcome,
 }
 
 impl<'a> Tried<'a> {
     fn of(tried: &'a Try, judged: &'a [(Judge<'a>, ComparisonOutcome)]) -> Option<Self> {
         let mut judged = judged.iter();
         let (judge, outcome) = judged.find(|(_, outcome)| outcome.id == tried.comparison())?;
-        let both = [&tried.cell, &tried.reference];
-        let are_there = both.iter().all(|id| outcome.cell(id).is_some());
-        are_there.then_some(Self {
+        let cell = judge.comparison.cell(&tried.cell)?;
+        let reference = judge.comparison.cell(&tried.reference)?;
+        Some(Self {
             tried,
             judge,
             outcome,
+            contrast: charts::contrast(cell, reference, judge, outcome),
         })
     }
 
-    fn contrast(&self) -> Option<ContrastOutcome> {
-        let cell = self.judge.comparison.cell(&self.tried.cell)?;
-        let reference = self.judge.comparison.cell(&self.tried.reference)?;
-        Some(self.judge.contrast(cell, reference))
-    }
-
-    /// Whether the order is this by an interval that misses with this probability.
-    fn is_at(&self, wanted: Verdict, alpha: f64) -> bool {
-        self.judge
-            .verdict_at(&self.tried.cell, &self.tried.reference, alpha)
-            == wanted
+    /// The rounds that its verdict rests on.
+    fn rounds(&self) -> Vec<Paired> {
+        self.judge.rounds(&self.tried.cell, &self.tried.reference)
     }
 
     fn promises(&self) -> Option<[DurabilityClaim; 2]> {
@@ -184,7 +175,7 @@ fn outcome(turn: &Turn, measured: Vec<Tried<'_>>) -> Option<TurnOutcome> {
         summary.map_or_else(String::new, |summary| summary.cell.label.clone())
     };
     let (cell, reference) = (label(&plain.tried.cell), label(&plain.tried.reference));
-    let before = plain.contrast().map_or(Verdict::NoData, |c| c.verdict);
+    let before = plain.contrast.verdict;
     let promised = plain.promises();
     let wanted = match (&turn.published, before) {
         (Some(published), _) => Some(as_published(published.is_slower())),
@@ -195,15 +186,15 @@ fn outcome(turn: &Turn, measured: Vec<Tried<'_>>) -> Option<TurnOutcome> {
     let tries: Vec<TryOutcome> = measured
         .iter()
         .zip(turning)
-        .filter_map(|(tried, turned)| {
+        .map(|(tried, turned)| {
             let time = |id| tried.outcome.cell(id).and_then(CellSummary::headline_ns);
-            Some(TryOutcome {
+            TryOutcome {
                 factors: tried.tried.factors.clone(),
-                contrast: tried.contrast()?,
+                contrast: tried.contrast.clone(),
                 times_ns: [time(&tried.tried.cell), time(&tried.tried.reference)],
                 turned,
                 promises: tried.promises().filter(|now| Some(*now) != promised),
-            })
+            }
         })
         .collect();
     let answer = answer(&tries, before, wanted);
@@ -225,19 +216,20 @@ fn turned(measured: &[Tried<'_>], wanted: Option<Verdict>) -> Vec<bool> {
     let Some(wanted) = wanted else {
         return turned;
     };
-    let family: Vec<(usize, &Tried<'_>)> = measured
+    let family: Vec<(usize, &Tried<'_>, Vec<Paired>)> = measured
         .iter()
         .enumerate()
         .filter(|(_, tried)| !tried.tried.factors.is_empty())
-        .filter(|(_, tried)| tried.contrast().is_some_and(|c| c.estimate.is_some()))
+        .filter(|(_, tried)| tried.contrast.estimate.is_some())
+        .map(|(at, tried)| (at, tried, tried.rounds()))
         .collect();
     loop {
         let found = turned.iter().filter(|turned| **turned).count();
         let left = family.len().saturating_sub(found).max(1);
         let alpha = ALPHA_PER_LOOK / left as f64;
-        for (at, tried) in &family {
-            let verdict = tried.contrast().map(|contrast| contrast.verdict);
-            turned[*at] |= verdict == Some(wanted) && tried.is_at(wanted, alpha);
+        for (at, tried, rounds) in &family {
+            let holds = || tried.judge.verdict_at(rounds, alpha) == wanted;
+            turned[*at] = turned[*at] || (tried.contrast.verdict == wanted && holds());
         }
         if turned.iter().filter(|turned| **turned).count() == found {
             return turned;
@@ -246,11 +238,8 @@ fn turned(measured: &[Tried<'_>], wanted: Option<Verdict>) -> Vec<bool> {
 }
 
 fn answer(tries: &[TryOutcome], before: Verdict, wanted: Option<Verdict>) -> TurnAnswer {
-    let decided = matches!(
-        before,
-        Verdict::Faster | Verdict::Slower | Verdict::Equivalent
-    );
-    let Some(wanted) = wanted.filter(|_| decided || before == Verdict::SmallDifference) else {
+    let shown = before.is_decided() || before == Verdict::SmallDifference;
+    let Some(wanted) = wanted.filter(|_| shown) else {
         return TurnAnswer::Open;
     };
     if before == wanted {

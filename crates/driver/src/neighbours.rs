@@ -10,10 +10,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use stowplan_model::{NeighbourKind, Neighbours};
 
-/// What a neighbour streams through holds twice the processor's largest cache, and at least this.
-const LEAST_MEMORY: usize = 64 << 20;
-/// But no more than this, however large that cache is.
-const MOST_MEMORY: usize = 512 << 20;
 /// Words between two looks at whether to go on: 32 KiB.
 const BATCH: usize = 4096;
 
@@ -121,10 +117,9 @@ impl Work {
     fn of(memory: bool) -> Result<Self, String> {
         let mut words = Vec::new();
         if memory {
-            let bytes = platform::largest_cache_bytes()
-                .unwrap_or(0)
-                .saturating_mul(2);
-            let count = bytes.clamp(LEAST_MEMORY, MOST_MEMORY) / size_of::<u64>();
+            let cache = platform::largest_cache_bytes().map(|bytes| bytes as u64);
+            let bytes = Neighbours::streamed_bytes(cache);
+            let count = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<u64>();
             words.try_reserve_exact(count).map_err(|_| {
                 format!(
                     "there is no memory for what streams through it beside the block ({} MiB each)",
@@ -193,7 +188,6 @@ pub fn keep_busy(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::CpuClock;
     use std::time::{Duration, Instant};
 
     fn threads(compute_threads: u32, memory: bool) -> Neighbours {
@@ -204,26 +198,48 @@ mod tests {
         }
     }
 
-    /// CPU time of this process over so many milliseconds, less that of this thread.
-    fn of_others(milliseconds: u64) -> u64 {
-        let of_both = || {
-            let of = |clock| platform::cpu_ns(clock).unwrap_or(0);
-            of(CpuClock::Process) - of(CpuClock::Thread)
+    /// CPU time of a thread that was not joined, in nanoseconds.
+    #[cfg(target_os = "linux")]
+    fn cpu_ns(thread: &JoinHandle<()>) -> i64 {
+        use std::os::unix::thread::JoinHandleExt;
+        #[expect(unsafe_code, reason = "rustix has no clock of another thread")]
+        // SAFETY: the thread was not joined, so its handle is valid; both calls write to what they are
+        // given, and zeros are a valid `timespec`.
+        let time = unsafe {
+            let mut clock = 0;
+            assert_eq!(
+                libc::pthread_getcpuclockid(thread.as_pthread_t(), &raw mut clock),
+                0
+            );
+            let mut time: libc::timespec = std::mem::zeroed();
+            assert_eq!(libc::clock_gettime(clock, &raw mut time), 0);
+            time
         };
-        let before = of_both();
-        thread::sleep(Duration::from_millis(milliseconds));
-        of_both() - before
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// Other tests of this process run beside this one.
+    #[cfg(target_os = "linux")]
     #[test]
     fn neighbours_are_busy_from_begin_to_drop_only() {
+        const BUSY_NS: i64 = 5_000_000;
         let beside = Beside::of(Some(threads(2, false))).unwrap();
-        let ids: Vec<_> = beside.threads.iter().map(|t| t.thread().id()).collect();
-        assert_eq!(ids.len(), 2);
+        let cpu = || -> Vec<i64> { beside.threads.iter().map(cpu_ns).collect() };
+        let before = cpu();
+        assert_eq!(before.len(), 2);
+        thread::sleep(Duration::from_millis(50));
+        let waited = cpu();
+        let grew = before.iter().zip(&waited).map(|(a, b)| b - a).max();
+        assert!(grew < Some(BUSY_NS), "busy before the block: {grew:?} ns");
         beside.begin().unwrap();
-        assert!(of_others(100) > 5_000_000, "nobody was busy");
-        assert!(beside.threads.iter().all(|thread| !thread.is_finished()));
+        let end = Instant::now() + Duration::from_secs(60);
+        while waited.iter().zip(cpu()).any(|(a, b)| b - a < BUSY_NS) {
+            assert!(
+                Instant::now() < end,
+                "one is not busy: {waited:?} {:?}",
+                cpu()
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
         let state = Arc::clone(&beside.state);
         drop(beside);
         assert_eq!(Arc::strong_count(&state), 1, "a thread still has it");
@@ -234,7 +250,7 @@ mod tests {
         let mut work = Work::of(true).unwrap();
         let bytes = work.memory.len() * size_of::<u64>();
         let cache = platform::largest_cache_bytes().unwrap_or(0);
-        assert!(bytes >= LEAST_MEMORY && (bytes >= cache || bytes == MOST_MEMORY));
+        assert!(bytes >= 64 << 20 && (bytes >= cache || bytes == 512 << 20));
         let batches = work.memory.len().div_ceil(BATCH);
         for _ in 0..batches {
             work.batch();

@@ -72,8 +72,8 @@ impl BlockSize {
             // of the disk's time than the block itself.
             lead_in: lead_in
                 .min((2 * operations).max(20))
-                .min(most(cell, count).saturating_sub(operations)),
-            operations: operations.min(most(cell, count)),
+                .min(most_operations(cell, count).saturating_sub(operations)),
+            operations: operations.min(most_operations(cell, count)),
             writes: cell.workload.operation.writes(),
         })
     }
@@ -135,7 +135,7 @@ impl BlockSize {
     /// The same with this many operations, or as many as a dataset of `count` values suffices for.
     fn of_operations(self, cell: &Cell, operations: u64, count: u64) -> Self {
         Self {
-            operations: operations.min(most(cell, count).saturating_sub(self.lead_in)),
+            operations: operations.min(most_operations(cell, count).saturating_sub(self.lead_in)),
             ..self
         }
     }
@@ -156,7 +156,7 @@ impl BlockSize {
     /// A block visits no key twice unless its order does, and its lead-in comes first: of a small
     /// dataset at most a third goes to the lead-in, and the rest bounds the block.
     fn within(cell: &Cell, lead_in: u64, operations: u64, count: u64) -> Self {
-        let count = most(cell, count);
+        let count = most_operations(cell, count);
         let lead_in = lead_in.min(count / 3);
         Self {
             lead_in,
@@ -179,7 +179,7 @@ fn filling_all(cell: &Cell, cache_bytes: u64) -> u64 {
 
 /// The most steps for which a dataset of `count` values suffices; where keys may repeat or are new,
 /// any number of them.
-fn most(cell: &Cell, count: u64) -> u64 {
+pub(crate) fn most_operations(cell: &Cell, count: u64) -> u64 {
     if cell.workload.order.repeats() || cell.workload.changes_keys() {
         u64::MAX
     } else {
@@ -217,12 +217,28 @@ pub(crate) fn equal_transactions(
     }
 }
 
-/// Gives all blocks of a comparison as many operations as the shortest has: of more operations the slowest
-/// is slower.
-pub(crate) fn equal_blocks(sizes: &mut BTreeMap<CellId, BlockSize>) {
+/// Gives all blocks of a comparison as many operations as the shortest has, for of more operations the slowest
+/// is slower; but no fewer than `least`, without which a block has no figure, in whole transactions.
+/// `count`: values of the dataset, which bounds them ([`most_operations`]).
+pub(crate) fn equal_blocks(
+    cells: &[Cell],
+    sizes: &mut BTreeMap<CellId, BlockSize>,
+    least: u64,
+    count: u64,
+) {
+    let whole = |least: u64, cell: &Cell| match cell.workload.per_transaction {
+        PerTransaction::Operations(each) => least.next_multiple_of(u64::from(each.max(1))),
+        PerTransaction::All => least,
+    };
+    let least = cells.iter().fold(least, whole);
     let fewest = sizes.values().map(|size| size.operations).min();
-    for size in sizes.values_mut() {
-        *size = size.at_most(fewest.unwrap_or(size.operations));
+    let operations = fewest.map_or(least, |fewest| fewest.max(least));
+    for cell in cells {
+        let most = most_operations(cell, count);
+        if let Some(size) = sizes.get_mut(&cell.id) {
+            size.operations = operations.min(most);
+            size.lead_in = size.lead_in.min(most - size.operations);
+        }
     }
 }
 
@@ -571,10 +587,36 @@ pub(crate) mod tests {
 
     #[test]
     fn blocks_whose_slowest_operations_are_compared_have_equally_many() {
-        let (_, mut sizes) = tried(&[(cell("files"), 3_000), (cell("sqlite"), 10_000)], MANY);
-        equal_blocks(&mut sizes);
+        let all = [(cell("files"), 3_000), (cell("sqlite"), 10_000)];
+        let (cells, mut sizes) = tried(&all, MANY);
+        equal_blocks(&cells, &mut sizes, 1, MANY);
         let operations: Vec<u64> = sizes.values().map(|size| size.operations).collect();
         assert_eq!(operations, [2_500; 2]);
+    }
+
+    #[test]
+    fn such_blocks_have_as_many_operations_as_their_figure_takes() {
+        let sized = |all: &[(Cell, u64)], least, count| {
+            let (cells, mut sizes) = tried(all, count);
+            equal_blocks(&cells, &mut sizes, least, count);
+            sizes
+                .values()
+                .map(|size| (size.lead_in, size.operations))
+                .collect::<Vec<_>>()
+        };
+        // Each waits for 40 ms, so that 200 would do.
+        let slow = [(syncing(), 40_000_000), (syncing(), 1_000_000)];
+        assert_eq!(sized(&slow, 100, MANY), [(20, 200), (50, 200)]);
+        assert_eq!(sized(&slow, 1_000, MANY), [(20, 1_000), (50, 1_000)]);
+        let each_300 = writing(
+            "files:write=rename,fsync=directory",
+            PerTransaction::Operations(300),
+        );
+        let whole = sized(&[(each_300, 40_000_000)], 1_000, MANY);
+        assert_eq!(whole[0].1, 1_200);
+        // A third of the values would go to the lead-in.
+        let few = [(cell("files"), 40_000), (cell("sqlite"), 10_000)];
+        assert_eq!(sized(&few, 1_000, 1_000), [(0, 1_000); 2]);
     }
 
     #[test]

@@ -318,7 +318,7 @@ fn refused(directory: &Path, name: &CStr) -> impl FnOnce(Errno) -> HarnessError 
 /// Removes a directory with all it holds, by descriptors: whoever puts a link in the place of a
 /// directory meanwhile leads nowhere.
 fn remove_tree(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    let directory = match open_below(parent, name) {
+    let directory = match open_readable(parent, name) {
         Ok(directory) => directory,
         // It became something else, or went.
         Err(Errno::NOTDIR | Errno::LOOP) => return unlink(parent, name, AtFlags::empty()),
@@ -347,22 +347,50 @@ fn unlink(directory: impl AsFd, name: &CStr, how: AtFlags) -> Result<(), Errno> 
     }
 }
 
+/// Opens a directory in which nothing else is mounted. Where a program took the right to read it, its owner may
+/// give it back.
+fn open_readable(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+    match open_below(parent, name, DIRECTORY) {
+        Err(Errno::ACCESS) => {
+            give_back(parent, name)?;
+            open_below(parent, name, DIRECTORY)
+        }
+        opened => opened,
+    }
+}
+
 /// Opens a directory in which nothing else is mounted: that is somebody's data.
 #[cfg(target_os = "linux")]
-fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     use rustix::fs::{ResolveFlags, openat2};
     let resolve = ResolveFlags::NO_XDEV | ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match openat2(parent, name, DIRECTORY, Mode::empty(), resolve) {
+    match openat2(parent, name, flags, Mode::empty(), resolve) {
         // An old kernel, or a container that does not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, DIRECTORY, Mode::empty()),
+        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, flags, Mode::empty()),
         opened => opened,
     }
 }
 
 /// Opens a directory.
 #[cfg(not(target_os = "linux"))]
-fn open_below(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
-    openat(parent, name, DIRECTORY, Mode::empty())
+fn open_below(parent: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(parent, name, flags, Mode::empty())
+}
+
+/// Lets its owner do everything with a directory that may not be read: with the one that was found, whatever
+/// has its name by then.
+#[cfg(target_os = "linux")]
+fn give_back(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    use std::os::fd::AsRawFd;
+    let found = open_below(parent, name, DIRECTORY | OFlags::PATH)?;
+    // A descriptor that only names a directory changes no mode but by this link.
+    rustix::fs::chmod(format!("/proc/self/fd/{}", found.as_raw_fd()), Mode::RWXU)
+}
+
+/// The same where no descriptor only names a directory: a link in its place is left as it is.
+#[cfg(not(target_os = "linux"))]
+fn give_back(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+    rustix::fs::chmodat(parent, name, Mode::RWXU, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// What lies at a path, which is no link: to tell whether it is still that.
@@ -622,14 +650,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("state");
         let below = place.join("closed/below");
-        std::fs::create_dir_all(&below).unwrap();
-        std::fs::write(below.join("file"), "").unwrap();
-        for closed in [&below, &place.join("closed"), &place] {
-            std::fs::set_permissions(closed, Permissions::from_mode(0o555)).unwrap();
+        // Not to be changed, to be neither read nor changed, and to be changed only.
+        for mode in [0o555, 0o000, 0o300] {
+            std::fs::create_dir_all(&below).unwrap();
+            std::fs::write(below.join("file"), "").unwrap();
+            for closed in [&below, &place.join("closed"), &place] {
+                std::fs::set_permissions(closed, Permissions::from_mode(mode)).unwrap();
+            }
+            // Root may do everything anyway: .ci/crash-check does the same as nobody.
+            remove_directory(&place).unwrap();
+            assert!(!place.exists());
         }
-        // Root may do everything anyway: .ci/crash-check does the same as nobody.
-        remove_directory(&place).unwrap();
-        assert!(!place.exists());
         remove_directory(&place).unwrap();
     }
 

@@ -12,7 +12,7 @@ pub use faults::{Extent, StudyFault, faults};
 pub use text::{describe, duration};
 pub(crate) use uses::Uses;
 
-use crate::block_size::BlockSize;
+use crate::block_size::{BlockSize, most_operations};
 use crate::drivers::{Drivers, Resolved};
 use crate::environment::checks::Demand;
 use crate::random::scatter_all;
@@ -23,8 +23,9 @@ use stowplan_analysis::LOOKS;
 use stowplan_dataset::{DatasetError, room};
 use stowplan_model::{
     AccessOrder, Action, CacheState, Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast,
-    DatasetSpec, Durability, Mix, NeighbourKind, OF_CELL, Operation, PerTransaction, Plan, Role,
-    ScaleSpec, Settings, StoreSpec, Study, Workload, near_miss, suggestion,
+    DatasetSpec, Durability, Mix, NeighbourKind, Neighbours, OF_CELL, Operation, PerTransaction,
+    Plan, Role, ScaleSpec, Settings, StoreSpec, Study, Workload, format_bytes, near_miss,
+    suggestion,
 };
 
 /// The scale of the published study.
@@ -331,7 +332,7 @@ fn expand(
     let baseline = cells.remove(position);
     check_question(spec, &cells, &baseline)?;
     check_transactions(spec, &cells, &baseline)?;
-    check_measure(spec, &cells, &baseline)?;
+    check_measure(study, spec, &cells, &baseline)?;
     let control = Cell {
         id: CellId(format!("{}#2", baseline.id)),
         label: format!("{} (control)", baseline.label),
@@ -350,6 +351,7 @@ fn expand(
         rebuild_every: spec.rebuild_every.filter(|rounds| *rounds > 0),
         published_label: spec.published_label.clone(),
         max_rounds: max_rounds(spec, options)?,
+        first_look: None,
     }))
 }
 
@@ -392,7 +394,10 @@ fn check_question(
     cells: &[Cell],
     baseline: &Cell,
 ) -> Result<(), HarnessError> {
-    match cells.iter().find(|cell| !same_question(cell, baseline)) {
+    match cells
+        .iter()
+        .find(|cell| Question::of(cell) != Question::of(baseline))
+    {
         None => Ok(()),
         Some(cell) => Err(other_question(spec, cell, baseline)),
     }
@@ -444,9 +449,10 @@ fn check_transactions(
     )))
 }
 
-/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or too few,
-/// where single operations are compared: of more operations the slowest is slower.
+/// Refuses cells whose blocks are told to have other numbers of operations than the baseline's, or which have
+/// too few, where single operations are compared: of more operations the slowest is slower.
 fn check_measure(
+    study: &Study,
     spec: &ComparisonSpec,
     cells: &[Cell],
     baseline: &Cell,
@@ -455,24 +461,28 @@ fn check_measure(
     if measure.is_time() {
         return Ok(());
     }
-    let all = std::iter::once(baseline).chain(cells);
-    let wrong = all.clone().find_map(|cell| {
-        let operations = cell.workload.operations;
-        let few = operations.filter(|n| u64::from(*n) < measure.least_operations());
-        let other = operations != baseline.workload.operations;
-        match few {
-            Some(few) => Some(format!(
-                "cell '{}': {few} operations a block have no {}, which takes {} at least; give the \
-                 workload more operations",
-                cell.key,
-                measure.in_words(),
-                measure.least_operations()
+    let least = measure.least_operations();
+    let needed = || format!("{}, which takes {least} at least", measure.in_words());
+    let count = study.datasets.get(&spec.dataset).map_or(0, |d| d.count);
+    let mut all = std::iter::once(baseline).chain(cells);
+    let wrong = all.find_map(|cell| {
+        let (key, operations) = (&cell.key, cell.workload.operations);
+        match operations.map(u64::from) {
+            Some(few) if few < least => Some(format!(
+                "cell '{key}': {few} operations a block have no {}; give the workload more operations",
+                needed()
             )),
-            None => other.then(|| format!(
-                "cell '{}' has blocks of another number of operations than the baseline '{}', and of \
+            None if most_operations(cell, count) < least => Some(format!(
+                "cell '{key}': a block visits each of {count} values once, and so few operations have no \
+                 {}; give the dataset more values, or the workload an order in which keys come again",
+                needed()
+            )),
+            _ if operations != baseline.workload.operations => Some(format!(
+                "cell '{key}' has blocks of another number of operations than the baseline '{}', and of \
                  more of them the slowest is slower: set the same 'operations' for both",
-                cell.key, baseline.key
+                baseline.key
             )),
+            _ => None,
         }
     });
     wrong.map_or(Ok(()), |why| {
@@ -500,23 +510,33 @@ pub(crate) fn left_to_root(plan: &Plan) -> Vec<&ComparisonSpec> {
     }
 }
 
-/// Whether a ratio of these cells compares one kind of work: the same steps. Orders in which every
-/// key comes once visit the same keys, so the order may be what is compared.
-fn same_question(a: &Cell, b: &Cell) -> bool {
-    let work = |cell: &Cell| {
-        let workload = &cell.workload;
-        (
-            workload.operation,
-            workload.mix,
-            Some((workload.order, workload.omit_last)).filter(|(order, _)| order.repeats()),
-            workload.scans().then(|| workload.longest_scan()),
-            workload.cache,
-        )
-    };
-    work(a) == work(b)
+/// What cells have in common whose ratio compares one kind of work: the same steps. Orders in which
+/// every key comes once visit the same keys, so the order may be what is compared.
+#[derive(Debug, PartialEq)]
+struct Question {
+    operation: Operation,
+    mix: Option<Mix>,
+    /// Of an order in which keys come again, with how many keys are never drawn.
+    order: Option<(AccessOrder, u32)>,
+    longest_scan: Option<u16>,
+    cache: CacheState,
 }
 
-/// What [`same_question`] asks about, in words: `a warm mix of read 90, overwrite 10, zipfian`.
+impl Question {
+    fn of(cell: &Cell) -> Self {
+        let workload = &cell.workload;
+        let order = (workload.order, workload.omit_last);
+        Self {
+            operation: workload.operation,
+            mix: workload.mix,
+            order: Some(order).filter(|(order, _)| order.repeats()),
+            longest_scan: workload.scans().then(|| workload.longest_scan()),
+            cache: workload.cache,
+        }
+    }
+}
+
+/// A [`Question`] in words: `a warm mix of read 90, overwrite 10, zipfian`.
 fn describe_work(workload: &Workload) -> String {
     let mix = workload.mix.map(|mix| format!(" of {}", proportions(&mix)));
     let scans = workload
@@ -774,12 +794,33 @@ fn objection(cell: &Cell, study: &Study, options: &PlanOptions) -> Option<String
         ));
     }
     too_few_values(workload, dataset.map_or(0, |d| d.count))
+        .or_else(|| too_little_memory(workload, environment::cache_and_memory))
 }
 
 /// Whether values come from a directory, as far as it is known; those of a table have no names.
 fn may_have_names(dataset: &DatasetSpec) -> bool {
     let from = dataset.from.as_ref();
     from.is_some_and(|origin| origin.table.is_none())
+}
+
+/// Why the memory that is free is not enough for what streams through it beside a block, if it is not.
+/// `machine`: bytes of the largest cache, and of free memory.
+fn too_little_memory(
+    workload: &Workload,
+    machine: impl Fn() -> (Option<u64>, u64),
+) -> Option<String> {
+    let beside = workload.beside.filter(|beside| beside.memory)?;
+    let (cache, free) = machine();
+    let each = Neighbours::streamed_bytes(cache);
+    let needed = each.saturating_mul(beside.compute_threads.into());
+    (1..needed).contains(&free).then(|| {
+        format!(
+            "{beside} beside a block: {} each, {} in all, and only {} of memory are free",
+            format_bytes(each),
+            format_bytes(needed),
+            format_bytes(free)
+        )
+    })
 }
 
 /// Whether values are read one by one: scans lend what they visit, whatever the store.

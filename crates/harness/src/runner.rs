@@ -611,11 +611,17 @@ impl<'a> Runner<'a> {
             .collect();
         self.instances.release(&unused)?;
         for cell in &comparison.cells {
-            if !later.dataset(&cell.dataset) {
+            if !later.dataset(&cell.dataset) && !self.may_be_needed(&cell.dataset) {
                 self.instances.release_dataset(&cell.dataset)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether what follows may use a dataset that cannot be made again: values that somebody brought along.
+    fn may_be_needed(&self, dataset: &str) -> bool {
+        let spec = self.plan.datasets.get(dataset);
+        self.expected > 0 && spec.is_some_and(|spec| spec.from.is_some())
     }
 
     fn time_is_over(&self) -> bool {
@@ -695,7 +701,8 @@ impl<'a> Runner<'a> {
             .map_or(0, |cell| self.count(&cell.dataset));
         equal_transactions(&comparison.cells, &mut sizes, &fixed, count);
         if !comparison.measure.is_time() {
-            equal_blocks(&mut sizes);
+            let least = comparison.measure.least_operations();
+            equal_blocks(&comparison.cells, &mut sizes, least, count);
         }
         Ok(sizes)
     }

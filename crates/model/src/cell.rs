@@ -105,6 +105,10 @@ pub struct Comparison {
     pub published_label: Option<String>,
     /// The most rounds it gets; at least 1, at most the cap of the stopping rule (40).
     pub max_rounds: u32,
+    /// The fewest rounds after which a ratio is looked at, where that is more than the stopping rule's
+    /// first look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_look: Option<u32>,
 }
 
 impl Comparison {

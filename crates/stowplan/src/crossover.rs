@@ -185,9 +185,9 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     if let Some(text) = cached(&question, &sizes)? {
         warn(&text);
     }
-    let exit = carry_out(&plan, &drivers, &options.measure, |result| Refining {
+    let exit = carry_out(&plan, &drivers, &options.measure, |run| Refining {
         question,
-        result: result.to_owned(),
+        result: run.result.clone(),
         passes: PASSES,
         repeated: BTreeSet::new(),
     })?;

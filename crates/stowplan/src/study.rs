@@ -61,18 +61,19 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     let asked = asked.as_deref();
     let only = turning::first(&study, options.scale.as_deref(), asked)?;
     let plan = turning::asking(planned(only)?, asked);
-    carry_out(&plan, &drivers, &options.measure, |result| {
-        Searching::new(&drivers, result)
+    let ignore_space = options.measure.ignore_space;
+    carry_out(&plan, &drivers, &options.measure, |run| {
+        Searching::new(run, ignore_space)
     })
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
-/// what it would be. `extender` decides what follows; it gets the file of the result.
+/// what it would be. `extender` decides what follows; it gets how the plan is run.
 pub(crate) fn carry_out<S: Extender>(
     plan: &Plan,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    extender: impl FnOnce(&Path) -> S,
+    extender: impl FnOnce(&RunOptions) -> S,
 ) -> Result<Exit, CliError> {
     if options.dry_run {
         let width = screen::width();
@@ -98,7 +99,7 @@ pub(crate) fn measure_into<S: Extender>(
     plan: &Plan,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
-    extender: impl FnOnce(&Path) -> S,
+    extender: impl FnOnce(&RunOptions) -> S,
 ) -> Result<Begun, CliError> {
     let place = options
         .work
@@ -114,7 +115,6 @@ pub(crate) fn measure_into<S: Extender>(
         Some(place) => WorkDirectory::create_below(place)?,
         None => WorkDirectory::create(&output.directory().join(WORK))?,
     };
-    let mut extender = extender(&output.result());
     let rule = StoppingRule {
         equivalence: options.equivalence,
         max_rounds: options.rounds.unwrap_or(LOOKS[LOOKS.len() - 1]),
@@ -128,6 +128,7 @@ pub(crate) fn measure_into<S: Extender>(
         drivers,
         interrupt,
     );
+    let mut extender = extender(&run);
     let end = measure(options, &work, &run, |progress| {
         places::fetch(plan, work.path(), progress)?;
         runner::run(plan, &run, progress, &mut extender)
@@ -216,18 +217,23 @@ fn go_on(
         false => WorkDirectory::create_below(&place)?,
     };
     say_where_it_stands(&resumption, &remaining, options);
+    // What looks for factors goes on with the values of all comparisons.
+    let data = match resumption.plan().turning.is_some() {
+        true => resumption.plan().clone(),
+        false => remaining,
+    };
+    let rule = (resumption.seed(), resumption.rule());
+    let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let mut extender: Box<dyn Extender> =
-        match Refining::resumed(&resumption, &drivers, &output.result()) {
+        match Refining::resumed(&resumption, &drivers, &run.result) {
             Some(refining) => Box::new(refining),
             None if resumption.plan().turning.is_some() => {
-                Box::new(Searching::new(&drivers, &output.result()))
+                Box::new(Searching::new(&run, options.ignore_space))
             }
             None => Box::new(AsPlanned),
         };
-    let rule = (resumption.seed(), resumption.rule());
-    let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(&remaining, work.path(), progress)?;
+        places::fetch(&data, work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     Ok(Begun { output, end })

@@ -2,26 +2,34 @@
 //! measured next; what turns it, the analysis says.
 
 use crate::error::CliError;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 use stowplan_analysis::{Analysis, TurnOutcome, analyse, differs};
 use stowplan_harness::HarnessError;
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::turning;
-use stowplan_harness::runner::Extender;
+use stowplan_harness::runner::{Extender, RunOptions};
 use stowplan_model::{Extension, Pair, Plan, Study, Turning, read_result, suggestion};
 
 /// Searches set by set: one factor at a time, then two, until the order turns.
 pub(crate) struct Searching {
     drivers: Rc<Drivers>,
     result: PathBuf,
+    /// Where the data lies, and whether all of it stays.
+    work: PathBuf,
+    keep: bool,
+    ignore_space: bool,
 }
 
 impl Searching {
-    pub(crate) fn new(drivers: &Rc<Drivers>, result: &Path) -> Self {
+    /// What follows a run; `ignore_space`: also where there is too little room for it.
+    pub(crate) fn new(run: &RunOptions, ignore_space: bool) -> Self {
         Self {
-            drivers: Rc::clone(drivers),
-            result: result.to_owned(),
+            drivers: Rc::clone(&run.drivers),
+            result: run.result.clone(),
+            work: run.work.clone(),
+            keep: run.keep,
+            ignore_space,
         }
     }
 
@@ -84,7 +92,9 @@ impl Extender for Searching {
         if more.comparisons.is_empty() {
             return Ok(None);
         }
-        turning::require_room(plan, &more, &self.result)?;
+        if !self.ignore_space {
+            turning::require_room(plan, &more, self.keep, &self.work)?;
+        }
         Ok(Some(more))
     }
 

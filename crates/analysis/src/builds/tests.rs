@@ -55,6 +55,23 @@ fn builds_that_differ_widen_it_by_as_much_as_two_of_them_leave_open() {
 }
 
 #[test]
+fn what_few_builds_leave_open_grows_as_an_interval_may_miss_less_often() {
+    let paired = rounds([0.0, 0.1], [0.0; 2]);
+    let differences = differences(&paired);
+    for metric in METRICS {
+        let wider = |alpha| {
+            let (found, _) = estimate_at(&paired, metric, alpha).unwrap();
+            let before = stopping::estimate_at(&differences, metric, alpha).unwrap();
+            found.half_width() / before.half_width()
+        };
+        // Of two degrees of freedom Student's quantile is 3.0 times the normal one's at 2.07%, and 7.1 times
+        // at 0.207%.
+        let [often, seldom] = [0.0207, 0.00207].map(wider);
+        assert!(seldom > 1.3 * often, "{metric:?}: {often} {seldom}");
+    }
+}
+
+#[test]
 fn the_deviation_is_that_of_the_builds_without_the_noise_of_rounds() {
     let (_, builds) = found(&rounds([0.0, 0.1], [0.0, 0.0]), Metric::Corrected);
     // Of two values that are 0.1 apart: 0.1 over the root of 2.

@@ -1,9 +1,9 @@
 //! The ledger of several results: of each claim what each machine says.
 
 use super::{ClaimOutcome, ClaimVerdict, untested};
-use crate::Analysis;
+use crate::{Analysis, machines::labels};
 use serde::Serialize;
-use stowplan_model::{Environment, Study};
+use stowplan_model::Study;
 
 /// A claim, and what became of it in each of several results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -113,30 +113,34 @@ pub fn ledger(analyses: &[&Analysis], studies: &[Study]) -> Ledger {
 
 /// A column for each machine with the places of its results, none of which is of the same study.
 fn columns(analyses: &[&Analysis]) -> Vec<(String, Vec<usize>)> {
-    let mut columns: Vec<(&Environment, usize, Vec<usize>)> = Vec::new();
+    let mut machines: Vec<&Analysis> = Vec::new();
+    let mut columns: Vec<(usize, usize, Vec<usize>)> = Vec::new();
     for (place, analysis) in analyses.iter().enumerate() {
-        let environment = &analysis.run.environment;
+        let here = &analysis.run.environment;
+        let known = |known: &&Analysis| known.run.environment.is_same_machine(here);
+        let machine = machines.iter().position(known).unwrap_or_else(|| {
+            machines.push(analysis);
+            machines.len() - 1
+        });
         let study = &analysis.run.plan.study.name;
         let mut own = 0;
-        let free = columns.iter_mut().find(|(known, _, places)| {
-            let same = known.is_same_machine(environment);
+        let free = columns.iter_mut().find(|(of, _, places)| {
+            let same = *of == machine;
             own += usize::from(same);
             let mut studies = places.iter().map(|p| &analyses[*p].run.plan.study.name);
             same && !studies.any(|known| known == study)
         });
         match free {
             Some((_, _, places)) => places.push(place),
-            None => columns.push((environment, own, vec![place])),
+            None => columns.push((machine, own, vec![place])),
         }
     }
-    let label = |(environment, number, places): (&Environment, usize, Vec<usize>)| {
-        let host = match environment.host.as_str() {
-            "" => "unnamed",
-            host => host,
-        };
+    let names = labels(&machines);
+    let label = |(machine, number, places): (usize, usize, Vec<usize>)| {
+        let name = &names[machine];
         let label = match number {
-            0 => host.to_owned(),
-            more => format!("{host} ({})", more + 1),
+            0 => name.clone(),
+            more => format!("{name} ({})", more + 1),
         };
         (label, places)
     };

@@ -171,7 +171,7 @@ fn as_charted(cell: &Part<'_>, reference: &Part<'_>, reliable: bool) -> Option<F
     let Measured { judge, outcome, .. } = cell.measured;
     let (of, to) = (&cell.summary.cell, &reference.summary.cell);
     let contrast = charts::contrast(of, to, judge, outcome);
-    let ratio = |ratio: crate::RatioEstimate| Interval::certain(ratio.ratio, ratio.low, ratio.high);
+    let ratio = |ratio: crate::RatioEstimate| Interval::new(ratio.ratio, ratio.low, ratio.high);
     Some(Found {
         estimate: contrast.estimate.map(ratio)?,
         beside: contrast.corrected.map(|other| ratio(other.estimate)),
@@ -238,13 +238,12 @@ fn located(
     (of, to): (&Side<'_>, &Side<'_>),
     metric: Metric,
 ) -> Option<(Interval, usize)> {
-    let (measure, floors) = (test.measure, is_of_time(test.measure));
-    let floor = |parts: &[&Part<'_>]| match floors {
-        true => parts
-            .first()
-            .map_or(0.0, |part| part.measured.judge.noise.floor),
-        false => 0.0,
+    let measure = test.measure;
+    let floor = |parts: &[&Part<'_>]| match (is_of_time(measure), parts.first()) {
+        (true, Some(part)) => part.measured.judge.floor(metric),
+        _ => 0.0,
     };
+    let (_, back) = scale(measure);
     let (groups, beside) = (of.by_comparison(), to.by_comparison());
     match (&groups[..], &beside[..]) {
         ([parts], []) => {
@@ -256,27 +255,33 @@ fn located(
                 summed(parts, measure, metric),
                 summed(others, measure, metric),
             );
-            let (estimate, rounds) = paired(&above, &below, estimator(measure, metric))?;
-            Some((estimate.widened(floor(parts)).by(f64::exp), rounds))
+            let (estimate, rounds) = paired(&above, &below, measure, metric)?;
+            Some((estimate.widened(floor(parts)).by(back), rounds))
         }
         (groups, others) => {
             let side = |groups: &[Vec<&Part<'_>>]| {
                 let each = groups.iter().map(|parts| {
                     let values = summed(parts, measure, metric);
-                    location(&values, estimator(measure, metric))
+                    location(&values, measure, metric)
                 });
                 let each: Vec<(Interval, usize)> = each.collect::<Option<_>>()?;
                 let rounds = each.iter().map(|(_, rounds)| *rounds).min()?;
-                let times = each.into_iter().map(|(log, _)| log.by(f64::exp));
+                let sums = each.into_iter().map(|(found, _)| found.by(back));
                 let floors = groups.iter().map(|parts| floor(parts));
                 let floor = floors.fold(0.0, f64::max);
-                Some((times.reduce(Interval::sum)?, floor, rounds))
+                Some((sums.reduce(Interval::sum)?, floor, rounds))
             };
             let (above, its_floor, rounds) = side(groups)?;
             let (below, other_floor, other_rounds) = side(others)?;
-            let log = above.by(f64::ln).less(below.by(f64::ln));
-            let ratio = log.widened(its_floor + other_floor).by(f64::exp);
-            Some((ratio, rounds.min(other_rounds)))
+            let ratio = match is_of_time(measure) {
+                true => {
+                    let log = above.by(f64::ln).less(below.by(f64::ln));
+                    log.widened(its_floor + other_floor).by(f64::exp)
+                }
+                false => above.over(below),
+            };
+            let is_known = [ratio.low, ratio.high].iter().all(|end| end.is_finite());
+            is_known.then_some((ratio, rounds.min(other_rounds)))
         }
     }
 }
@@ -294,7 +299,7 @@ fn alone(
     floor: f64,
 ) -> Option<(Interval, usize)> {
     if is_of_time(measure) {
-        let (log, rounds) = location(values, estimator(measure, metric))?;
+        let (log, rounds) = location(values, measure, metric)?;
         return Some((log.widened(floor).by(f64::exp), rounds));
     }
     let values: Vec<f64> = values.values().map(|(value, _)| *value).collect();
@@ -305,7 +310,7 @@ fn alone(
         n,
         ..
     } = Estimate::median(&values, ALPHA_PER_LOOK)?;
-    Some((Interval::certain(estimate, low, high), n))
+    Some((Interval::new(estimate, low, high), n))
 }
 
 /// By round: a value, and the builds that it was measured on, as far as they are known.
@@ -337,13 +342,14 @@ fn summed(parts: &[&Part<'_>], measure: ClaimMeasure, metric: Metric) -> Values 
 }
 
 fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
-    let blocks: &Blocks<'_> = &part.measured.judge.blocks;
+    let all: &Blocks<'_> = &part.measured.judge.blocks;
     let block_time = part.summary.block_time;
-    let blocks = blocks.of_cell(&part.summary.cell.id);
+    let blocks = all.of_cell(&part.summary.cell.id);
     let found = blocks.filter_map(|m| {
         let time = log_time(m, metric, Span::Timed).exp();
         let value = match measure {
-            ClaimMeasure::Time => time,
+            // Of a comparison about a percentile, that: as its ratios are.
+            ClaimMeasure::Time => all.log(m, metric)?.exp(),
             ClaimMeasure::BlockTime => time * number(block_time?.operations),
             ClaimMeasure::Cpu => number(m.process_cpu_ns) / number(m.operations),
             ClaimMeasure::Throughput => NS_PER_SECOND / time,
@@ -380,6 +386,15 @@ fn is_of_time(measure: ClaimMeasure) -> bool {
     )
 }
 
+/// To the scale on which a measure is estimated, and back: of times the logarithm; what is counted, and shares,
+/// may be 0.
+fn scale(measure: ClaimMeasure) -> (fn(f64) -> f64, fn(f64) -> f64) {
+    match is_of_time(measure) {
+        true => (f64::ln, f64::exp),
+        false => (|value| value, |value| value),
+    }
+}
+
 /// The estimator of ratios for times; for all else the median, which asks nothing of its distribution.
 fn estimator(measure: ClaimMeasure, metric: Metric) -> Metric {
     match measure {
@@ -388,35 +403,42 @@ fn estimator(measure: ClaimMeasure, metric: Metric) -> Metric {
     }
 }
 
-/// The logarithm of the quotient over the rounds that both have.
-fn paired(above: &Values, below: &Values, metric: Metric) -> Option<(Interval, usize)> {
+/// The quotient over the rounds that both have, on the scale of the measure.
+fn paired(
+    above: &Values,
+    below: &Values,
+    measure: ClaimMeasure,
+    metric: Metric,
+) -> Option<(Interval, usize)> {
+    let (scaled, _) = scale(measure);
     let known = [numbered(above), numbered(below)];
     let rounds = above.iter().filter_map(|(round, (value, _))| {
         let (other, _) = below.get(round)?;
         let build = |side: usize| known[side].get(round).copied();
         Some(Paired {
             round: *round,
-            difference: (value / other).ln(),
+            difference: scaled(value / other),
             builds: [build(0), build(1)],
         })
     });
-    estimated(&rounds.collect::<Vec<_>>(), metric)
+    estimated(&rounds.collect::<Vec<_>>(), estimator(measure, metric))
 }
 
-/// The logarithm of a value over its rounds.
-fn location(values: &Values, metric: Metric) -> Option<(Interval, usize)> {
+/// A value over its rounds, on the scale of the measure.
+fn location(values: &Values, measure: ClaimMeasure, metric: Metric) -> Option<(Interval, usize)> {
+    let (scaled, _) = scale(measure);
     let builds = numbered(values);
     let rounds = values.iter().map(|(round, (value, _))| Paired {
         round: *round,
-        difference: value.ln(),
+        difference: scaled(*value),
         builds: [builds.get(round).copied(), None],
     });
-    estimated(&rounds.collect::<Vec<_>>(), metric)
+    estimated(&rounds.collect::<Vec<_>>(), estimator(measure, metric))
 }
 
 fn estimated(rounds: &[Paired], metric: Metric) -> Option<(Interval, usize)> {
     let (found, _) = builds::estimate_of(rounds, metric)?;
-    let interval = Interval::certain(found.estimate, found.low, found.high);
+    let interval = Interval::new(found.estimate, found.low, found.high);
     Some((interval, found.n))
 }
 
@@ -450,18 +472,14 @@ fn counted(
             found
         });
         each.reduce(|(a, m), (b, n)| {
-            let sum = Interval::certain(a.estimate + b.estimate, a.low + b.low, a.high + b.high);
+            let sum = Interval::new(a.estimate + b.estimate, a.low + b.low, a.high + b.high);
             (sum, m.min(n))
         })
     };
     let (of, to) = (side(&test.of), side(&test.to));
     let ((of, stores), (to, others)) = (of?, to?);
     (missing.len() == before).then(|| Found {
-        estimate: Interval::certain(
-            of.estimate / to.estimate,
-            of.low / to.high,
-            of.high / to.low,
-        ),
+        estimate: of.over(to),
         beside: None,
         rounds: stores.min(others),
         across: false,
@@ -469,17 +487,17 @@ fn counted(
     })
 }
 
-/// The least, the median and the most bytes that a cell's store took: after blocks that filled one, or
-/// else right after building.
+/// The least, the median and the most bytes that a cell's store took: after the blocks that its ratios are
+/// of, where these filled one, or else right after building.
 fn allocated(cell: &CellId, evidence: &Evidence<'_>) -> Option<(Interval, usize)> {
     let mut judged = evidence.judged.iter();
-    let summary = judged.find_map(|(_, outcome)| outcome.cell(cell))?;
-    let gathered = evidence.gathered?;
-    let blocks = gathered.measurements(cell).iter();
-    let filled = blocks.filter_map(|m| Some(m.footprint?.allocated_bytes));
+    let (judge, summary) =
+        judged.find_map(|(judge, outcome)| Some((judge, outcome.cell(cell)?)))?;
+    let filled = judge.blocks.of_cell(cell);
+    let filled = filled.filter_map(|m| Some(m.footprint?.allocated_bytes));
     let mut bytes: Vec<u64> = filled.collect();
     if bytes.is_empty() {
-        let built = gathered.footprints.iter().filter(|record| {
+        let built = evidence.gathered?.footprints.iter().filter(|record| {
             !record.after_workloads
                 && built_alike(&record.instance) == built_alike(&summary.cell.instance)
         });
@@ -490,6 +508,6 @@ fn allocated(cell: &CellId, evidence: &Evidence<'_>) -> Option<(Interval, usize)
     bytes.sort_unstable();
     let median = *bytes.get(bytes.len() / 2)?;
     let (least, most) = (*bytes.first()?, *bytes.last()?);
-    let interval = Interval::certain(number(median), number(least), number(most));
+    let interval = Interval::new(number(median), number(least), number(most));
     (least > 0).then_some((interval, bytes.len()))
 }

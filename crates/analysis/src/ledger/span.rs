@@ -8,8 +8,8 @@
 use crate::Interval;
 
 impl Interval {
-    /// Where something counted lies for certain: between the least and the most.
-    pub(super) fn certain(estimate: f64, low: f64, high: f64) -> Self {
+    /// An estimate with the ends of its interval.
+    pub(super) fn new(estimate: f64, low: f64, high: f64) -> Self {
         Self {
             estimate,
             low,
@@ -34,6 +34,15 @@ impl Interval {
             low: -other.high,
             high: -other.low,
         })
+    }
+
+    /// This one over another, neither below 0: from the least that both allow to the most.
+    pub(super) fn over(self, other: Self) -> Self {
+        Self {
+            estimate: self.estimate / other.estimate,
+            low: self.low / other.high,
+            high: self.high / other.low,
+        }
     }
 
     /// Both ends moved outwards.
@@ -70,12 +79,9 @@ mod tests {
 
     #[test]
     fn ends_add_up_in_quadrature_each_by_itself() {
-        let a = Interval::certain(10.0, 7.0, 11.0);
-        let b = Interval::certain(20.0, 16.0, 25.0);
-        assert_eq!(
-            a.sum(b),
-            Interval::certain(30.0, 25.0, 30.0 + 26.0_f64.sqrt())
-        );
+        let a = Interval::new(10.0, 7.0, 11.0);
+        let b = Interval::new(20.0, 16.0, 25.0);
+        assert_eq!(a.sum(b), Interval::new(30.0, 25.0, 30.0 + 26.0_f64.sqrt()));
         let less = b.less(a);
         assert_eq!(less.estimate, 10.0);
         assert!((less.low - (10.0 - 17.0_f64.sqrt())).abs() < 1e-12);

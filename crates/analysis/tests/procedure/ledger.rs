@@ -1,11 +1,14 @@
 //! Claims whose truth is known: figures within bounds, on them and outside, in one comparison and in two.
 
+use crate::findings::histogram;
 use crate::support::{Random, block, cell, comparison, header};
 use proptest::prelude::*;
-use stowplan_analysis::{Analysis, ClaimOutcome, ClaimVerdict, analyse, ledger, untested};
+use stowplan_analysis::{
+    Analysis, ClaimOutcome, ClaimVerdict, Interval, analyse, ledger, untested,
+};
 use stowplan_model::{
-    CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord, MatrixSpec,
-    Measurement, Record, Role, SyncCalls, TestSpec,
+    BlockKind, CellId, ClaimMeasure, ClaimSpec, Comparison, Footprint, FootprintRecord, MatrixSpec,
+    Measurement, Record, Role, Statistic, SyncCalls, TestSpec,
 };
 
 /// The comparison `c` with these cells beside `base`, and `d`, which is the same by other rounds.
@@ -317,6 +320,137 @@ fn shares_rates_and_syncs_are_figures_by_themselves() {
     );
 }
 
+#[test]
+fn what_no_block_did_is_nothing_and_no_lack_of_data() {
+    let comparisons = two(&["slow"]);
+    let mut measured = blocks(&comparisons, &|_| 10_000.0);
+    for block in &mut measured {
+        let fsync = u64::from(block.cell.0 != "c/slow") * 4;
+        block.syncs = Some(SyncCalls {
+            fsync,
+            ..SyncCalls::default()
+        });
+        block.commits = 2;
+    }
+    let fewer = |to: &str| {
+        claim(vec![TestSpec {
+            measure: ClaimMeasure::SyncsPerCommit,
+            ..test(&["c/slow"], &[to], [None, Some(0.5)])
+        }])
+    };
+    let claims = [fewer("c/base"), fewer("d/slow")];
+    let records = measured.into_iter().map(Record::Measurement).collect();
+    for found in run(&comparisons, &claims, records).claims {
+        let figure = &found.figures[0];
+        let ends = figure.estimate.map(|e| (e.low, e.estimate, e.high));
+        assert_eq!(ends, Some((0.0, 0.0, 0.0)), "{found:#?}");
+        assert_eq!(found.verdict, ClaimVerdict::Holds);
+    }
+}
+
+#[test]
+fn space_is_that_of_the_blocks_whose_times_are_compared() {
+    let comparisons = two(&["slow"]);
+    let mut measured = blocks(&comparisons, &|_| 10_000.0);
+    let filled = |block: &mut Measurement, allocated_bytes| {
+        block.footprint = Some(Footprint {
+            apparent_bytes: allocated_bytes,
+            allocated_bytes,
+            files: 1,
+            directories: 1,
+        });
+    };
+    for block in &mut measured {
+        filled(block, 1_000_000);
+    }
+    // Blocks for latencies, and those whose calls are counted, write less.
+    for kind in [BlockKind::Latency, BlockKind::Counting] {
+        let mut shorter = measured[..8].to_vec();
+        for block in &mut shorter {
+            block.block = kind;
+            filled(block, 200_000);
+        }
+        measured.extend(shorter);
+    }
+    let spec = TestSpec {
+        measure: ClaimMeasure::Footprint,
+        ..test(&["c/slow"], &["c/base"], [Some(0.99), Some(1.01)])
+    };
+    let records = measured.into_iter().map(Record::Measurement).collect();
+    let found = run(&comparisons, &[claim(vec![spec])], records)
+        .claims
+        .remove(0);
+    let figure = &found.figures[0];
+    assert_eq!((found.verdict, figure.rounds), (ClaimVerdict::Holds, 12));
+}
+
+#[test]
+fn figures_of_a_comparison_about_a_percentile_are_all_of_that() {
+    let mut comparisons = two(&["slow"]);
+    for comparison in &mut comparisons {
+        comparison.measure = Statistic::P99;
+    }
+    let mut measured = blocks(&comparisons, &|_| 10_000.0);
+    for block in &mut measured {
+        // The same time in all, and other slow operations.
+        let slow = if block.cell.0.ends_with("slow") {
+            60_000
+        } else {
+            20_000
+        };
+        let all = (0..950).map(|_| 9_000).chain((0..50).map(|_| slow));
+        block.latency = Some(histogram(all));
+    }
+    let bounds = [Some(2.9), Some(3.1)];
+    let claims = [
+        claim(vec![test(&["c/slow"], &["c/base"], bounds)]),
+        claim(vec![test(
+            &["c/slow", "c/slow"],
+            &["c/base", "c/base"],
+            bounds,
+        )]),
+        claim(vec![test(&["c/slow"], &["d/base"], bounds)]),
+    ];
+    let records = measured.into_iter().map(Record::Measurement).collect();
+    for found in run(&comparisons, &claims, records).claims {
+        let estimate = found.figures[0].estimate.unwrap();
+        assert!((estimate.estimate - 3.0).abs() < 0.02, "{found:#?}");
+    }
+}
+
+#[test]
+fn corrected_time_is_widened_by_its_own_noise() {
+    // Blocks that sync: both clocks count. The control is 8% off by wall time and not at all by corrected time.
+    let comparisons = two(&["slow"]);
+    let mut measured = blocks(&comparisons, &|cell| {
+        if cell == "c/slow" { 20_000.0 } else { 10_000.0 }
+    });
+    for block in &mut measured {
+        block.syncs = Some(SyncCalls {
+            fsync: 1,
+            ..SyncCalls::default()
+        });
+        if block.cell.0.ends_with("again") && block.round % 2 == 0 {
+            let more = block.wall_ns / 6;
+            block.wall_ns += more;
+            block.run_delay_ns = Some(more);
+        }
+    }
+    // Twice the cell, so that it is no plain ratio.
+    let sum = test(&["c/slow", "c/slow"], &["c/base"], [Some(3.0), None]);
+    let records = measured.into_iter().map(Record::Measurement).collect();
+    let found = run(&comparisons, &[claim(vec![sum])], records);
+    let figure = &found.claims[0].figures[0];
+    let width = |interval: Interval| (interval.high / interval.low).ln();
+    let (wall, corrected) = (figure.estimate.unwrap(), figure.beside.unwrap());
+    assert!(
+        found.comparisons[0].noise_floor > 0.05,
+        "{:?}",
+        found.comparisons[0].noise_floor
+    );
+    assert!(width(corrected) < 0.06 && width(wall) > 0.1, "{figure:#?}");
+}
+
 /// A matrix of three rows at one size, as comparison `m-10k` with a cell for each row.
 fn crossed(times: [f64; 3], measured: usize) -> ClaimOutcome {
     let spec: MatrixSpec = serde_json::from_str(
@@ -418,6 +552,27 @@ fn the_ledger_has_a_column_for_each_machine_and_each_claim_once() {
         ]
     );
     assert_eq!(found.claims[1].verdicts(), [ClaimVerdict::Holds; 3]);
+}
+
+#[test]
+fn two_machines_of_one_name_have_two_columns_with_other_names() {
+    let of = |study: &str, cpu: &str, file_system: &str| {
+        let comparisons = two(&["slow"]);
+        let mut found = run(&comparisons, &[], Vec::new());
+        found.run.plan.study.name = study.to_owned();
+        found.run.environment.host = "a".to_owned();
+        found.run.environment.cpu = Some(cpu.to_owned());
+        found.run.environment.file_system.kind = file_system.to_owned();
+        found
+    };
+    let results = [
+        of("s", "x", "ext4"),
+        of("s", "y", "xfs"),
+        of("t", "x", "ext4"),
+        of("s", "y", "xfs"),
+    ];
+    let found = ledger(&results.iter().collect::<Vec<_>>(), &[]);
+    assert_eq!(found.machines, ["a (ext4)", "a (xfs)", "a (xfs) (2)"]);
 }
 
 #[test]

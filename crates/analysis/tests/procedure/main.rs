@@ -2,6 +2,8 @@
 //! recorded noise, and on simulated drift.
 
 #[cfg(test)]
+mod advice;
+#[cfg(test)]
 mod builds;
 #[cfg(test)]
 mod calibration;

@@ -71,7 +71,11 @@ fn blocks_that_do_not_tell_their_operations_are_no_rounds_of_such_a_comparison()
     }
     let found = outcome(&about(Statistic::Max), &blocks);
     assert_eq!(found.contrasts[0].verdict, Verdict::NoData);
-    assert_eq!(found.cell(&id("x")).unwrap().rounds, 9);
+    let x = found.cell(&id("x")).unwrap();
+    assert_eq!(x.rounds, 9);
+    let basis = Basis::of(&found, x).unwrap();
+    let told = (basis.of_a_block, basis.operations, basis.beyond);
+    assert_eq!(told, (1_000, 9_000, 9));
 }
 
 /// All of the second cell's blocks waited for a CPU for half of their time.

@@ -87,6 +87,13 @@ pub(crate) fn nearest_existing(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
+/// Bytes of the largest cache, and of the memory that is free; 0 where that is unknown.
+pub(crate) fn cache_and_memory() -> (Option<u64>, u64) {
+    let root = Root::system();
+    let cache = machine::last_level_cache_bytes(&root);
+    (cache, machine::memory(&root).available_bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! All that is wrong with a study and shows only where its stores are asked, for whoever wrote it.
 
 use super::{
-    PlanOptions, build_cell, check_measure, check_transactions, needs_root, no_baseline, objection,
-    other_question, resolve, same_question,
+    PlanOptions, Question, build_cell, check_measure, check_transactions, needs_root, no_baseline,
+    objection, other_question, resolve,
 };
 use crate::HarnessError;
 use crate::drivers::Drivers;
@@ -206,11 +206,13 @@ fn together(study: &Study, spec: &ComparisonSpec, cells: Vec<Cell>) -> Vec<Mista
         .partition(|cell| objection(cell, study, &options).is_none());
     let is_baseline = |cell: &&Cell| cell.role == Role::Baseline;
     if let Some(baseline) = fit.iter().find(is_baseline) {
-        let others = fit.iter().filter(|cell| !same_question(cell, baseline));
+        let others = fit
+            .iter()
+            .filter(|cell| Question::of(cell) != Question::of(baseline));
         let other = |cell: &Cell| other_question(spec, cell, baseline);
         let others = others.map(|cell| (Some(cell.key.clone()), other(cell)));
         let shares = check_transactions(spec, &fit, baseline);
-        let blocks = check_measure(spec, &fit, baseline);
+        let blocks = check_measure(study, spec, &fit, baseline);
         let whole = [shares, blocks].into_iter().filter_map(Result::err);
         return others.chain(whole.map(|error| (None, error))).collect();
     }

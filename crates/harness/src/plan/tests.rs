@@ -1,6 +1,7 @@
 use super::*;
 
 mod matrix;
+mod turning;
 mod workloads;
 
 const STUDY: &str = r#"

@@ -1,26 +1,30 @@
 //! What turns an order: the cells of a pair with every set of factors of a size switched, as
 //! comparisons like any other.
 
-use super::{PlanOptions, expand, resolve};
+use super::{
+    PlanOptions, Question, build_cell, check_measure, check_question, check_transactions, expand,
+    objection,
+};
 use crate::HarnessError;
 use crate::drivers::Drivers;
 use std::collections::BTreeMap;
 use std::path::Path;
 use stowplan_model::{
-    CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec, Extension, FactorSpec,
-    Pair, Plan, Settings, Study, Try, Turn, Workload,
+    Cell, CellId, CellSpec, Comparison, ComparisonSpec, Contrast, DatasetSpec, Extension,
+    FactorSpec, Pair, Plan, Study, Try, Turn,
 };
 
 /// The most factors of a pair: every set of them may have to be measured.
 pub const MOST_FACTORS: usize = 6;
-/// What is decided among several tries needs more rounds than one ratio.
+/// Rounds before a try is looked at. Of ten rounds no interval misses in less than 2 of 1,024 cases, which is
+/// too much where the rate of errors is divided among more than ten sets, however clear the ratio is.
 const ROUNDS: u32 = 20;
 
 /// What is to be turned of a pair, with the factors of the study that change anything of it. `number`
 /// tells it from others, from 1.
 ///
 /// # Errors
-/// The study has no such comparison or cell.
+/// The study has no such comparison or cell, or Ctrl-C.
 pub fn turn(
     study: &Study,
     pair: &Pair,
@@ -40,6 +44,7 @@ pub fn turn(
     let factors = study.factors.iter();
     for factor in factors.filter(|factor| factor.is_of(&pair.comparison)) {
         match sides.changed_by(factor, study, drivers) {
+            Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
             Ok(false) => {}
             Ok(true) if turn.factors.len() == MOST_FACTORS => {
                 let why = format!("more than {MOST_FACTORS} factors are not searched");
@@ -55,7 +60,7 @@ pub fn turn(
 }
 
 /// What measuring a pair with each set of so many factors adds to a plan; with none, and those of one
-/// factor besides, where `size` is 1. Nothing where there is no such set.
+/// factor besides, where `size` is 1. Nothing where there is no such set that could be measured.
 ///
 /// # Errors
 /// Something of the study cannot be measured as it is written.
@@ -77,10 +82,15 @@ pub fn tries(
         let Some(tried) = sides.with(&set) else {
             continue;
         };
-        let question = tried.question(sides.spec);
-        let at = groups.iter().position(|group| group.question == question);
+        let rounds = match sides.built(&set, study, drivers) {
+            Ok([_, reference]) => Rounds::of(&reference),
+            Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
+            // Each of these factors can be switched by itself, and not all of them together.
+            Err(_) => continue,
+        };
+        let at = groups.iter().position(|group| group.rounds == rounds);
         let at = at.unwrap_or_else(|| {
-            groups.push(Group::new(question));
+            groups.push(Group::new(rounds));
             groups.len() - 1
         });
         groups[at].add(tried);
@@ -118,27 +128,27 @@ fn sets<'f>(factors: &[&'f FactorSpec], size: usize) -> Vec<Vec<&'f FactorSpec>>
     all
 }
 
-/// The two cells of a pair as the study has them.
+/// The two cells of a pair as the study has them, each with its name there.
 struct Sides<'a> {
     spec: &'a ComparisonSpec,
-    cell: &'a CellSpec,
-    reference: &'a CellSpec,
+    cell: (&'a str, &'a CellSpec),
+    reference: (&'a str, &'a CellSpec),
 }
 
 impl<'a> Sides<'a> {
     fn of(
         study: &'a Study,
         comparison: &str,
-        cell: &str,
-        reference: &str,
+        cell: &'a str,
+        reference: &'a str,
     ) -> Result<Self, HarnessError> {
         let mut specs = study.comparisons.iter();
         let spec = specs.find(|spec| spec.id == comparison);
         let sides = spec.and_then(|spec| {
             Some(Self {
                 spec,
-                cell: spec.cells.get(cell)?,
-                reference: spec.cells.get(reference)?,
+                cell: (cell, spec.cells.get(cell)?),
+                reference: (reference, spec.cells.get(reference)?),
             })
         });
         sides.ok_or_else(|| {
@@ -155,19 +165,38 @@ impl<'a> Sides<'a> {
         study: &Study,
         drivers: &Drivers,
     ) -> Result<bool, HarnessError> {
-        let whole = |cell: &CellSpec| -> Result<(Settings, Workload), HarnessError> {
-            let workload = cell.workload.over(&self.spec.workload).complete();
-            let budget = study.memory_budget;
-            let resolved = resolve(drivers, &cell.store, budget, workload.threads)?;
-            workload.check().map_err(HarnessError::invalid)?;
-            Ok((resolved.settings, workload))
-        };
-        for cell in [self.cell, self.reference] {
-            if whole(&factor.applied(cell))? != whole(cell)? {
-                return Ok(true);
+        let before = self.built(&[], study, drivers)?;
+        let after = self.built(&[factor], study, drivers)?;
+        let mut both = before.iter().zip(&after);
+        Ok(both.any(|(a, b)| (&a.settings, &a.workload) != (&b.settings, &b.workload)))
+    }
+
+    /// Both with these factors as they would be measured, in one comparison.
+    ///
+    /// # Errors
+    /// One of them cannot be measured here, or not beside the other.
+    fn built(
+        &self,
+        set: &[&FactorSpec],
+        study: &Study,
+        drivers: &Drivers,
+    ) -> Result<[Cell; 2], HarnessError> {
+        let build = |(key, spec): (&str, &CellSpec)| {
+            let with = |cell: CellSpec, factor: &&FactorSpec| factor.applied(&cell);
+            let spec = set.iter().fold(spec.clone(), with);
+            let cell = build_cell(study, self.spec, key, &spec, drivers)?;
+            match objection(&cell, study, &PlanOptions::default()) {
+                Some(why) => Err(HarnessError::invalid(why)),
+                None => Ok(cell),
             }
-        }
-        Ok(false)
+        };
+        let both = [build(self.cell)?, build(self.reference)?];
+        let [cell, reference] = &both;
+        let cell = std::slice::from_ref(cell);
+        check_question(self.spec, cell, reference)?;
+        check_transactions(self.spec, cell, reference)?;
+        check_measure(study, self.spec, cell, reference)?;
+        Ok(both)
     }
 
     /// Both with a set of factors; nothing where two of them exclude each other.
@@ -187,8 +216,8 @@ impl<'a> Sides<'a> {
         };
         Some(Tried {
             factors: set.iter().map(|factor| factor.id.clone()).collect(),
-            cell: Named::of("cell", all(self.cell)?),
-            reference: Named::of("reference", all(self.reference)?),
+            cell: Named::of("cell", all(self.cell.1)?),
+            reference: Named::of("reference", all(self.reference.1)?),
         })
     }
 }
@@ -198,15 +227,6 @@ struct Tried {
     factors: Vec<String>,
     cell: Named,
     reference: Named,
-}
-
-impl Tried {
-    /// What cells of one comparison must have in common.
-    fn question(&self, spec: &ComparisonSpec) -> String {
-        let workload = self.cell.spec.workload.over(&spec.workload).complete();
-        let repeats = Some(workload.order).filter(|order| order.repeats());
-        format!("{} {repeats:?} {:?}", workload.cache, workload.operations)
-    }
 }
 
 /// A cell with its name within a comparison.
@@ -233,16 +253,33 @@ impl Named {
     }
 }
 
+/// What tries have in common that are measured in the same rounds.
+#[derive(PartialEq)]
+struct Rounds {
+    question: Question,
+    /// How many operations a block has, where the workload says so.
+    operations: Option<u32>,
+}
+
+impl Rounds {
+    fn of(cell: &Cell) -> Self {
+        Self {
+            question: Question::of(cell),
+            operations: cell.workload.operations,
+        }
+    }
+}
+
 /// Tries that can be measured in the same rounds.
 struct Group {
-    question: String,
+    rounds: Rounds,
     tried: Vec<Tried>,
 }
 
 impl Group {
-    fn new(question: String) -> Self {
+    fn new(rounds: Rounds) -> Self {
         Self {
-            question,
+            rounds,
             tried: Vec::new(),
         }
     }
@@ -293,6 +330,7 @@ impl Group {
         let expanded = expand(study, &spec, &PlanOptions::default(), drivers)?;
         Ok(expanded.map(|comparison| Comparison {
             contrasts: self.contrasts(&comparison),
+            first_look: Some(ROUNDS),
             ..comparison
         }))
     }
@@ -313,15 +351,26 @@ impl Group {
     }
 }
 
-/// Refuses what needs more room than there is where the result of a run lies.
+/// Refuses what needs more room than there is at a place; `keep` as for [`super::needs`].
 ///
 /// # Errors
 /// Too little space; the message says how much is needed and how much there is.
-pub fn require_room(plan: &Plan, more: &Extension, place: &Path) -> Result<(), HarnessError> {
+pub fn require_room(
+    plan: &Plan,
+    more: &Extension,
+    keep: bool,
+    place: &Path,
+) -> Result<(), HarnessError> {
     let following = Plan {
         datasets: more.datasets.clone(),
         comparisons: more.comparisons.clone(),
         ..plan.clone()
     };
-    super::require_space(&following, false, place)
+    super::require_space(&following, keep, place).map_err(|lack| match lack.is_refusal() {
+        true => lack,
+        false => HarnessError::invalid(format!(
+            "no room for what is to be switched next: {lack}; what it needs is an estimate, and --resume with \
+             --ignore-space goes on all the same"
+        )),
+    })
 }

@@ -90,13 +90,9 @@ impl ResultLog {
             // The error is the better message.
             let _ = std::fs::remove_file(&self.path);
         })?;
-        // The names of the file and of its directory, where the file system syncs names.
-        for directory in self.path.ancestors().skip(1).take(2) {
-            let directory = match directory.as_os_str().is_empty() {
-                true => Path::new("."),
-                false => directory,
-            };
-            let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        // Their names, where the file system syncs names.
+        for directory in directories_above(&self.path) {
+            let _ = directory.sync_all();
         }
         Ok(())
     }
@@ -116,6 +112,22 @@ impl ResultLog {
             .into_iter()
             .try_for_each(|record| self.append(&record))
     }
+}
+
+/// The directories on the way to a file, up to where its file system is mounted: which of them were made
+/// just now, nobody knows here, and syncing one that is as it was takes no time.
+fn directories_above(path: &Path) -> Vec<File> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let device = |file: &File| file.metadata().map(|found| found.dev()).ok();
+    let opened = path
+        .ancestors()
+        .skip(1)
+        .map_while(|directory| File::open(directory).ok());
+    let mut opened = opened.peekable();
+    let own = opened.peek().and_then(device);
+    opened
+        .take_while(|directory| device(directory) == own)
+        .collect()
 }
 
 /// How many of these bytes are whole lines.
@@ -167,6 +179,23 @@ mod tests {
         assert!(error.contains("has 2 names"), "{error}");
     }
     use stowplan_model::{CellFailure, CellId, RunEnd, RunOutcome, read_records};
+
+    #[test]
+    fn all_directories_above_a_new_result_are_settled_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = directory.path().join("a/b/c");
+        std::fs::create_dir_all(&below).unwrap();
+        let known: Vec<u64> = directories_above(&below.join("result"))
+            .iter()
+            .map(|file| file.metadata().unwrap().ino())
+            .collect();
+        let made = ["a/b/c", "a/b", "a", ""].map(|name| {
+            let path = directory.path().join(name);
+            path.metadata().unwrap().ino()
+        });
+        assert_eq!(known[..4], made);
+        assert!(!directories_above(Path::new("result")).is_empty());
+    }
 
     fn failure(message: &str) -> Record {
         Record::Failure(CellFailure {

@@ -276,7 +276,11 @@ fn instead(advice: &Advice) -> Option<String> {
     };
     let told = aspects.iter().filter(|aspect| aspect.what != What::All);
     let told = told.map(|aspect| format!("{}: {}", name(aspect.what), claim(aspect)));
-    let told: Vec<String> = told.collect();
+    let known = |what: What| aspects.iter().any(|aspect| aspect.what == what);
+    let lacking = advice.aspects.iter().filter(|aspect| !known(aspect.what));
+    let lacking = lacking.filter(|aspect| aspect.what != What::All);
+    let lacking = lacking.map(|aspect| format!("{}: not measured", name(aspect.what)));
+    let told: Vec<String> = told.chain(lacking).collect();
     Some(format!("{what}: {}.{sizes}", told.join("; ")))
 }
 

@@ -218,6 +218,7 @@ fn planned(spec: &ComparisonSpec) -> Comparison {
         rebuild_every: None,
         published_label: spec.published_label.clone(),
         max_rounds: 10,
+        first_look: None,
     }
 }
 

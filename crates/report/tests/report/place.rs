@@ -25,6 +25,7 @@ fn aspect(what: What, gain: f64, verdict: Verdict) -> Aspect {
         what,
         cell: CellId("read/sql-8192".to_owned()),
         gain: Some(ratio(gain)),
+        corrected: None,
         verdict,
         files_ns: Some(4_000.0 * gain),
         time_ns: Some(4_000.0),
@@ -167,6 +168,15 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
         flowing(&depends).contains("Split at 64 KiB instead: reads, in memory: 1.71× as fast"),
         "{depends}"
     );
+    let mut analysis = advised(Choice::Depends);
+    let split = analysis.advice.as_mut().and_then(|a| a.split.as_mut());
+    split.unwrap().aspects.truncate(1);
+    let text = flowing(&terminal::render(
+        &document(&analysis, ""),
+        &options(Detail::Normal),
+    ));
+    let lacking = "1.71× as fast [1.62, 1.81]; reads, from the disk: not measured.";
+    assert!(text.contains(lacking), "{text}");
     let sides = "ahead for reads, in memory, and behind for reads, from the disk";
     assert!(flowing(&depends).contains(sides), "{depends}");
 }

@@ -210,3 +210,56 @@ fn cells_that_commit_other_numbers_of_operations_at_once_are_refused_with_what_t
         "nothing is committed"
     );
 }
+
+#[test]
+fn neighbours_that_take_more_memory_than_is_free_are_refused_with_the_numbers() {
+    let beside = |compute_threads, memory| Workload {
+        beside: Some(Neighbours {
+            compute_threads,
+            memory,
+            kind: NeighbourKind::Threads,
+        }),
+        ..Workload::default()
+    };
+    let free = || (Some(8 << 20), 100 << 20);
+    let refused = too_little_memory(&beside(64, true), free).unwrap();
+    assert!(
+        refused.starts_with("64 threads that stream through memory beside a block: 67.1 MB each")
+            && refused.ends_with("4.29 GB in all, and only 105 MB of memory are free"),
+        "{refused}"
+    );
+    assert_eq!(
+        too_little_memory(&beside(64, true), || (None, u64::MAX)),
+        None
+    );
+    assert_eq!(
+        too_little_memory(&beside(64, true), || (None, 0)),
+        None,
+        "unknown"
+    );
+    assert_eq!(too_little_memory(&beside(64, false), free), None);
+    assert_eq!(too_little_memory(&Workload::default(), free), None);
+}
+
+#[test]
+fn a_percentile_for_which_the_dataset_has_too_few_values_is_refused_before_the_rounds() {
+    let study = STUDY.replacen(
+        "title = \"Warm reads\"",
+        "title = \"R\"\nmeasure = \"p999\"",
+        1,
+    );
+    let study = study.replacen("many = {", "#", 1);
+    plan(
+        super::study(&study),
+        &only(&["read/sql"]),
+        &crate::drivers::Drivers::built_in(),
+    )
+    .unwrap();
+    let few = study.replacen("count = 1_000", "count = 999", 1);
+    let message = refusal(&few, &only(&["read/sql"]));
+    assert!(
+        message.contains("visits each of 999 values once")
+            && message.contains("takes 1000 at least"),
+        "{message}"
+    );
+}
