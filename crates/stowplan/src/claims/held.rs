@@ -33,7 +33,7 @@ pub(super) fn with_claims(mut loaded: Loaded, studies: &[Study]) -> Result<Loade
         }
     };
     said(
-        "judged by what the study that is asked claims, and not by what it claimed when this was measured",
+        "judged by what the study that is asked (--of) claims, and not by what it claimed when this was measured",
         &others,
     );
     said(
