@@ -341,7 +341,7 @@ fn split(
 
 /// What decides. Reading all values is rarely what a place is chosen for: it is told, and decides nothing.
 /// Where reads and replacements are weighed, they do not decide each by itself.
-fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
+pub fn deciding(aspects: &[Aspect]) -> impl Iterator<Item = &Aspect> {
     let weighed = aspects.iter().any(|aspect| aspect.what == What::Mixed);
     aspects.iter().filter(move |aspect| match aspect.what {
         What::All => false,

@@ -50,7 +50,7 @@ mod warnings;
 pub mod wilcoxon;
 mod work;
 
-pub use advice::{Advice, Aspect, Choice, SpaceTaken, Split, What};
+pub use advice::{Advice, Aspect, Choice, SpaceTaken, Split, What, deciding};
 pub use analyse::{AnalysisError, analyse};
 pub use answers::{Answer, MoreSpace};
 pub use bars::{BarClass, BarGroup, BarsOutcome, MeasuredBar, PublishedQuantity};

@@ -10,6 +10,7 @@ use crate::inspect::{self, Container, Database, Snapshot};
 use crate::place;
 use crate::place::MADE;
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::fs::Permissions;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -175,12 +176,15 @@ impl Export {
                 }
             }
             Target::Into { directory, files } => {
-                self.move_files(directory, interrupt, &mut exported)?;
+                let named_in = self.move_files(directory, interrupt, &mut exported)?;
                 if exported.added == 0 && exported.written > 0 {
                     return Err(KvtestError::Harness(HarnessError::Interrupted));
                 }
                 if self.spec.sync {
-                    room::sync_below(directory)?;
+                    // The files are on the disk, and what was there before is nobody's to open. A directory
+                    // comes before the one that it is in.
+                    let mut inner_first = named_in.iter().rev();
+                    inner_first.try_for_each(|directory| room::sync_directory(directory))?;
                 }
                 exported.strangers = files.saturating_sub(exported.alike + exported.differing);
             }
@@ -256,17 +260,18 @@ impl Export {
         )))
     }
 
-    /// Gives every file its name in `directory`, unless something has it by now. Ends early, and
-    /// well, when `interrupt` is raised: `exported.added` tells.
+    /// Gives every file its name in `directory`, unless something has it by now; the directories that
+    /// have new names in them. Ends early, and well, when `interrupt` is raised: `exported.added` tells.
     fn move_files(
         &self,
         directory: &Path,
         interrupt: &Interrupt,
         exported: &mut Exported,
-    ) -> Result<(), KvtestError> {
+    ) -> Result<BTreeSet<PathBuf>, KvtestError> {
+        let mut named_in = BTreeSet::new();
         exported.added = 0;
         if exported.written == 0 {
-            return Ok(());
+            return Ok(named_in);
         }
         let store = file_store(self.temporary.path(), self.spec.tree)?;
         let mut keys = Vec::new();
@@ -280,10 +285,11 @@ impl Export {
         )?;
         for from in store.data_files(&mut keys.into_iter()) {
             if interrupt.raised() {
-                return Ok(());
+                return Ok(named_in);
             }
             let name = from.strip_prefix(self.temporary.path()).unwrap_or(&from);
-            move_file(&from, &directory.join(name)).map_err(|error| {
+            let to = directory.join(name);
+            move_file(&from, &to).map_err(|error| {
                 KvtestError::invalid(format!(
                     "{error}; {} of {} files were added before and stay; \
                      export again to add the others",
@@ -291,8 +297,11 @@ impl Export {
                 ))
             })?;
             exported.added += 1;
+            let above = to.ancestors().skip(1);
+            let above = above.take_while(|above| above.starts_with(directory));
+            named_in.extend(above.map(Path::to_owned));
         }
-        Ok(())
+        Ok(named_in)
     }
 }
 
@@ -729,6 +738,22 @@ mod tests {
             "{told}"
         );
         assert_eq!(fs::read(bench.at("out/000003")).unwrap(), b"mine");
+    }
+
+    #[test]
+    fn of_a_directory_that_is_added_to_only_directories_with_new_names_are_synced() {
+        let bench = Bench::new();
+        fs::create_dir_all(bench.at("out/11/22")).unwrap();
+        let mut export = bench.adding();
+        export.spec.tree = true;
+        let mut exported = export
+            .write_temporary(&Interrupt::never(), &|_| {})
+            .unwrap();
+        let named_in = export
+            .move_files(&bench.at("out"), &Interrupt::never(), &mut exported)
+            .unwrap();
+        let expected = ["out", "out/00", "out/00/00"].map(|name| bench.at(name));
+        assert_eq!(named_in, BTreeSet::from(expected));
     }
 
     #[test]

@@ -740,7 +740,17 @@ fn refuse_what_is_no_number<'a>(
 
 fn parse_error(error: &toml::de::Error, text: &str, file: &str) -> StudyError {
     let offset = error.span().map_or(0, |span| span.start);
-    parse_error_at(error.message(), offset, text, file)
+    // Of a key that stands there under both of its names only the whole table is told.
+    let older = renamed_twice(error.message()).map(|(_, older)| format!("[[{older}]]"));
+    let of_older = older.and_then(|older| text.find(&older));
+    parse_error_at(error.message(), of_older.unwrap_or(offset), text, file)
+}
+
+/// The key that stands somewhere under both of its names: otherwise TOML refuses one that is there twice.
+fn renamed_twice(message: &str) -> Option<&'static (&'static str, &'static str)> {
+    let name = message.strip_prefix("duplicate field `")?;
+    let name = name.split('`').next()?;
+    fault::RENAMED.iter().find(|(known, _)| *known == name)
 }
 
 fn parse_error_at(message: &str, offset: usize, text: &str, file: &str) -> StudyError {
@@ -767,6 +777,11 @@ fn in_words(message: &str, at: &str) -> String {
         return format!(
             "'{value}' is no number; a size with a unit stands in quotes (\"{value}\"), other numbers \
              are written out"
+        );
+    }
+    if let Some((name, older)) = renamed_twice(message) {
+        return format!(
+            "'{name}' and '{older}' are one key, which older files call '{older}': write '{name}' throughout"
         );
     }
     let types = ["u64", "u32", "u16", "u8", "usize"];

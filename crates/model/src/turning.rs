@@ -38,9 +38,25 @@ pub struct Turn {
     pub published: Option<PublishedOrder>,
     /// The factors that change something of the pair.
     pub factors: Vec<String>,
-    /// Factors that would, and cannot be switched here, with the reason.
+    /// Factors that would, and cannot be switched here, with the reason; and, joined by ` + `, sets of
+    /// them that cannot be switched together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_out: BTreeMap<String, String>,
+}
+
+impl Turn {
+    /// What joins the names of a set in [`Self::left_out`]; no name has it.
+    pub const AND: &str = " + ";
+
+    /// Whether a set of factors has one in it that cannot be switched.
+    #[must_use]
+    pub fn leaves_out(&self, set: &[String]) -> bool {
+        let mut left_out = self.left_out.keys();
+        left_out.any(|names| {
+            let mut names = names.split(Self::AND);
+            names.all(|name| set.iter().any(|factor| factor == name))
+        })
+    }
 }
 
 /// The two cells with some factors switched.

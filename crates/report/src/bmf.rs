@@ -5,7 +5,7 @@ use crate::{sanitise, wording};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use stowplan_analysis::{Analysis, CellSummary, ComparisonOutcome};
-use stowplan_model::{CellId, Role};
+use stowplan_model::{CellId, Role, Statistic};
 
 /// A figure with its interval.
 #[derive(Serialize)]
@@ -15,14 +15,10 @@ struct Metric {
     upper_value: f64,
 }
 
-/// The measures of a benchmark: `latency` is one that Bencher has from the start, in nanoseconds.
-#[derive(Serialize)]
-struct Measures {
-    latency: Metric,
-    /// Time over the time of the baseline, which other machines and other days change least.
-    #[serde(rename = "ratio-to-baseline", skip_serializing_if = "Option::is_none")]
-    ratio: Option<Metric>,
-}
+/// The measures of a benchmark: `latency` is one that Bencher has from the start, in nanoseconds, and
+/// `ratio-to-baseline` the time over that of the baseline, which other machines and other days change least.
+/// Where a comparison is by a percentile, that is `p99`, and the ratio of it `p99-ratio-to-baseline`.
+type Measures = BTreeMap<String, Metric>;
 
 /// The time of each cell and its ratio to the baseline, with their intervals. Benchmarks are called
 /// `study/comparison/cell`, which no label and no run changes. A cell without data is left out, and
@@ -59,10 +55,21 @@ fn measures(comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Measur
     let time = cell.time_ns?;
     let (ratio, _) = wording::to_baseline(comparison, cell).unzip();
     let ratio = ratio.flatten().filter(|_| comparison.reliable);
-    Some(Measures {
-        latency: metric([time.estimate, time.low, time.high])?,
-        ratio: ratio.and_then(|ratio| metric([ratio.ratio, ratio.low, ratio.high])),
-    })
+    let ratio = ratio.and_then(|ratio| metric([ratio.ratio, ratio.low, ratio.high]));
+    let latency = metric([time.estimate, time.low, time.high])?;
+    let mut measures = Measures::from([("latency".to_owned(), latency)]);
+    let of = match comparison.measure {
+        Statistic::Time => String::new(),
+        measure => {
+            let figure = cell.statistic_ns;
+            let figure =
+                figure.and_then(|figure| metric([figure.estimate, figure.low, figure.high]));
+            measures.extend(figure.map(|figure| (measure.to_string(), figure)));
+            format!("{measure}-")
+        }
+    };
+    measures.extend(ratio.map(|ratio| (format!("{of}ratio-to-baseline"), ratio)));
+    Some(measures)
 }
 
 fn metric(figures: [f64; 3]) -> Option<Metric> {

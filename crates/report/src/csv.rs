@@ -13,7 +13,7 @@ pub const START: &str = "study,scale,host,started,comparison,cell,";
 type Column = (&'static str, &'static str);
 
 /// In the order of earlier versions: scripts may count columns.
-const COLUMNS: [Column; 90] = [
+const COLUMNS: [Column; 92] = [
     ("study", "/study"),
     ("scale", "/scale"),
     ("host", "/host"),
@@ -110,6 +110,8 @@ const COLUMNS: [Column; 90] = [
     ("builds", "/builds/count"),
     ("builds_differ", "/builds/differ"),
     ("builds_deviation", "/builds/deviation"),
+    ("measure", "/measure"),
+    ("statistic_ns", "/cell/statistic_ns/estimate"),
 ];
 
 /// What is told of the latency of each operation of a mix.
@@ -144,6 +146,7 @@ fn row(
         "comparison": comparison.id,
         "metric": comparison.metric,
         "reliable": comparison.reliable,
+        "measure": comparison.measure,
         "cell": summary,
         "store": summary.cell.store.to_string(),
         "per_transaction": workload.per_transaction.to_string(),

@@ -126,8 +126,9 @@ fn statement(
         ),
     };
     let rounds = format::counted(estimate.rounds, "round");
-    let of = Basis::of(comparison, cell)
-        .map_or_else(String::new, |basis| of_operations(basis, operation));
+    let of = Basis::of(comparison, cell).map_or_else(String::new, |basis| {
+        of_operations(comparison.measure, basis, operation)
+    });
     let builds = contrast.builds.map_or_else(String::new, on_builds);
     let work = match wording::work_difference(cell, reference) {
         work if work.is_empty() => work,
@@ -138,14 +139,15 @@ fn statement(
     format!("{label}: {pace}, {finding}, {rounds}{of}{builds}{promise}{work}.{corrected}{flush}")
 }
 
-/// ` of 2,500 reads, 250 of all beyond it`
-fn of_operations(basis: Basis, operation: &str) -> String {
+/// ` of 2,500 reads (of 25,000 in all, 250 lie beyond it)`; beyond the slowest of each block lies none.
+fn of_operations(measure: Statistic, basis: Basis, operation: &str) -> String {
     let count = format::count(basis.of_a_block);
-    format!(
-        " of {count} {operation}s (of {} in all, {} lie beyond it)",
-        format::count(basis.operations),
-        format::count(basis.beyond)
-    )
+    let all = format::count(basis.operations);
+    let beyond = match measure {
+        Statistic::Max => String::new(),
+        _ => format!(", {} lie beyond it", format::count(basis.beyond)),
+    };
+    format!(" of {count} {operation}s (of {all} in all{beyond})")
 }
 
 /// What corrected time says besides, where it agrees.
@@ -249,4 +251,26 @@ fn no_data_because(analysis: &Analysis, cell: &CellSummary, reference: &CellSumm
     };
     let message = failure.message.trim_end_matches('.');
     format!("{} failed: {message}", summary.cell.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_the_slowest_operation_of_each_block_lies_none() {
+        let basis = Basis {
+            of_a_block: 2_500,
+            operations: 25_000,
+            beyond: 250,
+        };
+        assert_eq!(
+            of_operations(Statistic::P99, basis, "read"),
+            " of 2,500 reads (of 25,000 in all, 250 lie beyond it)"
+        );
+        assert_eq!(
+            of_operations(Statistic::Max, basis, "read"),
+            " of 2,500 reads (of 25,000 in all)"
+        );
+    }
 }

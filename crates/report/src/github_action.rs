@@ -15,34 +15,54 @@ struct Entry {
     extra: String,
 }
 
-/// The time of each cell, in nanoseconds, smaller is better. `range` is its interval as a text,
-/// `extra` what else there is to know. Names and cells are those of [`crate::bmf`].
+/// The time of each cell, in nanoseconds, smaller is better, and where a comparison is by a percentile,
+/// that of a benchmark more, `…/p99`. `range` is its interval as a text, `extra` what else there is to know,
+/// the ratio with what is compared. Names and cells are those of [`crate::bmf`].
 ///
 /// # Errors
 /// None that is known: every key is a text.
 pub fn render(analysis: &Analysis) -> Result<String, serde_json::Error> {
     let measured = bmf::measured(analysis);
     let entries: Vec<Entry> = measured
-        .filter_map(|(comparison, cell)| entry(analysis, comparison, cell))
+        .flat_map(|(comparison, cell)| entries(analysis, comparison, cell))
         .collect();
     sanitise::pretty(&entries)
 }
 
-fn entry(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary) -> Option<Entry> {
-    let time = cell.time_ns.filter(|time| time.estimate.is_finite())?;
-    Some(Entry {
-        name: bmf::name(analysis, &cell.cell.id),
-        unit: "ns",
-        value: time.estimate,
-        range: format!("{:.1} to {:.1}", time.low, time.high),
-        extra: extra(analysis, comparison, cell),
+fn entries(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+    cell: &CellSummary,
+) -> impl Iterator<Item = Entry> {
+    let name = bmf::name(analysis, &cell.cell.id);
+    let measure = comparison.measure;
+    let by_percentile = cell.statistic_ns.filter(|_| !measure.is_time());
+    let figures = [
+        (name.clone(), cell.time_ns, measure.is_time()),
+        (format!("{name}/{measure}"), by_percentile, true),
+    ];
+    figures.into_iter().filter_map(move |(name, time, judged)| {
+        let time = time.filter(|time| time.estimate.is_finite())?;
+        Some(Entry {
+            name,
+            unit: "ns",
+            value: time.estimate,
+            range: format!("{:.1} to {:.1}", time.low, time.high),
+            extra: extra(analysis, comparison, cell, judged),
+        })
     })
 }
 
-/// The label, the rounds, the ratio to the baseline with its verdict, and where it was measured.
-fn extra(analysis: &Analysis, comparison: &ComparisonOutcome, cell: &CellSummary) -> String {
+/// The label, the rounds, the ratio to the baseline with its verdict where that is of this figure, and where
+/// it was measured.
+fn extra(
+    analysis: &Analysis,
+    comparison: &ComparisonOutcome,
+    cell: &CellSummary,
+    judged: bool,
+) -> String {
     let mut lines = vec![cell.cell.label.clone(), format!("{} rounds", cell.rounds)];
-    let ratio = wording::to_baseline(comparison, cell);
+    let ratio = wording::to_baseline(comparison, cell).filter(|_| judged);
     if let (Some((Some(estimate), verdict)), Some(baseline)) = (ratio, comparison.baseline()) {
         lines.push(format!(
             "{} {} of {}: {}",

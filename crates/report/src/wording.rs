@@ -196,18 +196,52 @@ pub(crate) fn task(workload: &Workload, size: &str) -> String {
         1 => String::new(),
         threads => format!(", by {threads} threads"),
     };
-    let beside = workload
-        .beside
-        .map_or_else(String::new, |beside| format!(", beside {beside}"));
-    let age = match workload.age {
-        0 => String::new(),
-        1 => ", after every value was replaced once".to_owned(),
-        age => format!(", after every value was replaced {age} times"),
-    };
+    let more: String = circumstances(workload)
+        .map(|part| format!(", {part}"))
+        .collect();
     format!(
-        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{beside}{age}",
+        "to {verb}{size}{share}{cache} in {} order{transactions}{threads}{more}",
         workload.order.name()
     )
+}
+
+/// What few workloads have: busy neighbours, what was done before, keys that are left out, first touches.
+pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String> {
+    let beside = workload.beside.map(|beside| format!("beside {beside}"));
+    let age = match workload.age {
+        0 => None,
+        1 => Some("after every value was replaced once".to_owned()),
+        age => Some(format!("after every value was replaced {age} times")),
+    };
+    let after: Vec<String> = workload.after.operations().map(phase).collect();
+    let after = (!after.is_empty()).then(|| {
+        format!(
+            "after every value was {} on the same connection",
+            list(&after)
+        )
+    });
+    let omitted = match workload.omit_last {
+        0 => None,
+        1 => Some("but for the last key".to_owned()),
+        number => Some(format!(
+            "but for the last {} keys",
+            format::count(number.into())
+        )),
+    };
+    let touch = workload
+        .first_touch
+        .then(|| "with the first touch of each mapped page".to_owned());
+    [beside, age, after, omitted, touch].into_iter().flatten()
+}
+
+/// What was done to a value before.
+fn phase(operation: Operation) -> String {
+    match operation {
+        Operation::Overwrite => "replaced".to_owned(),
+        Operation::Read => "read".to_owned(),
+        Operation::Delete => "removed".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// ` (90 reads to 10 overwrites)`: the parts of a mix.
@@ -367,5 +401,34 @@ pub(crate) fn list(items: &[String]) -> String {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_model::EarlierPhases;
+
+    #[test]
+    fn what_few_workloads_have_is_said_of_those() {
+        let workload = Workload {
+            after: EarlierPhases {
+                overwrite: true,
+                read: true,
+                delete: false,
+            },
+            omit_last: 100,
+            first_touch: true,
+            ..Workload::default()
+        };
+        let text = task(&workload, "");
+        assert!(
+            text.ends_with(
+                " order, after every value was replaced and read on the same connection, but for the last \
+                 100 keys, with the first touch of each mapped page"
+            ),
+            "{text}"
+        );
+        assert_eq!(circumstances(&Workload::default()).count(), 0);
     }
 }

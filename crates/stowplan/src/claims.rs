@@ -1,9 +1,11 @@
 //! `stowplan claims`: what published studies state, what would decide it, and what machines say of it.
 
+mod held;
+
 use crate::cli::{MeasureOptions, PrintOptions};
 use crate::error::{CliError, Exit};
 use crate::form::{FormOptions, Format};
-use crate::report::{Loaded, load};
+use crate::report::load;
 use crate::screen::{note, warn};
 use crate::study::{self, Begun};
 use crate::{drivers, places, screen, studies};
@@ -11,11 +13,11 @@ use clap::Args;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use stowplan_analysis::{Analysis, analyse, ledger};
+use stowplan_analysis::{Analysis, ledger};
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{self, PlanOptions, SEED_SCALE};
 use stowplan_harness::runner::AsPlanned;
-use stowplan_model::{ClaimSpec, Plan, Record, RunOutcome, StoreSpec, Study};
+use stowplan_model::{Plan, RunHeader, RunOutcome, Study};
 use stowplan_report::claims::Claims;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -33,6 +35,8 @@ Examples:
 
 How a claim is decided: docs/claims.md.";
 
+/// The file that a run leaves in its directory.
+const RESULT: &str = "result.jsonl";
 /// The scale of a study that measures just what its claims need, if it has one.
 const SCALE: &str = "claims";
 /// The scale of those that have none.
@@ -41,7 +45,8 @@ const QUICK: &str = "quick";
 /// Options of `claims`.
 #[derive(Debug, Args)]
 pub(crate) struct ClaimsOptions {
-    /// Directories of results, or their result.jsonl, of any studies and machines.
+    /// Directories of results, or their result.jsonl, of any studies and machines; or a directory that
+    /// has some in it.
     #[arg(value_name = "RESULT")]
     results: Vec<PathBuf>,
     /// Measure what the claims need first, study by study, and go on where an earlier such run was
@@ -62,7 +67,8 @@ pub(crate) struct ClaimsOptions {
     /// With --measure: where the data lies while it is measured, see 'stowplan study --help'.
     #[arg(long, value_name = "DIR", requires = "measure")]
     work: Option<PathBuf>,
-    /// With --measure: the most rounds per comparison; fewer than 10 decide nothing.
+    /// With --measure: the most rounds per comparison; fewer than 10 decide nothing. More than a run had
+    /// before measure further what is undecided in it.
     #[arg(long, value_name = "N", requires = "measure")]
     rounds: Option<u32>,
     /// With --measure: say what would be measured, and what that needs, and stop.
@@ -86,21 +92,17 @@ pub(crate) fn claims(options: &ClaimsOptions) -> Result<Exit, CliError> {
     if options.dry_run {
         return describe(&studies, options);
     }
-    let mut results = options.results.clone();
-    let mut exit = Exit::Done;
-    if options.measure {
-        for study in &studies {
-            let directory = options.place.join(&study.name);
-            exit = measure(study, &directory, options)?;
-            results.push(directory);
-            if !matches!(exit, Exit::Done) {
-                break;
-            }
-        }
+    let mut results = results(&options.results);
+    let measured = match options.measure {
+        true => measure_all(&studies, options, &mut results),
+        false => Ok(Exit::Done),
+    };
+    if results.is_empty() && measured.is_err() {
+        return measured;
     }
     let mut loaded = Vec::new();
     for path in &results {
-        loaded.push(with_claims(load(path)?, &studies)?);
+        loaded.push(held::with_claims(load(path)?, &studies)?);
     }
     let analyses: Vec<&Analysis> = loaded.iter().map(|loaded| &loaded.analysis).collect();
     let wanted = |analysis: &&Analysis| {
@@ -118,7 +120,49 @@ pub(crate) fn claims(options: &ClaimsOptions) -> Result<Exit, CliError> {
             _ => claims.json(),
         },
     )?;
-    Ok(exit)
+    measured
+}
+
+/// The results that are meant: of a directory that is none and has some in it, as `--measure` leaves it,
+/// those.
+fn results(named: &[PathBuf]) -> Vec<PathBuf> {
+    let is_result = |path: &Path| path.join(RESULT).is_file();
+    let meant = named.iter().flat_map(|path| {
+        let entries = path.read_dir().ok().filter(|_| !is_result(path));
+        let below = entries.into_iter().flatten().flatten();
+        let mut below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+        below.retain(|path| is_result(path));
+        below.sort();
+        match below.is_empty() {
+            true => vec![path.clone()],
+            false => below,
+        }
+    });
+    meant.collect()
+}
+
+/// Measures study by study until one is interrupted or cannot be measured. What there is of each is among the
+/// `results` then.
+fn measure_all(
+    studies: &[Study],
+    options: &ClaimsOptions,
+    results: &mut Vec<PathBuf>,
+) -> Result<Exit, CliError> {
+    let mut worst = Exit::Done;
+    for study in studies {
+        let directory = options.place.join(&study.name);
+        let earlier = earlier(study, &directory)?;
+        let measured = measure(study, &directory, earlier.as_ref(), options);
+        if directory.join(RESULT).exists() {
+            results.push(directory);
+        }
+        match measured? {
+            Exit::Done => {}
+            Exit::Interrupted => return Ok(Exit::Interrupted),
+            other => worst = other,
+        }
+    }
+    Ok(worst)
 }
 
 /// The studies that are asked for, or all built-in ones with claims.
@@ -141,14 +185,35 @@ fn asked(names: &[String]) -> Result<Vec<Study>, CliError> {
     found.collect()
 }
 
-/// What would be measured, study by study, as far as it is not begun.
+/// What would be measured, study by study; of one that is begun what is left of it.
 fn describe(studies: &[Study], options: &ClaimsOptions) -> Result<Exit, CliError> {
     for study in studies {
+        let directory = options.place.join(&study.name);
+        let earlier = earlier(study, &directory)?;
+        if let Some(earlier) = earlier {
+            screen::print(&format!("{}, in {}:\n", study.name, directory.display()));
+            study::describe_rest(&directory, &measuring(&directory, Some(&earlier), options))?;
+            screen::print("\n");
+            continue;
+        }
         let plan = planned(study, options)?.0;
         let text = plan::describe(&plan, false, screen::width());
         screen::print(&screen::drawable(&format!("{text}\n")));
     }
     Ok(Exit::Done)
+}
+
+/// The run that was begun for a study, if there is one.
+///
+/// # Errors
+/// It cannot be read, or is of another study.
+fn earlier(study: &Study, directory: &Path) -> Result<Option<RunHeader>, CliError> {
+    if !directory.join(RESULT).exists() {
+        return Ok(None);
+    }
+    let run = load(directory)?.analysis.run;
+    held::require_same(study, &run.plan, directory)?;
+    Ok(Some(run))
 }
 
 fn planned(study: &Study, options: &ClaimsOptions) -> Result<(Plan, Rc<Drivers>), CliError> {
@@ -160,48 +225,67 @@ fn planned(study: &Study, options: &ClaimsOptions) -> Result<(Plan, Rc<Drivers>)
 }
 
 /// Measures what the claims of a study need, or what is left of it.
-fn measure(study: &Study, directory: &Path, options: &ClaimsOptions) -> Result<Exit, CliError> {
-    let begun = directory.join("result.jsonl").exists();
-    let measuring = measuring(directory, begun, options);
+fn measure(
+    study: &Study,
+    directory: &Path,
+    earlier: Option<&RunHeader>,
+    options: &ClaimsOptions,
+) -> Result<Exit, CliError> {
+    let measuring = measuring(directory, earlier, options);
     let told = |what: &str| {
         if !options.print.quiet {
             note(&format!("{}: {what}", study.name));
         }
     };
-    let end = match begun {
-        true => {
+    let (plan, drivers) = planned(study, options)?;
+    let end = match earlier {
+        Some(earlier) => {
+            let missing = held::missing(&plan, &earlier.plan);
+            if !missing.is_empty() {
+                warn(&format!(
+                    "{}: claims need more than was to be measured there: {}; to measure it as well, name \
+                     another place with --in DIR",
+                    directory.display(),
+                    held::few(&missing)
+                ));
+            }
             told("going on with what was measured");
             match study::resume_into(directory, &measuring)? {
                 Some(Begun { end, .. }) => end.outcome,
                 None => RunOutcome::Complete,
             }
         }
-        false => {
-            let (plan, drivers) = planned(study, options)?;
+        None => {
             told("measuring what its claims need");
             let begun = study::measure_into(&plan, &drivers, &measuring, |_| AsPlanned)?;
             begun.end.outcome
         }
     };
     let failures = crate::report::write_pages(directory)?;
+    if failures > 0 {
+        warn(&format!("{}: {failures} cells failed", study.name));
+    }
     Ok(match end {
         RunOutcome::Interrupted => Exit::Interrupted,
-        _ => {
-            if failures > 0 {
-                warn(&format!("{}: {failures} cells failed", study.name));
-            }
-            Exit::Done
-        }
+        _ if failures > 0 => Exit::Failed,
+        _ => Exit::Done,
     })
 }
 
-fn measuring(directory: &Path, begun: bool, options: &ClaimsOptions) -> MeasureOptions {
+/// How it is measured; a run that was begun gets more rounds where more are asked for than it was to have.
+fn measuring(
+    directory: &Path,
+    earlier: Option<&RunHeader>,
+    options: &ClaimsOptions,
+) -> MeasureOptions {
+    let begun = earlier.is_some();
+    let before = earlier.map_or(0, RunHeader::rounds_of_all);
     MeasureOptions {
         output: (!begun).then(|| directory.to_owned()),
         resume: begun.then(|| directory.to_owned()),
         work: options.work.clone(),
         seed: 1,
-        rounds: options.rounds.filter(|_| !begun),
+        rounds: options.rounds.filter(|rounds| *rounds > before),
         budget: None,
         precision: None,
         equivalence: 0.05,
@@ -250,40 +334,4 @@ fn needed(study: &Study, options: &ClaimsOptions) -> Result<PlanOptions, CliErro
         rounds: options.rounds,
         ..PlanOptions::default()
     })
-}
-
-/// A result of a version that knew no claims of its study is asked those that are known now, as far as
-/// their cells are the same.
-fn with_claims(mut loaded: Loaded, studies: &[Study]) -> Result<Loaded, CliError> {
-    let run = &loaded.analysis.run;
-    let of_study = |study: &&Study| study.name == run.plan.study.name;
-    let Some(study) = studies.iter().find(of_study) else {
-        return Ok(loaded);
-    };
-    if !run.plan.study.claims.is_empty() {
-        return Ok(loaded);
-    }
-    let expanded = study.clone().expanded();
-    let spec_of = |cell: &str| -> Option<&StoreSpec> {
-        let (comparison, key) = cell.split_once('/')?;
-        let mut comparisons = expanded.comparisons.iter();
-        let spec = comparisons.find(|spec| spec.id == comparison)?;
-        Some(&spec.cells.get(key)?.store)
-    };
-    let same = |claim: &&ClaimSpec| {
-        let cells = claim.cells(study);
-        let mut measured = run.plan.cells().filter(|cell| cells.contains(&cell.id));
-        measured.all(|cell| spec_of(&cell.id.0) == Some(&cell.store))
-    };
-    let known: Vec<ClaimSpec> = study.claims.iter().filter(same).cloned().collect();
-    for record in &mut loaded.records {
-        if let Record::Run(run) = record {
-            run.plan.study.claims.clone_from(&known);
-        }
-    }
-    loaded.analysis = analyse(&loaded.records, None).map_err(|error| CliError::Analysis {
-        path: loaded.path.clone(),
-        error,
-    })?;
-    Ok(loaded)
 }

@@ -44,6 +44,12 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
                 "{asked}: without a study nothing is measured, and there is no document; name one ('stowplan studies' lists them)"
             )));
         }
+        if let Some(Some(asked)) = &options.turn {
+            return Err(CliError::Usage(format!(
+                "--turn {asked}: no study is named; what turns the orders of the study '{asked}': stowplan study \
+                 {asked} --turn; what turns '{asked}' of a study: stowplan study NAME --turn {asked}"
+            )));
+        }
         return listing::studies();
     };
     let mut study = studies::find(name, &options.measure.driver)?;
@@ -62,9 +68,14 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     let only = turning::first(&study, options.scale.as_deref(), asked)?;
     let plan = turning::asking(planned(only)?, asked);
     let ignore_space = options.measure.ignore_space;
-    carry_out(&plan, &drivers, &options.measure, |run| {
+    let exit = carry_out(&plan, &drivers, &options.measure, |run| {
         Searching::new(run, ignore_space)
-    })
+    })?;
+    if options.measure.dry_run {
+        let text = turning::describe(&plan, &drivers, screen::width())?;
+        print(&screen::drawable(&format!("\n{text}")));
+    }
+    Ok(exit)
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
@@ -138,18 +149,11 @@ pub(crate) fn measure_into<S: Extender>(
 
 /// Goes on with a run that was broken off, whatever it measures, and shows what it found.
 pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit, CliError> {
-    let (output, resumption) = stopped(directory, options)?;
     if options.dry_run {
-        match resumption.is_complete() {
-            true => print("This run is complete; there is nothing to go on with.\n"),
-            false => {
-                let (remaining, width) = (resumption.remaining(), screen::width());
-                let text = plan::describe(&remaining, options.keep, width);
-                print(&screen::drawable(&text));
-            }
-        }
+        describe_rest(directory, options)?;
         return Ok(Exit::Done);
     }
+    let (output, resumption) = stopped(directory, options)?;
     if resumption.is_complete() {
         clear_up_after(&resumption, &output, options);
         if !options.print.quiet {
@@ -160,6 +164,20 @@ pub(crate) fn resume(directory: &Path, options: &MeasureOptions) -> Result<Exit,
     }
     let Begun { output, end } = go_on(output, resumption, options)?;
     shown(&output, options, &end)
+}
+
+/// Says what is left to measure of a run.
+pub(crate) fn describe_rest(directory: &Path, options: &MeasureOptions) -> Result<(), CliError> {
+    let (_, resumption) = stopped(directory, options)?;
+    match resumption.is_complete() {
+        true => print("This run is complete; there is nothing to go on with.\n"),
+        false => {
+            let (remaining, width) = (resumption.remaining(), screen::width());
+            let text = plan::describe(&remaining, options.keep, width);
+            print(&screen::drawable(&text));
+        }
+    }
+    Ok(())
 }
 
 /// Goes on with a run that was broken off, and shows nothing; nothing if there is nothing to go on with.

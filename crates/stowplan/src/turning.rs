@@ -2,14 +2,15 @@
 //! measured next; what turns it, the analysis says.
 
 use crate::error::CliError;
+use crate::screen;
 use std::path::PathBuf;
 use std::rc::Rc;
 use stowplan_analysis::{Analysis, TurnOutcome, analyse, differs};
 use stowplan_harness::HarnessError;
 use stowplan_harness::drivers::Drivers;
-use stowplan_harness::plan::turning;
+use stowplan_harness::plan::{self, turning};
 use stowplan_harness::runner::{Extender, RunOptions};
-use stowplan_model::{Extension, Pair, Plan, Study, Turning, read_result, suggestion};
+use stowplan_model::{Extension, Pair, Plan, Study, Turn, Turning, read_result, suggestion};
 
 /// Searches set by set: one factor at a time, then two, until the order turns.
 pub(crate) struct Searching {
@@ -53,6 +54,7 @@ impl Searching {
             .filter(|pair| single || differs(pair, &analysis.comparisons));
         for (number, pair) in (1..).zip(chosen) {
             let turn = turning::turn(study, pair, number, &self.drivers)?;
+            let turn = without_impossible(study, turn, &self.drivers)?;
             add(&mut more, turning::tries(study, &turn, 1, &self.drivers)?);
             more.turns.push(turn);
         }
@@ -101,6 +103,151 @@ impl Extender for Searching {
     fn expected(&self) -> usize {
         1
     }
+}
+
+/// The same, with each smallest set of its factors that cannot be measured among what is left out.
+fn without_impossible(
+    study: &Study,
+    mut turn: Turn,
+    drivers: &Drivers,
+) -> Result<Turn, HarnessError> {
+    for size in 1..=turn.factors.len() {
+        if objection(study, &turn, size, drivers)?.is_none() {
+            continue;
+        }
+        for set in sets(&turn.factors, size) {
+            let alone = Turn {
+                factors: set.clone(),
+                ..turn.clone()
+            };
+            if let Some(why) = objection(study, &alone, size, drivers)? {
+                turn.left_out.insert(set.join(Turn::AND), why);
+            }
+        }
+    }
+    let Turn {
+        factors, left_out, ..
+    } = &mut turn;
+    factors.retain(|factor| !left_out.contains_key(factor));
+    Ok(turn)
+}
+
+/// Why the sets of a size cannot be measured, if one of them cannot.
+fn objection(
+    study: &Study,
+    turn: &Turn,
+    size: usize,
+    drivers: &Drivers,
+) -> Result<Option<String>, HarnessError> {
+    match turning::tries(study, turn, size, drivers) {
+        Ok(more) => {
+            let mut reasons = more
+                .comparisons
+                .iter()
+                .flat_map(|c| c.not_applicable.values());
+            Ok(reasons.next().cloned())
+        }
+        Err(error @ (HarnessError::Worker { .. } | HarnessError::Interrupted)) => Err(error),
+        Err(why) => Ok(Some(why.to_string())),
+    }
+}
+
+/// Every set of so many of these names.
+fn sets(names: &[String], size: usize) -> impl Iterator<Item = Vec<String>> {
+    let all = 1u32.checked_shl(names.len().try_into().unwrap_or(u32::MAX));
+    let chosen = (1..all.unwrap_or(0)).filter(move |set| set.count_ones() as usize == size);
+    chosen.map(|set| {
+        let names = names.iter().enumerate();
+        let chosen = names.filter(|(at, _)| set & (1 << at) != 0);
+        chosen.map(|(_, name)| name.clone()).collect()
+    })
+}
+
+/// What may follow the first measurement, at most: of each pair the factors, and what measuring every set
+/// of them takes. In lines of at most `width` characters.
+pub(crate) fn describe(plan: &Plan, drivers: &Drivers, width: usize) -> Result<String, CliError> {
+    let study = &plan.study;
+    let turning = plan.turning.clone().unwrap_or_default();
+    let asked = turning.asked.as_deref();
+    let which = match asked.is_some_and(|asked| asked.contains('/')) {
+        true => "",
+        false => "of each pair that is then shown to be in another order than was published, ",
+    };
+    let mut lines = screen::wrap(
+        &format!(
+            "What may follow: {which}both cells with each factor switched, then with sets of two and more, \
+             until the order turns."
+        ),
+        width,
+    );
+    let mut seconds = 0.0;
+    for (number, pair) in (1..).zip(&pairs(study, asked)) {
+        let turn = turning::turn(study, pair, number, drivers)?;
+        let turn = without_impossible(study, turn, drivers)?;
+        let (text, longest) = at_most(plan, &turn, drivers)?;
+        seconds += longest;
+        lines.extend(indented(&text, 2, width));
+        for (set, why) in &turn.left_out {
+            lines.extend(indented(&format!("not switched: {set}: {why}"), 4, width));
+        }
+    }
+    let all = plan::duration(seconds);
+    lines.extend(screen::wrap(
+        &format!("All of it takes {all} at most."),
+        width,
+    ));
+    Ok(lines.iter().map(|line| format!("{line}\n")).collect())
+}
+
+/// The factors of a pair, and what all of their sets come to; and how many seconds that are.
+fn at_most(plan: &Plan, turn: &Turn, drivers: &Drivers) -> Result<(String, f64), CliError> {
+    let (mut sets, mut cells, mut rounds, mut seconds) = (0, 0, 0, 0.0);
+    for size in 1..=turn.factors.len() {
+        let more = turning::tries(&plan.study, turn, size, drivers)?;
+        let tried = more.tries.iter().filter(|tried| !tried.factors.is_empty());
+        sets += tried.count();
+        cells += more
+            .comparisons
+            .iter()
+            .map(|c| c.cells.len())
+            .sum::<usize>();
+        let caps = more.comparisons.iter().map(|c| c.max_rounds);
+        rounds = caps.chain([rounds]).max().unwrap_or(0);
+        let following = Plan {
+            datasets: more.datasets,
+            comparisons: more.comparisons,
+            ..plan.clone()
+        };
+        seconds += plan::needs(&following, false).most_seconds;
+    }
+    let Turn {
+        comparison,
+        cell,
+        reference,
+        factors,
+        ..
+    } = turn;
+    let text = match &factors[..] {
+        [] => format!("{comparison}/{cell} against {reference}: no factor changes either"),
+        factors => format!(
+            "{comparison}/{cell} against {reference}: {}: {sets} sets, {cells} cells, up to {rounds} rounds: \
+             at most {}",
+            factors.join(", "),
+            plan::duration(seconds)
+        ),
+    };
+    Ok((text, seconds))
+}
+
+/// A text in lines, of which those after the first are indented by two more.
+fn indented(text: &str, by: usize, width: usize) -> Vec<String> {
+    let lines = screen::wrap(text, width.saturating_sub(by + 2));
+    let lines = lines.iter().enumerate();
+    let lines = lines.map(|(at, line)| {
+        let by = by + if at > 0 { 2 } else { 0 };
+        format!("{}{line}", " ".repeat(by))
+    });
+    lines.collect()
 }
 
 /// How many factors the largest set has that is in the plan.
@@ -215,5 +362,68 @@ pub(crate) fn asking(plan: Plan, asked: Option<&str>) -> Plan {
             ..Turning::default()
         }),
         ..plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_article_on_files_only_files_are_to_be_turned() {
+        let study = crate::studies::find("fasterthanfs", &[]).unwrap();
+        let kind = |pair: &Pair, key: &str| {
+            let mut specs = study.comparisons.iter();
+            let spec = specs.find(|spec| spec.id == pair.comparison).unwrap();
+            spec.cells[key].store.name().to_owned()
+        };
+        let pairs = pairs(&study, None);
+        assert!(pairs.len() > 10, "{pairs:?}");
+        let alike = |pair: &&Pair| kind(pair, &pair.cell) == kind(pair, &pair.reference);
+        assert_eq!(pairs.iter().find(alike), None);
+    }
+
+    #[test]
+    fn factors_that_cannot_be_switched_are_told_and_end_no_search() {
+        let study = crate::studies::find("fasterthanfs", &[]).unwrap();
+        let drivers = crate::drivers::looked_at();
+        let pair = &pairs(&study, Some("read/dir"))[0];
+        let mut turn = turning::turn(&study, pair, 1, &drivers).unwrap();
+        turn.factors = ["tx-each", "not-in-memory", "first-touch"]
+            .map(str::to_owned)
+            .into();
+        turn.left_out.clear();
+        assert!(turning::tries(&study, &turn, 2, &drivers).is_err());
+        let turn = without_impossible(&study, turn, &drivers).unwrap();
+        let told: Vec<(&String, &String)> = turn.left_out.iter().collect();
+        assert_eq!(told.len(), 1, "the set of three says no more: {told:?}");
+        assert_eq!(told[0].0, "not-in-memory + first-touch");
+        assert!(told[0].1.contains("warm reads"), "{told:?}");
+        let tried = |size| {
+            turning::tries(&study, &turn, size, &drivers)
+                .unwrap()
+                .tries
+                .len()
+        };
+        assert_eq!([tried(2), tried(3)], [2, 0]);
+
+        // Where the cell has it already, one factor is enough.
+        let pair = Pair {
+            reference: "blob-mmap-touch".to_owned(),
+            ..pair.clone()
+        };
+        let mut turn = turning::turn(&study, &pair, 1, &drivers).unwrap();
+        turn.factors = ["tx-each", "not-in-memory"].map(str::to_owned).into();
+        turn.left_out.clear();
+        let turn = without_impossible(&study, turn, &drivers).unwrap();
+        assert_eq!(turn.factors, ["tx-each"]);
+        assert!(turn.left_out["not-in-memory"].contains("warm reads"));
+    }
+
+    #[test]
+    fn every_set_of_a_size_is_there_once() {
+        let names = ["a", "b", "c", "d"].map(str::to_owned);
+        let numbers = [1, 2, 3, 4, 5].map(|size| sets(&names, size).count());
+        assert_eq!(numbers, [4, 6, 4, 1, 0]);
     }
 }

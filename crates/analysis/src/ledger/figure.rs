@@ -386,9 +386,12 @@ fn is_of_time(measure: ClaimMeasure) -> bool {
     )
 }
 
+/// To a scale, or back from it.
+type Scale = fn(f64) -> f64;
+
 /// To the scale on which a measure is estimated, and back: of times the logarithm; what is counted, and shares,
 /// may be 0.
-fn scale(measure: ClaimMeasure) -> (fn(f64) -> f64, fn(f64) -> f64) {
+fn scale(measure: ClaimMeasure) -> (Scale, Scale) {
     match is_of_time(measure) {
         true => (f64::ln, f64::exp),
         false => (|value| value, |value| value),

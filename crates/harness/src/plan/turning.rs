@@ -79,7 +79,7 @@ pub fn tries(
     let mut groups: Vec<Group> = Vec::new();
     let none = (size == 1).then(Vec::new);
     for set in none.into_iter().chain(sets(&factors, size)) {
-        let Some(tried) = sides.with(&set) else {
+        let Some(tried) = sides.with(&set).filter(|t| !turn.leaves_out(&t.factors)) else {
             continue;
         };
         let rounds = match sides.built(&set, study, drivers) {

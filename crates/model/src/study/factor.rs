@@ -1,7 +1,7 @@
 //! Factors: known ways in which what was published and what is measured here need not have come about
 //! alike, each of which can be switched.
 
-use super::{Fault, Study, is_plain};
+use super::{ChartSpec, Fault, Study, is_plain};
 use crate::{CellSpec, WorkloadSpec, suggestion};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,31 +97,46 @@ pub struct Pair {
 }
 
 impl Study {
-    /// The pairs of stores whose order was published, as the charts have them. A floor is no store.
+    /// The pairs of stores whose order was published, as the charts have them. A floor is no store, and where
+    /// a chart sets several kinds of stores against its reference, what was published is not of a bar of the
+    /// reference's own kind.
     #[must_use]
     pub fn published_pairs(&self) -> Vec<Pair> {
-        let mut pairs: Vec<Pair> = Vec::new();
+        let mut pairs = Vec::new();
         for chart in &self.charts {
             let label = chart.published_label.as_ref();
             let Some(published) = PublishedOrder::of(&chart.published, label) else {
                 continue;
             };
-            let mut specs = self.comparisons.iter();
-            let Some(spec) = specs.find(|spec| spec.id == chart.comparison) else {
-                continue;
-            };
-            let is_store = |key: &&String| {
-                let cell = spec.cells.get(*key);
-                cell.is_some_and(|cell| !cell.floor && !cell.part)
-            };
-            pairs.extend(chart.bars.iter().filter(is_store).map(|bar| Pair {
-                comparison: spec.id.clone(),
-                cell: bar.clone(),
+            pairs.extend(self.stores_of(chart).into_iter().map(|bar| Pair {
+                comparison: chart.comparison.clone(),
+                cell: bar.to_owned(),
                 reference: chart.reference.clone(),
                 published: Some(published.clone()),
             }));
         }
         pairs
+    }
+
+    /// The bars of a chart that are stores to be set against its reference: those of other kinds, where it has
+    /// some.
+    fn stores_of<'c>(&self, chart: &'c ChartSpec) -> Vec<&'c str> {
+        let mut specs = self.comparisons.iter();
+        let Some(spec) = specs.find(|spec| spec.id == chart.comparison) else {
+            return Vec::new();
+        };
+        let own = spec.cells.get(&chart.reference);
+        let own = own.map(|cell| cell.store.name());
+        let stores = chart.bars.iter().filter_map(|key| {
+            let cell = spec.cells.get(key)?;
+            let is_store = !cell.floor && !cell.part && *key != chart.reference;
+            is_store.then(|| (key.as_str(), Some(cell.store.name()) == own))
+        });
+        let mut stores: Vec<(&str, bool)> = stores.collect();
+        if stores.iter().any(|(_, is_own)| !is_own) {
+            stores.retain(|(_, is_own)| !is_own);
+        }
+        stores.into_iter().map(|(key, _)| key).collect()
     }
 
     pub(super) fn check_factors(&self) -> Vec<Fault> {
@@ -170,12 +185,46 @@ impl Study {
                 "workload",
                 "what is done cannot be switched, only how".to_owned(),
             )),
-            () => {
-                let id = factor.comparisons.iter().find(unknown)?;
-                let near = suggestion(id, ids());
-                Some(("comparisons", format!("unknown comparison '{id}'{near}")))
-            }
+            () => match factor.comparisons.iter().find(unknown) {
+                Some(id) => {
+                    let near = suggestion(id, ids());
+                    Some(("comparisons", format!("unknown comparison '{id}'{near}")))
+                }
+                None => {
+                    let kinds = self.kinds_of(factor);
+                    let unknown = |kind: &&String| !kinds.contains(kind.as_str());
+                    let kind = factor.stores.iter().find(unknown)?;
+                    let near = suggestion(kind, kinds.iter().copied());
+                    let kind = kind.escape_debug();
+                    Some((
+                        "stores",
+                        format!("no cell of its comparisons has a store '{kind}'{near}"),
+                    ))
+                }
+            },
         }
+    }
+
+    /// The kinds of stores in the comparisons of a factor; what matrices make is no comparison yet, and has
+    /// no factors of its own.
+    fn kinds_of(&self, factor: &FactorSpec) -> BTreeSet<&str> {
+        let compared = self
+            .comparisons
+            .iter()
+            .filter(|spec| factor.is_of(&spec.id));
+        let compared = compared.flat_map(|spec| spec.cells.values());
+        let crossed = self
+            .matrices
+            .iter()
+            .filter(|_| factor.comparisons.is_empty());
+        let crossed = crossed.flat_map(|matrix| {
+            let beside = matrix.beside.values();
+            beside.chain([&matrix.internal, &matrix.external])
+        });
+        compared
+            .chain(crossed)
+            .map(|cell| cell.store.kind.as_str())
+            .collect()
     }
 }
 
@@ -258,11 +307,36 @@ workload = { per_transaction = 1 }
     }
 
     #[test]
+    fn what_was_published_of_files_is_not_of_another_setting_of_the_reference() {
+        let study = STUDY
+            .replace(
+                "sql = {",
+                "wal = { store = \"sqlite:journal=wal\" }\nsql = {",
+            )
+            .replace(
+                "[\"dir\", \"floor\"]",
+                "[\"dir\", \"wal\", \"sql\", \"floor\"]",
+            );
+        let cells = |text: &str| {
+            let pairs = Study::parse(text, "t.toml").unwrap().published_pairs();
+            pairs.into_iter().map(|pair| pair.cell).collect::<Vec<_>>()
+        };
+        assert_eq!(cells(&study), ["dir"]);
+        let of_settings = study.replace("[\"dir\", \"wal\"", "[\"wal\"");
+        assert_eq!(cells(&of_settings), ["wal"], "all of it is of one kind");
+    }
+
+    #[test]
     fn what_is_no_factor_is_told_with_its_place() {
         for (right, wrong, told) in [
             ("id = \"truncation\"", "id = \"a/b\"", "letters, digits"),
             ("stores = [\"files\"]\n", "", "belong together"),
             ("per_transaction = 1", "operation = \"read\"", "only how"),
+            (
+                "stores = [\"files\"]",
+                "stores = [\"flies\"]",
+                "no cell of its comparisons has a store 'flies'; did you mean 'files'?",
+            ),
             (
                 "title = \"files are",
                 "comparisons = [\"write\"]\ntitle = \"files are",

@@ -1,7 +1,11 @@
 //! Where in its text a study is at fault.
 
 use super::{StudyError, line_and_column};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// Keys that have another name in older files, which is read as well: the types say so to serde.
+pub(super) const RENAMED: [(&str, &str); 2] = [("claim", "hypothesis"), ("quote", "claim")];
 
 /// What is wrong with a study, and under which keys of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +36,22 @@ impl Fault {
     }
 }
 
+/// What stands under a key, or under the name that the key has in older files.
+fn under<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<&'t Spanned<DeValue<'i>>> {
+    let renamed = RENAMED.iter().find(|(name, _)| *name == key);
+    let older = || renamed.and_then(|(_, older)| table.get(*older));
+    table.get(key).or_else(older)
+}
+
 /// Where the value below these keys begins, or that of as many of them as there are.
 fn offset_of(path: &[String], text: &str) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut keys = path.iter();
-    let mut found = document.get_ref().get(keys.next()?.as_str())?;
+    let mut found = under(document.get_ref(), keys.next()?)?;
     for key in keys {
         let inner = match found.get_ref() {
             DeValue::Array(entries) => key.parse().ok().and_then(|index: usize| entries.get(index)),
-            DeValue::Table(table) => table.get(key.as_str()),
+            DeValue::Table(table) => under(table, key),
             _ => None,
         };
         match inner {

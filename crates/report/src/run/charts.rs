@@ -10,7 +10,7 @@ use std::iter::once;
 use stowplan_analysis::{
     Analysis, CellSummary, ChartBar, ChartOutcome, ComparisonOutcome, PublishedRatio, Verdict,
 };
-use stowplan_model::{CellId, Role};
+use stowplan_model::{CellId, Role, Statistic};
 
 /// A figure for each chart of the study that has data.
 pub(super) fn figures(analysis: &Analysis) -> Vec<Block> {
@@ -64,8 +64,12 @@ impl<'a> Chart<'a> {
             true => " Logarithmic axis.",
             false => "",
         };
+        let figure = match self.measure() {
+            Statistic::Time => "Time per operation".to_owned(),
+            measure => format::capital(&format!("{} of a block", measure.in_words())),
+        };
         let mut blocks = vec![paragraph(format!(
-            "Time per operation, as a multiple of {}. Shorter is faster.{logarithmic}",
+            "{figure}, as a multiple of {}. Shorter is faster.{logarithmic}",
             outcome.reference
         ))];
         if !outcome.reliable {
@@ -98,6 +102,12 @@ impl<'a> Chart<'a> {
         let reference = self.reference.map(|(_, cell)| &cell.cell.id);
         let bars = self.outcome.bars.iter();
         bars.filter(move |bar| Some(&bar.cell) != reference)
+    }
+
+    /// What is compared.
+    fn measure(&self) -> Statistic {
+        let comparison = self.reference.map(|(comparison, _)| comparison);
+        comparison.map_or(Statistic::Time, |comparison| comparison.measure)
     }
 
     fn cell(&self, bar: &ChartBar) -> Option<&'a CellSummary> {
@@ -160,7 +170,7 @@ impl<'a> Chart<'a> {
         let (values, mut ends) = extent(groups);
         ends.extend(self.floor.map(|(_, ratio)| ratio));
         let scale = Scale::for_bars(&values, &ends);
-        let title = format!("time vs {}", self.outcome.reference);
+        let title = format!("{} vs {}", self.measure(), self.outcome.reference);
         Axis::new(title, scale, scale.ticks(), format::ratio_tick)
     }
 

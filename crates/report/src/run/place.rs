@@ -6,7 +6,7 @@ use crate::document::{
 };
 use crate::document::{Text, Tone};
 use crate::format;
-use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Split, Verdict, What};
+use stowplan_analysis::{Advice, Analysis, Aspect, Choice, Split, Verdict, What, deciding};
 use stowplan_model::{AdviseSpec, Cell, Seconds, Took, format_bytes, format_count, format_size};
 
 /// How to read a value of an archive, in three languages; a test runs them.
@@ -102,15 +102,19 @@ fn choice(asked: &AdviseSpec, advice: &Advice) -> String {
     let pages = pages(advice);
     match advice.choice {
         Choice::Database if asked.in_database => {
-            format!("Keep them in the database{pages}: in no respect are files shown to be faster.")
+            format!(
+                "Keep them in the database{pages}: in no respect that decides are files shown to be faster."
+            )
         }
         Choice::Database => format!("Put them into one SQLite database{pages}."),
         Choice::Files if asked.in_database => {
-            "Files would be as good or better: in no respect is the database shown to be \
-             faster."
+            "Files would be as good or better: in no respect that decides is the database shown to \
+             be faster."
                 .to_owned()
         }
-        Choice::Files => "Stay with files: in no respect is a database shown to be faster.".to_owned(),
+        Choice::Files => {
+            "Stay with files: in no respect that decides is a database shown to be faster.".to_owned()
+        }
         Choice::Split { inside } => format!(
             "Split them: up to {} into SQLite{pages}, larger ones {} files.",
             format_size(inside),
@@ -134,8 +138,7 @@ fn sides(advice: &Advice) -> String {
 
 /// The respects that decide and have this verdict.
 fn of(advice: &Advice, verdict: Verdict) -> String {
-    let aspects = chosen(advice).iter();
-    let with = aspects.filter(|aspect| aspect.verdict == verdict && aspect.what != What::All);
+    let with = deciding(chosen(advice)).filter(|aspect| aspect.verdict == verdict);
     let names: Vec<&str> = with.map(|aspect| name(aspect.what)).collect();
     names.join(" and ")
 }

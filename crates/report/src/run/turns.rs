@@ -65,19 +65,43 @@ fn headline(turn: &TurnOutcome) -> String {
                 sets.join(", or ")
             )
         }
-        TurnAnswer::NotTurned { tried, largest, .. } => {
+        TurnAnswer::NotTurned {
+            tried,
+            largest,
+            undecided,
+        } => {
             let known = turn.turn.factors.len();
             match tried {
                 0 => format!(
                     "{cell} against {reference}: the study knows no factor that changes either."
                 ),
                 _ => format!(
-                    "{cell} against {reference}: none of the {known} known factors turns the order, by \
-                     itself or with up to {} others.",
-                    largest.saturating_sub(1)
+                    "{cell} against {reference}: none of the {known} known factors is shown to turn the order, \
+                     by itself{}{}.",
+                    with_others(*largest),
+                    undecided_of(*undecided, *tried)
                 ),
             }
         }
+    }
+}
+
+/// ` or with up to 2 others`
+fn with_others(largest: usize) -> String {
+    match largest {
+        0 | 1 => String::new(),
+        _ => format!(" or with up to {}", format::counted(largest - 1, "other")),
+    }
+}
+
+/// `; of 2 of 7 sets nothing is decided`
+fn undecided_of(undecided: usize, tried: usize) -> String {
+    match undecided {
+        0 => String::new(),
+        _ => format!(
+            "; of {undecided} of {} nothing is decided",
+            format::counted(tried, "set")
+        ),
     }
 }
 
@@ -220,14 +244,18 @@ fn table(turn: &TurnOutcome) -> Table {
 
 /// What qualifies the answer.
 fn remarks(turn: &TurnOutcome) -> impl Iterator<Item = String> {
-    let undecided = match turn.answer {
-        TurnAnswer::Turned { undecided, .. } | TurnAnswer::NotTurned { undecided, .. } => undecided,
-        TurnAnswer::Open | TurnAnswer::Agrees => 0,
+    let open = match turn.answer {
+        TurnAnswer::Turned { undecided, .. } if undecided > 0 => {
+            let sets = format::counted(undecided, "other set");
+            Some(format!(
+                "Of {sets} nothing is decided: more rounds or a quieter machine would say more."
+            ))
+        }
+        TurnAnswer::NotTurned { undecided, .. } if undecided > 0 => {
+            Some("More rounds or a quieter machine would say more.".to_owned())
+        }
+        _ => None,
     };
-    let open = (undecided > 0).then(|| {
-        let sets = format::counted(undecided, "other set");
-        format!("Of {sets} nothing is decided: more rounds or a quieter machine would say more.")
-    });
     let unlike = turn
         .tries
         .iter()
@@ -262,5 +290,37 @@ mod tests {
             factor(&ratio)
         );
         assert!(factor(&ratio.inverse()).starts_with("2.00 times as long"));
+    }
+
+    #[test]
+    fn that_no_factor_turns_an_order_is_no_claim_and_what_is_open_is_counted() {
+        let answer = |undecided| TurnOutcome {
+            turn: stowplan_model::Turn {
+                id: "turn-1".to_owned(),
+                comparison: "read".to_owned(),
+                cell: "a".to_owned(),
+                reference: "b".to_owned(),
+                published: None,
+                factors: vec!["x".to_owned(), "y".to_owned()],
+                left_out: std::collections::BTreeMap::new(),
+            },
+            cell: "a".to_owned(),
+            reference: "b".to_owned(),
+            wanted: None,
+            tries: Vec::new(),
+            answer: TurnAnswer::NotTurned {
+                tried: 3,
+                undecided,
+                largest: 2,
+            },
+        };
+        assert_eq!(
+            headline(&answer(2)),
+            "a against b: none of the 2 known factors is shown to turn the order, by itself or with up to \
+             1 other; of 2 of 3 sets nothing is decided."
+        );
+        assert!(headline(&answer(0)).ends_with("up to 1 other."));
+        assert_eq!(remarks(&answer(2)).count(), 1);
+        assert_eq!(remarks(&answer(0)).count(), 0);
     }
 }

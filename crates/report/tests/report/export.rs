@@ -2,9 +2,10 @@
 
 use crate::fixture;
 use crate::support::{html, markdown};
-use stowplan_analysis::Builds;
-use stowplan_model::Action;
-use stowplan_report::{csv, json};
+use serde_json::Value;
+use stowplan_analysis::{Builds, Interval};
+use stowplan_model::{Action, Statistic};
+use stowplan_report::{bmf, csv, github_action, json};
 
 #[test]
 fn json_is_one_document_with_its_version() {
@@ -63,6 +64,7 @@ fn every_column_of_csv_finds_its_field_in_some_run() {
         cell.latencies = Action::ALL.into_iter().zip(latencies).collect();
         cell.space_per_value_byte = Some(1.25);
         cell.index_fill = Some(0.7);
+        cell.statistic_ns = cell.time_ns;
         if let Some(block) = &mut cell.block_time {
             block.before_commit_ns = Some(1.5);
         }
@@ -75,6 +77,68 @@ fn every_column_of_csv_finds_its_field_in_some_run() {
     let empty = empty.filter(|(column, _)| rows.iter().all(|row| row[*column].is_empty()));
     let empty: Vec<&String> = empty.map(|(_, title)| title).collect();
     assert_eq!(empty, [""; 0]);
+}
+
+#[test]
+fn what_a_comparison_by_a_percentile_measures_has_a_name_of_its_own() {
+    let mut analysis = fixture::analysis();
+    let comparison = &mut analysis.comparisons[0];
+    comparison.measure = Statistic::P99;
+    for cell in &mut comparison.cells {
+        cell.statistic_ns = cell.time_ns.map(|time| Interval {
+            estimate: 9.0 * time.estimate,
+            low: 9.0 * time.low,
+            high: 9.0 * time.high,
+        });
+    }
+    let id = comparison.id.clone();
+    let rows = by_name(&csv::render(&analysis));
+    let sql = rows
+        .iter()
+        .find(|row| row["comparison"] == id && row["cell"] == "sql");
+    let sql = sql.unwrap();
+    assert_eq!(
+        (sql["measure"].as_str(), sql["time_ns"].as_str()),
+        ("p99", "4100")
+    );
+    assert_eq!(sql["statistic_ns"], "36900");
+    let others = rows.iter().find(|row| row["comparison"] != id).unwrap();
+    assert_eq!(
+        (others["measure"].as_str(), others["statistic_ns"].as_str()),
+        ("time", "")
+    );
+
+    let document: Value = serde_json::from_str(&bmf::render(&analysis).unwrap()).unwrap();
+    let name = format!("{}/{id}/sql", analysis.run.plan.study.name);
+    let measures = &document[&name];
+    assert_eq!(measures["latency"]["value"], 4_100.0);
+    assert_eq!(measures["p99"]["value"], 36_900.0);
+    assert!(
+        measures["ratio-to-baseline"].is_null() && measures["p99-ratio-to-baseline"].is_object()
+    );
+
+    let document: Value = serde_json::from_str(&github_action::render(&analysis).unwrap()).unwrap();
+    let entry = |name: &str| {
+        let mut entries = document.as_array().unwrap().iter();
+        entries.find(|entry| entry["name"] == name).unwrap().clone()
+    };
+    let (time, p99) = (entry(&name), entry(&format!("{name}/p99")));
+    assert_eq!(
+        (time["value"].as_f64(), p99["value"].as_f64()),
+        (Some(4_100.0), Some(36_900.0))
+    );
+    let verdict = |entry: &Value| entry["extra"].as_str().unwrap().contains(": faster");
+    assert!(verdict(&p99) && !verdict(&time), "{time} {p99}");
+
+    let text = markdown(&analysis);
+    assert!(
+        text.contains("\n99th percentile of a block, as a multiple of"),
+        "{text}"
+    );
+    assert!(
+        text.contains("| p99 vs baseline |") && text.contains("| time vs baseline |"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -180,3 +180,32 @@ fn who_is_to_stay_with_files_is_told_no_commands_and_nothing_is_advised_without_
     let sides = "ahead for reads, in memory, and behind for reads, from the disk";
     assert!(flowing(&depends).contains(sides), "{depends}");
 }
+
+#[test]
+fn where_reads_and_replacements_are_weighed_they_are_rows_and_no_sides() {
+    let weighed = |choice| {
+        let mut analysis = advised(choice);
+        if let Some(advice) = &mut analysis.advice {
+            advice.aspects = vec![
+                aspect(What::Read, 1.70, Verdict::Faster),
+                aspect(What::Cold, 0.48, Verdict::Slower),
+                aspect(What::Replace, 0.30, Verdict::Unresolved),
+                aspect(What::Mixed, 0.80, Verdict::Slower),
+            ];
+        }
+        let text = terminal::render(&document(&analysis, ""), &options(Detail::Normal));
+        flowing(&text)
+    };
+    let files = weighed(Choice::Files);
+    assert!(
+        files.contains("in no respect that decides is a database shown to be faster. reads"),
+        "nothing that decides is open: {files}"
+    );
+    assert!(files.contains("reads, in memory: 1.70× as fast"), "{files}");
+    let depends = weighed(Choice::Depends);
+    assert!(
+        depends.contains("behind for reads, from the disk and both as often as you say"),
+        "{depends}"
+    );
+    assert!(!depends.contains("ahead for reads, in memory"), "{depends}");
+}

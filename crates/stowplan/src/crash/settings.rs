@@ -110,3 +110,19 @@ fn of_store(spec: &str, options: &CrashOptions) -> Result<Subject, CliError> {
         verifier: Verifier::Store(arguments("crash-judge")),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_setting_stands_there_once_and_the_documents_say_how_many_there_are() {
+        let different: BTreeSet<&str> = MATRIX.into_iter().collect();
+        assert_eq!(different.len(), MATRIX.len());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/crash.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        let told = format!("200 different states of each of {} settings", MATRIX.len());
+        assert!(text.contains(&told), "docs/crash.md: {told}");
+    }
+}

@@ -1,6 +1,6 @@
 //! `stowplan claims`: what articles state, and what a run says of it.
 
-use crate::bench::{Bench, SMALL};
+use crate::bench::{Bench, Finished, SMALL};
 use serde_json::Value;
 
 /// A small study with a claim that nobody can doubt, one that nobody can believe, and one of a comparison
@@ -111,4 +111,143 @@ fn without_results_every_claim_is_listed_with_what_would_decide_it() {
         .run(&["claims", "--of", "small.toml"])
         .refuses("the study states no claim");
     bench.run(&["claims", "--in", "here"]).refuses("--measure");
+}
+
+/// What the first result says of each claim, in their order.
+fn verdicts(run: &Finished) -> Vec<Value> {
+    let document: Value = serde_json::from_str(&run.stdout()).unwrap();
+    let claims = document["claims"].as_array().unwrap().iter();
+    claims
+        .map(|claim| claim["on"][0]["verdict"].clone())
+        .collect()
+}
+
+#[test]
+fn a_result_is_judged_by_the_study_that_is_asked_and_by_no_other_cells() {
+    let bench = Bench::new();
+    bench.write("stated.toml", &stated());
+    let measure = |file: &str, more: &[&str]| {
+        let words = [
+            "claims",
+            "--measure",
+            "--of",
+            file,
+            "--in",
+            "ledger",
+            "--json",
+        ];
+        bench.run(&[&words[..], more].concat())
+    };
+    let first = measure("stated.toml", &["--rounds", "10"]);
+    first.exits(0);
+    let result = bench.path("ledger/small/result.jsonl");
+    let before = std::fs::read(&result).unwrap();
+
+    // Other bounds: the same blocks, another verdict, and a word about it.
+    let other = stated().replace("at_most = 0.000001", "at_most = 1_000_000");
+    bench.write("other.toml", &other);
+    let asked = measure("other.toml", &["--rounds", "10"]);
+    assert!(
+        asked.exits(0).stderr().contains("(never)"),
+        "{}",
+        asked.stderr()
+    );
+    assert_eq!(std::fs::read(&result).unwrap(), before);
+    if verdicts(&first)[0] != "unreliable" {
+        assert_eq!(verdicts(&first)[1], "fails");
+        assert_eq!(verdicts(&asked)[1], "holds");
+    }
+    // A directory of results is all of them.
+    let named = bench.run(&["claims", "--of", "other.toml", "--json", "ledger"]);
+    assert_eq!(verdicts(named.exits(0)), verdicts(&asked));
+
+    // Other work under the same name: nobody has measured that.
+    let other = stated().replace(
+        "operation = \"read\"",
+        "order = \"ascending\", operation = \"read\"",
+    );
+    bench.write("work.toml", &other);
+    measure("work.toml", &[])
+        .refuses("is of another study, one of this name that measures something else");
+    assert_eq!(std::fs::read(&result).unwrap(), before);
+    let named = bench.run(&["claims", "--of", "work.toml", "--json", "ledger/small"]);
+    assert_eq!(
+        verdicts(named.exits(0)),
+        [Value::Null, Value::Null, Value::Null]
+    );
+    assert!(
+        named.stderr().contains("not judged, because other cells"),
+        "{}",
+        named.stderr()
+    );
+
+    // What is left, and what failed.
+    let text = measure_dry(&bench);
+    assert!(
+        text.contains("small, in ledger/small:") && text.contains("This run is complete"),
+        "{text}"
+    );
+    let lines = String::from_utf8(before).unwrap();
+    let failure =
+        "{\"type\":\"failure\",\"cell\":\"read/sql\",\"message\":\"no room\",\"stderr\":\"\"}\n";
+    let end = lines.rfind("{\"type\":\"end\"").unwrap();
+    std::fs::write(
+        &result,
+        format!("{}{failure}{}", &lines[..end], &lines[end..]),
+    )
+    .unwrap();
+    measure("stated.toml", &[]).exits(1);
+}
+
+fn measure_dry(bench: &Bench) -> String {
+    let words = [
+        "claims",
+        "--measure",
+        "--of",
+        "stated.toml",
+        "--in",
+        "ledger",
+        "--dry-run",
+    ];
+    bench.run(&words).exits(0).stdout()
+}
+
+#[test]
+fn a_study_that_cannot_be_measured_hides_nothing_of_those_before_it() {
+    let bench = Bench::new();
+    bench.write("stated.toml", &stated());
+    bench.write(
+        "second.toml",
+        &stated().replace("name = \"small\"", "name = \"second\""),
+    );
+    std::fs::create_dir_all(bench.path("ledger/second")).unwrap();
+    std::fs::write(bench.path("ledger/second/letter"), "dear").unwrap();
+    let words = ["claims", "--measure", "--in", "ledger", "--rounds", "3"];
+    let all = ["--of", "stated.toml", "--of", "second.toml", "--json"];
+    let all = [&words[..], &all].concat();
+    let run = bench.run(&all);
+    run.refuses("ledger/second exists and is not empty");
+    let document: Value = serde_json::from_str(&run.stdout()).unwrap();
+    assert_eq!(document["machines"].as_array().unwrap().len(), 1);
+    // More rounds than there were are measured, and as many as there were are not.
+    let blocks = |rounds: &str| {
+        let words = [
+            "claims",
+            "--measure",
+            "--in",
+            "ledger",
+            "--of",
+            "stated.toml",
+            "--rounds",
+            rounds,
+        ];
+        bench.run(&words).exits(0);
+        let text = std::fs::read_to_string(bench.path("ledger/small/result.jsonl")).unwrap();
+        text.matches("\"type\":\"measurement\"").count()
+    };
+    let three = blocks("3");
+    assert!(blocks("10") > three);
+    let run = bench.run(&[&words[..4], &["--of", "second.toml"]].concat());
+    run.refuses("is not empty");
+    assert_eq!(run.stdout(), "");
 }

@@ -23,7 +23,7 @@ max_rounds = 10
 [comparison.cells]
 files = { store = "files", label = "files" }
 known = { store = "spin", label = "known" }
-tree = { store = "files:layout=tree", label = "tree" }
+unpublished = { store = "spin:base=1", label = "unpublished" }
 [[chart]]
 id = "c"
 title = "Reads"
@@ -143,6 +143,37 @@ fn what_is_not_published_is_turned_on_request_and_what_agrees_is_left_alone() {
     let text = run.exits(0).stdout();
     assert!(text.contains("so there is nothing"), "{text}");
     assert_eq!(turns(&bench, &run), Value::Null);
+
+    // Nothing was published of it: what turns it into the opposite of what it is.
+    let bench = Bench::new();
+    let run = ran(&bench, STRONG, &["--turn", "read/unpublished"]);
+    let turn = &turns(&bench, &run)[0];
+    assert_eq!(turn["turn"]["published"], Value::Null, "{turn}");
+    assert_eq!(turn["turn"]["reference"], "files");
+    assert_eq!(
+        turn["answer"],
+        json!({ "kind": "turned", "sets": [["strong"]], "undecided": 0 }),
+        "{turn}"
+    );
+    let text = run.stdout();
+    assert!(!text.contains("Published:"), "{text}");
+}
+
+#[test]
+fn a_dry_run_says_what_may_be_switched_and_how_long_all_of_it_takes() {
+    let bench = Bench::new();
+    let run = ran(&bench, &format!("{WEAK}{STRONG}"), &["--turn", "--dry-run"]);
+    let text = run.exits(0).stdout();
+    for told in [
+        "read/known against files: weak, strong: 3 sets, ",
+        "up to 20 rounds",
+        "not switched: impossible:",
+        "All of it takes ",
+    ] {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    assert_eq!(text.lines().find(|line| line.chars().count() > 80), None);
+    assert!(!bench.path("out").exists());
 }
 
 #[test]
@@ -158,6 +189,11 @@ fn what_cannot_be_turned_is_refused_before_anything_is_measured() {
         ),
         (WEAK, &["--turn", "read/files"], "against its"),
         (WEAK, &["--turn", "--why"], "exclude each other"),
+        (
+            &WEAK.replace("spin", "sipn"),
+            &["--turn"],
+            "no cell of its comparisons has a store 'sipn'; did you mean 'spin'?",
+        ),
     ] {
         ran(&bench, factors, asked).refuses(told);
     }
@@ -165,4 +201,6 @@ fn what_cannot_be_turned_is_refused_before_anything_is_measured() {
     bench.write("turn.toml", &format!("{without}{WEAK}"));
     let run = bench.run(&["study", "turn.toml", "--turn"]);
     run.refuses("no order of study 'turn' was published");
+    let run = bench.run(&["study", "--turn", "fasterthanfs"]);
+    run.refuses("stowplan study fasterthanfs --turn;");
 }

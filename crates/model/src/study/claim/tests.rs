@@ -172,3 +172,36 @@ fn what_is_wrong_with_a_claim_is_told_with_line_and_column() {
     ));
     assert!(refused.unwrap_err().contains("this id is used twice"));
 }
+
+#[test]
+fn a_mistake_in_a_hypothesis_is_told_with_line_and_column() {
+    let lines = "order = [\"read/sqll\", \"read/dir\"]\n";
+    let text = format!("{STUDY}{lines}");
+    let told = |text: &str| Study::parse(text, "t.toml").unwrap_err().to_string();
+    let of_claim = told(&text);
+    assert!(of_claim.starts_with("t.toml:29:9: claim 'a'"), "{of_claim}");
+    let older = text
+        .replace("[[claim]]", "[[hypothesis]]")
+        .replace("quote =", "claim =");
+    assert_eq!(told(&older), of_claim);
+    let unsaid = older.replace("files take 10 times as long", " ");
+    assert!(
+        told(&unsaid).starts_with("t.toml:28:9: "),
+        "{}",
+        told(&unsaid)
+    );
+}
+
+#[test]
+fn a_file_with_claims_and_hypotheses_is_told_which_to_write() {
+    let both = format!(
+        "{STUDY}order = [\"read/sql\", \"read/dir\"]\n[[hypothesis]]\nid = \"b\"\nquote = \"so\"\n\
+         order = [\"read/sql\", \"read/dir\"]\n"
+    );
+    let told = Study::parse(&both, "t.toml").unwrap_err().to_string();
+    assert!(
+        told.contains("'claim' and 'hypothesis' are one key") && !told.contains('\n'),
+        "{told}"
+    );
+    assert!(!told.starts_with("t.toml:1:1:"), "{told}");
+}

@@ -166,12 +166,15 @@ fn verdicts(comparison: &ComparisonOutcome) -> Vec<Column<'_>> {
         })
     };
     let make = make();
+    let (measure, words) = (comparison.measure, comparison.measure.in_words());
     vec![
-        make.formatted(format::ratio, format!("time vs {title}"), move |c| ratio(c))
-            .help(format!(
-                "time of the cell over time of the baseline, {baseline}; below 1 is faster"
-            ))
-            .weighing(7),
+        make.formatted(format::ratio, format!("{measure} vs {title}"), move |c| {
+            ratio(c)
+        })
+        .help(format!(
+            "{words} of the cell over {words} of the baseline, {baseline}; below 1 is faster"
+        ))
+        .weighing(7),
         make.number("interval", interval)
             .help("interval of that ratio, widened by the noise floor")
             .weighing(9),

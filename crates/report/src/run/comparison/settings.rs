@@ -3,6 +3,7 @@
 use crate::cells::label;
 use crate::columns::Columns;
 use crate::document::{Block, Detail, Table, folded};
+use crate::wording;
 use stowplan_analysis::{CellSummary, ComparisonOutcome};
 use stowplan_model::PerTransaction;
 
@@ -44,8 +45,11 @@ fn workload(cell: &CellSummary) -> String {
         1 => String::new(),
         threads => format!(", {threads} threads"),
     };
+    let more: String = wording::circumstances(workload)
+        .map(|part| format!(", {part}"))
+        .collect();
     format!(
-        "{} {}, {}, {transactions}{delivery}{threads}",
+        "{} {}, {}, {transactions}{delivery}{threads}{more}",
         workload.cache, workload.operation, workload.order
     )
 }
