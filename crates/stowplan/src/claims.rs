@@ -15,7 +15,7 @@ use stowplan_analysis::{Analysis, analyse, ledger};
 use stowplan_harness::drivers::Drivers;
 use stowplan_harness::plan::{self, PlanOptions, SEED_SCALE};
 use stowplan_harness::runner::AsPlanned;
-use stowplan_model::{ClaimSpec, Plan, Record, RunOutcome, StoreSpec, Study};
+use stowplan_model::{Cell, ClaimSpec, Plan, Record, RunOutcome, Study};
 use stowplan_report::claims::Claims;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -264,16 +264,10 @@ fn with_claims(mut loaded: Loaded, studies: &[Study]) -> Result<Loaded, CliError
         return Ok(loaded);
     }
     let expanded = study.clone().expanded();
-    let spec_of = |cell: &str| -> Option<&StoreSpec> {
-        let (comparison, key) = cell.split_once('/')?;
-        let mut comparisons = expanded.comparisons.iter();
-        let spec = comparisons.find(|spec| spec.id == comparison)?;
-        Some(&spec.cells.get(key)?.store)
-    };
     let same = |claim: &&ClaimSpec| {
         let cells = claim.cells(study);
         let mut measured = run.plan.cells().filter(|cell| cells.contains(&cell.id));
-        measured.all(|cell| spec_of(&cell.id.0) == Some(&cell.store))
+        measured.all(|cell| is_same(cell, &expanded).unwrap_or(false))
     };
     let known: Vec<ClaimSpec> = study.claims.iter().filter(same).cloned().collect();
     for record in &mut loaded.records {
@@ -286,4 +280,16 @@ fn with_claims(mut loaded: Loaded, studies: &[Study]) -> Result<Loaded, CliError
         error,
     })?;
     Ok(loaded)
+}
+
+/// Whether a cell that was measured has the store and the workload that the study gives it; nothing where the
+/// study has no such cell. Scales give blocks other lengths.
+fn is_same(cell: &Cell, study: &Study) -> Option<bool> {
+    let (comparison, key) = cell.id.0.split_once('/')?;
+    let mut comparisons = study.comparisons.iter();
+    let spec = comparisons.find(|spec| spec.id == comparison)?;
+    let known = spec.cells.get(key)?;
+    let mut workload = known.workload.over(&spec.workload).complete();
+    workload.operations = cell.workload.operations;
+    Some(known.store == cell.store && workload == cell.workload)
 }
