@@ -1,44 +1,79 @@
-//! What a connection has done to every value before a block, where the study says so.
+//! What a connection has done before a block, where the study says so.
 
 use crate::DriverError;
 use crate::timing::Operator;
 use stowplan_model::Operation;
 use stowplan_stores::{Access, Found, Key, StoreError};
 
+/// What a new table gets is held in memory; more than this is refused.
+const MOST_BYTES: usize = 64 << 20;
+
+/// A key, and its value where that is inserted again.
+type Row = (Key, Box<[u8]>);
+
 /// Does it, each kind in a transaction of its own, to all keys in their order. What is overwritten keeps
-/// its bytes, so that the store holds what it must.
+/// its bytes, and a table that is made anew gets what the one before it had, so that the store holds what
+/// it must.
 pub(crate) fn before(operator: &mut Operator<'_>) -> Result<(), DriverError> {
     if operator.workload.after.is_none() {
         return Ok(());
     }
-    let mut keys = Vec::new();
-    let mut note = |key: Key, _: &[u8]| keys.push(key);
-    operator.session.scan(Key(0), usize::MAX, &mut note)?;
+    let rows = rows(operator)?;
     for operation in operator.workload.after.operations() {
+        if operation == Operation::CreateTable {
+            operator.session.drop_table()?;
+            operator.session.create_table()?;
+            continue;
+        }
         let access = match operation.writes() {
             true => Access::Write,
             false => Access::Read,
         };
         operator.session.begin(access)?;
-        for key in &keys {
-            one(operator, operation, *key)?;
+        for row in &rows {
+            one(operator, operation, row)?;
         }
         operator.session.commit()?;
     }
     Ok(())
 }
 
-fn one(operator: &mut Operator<'_>, operation: Operation, key: Key) -> Result<(), StoreError> {
+/// What is there.
+fn rows(operator: &mut Operator<'_>) -> Result<Vec<Row>, DriverError> {
+    let again = operator.workload.after.insert;
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    let mut note = |key: Key, value: &[u8]| {
+        bytes += value.len();
+        let held = again && bytes <= MOST_BYTES;
+        rows.push((key, Box::from(if held { value } else { &[] })));
+    };
+    operator.session.scan(Key(0), usize::MAX, &mut note)?;
+    if again && bytes > MOST_BYTES {
+        return Err(DriverError::invalid(format!(
+            "after = [\"insert\"] is for {} MiB of values at most, which are held in memory, and these are \
+             {bytes} bytes; take fewer values",
+            MOST_BYTES >> 20
+        )));
+    }
+    Ok(rows)
+}
+
+fn one(
+    operator: &mut Operator<'_>,
+    operation: Operation,
+    (key, value): &Row,
+) -> Result<(), StoreError> {
     let Operator {
         session, buffer, ..
     } = operator;
     match operation {
-        Operation::Delete => session.delete(key).map(drop),
-        Operation::Overwrite => match session.read_into(key, buffer)? {
-            Found::Bytes(_) => session.overwrite(key, buffer.bytes()).map(drop),
+        Operation::Insert => session.insert(*key, value),
+        Operation::Delete => session.delete(*key).map(drop),
+        Operation::Overwrite => match session.read_into(*key, buffer)? {
+            Found::Bytes(_) => session.overwrite(*key, buffer.bytes()).map(drop),
             Found::Missing => Ok(()),
         },
-        _ => session.read_into(key, buffer).map(drop),
+        _ => session.read_into(*key, buffer).map(drop),
     }
 }
 
@@ -81,7 +116,11 @@ mod tests {
         let all: Vec<(u64, Vec<u8>)> = (1..=3).map(|key| (key, vec![key as u8; 9])).collect();
         assert_eq!(after(&[]), (all.clone(), 0));
         assert_eq!(after(&[Operation::Read]), (all.clone(), 0));
-        assert_eq!(after(&[Operation::Overwrite]), (all, 1));
+        assert_eq!(after(&[Operation::Overwrite]), (all.clone(), 1));
+        // A table made anew gets what was there, where that is inserted.
+        let anew = [Operation::CreateTable, Operation::Insert];
+        assert_eq!(after(&anew).0, all);
+        assert_eq!(after(&[Operation::CreateTable]).0, []);
         // Deleting comes last, in whichever order they are named.
         let both = [Operation::Delete, Operation::Overwrite];
         assert_eq!(after(&both), (Vec::new(), 2));

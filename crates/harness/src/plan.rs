@@ -708,7 +708,7 @@ fn instance_of_cell(
     /// A file name has an end, and something stands before this.
     const LONGEST: usize = 200;
     // Where keys come and go, each block makes a store of its own.
-    if !workload.operation.writes() || workload.changes_keys() {
+    if !workload.writes() || workload.changes_keys() {
         return built_alike;
     }
     let cell = safe(&format!("{comparison}.{key}"));

@@ -1020,7 +1020,7 @@ impl<'a> Runner<'a> {
         self.failed.insert(cell.id.clone());
         // Nobody knows what a failed writer left behind; others may share the built store.
         let second = on_second(cell);
-        if cell.workload.operation.writes() && self.instances.forget(cell)? {
+        if cell.workload.writes() && self.instances.forget(cell)? {
             self.prepare_instance(cell)?;
             if self.instances.forget(&second)? {
                 self.prepare_instance(&second)?;

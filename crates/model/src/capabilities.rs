@@ -62,7 +62,7 @@ impl Default for Capabilities {
 }
 
 impl Capabilities {
-    /// The first action of a workload that it cannot do, if there is one.
+    /// The first action of a workload that it cannot do, or could not have done before, if there is one.
     #[must_use]
     pub fn missing(&self, workload: &Workload) -> Option<Operation> {
         let needed = |action: Action| match action {
@@ -73,7 +73,7 @@ impl Capabilities {
             Action::Delete => vec![Operation::Delete],
             Action::Scan => vec![Operation::Scan],
         };
-        let operations = match workload.operation {
+        let operations: Vec<Operation> = match workload.operation {
             Operation::Mix => workload
                 .mix
                 .iter()
@@ -82,8 +82,11 @@ impl Capabilities {
                 .collect(),
             operation => vec![operation],
         };
+        // The table that is made takes the place of one that is dropped.
+        let drops = workload.after.create_table.then_some(Operation::DropTable);
+        let earlier = workload.after.operations().chain(drops);
         let lacks = |operation: &Operation| !self.operations.contains(operation);
-        operations.into_iter().find(lacks)
+        operations.into_iter().chain(earlier).find(lacks)
     }
 }
 

@@ -381,7 +381,7 @@ impl fmt::Display for PerTransaction {
     }
 }
 
-/// What the connection of a block has done to every value before its operations, untimed, each kind in one
+/// What the connection of a block has done before its operations, untimed, to every value and each kind in one
 /// transaction: as in a program that goes through several phases on one connection. Written as a list,
 /// such as `["overwrite", "read"]`; always done in the order of the fields.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -392,6 +392,10 @@ impl fmt::Display for PerTransaction {
 )]
 #[serde(try_from = "Vec<Operation>", into = "Vec<Operation>")]
 pub struct EarlierPhases {
+    /// It has made the table, in place of the one that was there.
+    pub create_table: bool,
+    /// It has inserted every value into the table that it made.
+    pub insert: bool,
     /// It has replaced every value by itself.
     pub overwrite: bool,
     /// It has read every value.
@@ -410,6 +414,8 @@ impl EarlierPhases {
     /// Those there are, in their order.
     pub fn operations(self) -> impl Iterator<Item = Operation> {
         let all = [
+            (self.create_table, Operation::CreateTable),
+            (self.insert, Operation::Insert),
             (self.overwrite, Operation::Overwrite),
             (self.read, Operation::Read),
             (self.delete, Operation::Delete),
@@ -426,12 +432,14 @@ impl TryFrom<Vec<Operation>> for EarlierPhases {
         let mut phases = Self::default();
         for operation in operations {
             match operation {
+                Operation::CreateTable => phases.create_table = true,
+                Operation::Insert => phases.insert = true,
                 Operation::Overwrite => phases.overwrite = true,
                 Operation::Read => phases.read = true,
                 Operation::Delete => phases.delete = true,
                 other => {
                     return Err(format!(
-                        "after has \"overwrite\", \"read\" and \"delete\", not \"{other}\""
+                        "after has \"create-table\", \"insert\", \"overwrite\", \"read\" and \"delete\", not \"{other}\""
                     ));
                 }
             }
@@ -591,8 +599,9 @@ impl Workload {
                 )
             }
             () if self.after.is_none() => Ok(()),
-            () if self.begins_empty() => Err(format!(
-                "after is about the values that are there, and before operation = \"{operation}\" there are none"
+            () if self.begins_empty() => self.check_after_nothing(),
+            () if self.after.create_table != self.after.insert => Err(format!(
+                "before operation = \"{operation}\" there are values: after has \"create-table\" and \"insert\" together"
             )),
             () if self.threads > 1 => {
                 Err("after is for one thread, whose connection it is".to_owned())
@@ -604,6 +613,25 @@ impl Workload {
                 "after = [\"delete\"] leaves no value, which is for operation = \"drop-table\", and this one is \"{operation}\""
             )),
             () => Ok(()),
+        }
+    }
+
+    /// Before inserts there is a table and nothing in it; before a table is made there is nothing.
+    fn check_after_nothing(&self) -> Result<(), String> {
+        let operation = self.operation;
+        let made = EarlierPhases {
+            create_table: true,
+            ..EarlierPhases::default()
+        };
+        match operation {
+            Operation::Insert if self.after == made => Ok(()),
+            Operation::Insert => Err(
+                "before operation = \"insert\" there are no values: after can be [\"create-table\"] only"
+                    .to_owned(),
+            ),
+            _ => Err(format!(
+                "after is about what is there, and before operation = \"{operation}\" there is nothing"
+            )),
         }
     }
 
@@ -689,6 +717,12 @@ impl Workload {
     #[must_use]
     pub fn longest_scan(&self) -> u16 {
         self.scan_rows.unwrap_or(100)
+    }
+
+    /// Whether its blocks write to the store, by their operations or before them.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.operation.writes() || self.after.operations().any(Operation::writes)
     }
 
     /// Whether it makes or drops a table.
@@ -1041,7 +1075,14 @@ mod tests {
                     after: EarlierPhases::try_from(vec![Operation::Read]).unwrap(),
                     ..plain()
                 },
-                "after",
+                "after can be [\"create-table\"] only",
+            ),
+            (
+                Workload {
+                    after: EarlierPhases::try_from(vec![Operation::CreateTable]).unwrap(),
+                    ..plain()
+                },
+                "\"create-table\" and \"insert\" together",
             ),
             (
                 Workload {

@@ -117,13 +117,18 @@ fn measure(measure: ClaimMeasure) -> &'static str {
         ClaimMeasure::Throughput => "operations per second",
         ClaimMeasure::Footprint => "bytes on disk",
         ClaimMeasure::PageFill => "used share of leaf pages",
+        ClaimMeasure::IndexFill => "used share of leaf pages of indexes",
         ClaimMeasure::CpuShare => "share of the time on the CPU",
         ClaimMeasure::SyncsPerCommit => "syncs per transaction",
     }
 }
 
 fn is_share(figure: &FigureOutcome) -> bool {
-    let shares = [ClaimMeasure::PageFill, ClaimMeasure::CpuShare];
+    let shares = [
+        ClaimMeasure::PageFill,
+        ClaimMeasure::IndexFill,
+        ClaimMeasure::CpuShare,
+    ];
     figure.to.is_empty() && shares.contains(&figure.measure)
 }
 

@@ -354,6 +354,7 @@ fn values(part: &Part<'_>, measure: ClaimMeasure, metric: Metric) -> Values {
             ClaimMeasure::Cpu => number(m.process_cpu_ns) / number(m.operations),
             ClaimMeasure::Throughput => NS_PER_SECOND / time,
             ClaimMeasure::PageFill => m.page_fill?,
+            ClaimMeasure::IndexFill => m.index_fill?,
             ClaimMeasure::CpuShare => {
                 let time = m.corrected_ns().unwrap_or(m.wall_ns);
                 number(m.process_cpu_ns) / number(time.max(1))

@@ -189,6 +189,12 @@ fn a_cell_that_writes_has_a_store_of_its_own_built_as_others_are() {
     let long = "x".repeat(300);
     let name = instance_of_cell(alike.clone(), &workload, (&long, "a"));
     assert!(name.len() < 100 && name != instance_of_cell(alike.clone(), &workload, (&long, "b")));
+    // One that writes before it reads, too.
+    workload.operation = Operation::Read;
+    let name = |workload: &Workload| instance_of_cell(alike.clone(), workload, ("c", "a"));
+    assert_eq!(name(&workload), alike);
+    workload.after.overwrite = true;
+    assert_ne!(name(&workload), alike);
     workload.operation = Operation::Insert;
     assert_eq!(
         instance_of_cell(alike.clone(), &workload, ("c", "a")),

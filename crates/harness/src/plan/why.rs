@@ -8,8 +8,8 @@ use crate::HarnessError;
 use crate::drivers::{Drivers, Resolved};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_model::{
-    CellSpec, ClaimSpec, ComparisonSpec, DifferenceSpec, LadderSpec, Operation, PerTransaction,
-    Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
+    CellSpec, ClaimSpec, ComparisonSpec, DifferenceSpec, EarlierPhases, LadderSpec, Operation,
+    PerTransaction, Rung, RungSpec, SettingKind, StoreSpec, Study, Value, Workload, WorkloadSpec,
 };
 
 /// The longest name of a ladder.
@@ -238,7 +238,11 @@ impl Decomposition<'_> {
                 kind: "primitive".to_owned(),
                 settings: BTreeMap::from([("call".to_owned(), call.clone())]),
             };
-            let workload = WorkloadSpec::default();
+            // It has no values to which anything could have been done before.
+            let workload = WorkloadSpec {
+                after: Some(EarlierPhases::default()),
+                ..WorkloadSpec::default()
+            };
             let label = Some(format!("alone: {call}"));
             let key = self.find_or_add(store, workload, call, label);
             self.used.insert(key.clone());

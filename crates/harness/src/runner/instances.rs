@@ -289,6 +289,8 @@ impl Instances {
         let version = self.versions.entry(cell.instance.clone()).or_insert(built);
         if cell.workload.operation.writes() {
             *version += 1;
+        }
+        if cell.workload.writes() {
             self.written.insert(cell.instance.clone());
             self.checked.remove(&cell.instance);
         }

@@ -97,6 +97,8 @@ pub enum ClaimMeasure {
     Footprint,
     /// Share of the bytes of leaf pages that are in use, 0 to 1.
     PageFill,
+    /// The same of the leaf pages of indexes.
+    IndexFill,
     /// CPU time over the time of the timed operations without the wait for a CPU, 0 to 1 of one thread.
     CpuShare,
     /// Sync calls for each transaction.
@@ -114,7 +116,11 @@ impl ClaimMeasure {
     pub fn stands_alone(self) -> bool {
         matches!(
             self,
-            Self::Throughput | Self::PageFill | Self::CpuShare | Self::SyncsPerCommit
+            Self::Throughput
+                | Self::PageFill
+                | Self::IndexFill
+                | Self::CpuShare
+                | Self::SyncsPerCommit
         )
     }
 }

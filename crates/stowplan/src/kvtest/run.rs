@@ -41,6 +41,9 @@ const CHANGED: &str = "is not what this run found or wrote there";
 /// What that means, as a rule.
 const WRITTEN_MEANWHILE: &str =
     "; another program probably wrote meanwhile: run it again while none does, or on a copy";
+/// The factor of `study fasterthanfs` by which the overwrites of a run differ with and without --as-kvtest,
+/// and the cell whose order against a database it is known to turn.
+const TURNING: [&str; 2] = ["truncation", "overwrite/in-place"];
 /// How many keys kvtest reads of a directory unless it is told.
 const KVTEST_KEYS_OF_A_DIRECTORY: u64 = 1_000;
 
@@ -650,11 +653,34 @@ fn notes(subject: &Subject, options: &RunOptions, keys: &Keys, outcome: &Repeate
                 .to_owned(),
         );
     }
+    notes.extend(what_turns_the_order(subject, options));
     notes.extend(smaller_map(options, &outcome.effective));
     if outcome.interrupted {
         notes.push("It was interrupted: these are the rounds before.".to_owned());
     }
     notes
+}
+
+/// By how files are written they come out before or behind a database: the article's own command named the
+/// other winner.
+fn what_turns_the_order(subject: &Subject, options: &RunOptions) -> Option<String> {
+    let [factor, cell] = TURNING;
+    let (here, there) = match options.as_kvtest {
+        false => (
+            "Files were written over where they lie, and kvtest empties each first",
+            "run with --as-kvtest",
+        ),
+        true => (
+            "Each file was emptied before it was written, as kvtest does it",
+            "run without --as-kvtest",
+        ),
+    };
+    (options.update && subject.database.is_none()).then(|| {
+        format!(
+            "{here}: {factor} is known to turn the order of files and a database. To see it here, {there}, or \
+             stowplan study fasterthanfs --scale quick --turn {cell}."
+        )
+    })
 }
 
 fn smaller_map(options: &RunOptions, effective: &Settings) -> Option<String> {
@@ -716,6 +742,16 @@ mod tests {
         assert_eq!(median(vec![7]), 7);
         assert_eq!(median(vec![9, 1, 5]), 5);
         assert_eq!(median(vec![40, 10, 20, 1_000]), 30);
+    }
+
+    #[test]
+    fn the_factor_that_turns_the_order_of_a_run_is_one_of_the_study_that_it_names() {
+        let study = crate::studies::find("fasterthanfs", &[]).unwrap();
+        let [factor, cell] = TURNING;
+        let factors = study.factors.iter();
+        let named: Vec<_> = factors.filter(|known| known.id == factor).collect();
+        assert_eq!(named[0].settings["write"], "truncate");
+        crate::turning::first(&study, Some("quick"), Some(cell)).unwrap();
     }
 
     #[test]

@@ -84,6 +84,36 @@ fn claims_are_measured_once_and_told_in_every_form() {
 }
 
 #[test]
+fn a_result_of_a_study_that_had_no_claims_yet_is_asked_those_of_now_where_cells_are_the_same() {
+    let bench = Bench::new();
+    let study = ["study", "small.toml", "--only", "read", "--rounds", "10"];
+    bench.run(&[&study[..], &["-o", "old"]].concat()).exits(0);
+    let asked = |study: &str| {
+        bench.write("stated.toml", study);
+        let line = ["claims", "old", "--of", "stated.toml", "--json"];
+        let document = bench.run(&line).exits(0).stdout();
+        let document: Value = serde_json::from_str(&document).unwrap();
+        document["claims"][0].clone()
+    };
+    let known = asked(&stated());
+    assert_eq!(known["stated"]["id"], "sure");
+    let verdict = known["on"][0]["verdict"].as_str().unwrap();
+    assert!(matches!(verdict, "holds" | "unreliable"), "{known}");
+    // A cell of that name does something else now, and was not measured.
+    for (was, is) in [
+        ("sqlite:api=sql", "sqlite:api=blob"),
+        (
+            "\"read\", operations",
+            "\"read\", order = \"ascending\", operations",
+        ),
+    ] {
+        assert!(stated().contains(was), "{was}");
+        let other = asked(&stated().replace(was, is));
+        assert_eq!(other["on"], serde_json::json!([null]), "{other}");
+    }
+}
+
+#[test]
 fn without_results_every_claim_is_listed_with_what_would_decide_it() {
     let bench = Bench::new();
     let text = bench.run(&["claims"]).exits(0).stdout();

@@ -171,3 +171,22 @@ fn what_a_store_cannot_do_is_left_out_of_its_check_with_the_reason() {
         .prints("  left out  ")
         .prints("one thread at a time uses it");
 }
+
+#[test]
+fn what_a_connection_did_before_is_asked_of_no_driver_and_that_is_said() {
+    let place = Place::with_mini();
+    let after = STUDY
+        .replace("operations = 20", "operations = 20, after = [\"read\"]")
+        .replace("store = \"flat\"", "store = \"sqlite\"")
+        .replace("STORE", "mini");
+    let study = |text: &str, to: &str| {
+        place.0.write("after.toml", text);
+        place.run(&["study", "after.toml", "--rounds", "2", "-o", to])
+    };
+    let told = study(&after, "out").exits(0).stdout();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "mini comes from a driver, and 'after' is known to the built-in stores only";
+    assert!(told.contains(why), "{told}");
+    let alone = after.replace("baseline = \"flat\"", "baseline = \"short\"");
+    study(&alone, "none").refuses(why);
+}

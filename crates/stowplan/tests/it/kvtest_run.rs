@@ -155,6 +155,33 @@ fn an_update_replaces_values_by_others_of_the_same_size() {
 }
 
 #[test]
+fn an_update_of_files_names_what_turns_their_order_against_a_database() {
+    let bench = Bench::new();
+    directory(&bench, "d", 1..=30);
+    database(&bench, "x.db");
+    let told = |place: &str, more: &[&str]| {
+        let update = ["--update", "--overwrite-my-data", "--rounds", "1"];
+        let arguments = [&["run", place], &update[..], more].concat();
+        let stdout = bench.run(&arguments).exits(0).stdout();
+        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let named = "truncation is known to turn the order of files and a database";
+    let ours = told("d", &[]);
+    assert!(
+        ours.contains("Files were written over where they lie"),
+        "{ours}"
+    );
+    assert!(
+        ours.contains(named) && ours.contains("--turn overwrite/in-place"),
+        "{ours}"
+    );
+    let theirs = told("d", &["--as-kvtest"]);
+    assert!(theirs.contains("Each file was emptied"), "{theirs}");
+    assert!(theirs.contains(named), "{theirs}");
+    assert!(!told("x.db", &[]).contains(named));
+}
+
+#[test]
 fn an_update_replaces_nothing_unless_it_is_said_that_the_data_may_be_lost() {
     let bench = Bench::new();
     database(&bench, "x.db");

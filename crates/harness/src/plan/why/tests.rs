@@ -266,3 +266,18 @@ fn a_study_that_was_expanded_is_still_a_valid_one() {
     let text = toml::to_string(&plan.study).unwrap();
     Study::parse(&text, "expanded.toml").unwrap();
 }
+
+#[test]
+fn nothing_was_done_before_to_a_primitive_which_has_no_values() {
+    let study = STUDY.replace(
+        "operations = 100, per_transaction = 1",
+        "operations = 100, per_transaction = 1, after = [\"read\"]",
+    );
+    let plan = planned(&study, &["write"]);
+    let (primitives, others): (Vec<_>, Vec<_>) = plan
+        .cells()
+        .partition(|cell| cell.store.kind == "primitive");
+    assert!(!primitives.is_empty());
+    assert!(primitives.iter().all(|cell| cell.workload.after.is_none()));
+    assert!(others.iter().all(|cell| cell.workload.after.read));
+}
