@@ -231,6 +231,12 @@ impl<'a> Blocks<'a> {
             .collect()
     }
 
+    /// Per round of a cell that met one built beforehand: which build of its store.
+    pub(crate) fn builds(&self, cell: &CellId) -> BTreeMap<u32, u32> {
+        let blocks = self.of_cell(cell);
+        blocks.filter_map(|m| Some((m.round, m.build?))).collect()
+    }
+
     /// The logarithm of what is compared of a block.
     #[expect(clippy::cast_precision_loss, reason = "exact up to 104 days")]
     pub(crate) fn log(&self, m: &Measurement, metric: Metric) -> Option<f64> {

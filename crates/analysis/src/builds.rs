@@ -61,14 +61,12 @@ pub(crate) fn estimate_at(
     let Some(count) = count(paired) else {
         return Some((estimate, None));
     };
-    let clusters = Clusters::of(paired, &scores(&differences, metric));
-    let factor = clusters
-        .as_ref()
-        .map_or(1.0, |clusters| clusters.factor(alpha));
+    let effect = DesignEffect::of(&[Part::of(paired, &scores(&differences, metric))]);
+    let factor = effect.factor(alpha);
     let of_values = Clusters::of(paired, &centred(&differences));
     let builds = Builds {
         count,
-        differ: clusters.is_some_and(|clusters| clusters.effect() > DIFFERS_BEYOND),
+        differ: effect.variance > DIFFERS_BEYOND,
         deviation: of_values.map(|clusters| clusters.deviation(differences.len())),
     };
     let widened = Estimate {
@@ -156,14 +154,92 @@ fn centred(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value - mean).collect()
 }
 
+/// What builds add to the variance of a shift between two samples of rounds that share none, by the
+/// ranks of the rounds within theirs: the variances of both means add up.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+pub(crate) fn effect_on_shift(samples: [&[Paired]; 2]) -> DesignEffect {
+    let parts = samples.map(|paired| {
+        let values: Vec<f64> = paired.iter().map(|pair| pair.difference).collect();
+        // As a share of the sample, and of its mean: samples may have other numbers of rounds.
+        let scale = (values.len() as f64).powi(2);
+        let ranks = centred_ranks(&values).into_iter();
+        Part::of(paired, &ranks.map(|rank| rank / scale).collect::<Vec<_>>())
+    });
+    DesignEffect::of(&parts)
+}
+
+/// How much larger the variance of an estimate is than that of independent rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct DesignEffect {
+    /// The one over the other, at least 1 (Kish, *Survey Sampling*, 1965).
+    variance: f64,
+    /// Degrees of freedom of the whole (Satterthwaite 1946).
+    freedom: f64,
+}
+
+impl DesignEffect {
+    fn of(parts: &[Part]) -> Self {
+        let sum = |of: fn(&Part) -> f64| parts.iter().map(of).sum::<f64>();
+        let independent = sum(|part| part.independent);
+        let added = sum(|part| part.added);
+        if independent <= 0.0 || added <= 0.0 {
+            return Self {
+                variance: 1.0,
+                freedom: NORMAL,
+            };
+        }
+        let whole = independent + added;
+        let uncertain = sum(|part| part.added.powi(2) / part.freedom);
+        Self {
+            variance: whole / independent,
+            freedom: (whole.powi(2) / uncertain).min(NORMAL),
+        }
+    }
+
+    /// By how much the interval of independent rounds that misses with the probability `alpha` is too
+    /// narrow: by the root of the variance, and by what the few builds leave uncertain of it. At least 1.
+    pub(crate) fn factor(&self, alpha: f64) -> f64 {
+        let quantile = |freedom| student::quantile(alpha, freedom);
+        self.variance.sqrt() * quantile(self.freedom) / quantile(NORMAL)
+    }
+}
+
+/// The variance of the sum of one sample's scores.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// As if all rounds were independent.
+    independent: f64,
+    /// What builds add to that.
+    added: f64,
+    /// Degrees of freedom of what they add.
+    freedom: f64,
+}
+
+impl Part {
+    fn of(paired: &[Paired], scores: &[f64]) -> Self {
+        let clusters = Clusters::of(paired, scores);
+        let independent = independent(scores);
+        Self {
+            independent,
+            added: clusters.map_or(0.0, |found| (found.clustered - independent).max(0.0)),
+            freedom: clusters.map_or(1.0, |found| found.freedom),
+        }
+    }
+}
+
+/// The variance of the sum of independent scores whose mean is 0.
+#[expect(clippy::cast_precision_loss, reason = "a number of rounds")]
+fn independent(scores: &[f64]) -> f64 {
+    let n = scores.len() as f64;
+    scores.iter().map(|score| score * score).sum::<f64>() * n / (n - 1.0)
+}
+
 /// Variances of the sum of the rounds' scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Clusters {
     /// With the rounds of a build of either store as one unit (Cameron, Gelbach & Miller 2011: two-way
     /// clusters).
     clustered: f64,
-    /// As if all rounds were independent.
-    independent: f64,
     /// The same from what rounds on the same builds differ by.
     within: f64,
     /// Degrees of freedom of what builds add.
@@ -177,8 +253,7 @@ impl Clusters {
     #[expect(clippy::cast_precision_loss, reason = "numbers of rounds and builds")]
     fn of(paired: &[Paired], scores: &[f64]) -> Option<Self> {
         let n = scores.len() as f64;
-        let squares: f64 = scores.iter().map(|score| score * score).sum();
-        let independent = squares * n / (n - 1.0);
+        let independent = independent(scores);
         let sides = [labels(paired, 0), labels(paired, 1)];
         let both: Vec<[Option<u32>; 2]> = paired.iter().map(|pair| pair.builds).collect();
         let both = Partition::of(&both, scores);
@@ -206,28 +281,10 @@ impl Clusters {
         };
         (independent > 0.0).then_some(Self {
             clustered,
-            independent,
             within: both.within(n).unwrap_or(independent),
             freedom: freedom as f64,
             builds: fewest.builds as f64,
         })
-    }
-
-    /// How much larger the variance is than that of independent rounds (the design effect of Kish,
-    /// *Survey Sampling*, 1965); at least 1.
-    fn effect(&self) -> f64 {
-        (self.clustered / self.independent).max(1.0)
-    }
-
-    /// By how much the interval of independent rounds is too narrow that misses with the probability
-    /// `alpha`: by the root of the variance, and by what the few builds leave uncertain of it
-    /// (Satterthwaite 1946).
-    fn factor(&self, alpha: f64) -> f64 {
-        let effect = self.effect();
-        let of_builds = effect - 1.0;
-        let freedom = self.freedom * (effect / of_builds).powi(2);
-        let quantile = |freedom| student::quantile(alpha, freedom);
-        effect.sqrt() * quantile(freedom.min(NORMAL)) / quantile(NORMAL)
     }
 
     /// Standard deviation of one round's score from build to build, in units of the scores.

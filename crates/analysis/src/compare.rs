@@ -5,9 +5,10 @@
 //! time in BASE also holds what the machine did in between. Three things stand against that, all of
 //! them in docs/compare.md with the experiment that they rest on:
 //!
-//! * the interval of the unpaired shift is widened by the noise floors of *both* runs,
-//! * and by what the *floor* cells, the same trivial code on the same bytes, may have shifted between
-//!   the two sessions;
+//! * the interval of the unpaired shift knows the builds that the rounds of either session met, and is
+//!   widened by the noise floors of *both* runs,
+//! * and by what the *floor* cells, the same trivial code on the same bytes, or most of the other cells
+//!   shifted between the two sessions;
 //! * beside it stands the ratio to the baseline, in which what both cells share cancels.
 //!
 //! Of several sessions on each side the session is the unit: what two sessions of the same program
@@ -18,6 +19,8 @@ mod judge;
 mod machine;
 pub mod mann_whitney;
 mod matching;
+mod neighbours;
+mod rounds;
 pub(crate) mod student;
 mod turns;
 
@@ -27,6 +30,7 @@ use judge::{Criteria, floor_shift, leaves_open};
 pub use machine::EnvironmentChange;
 pub use matching::Obstacle;
 use matching::{Matching, Pair, Place, comparable, is_floor, matching};
+use neighbours::Neighbours;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use stowplan_model::{CellId, Role, suggestion};
@@ -488,15 +492,17 @@ pub fn compare_sessions(
         .chain(new)
         .map(|session| session.run.equivalence);
     let zone = zones.fold(0.0, f64::max);
+    let cells = compared.iter().filter(|pair| !is_floor(pair));
+    let neighbours = Neighbours::of(cells.clone(), unit);
     let criteria = Criteria {
         decides: decides(same_machine, question),
         threshold: question.threshold,
         zone: zone.min(question.threshold.unwrap_or(zone)),
         floors: &floors,
+        neighbours: &neighbours,
         unit,
         turns,
     };
-    let cells = compared.iter().filter(|pair| !is_floor(pair));
     let mut changes = Changes {
         unit,
         base_sessions: base.len(),

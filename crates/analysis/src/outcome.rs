@@ -473,6 +473,9 @@ pub struct CellSummary {
     pub multiple_of_floor: Option<RatioEstimate>,
     /// Per round: (round, ln of headline nanoseconds per operation).
     pub series: Vec<(u32, f64)>,
+    /// Per round that met one built beforehand: which build of its store.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub builds: BTreeMap<u32, u32>,
 }
 
 impl CellSummary {

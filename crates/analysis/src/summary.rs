@@ -102,6 +102,7 @@ pub(crate) fn summarise(
         verification: gathered.verifications.get(&cell.id).map(|v| (*v).clone()),
         multiple_of_floor: judge.multiple_of_floor(cell),
         cell: cell.clone(),
+        builds: judge.blocks.builds(&cell.id),
         series,
     }
 }

@@ -313,7 +313,7 @@ fn left_open(new: &str, changes: &Changes) -> Option<String> {
 /// What may resolve what is not.
 fn measure_more(changes: &Changes) -> &'static str {
     match changes.unit {
-        Unit::Round => "measure more rounds, or on a quieter machine ('stowplan doctor')",
+        Unit::Round => "measure several sessions of each side (--base, --new)",
         Unit::Session => "measure more sessions, or on a quieter machine ('stowplan doctor')",
     }
 }

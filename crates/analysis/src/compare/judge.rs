@@ -3,12 +3,15 @@
 use super::{
     ALPHA, CellChange, Change, ChangeVerdict, Decides, FloorShift, ResourceChange, Resources,
     Turns, Unit,
-    mann_whitney::{MAX_SAMPLE, Shift, p_above, shift},
+    mann_whitney::{MAX_SAMPLE, Shift},
     matching::{Pair, Place, Sessions, comparable, shown_differences},
+    neighbours::{Most, Neighbours},
+    rounds::ByRounds,
     student::{self, Welch},
 };
 use crate::{
-    Interval, Metric, estimate::MIN_ROUNDS, estimate::median, quantity, summary::location,
+    Interval, Metric, builds::Paired, estimate::MIN_ROUNDS, estimate::median, quantity,
+    summary::location,
 };
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -40,14 +43,32 @@ impl Drift {
     /// of cells on a busy machine and intervals grew by a quarter (docs/compare.md).
     fn seen(shifts: impl Iterator<Item = Change>) -> Option<Self> {
         shifts
-            .map(|shift| Self {
-                slower: shift.ratio.ln().max(0.0),
-                faster: (-shift.ratio.ln()).max(0.0),
-            })
-            .reduce(|a, b| Self {
-                slower: a.slower.max(b.slower),
-                faster: a.faster.max(b.faster),
-            })
+            .map(|shift| Self::moved(shift.ratio.ln()))
+            .reduce(Self::most)
+    }
+
+    /// What moved so far, as a natural logarithm.
+    fn moved(by: f64) -> Self {
+        Self {
+            slower: by.max(0.0),
+            faster: (-by).max(0.0),
+        }
+    }
+
+    /// What most of the other cells did: slower by what most took longer at least.
+    fn of_most(others: Most) -> Self {
+        Self {
+            slower: others.at_least.max(0.0),
+            faster: (-others.at_most).max(0.0),
+        }
+    }
+
+    /// Of two the one that moved most, to either side.
+    fn most(self, other: Self) -> Self {
+        Self {
+            slower: self.slower.max(other.slower),
+            faster: self.faster.max(other.faster),
+        }
     }
 
     fn unseen() -> Self {
@@ -74,6 +95,7 @@ pub(super) struct Criteria<'a> {
     pub(super) threshold: Option<f64>,
     pub(super) zone: f64,
     pub(super) floors: &'a [FloorShift],
+    pub(super) neighbours: &'a Neighbours<'a>,
     pub(super) unit: Unit,
     pub(super) turns: Turns,
 }
@@ -87,9 +109,9 @@ impl Criteria<'_> {
         };
         let limit = self.threshold.map_or(0.0, f64::ln_1p);
         let (base, new) = (pair.base.first, pair.new.first);
-        let drift = self.drift(pair, |floor| Some(floor.time));
+        let drift = self.drift(pair, |floor| Some(floor.time), self.neighbours.time(pair));
         let time = Samples::times(pair).change(self.unit, allowed(drift), limit)?;
-        let drift = self.drift(pair, |floor| floor.ratio);
+        let drift = self.drift(pair, |floor| floor.ratio, self.neighbours.ratio(pair));
         let ratio = Samples::ratios(pair, self.unit)
             .and_then(|samples| samples.change(self.unit, allowed(drift), limit));
         Some(CellChange {
@@ -142,9 +164,15 @@ impl Criteria<'_> {
     }
 
     /// What may have shifted between the sides: what the floors of the same comparison show, or,
-    /// where it has none, all floors. Another machine is a shift like any other: what it does to
-    /// trivial code says nothing of a cell. Nothing where the sessions took turns.
-    fn drift(&self, pair: &Pair<'_>, of: impl Fn(&FloorShift) -> Option<Change>) -> Drift {
+    /// where it has none, all floors; and between single sessions what most of the other cells do, if
+    /// that is more. Another machine is a shift like any other: what it does to trivial code says
+    /// nothing of a cell. Nothing where the sessions took turns.
+    fn drift(
+        &self,
+        pair: &Pair<'_>,
+        of: impl Fn(&FloorShift) -> Option<Change>,
+        others: Option<Most>,
+    ) -> Drift {
         if self.drift_is_measured() {
             return Drift::NONE;
         }
@@ -152,8 +180,9 @@ impl Criteria<'_> {
         let ids = (&comparison(&pair.base), &comparison(&pair.new));
         let own = |floor: &&FloorShift| (&floor.base_comparison, &floor.new_comparison) == ids;
         let own = Drift::seen(self.floors.iter().filter(own).filter_map(&of));
-        own.or_else(|| Drift::seen(self.floors.iter().filter_map(&of)))
-            .unwrap_or_else(Drift::unseen)
+        let of_floors = own.or_else(|| Drift::seen(self.floors.iter().filter_map(&of)));
+        let of_others = others.map_or(Drift::NONE, Drift::of_most);
+        of_floors.unwrap_or_else(Drift::unseen).most(of_others)
     }
 
     fn verdict(&self, change: &Change) -> ChangeVerdict {
@@ -265,7 +294,7 @@ pub(super) fn floor_shift(pair: &Pair<'_>, unit: Unit) -> Option<FloorShift> {
 
 /// The baselines that a cell is related to in each session, if they are one and the same cell, and
 /// not this one.
-fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
+pub(super) fn baselines<'a>(pair: &Pair<'a>, unit: Unit) -> Option<Pair<'a>> {
     let of = |side: &Sessions<'a>| {
         Sessions::each(side.all().map(|place| place.with_role(Role::Baseline)))
     };
@@ -290,32 +319,43 @@ fn noise(pair: &Pair<'_>, unit: Unit) -> f64 {
     }
 }
 
-/// Per round, the logarithm of the time per operation. Only the cell's own: the control is a second
-/// copy of the baseline, but both share what the machine did in a round, so that taking them
-/// together would count each round twice; and it is what the noise floor rests on.
-fn times(place: Place<'_>) -> Vec<f64> {
+/// Per round, the logarithm of the time per operation, and the build that it met. Only the cell's own:
+/// the control is a second copy of the baseline, but both share what the machine did in a round, so that
+/// taking them together would count each round twice; and it is what the noise floor rests on.
+pub(super) fn times(place: Place<'_>) -> Vec<Paired> {
     let series = place.cell.series.iter().take(MAX_SAMPLE);
-    series.map(|(_, log)| *log).collect()
+    let rounds = series.map(|(round, log)| Paired {
+        round: *round,
+        difference: *log,
+        builds: [place.build(*round), None],
+    });
+    rounds.collect()
 }
 
-/// Per round that both have, the logarithm of the ratio to the baseline.
-fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<f64> {
+/// Per round that both have, the logarithm of the ratio to the baseline, and the builds of both.
+pub(super) fn ratios(place: Place<'_>, baseline: Place<'_>) -> Vec<Paired> {
     let of_baseline: BTreeMap<u32, f64> = baseline.cell.series.iter().copied().collect();
-    let series = place.cell.series.iter().take(MAX_SAMPLE);
-    series
-        .filter_map(|(round, log)| Some(log - of_baseline.get(round)?))
-        .collect()
+    let rounds = times(place).into_iter().filter_map(|paired| {
+        let [build, _] = paired.builds;
+        Some(Paired {
+            difference: paired.difference - of_baseline.get(&paired.round)?,
+            builds: [build, baseline.build(paired.round)],
+            ..paired
+        })
+    });
+    rounds.collect()
 }
 
 /// Where the logarithms of one session lie.
-fn level(logs: &[f64], metric: Metric) -> Option<f64> {
-    location(logs, metric).map(|found| found.estimate.ln())
+pub(super) fn level(rounds: &[Paired], metric: Metric) -> Option<f64> {
+    let logs: Vec<f64> = rounds.iter().map(|round| round.difference).collect();
+    location(&logs, metric).map(|found| found.estimate.ln())
 }
 
 /// Logarithms of both sides: for each session one per round.
 struct Samples {
-    base: Vec<Vec<f64>>,
-    new: Vec<Vec<f64>>,
+    base: Vec<Vec<Paired>>,
+    new: Vec<Vec<Paired>>,
     metric: Metric,
 }
 
@@ -380,11 +420,11 @@ impl Samples {
     fn test(&self, unit: Unit, limit: f64) -> Option<(Shift, f64)> {
         match unit {
             Unit::Round => {
-                let (base, new) = (self.base.first()?, self.new.first()?);
-                Some((shift(base, new, ALPHA)?, p_above(base, new, limit)?))
+                let found = ByRounds::of(self.base.first()?, self.new.first()?)?;
+                Some((found.shift(ALPHA)?, found.p_above(limit)))
             }
             Unit::Session => {
-                let levels = |sessions: &[Vec<f64>]| -> Option<Vec<f64>> {
+                let levels = |sessions: &[Vec<Paired>]| -> Option<Vec<f64>> {
                     let levels = sessions.iter().map(|rounds| level(rounds, self.metric));
                     levels.collect()
                 };

@@ -15,40 +15,61 @@ pub(super) struct Shift {
     pub(super) high: f64,
 }
 
-/// How far `new` lies above `base`: the median of all differences `y_j − x_i` (Hodges & Lehmann
-/// 1963), with the interval `[d_(k), d_(mn+1−k)]` of the sorted differences that inverts the
-/// Mann–Whitney test (Moses 1965; Hollander & Wolfe, *Nonparametric Statistical Methods*, §4.3).
-/// It holds for any two distributions of the same shape, and with ties it covers more, not less.
-///
-/// Nothing if a sample is too small for an interval at this `alpha` or above [`MAX_SAMPLE`], or
-/// has a value that is not finite.
-pub(super) fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
-    if base.iter().chain(new).any(|value| !value.is_finite()) {
-        return None;
-    }
-    let rank = k(base.len(), new.len(), alpha)?;
-    let pairs = new.iter().flat_map(|y| base.iter().map(move |x| y - x));
-    let mut differences: Vec<f64> = pairs.collect();
-    differences.sort_unstable_by(f64::total_cmp);
-    Some(Shift {
-        low: *differences.get(rank - 1)?,
-        high: *differences.get(differences.len() - rank)?,
-        estimate: median(differences)?,
-    })
+/// All differences `y − x` between two independent samples, and how often chance has so many of them on
+/// one side.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Differences {
+    sorted: Vec<f64>,
+    /// The null distribution of the Mann–Whitney statistic of samples of these sizes.
+    chance: Vec<f64>,
+    estimate: f64,
 }
 
-/// Twice the probability of so large a shift where the true one is `limit`, at most 1: at most `alpha`
-/// exactly where the interval of [`shift`] at that `alpha` lies above the limit, so that it is the
-/// least `alpha` of such an interval. Nothing where there is no interval at any.
-pub(super) fn p_above(base: &[f64], new: &[f64], limit: f64) -> Option<f64> {
-    if base.len().max(new.len()) > MAX_SAMPLE || base.is_empty() || new.is_empty() {
-        return None;
+impl Differences {
+    /// Nothing if a sample is empty, above [`MAX_SAMPLE`], or has a value that is not finite.
+    pub(super) fn of(base: &[f64], new: &[f64]) -> Option<Self> {
+        let finite = base.iter().chain(new).all(|value| value.is_finite());
+        if !finite || base.len().max(new.len()) > MAX_SAMPLE {
+            return None;
+        }
+        let pairs = new.iter().flat_map(|y| base.iter().map(move |x| y - x));
+        let mut differences: Vec<f64> = pairs.collect();
+        differences.sort_unstable_by(f64::total_cmp);
+        Some(Self {
+            estimate: median(differences.clone())?,
+            sorted: differences,
+            chance: distribution(base.len(), new.len()),
+        })
     }
-    let pairs = new.iter().flat_map(|y| base.iter().map(move |x| y - x));
-    let not_above = pairs.filter(|difference| *difference <= limit).count();
-    let tail = distribution(base.len(), new.len());
-    let tail: f64 = tail.iter().take(not_above + 1).sum();
-    Some((2.0 * tail).min(1.0))
+
+    /// How far the second sample lies above the first: the median of all differences (Hodges &
+    /// Lehmann 1963).
+    pub(super) fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// That with the interval `[d_(k), d_(mn+1−k)]` of the sorted differences that inverts the
+    /// Mann–Whitney test (Moses 1965; Hollander & Wolfe, *Nonparametric Statistical Methods*, §4.3).
+    /// It holds for any two distributions of the same shape, and with ties it covers more, not less.
+    ///
+    /// Nothing if a sample is too small for an interval at this `alpha`.
+    pub(super) fn shift(&self, alpha: f64) -> Option<Shift> {
+        let rank = rank_within(&self.chance, alpha)?;
+        Some(Shift {
+            estimate: self.estimate,
+            low: *self.sorted.get(rank - 1)?,
+            high: *self.sorted.get(self.sorted.len() - rank)?,
+        })
+    }
+
+    /// Twice the probability of so large a shift where the true one is `limit`, at most 1: at most
+    /// `alpha` exactly where the interval of [`Self::shift`] at that `alpha` lies above the limit, so that
+    /// it is the least `alpha` of such an interval.
+    pub(super) fn p_above(&self, limit: f64) -> f64 {
+        let not_above = self.sorted.partition_point(|found| *found <= limit);
+        let tail: f64 = self.chance.iter().take(not_above + 1).sum();
+        (2.0 * tail).min(1.0)
+    }
 }
 
 /// The rank `k`, from 1, of the differences that bound the interval: the largest with
@@ -98,6 +119,10 @@ fn with_largest(fewer_first: &[f64], fewer_second: &[f64], i: usize, j: usize) -
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn shift(base: &[f64], new: &[f64], alpha: f64) -> Option<Shift> {
+        Differences::of(base, new)?.shift(alpha)
+    }
 
     #[test]
     fn critical_values_are_those_of_published_tables() {
@@ -208,7 +233,8 @@ mod tests {
         fn the_p_value_is_at_most_alpha_exactly_where_the_interval_lies_above(
             a in sample(), b in sample(), limit in -1.0..1.0f64, alpha in 0.001..0.2f64,
         ) {
-            let (found, p) = (shift(&a, &b, alpha).unwrap(), p_above(&a, &b, limit).unwrap());
+            let differences = Differences::of(&a, &b).unwrap();
+            let (found, p) = (differences.shift(alpha).unwrap(), differences.p_above(limit));
             prop_assert_eq!(found.low > limit, p <= alpha, "{:?}, p {}", found, p);
         }
 

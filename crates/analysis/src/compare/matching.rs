@@ -152,6 +152,11 @@ impl<'a> Place<'a> {
         &self.cell.cell.id
     }
 
+    /// The build of its store that a round met.
+    pub(super) fn build(self, round: u32) -> Option<u32> {
+        self.cell.builds.get(&round).copied()
+    }
+
     fn dataset(self) -> Option<&'a DatasetSpec> {
         let datasets = &self.analysis.run.plan.datasets;
         datasets.get(&self.cell.cell.dataset)

@@ -40,6 +40,8 @@ mod recommendation;
 #[cfg(test)]
 mod recorded_noise;
 #[cfg(test)]
+mod recorded_sessions;
+#[cfg(test)]
 mod sessions;
 #[cfg(test)]
 mod sessions_apart;

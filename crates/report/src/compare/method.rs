@@ -108,21 +108,24 @@ fn widening(changes: &Changes) -> Option<String> {
     }
     let cells = changes.cells.iter();
     let noise = noise::span(cells.clone().map(|cell| cell.time.noise_floor.exp_m1()))?;
-    let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster));
-    let drift = format::percent(drift.reduce(f64::max)?.exp_m1());
+    let drift = cells.map(|cell| cell.time.drift_slower.max(cell.time.drift_faster).exp_m1());
     let drift = if changes.drift_assumed {
         format!(
-            ", and by {drift} for how much the machine itself may have changed between the runs, \
-             because no floor was the same in both that would tell."
+            ", and by {} for how much the machine itself may have changed between the runs: no floor \
+             was the same in both that would tell, and it is more where most of the other cells of a \
+             comparison moved.",
+            noise::span(drift)?
         )
     } else {
         format!(
-            ", and on one side by how much the machine itself changed between the runs (times: up to \
-             {drift})."
+            ", and on one side by how much the machine itself changed between the runs, by the floors \
+             or most of the other cells of a comparison (times: up to {}).",
+            format::percent(drift.reduce(f64::max)?)
         )
     };
     Some(format!(
-        "Intervals are 95%, unpaired, and widened by {noise} for the noise within both runs{drift}"
+        "Intervals are 95%, unpaired, longer by what builds within each run differ by, and widened by \
+         {noise} for the noise within both{drift}"
     ))
 }
 

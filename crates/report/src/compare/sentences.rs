@@ -6,7 +6,9 @@ use crate::document::Tone;
 use crate::{format, wording};
 use std::cmp::Ordering;
 use stowplan_analysis::Interval;
-use stowplan_analysis::compare::{CellChange, Change, ChangeVerdict, Changes, Decides, Difference};
+use stowplan_analysis::compare::{
+    CellChange, Change, ChangeVerdict, Changes, Decides, Difference, Unit,
+};
 use stowplan_model::Role;
 
 /// So many facts about another machine are told in a sentence.
@@ -81,7 +83,22 @@ pub(super) fn reservations(base: &Side<'_>, new: &Side<'_>, changes: &Changes) -
         1 => Some("1 cell was not compared.".to_owned()),
         some => Some(format!("{some} cells were not compared.")),
     };
-    endings.chain(left_out).collect()
+    endings
+        .chain(left_out)
+        .chain(needs_sessions(changes))
+        .collect()
+}
+
+/// Of single sessions, what would resolve the cells that are not; nothing where all are.
+fn needs_sessions(changes: &Changes) -> Option<String> {
+    let unresolved = changes
+        .judged()
+        .any(|(_, _, verdict)| verdict == ChangeVerdict::Unresolved);
+    (changes.unit == Unit::Round && unresolved).then(|| {
+        "Unresolved: needs more sessions. One of each side cannot tell a change from the builds and \
+         the machine that it met; several, in turns, measure that (--base, --new)."
+            .to_owned()
+    })
 }
 
 /// The verdict on a cell in one or two words, and what it says by colour.

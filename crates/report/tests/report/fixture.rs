@@ -304,6 +304,7 @@ impl Draft {
                 .filter(|floor| *floor != ns)
                 .map(|floor| estimate(ns / floor, 0.02)),
             series: (0..20).map(|round| (round, ns.ln())).collect(),
+            builds: BTreeMap::new(),
         }
     }
 }
