@@ -493,24 +493,19 @@ impl<'a> Runner<'a> {
         self.log.append_all(built.footprint.map(Record::Footprint))
     }
 
-    /// Begins to read every value of a store, untimed, and to compare it as `on` reads it: once per store
-    /// settings and delivery. A store that keeps no values has none to compare. What is wrong is a
+    /// Has every value of a store read, untimed, and compared as `on` reads it: once per store settings and
+    /// delivery. A store that keeps no values has none to compare. What is wrong is a
     /// failure of `cell`.
-    fn check(
-        &mut self,
-        cell: &Cell,
-        on: &Cell,
-        checks: &mut Checks,
-    ) -> Result<(), HarnessError> {
+    fn check(&mut self, cell: &Cell, on: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
         let keeps_nothing = self.options.drivers.kind(&on.store)?.keeps_nothing;
         if !keeps_nothing && self.instances.is_to_be_checked(on) {
             let check = self.blocks.check(on, &self.instances.paths(on))?;
-            checks.begin(cell, on, self.count(&on.dataset), check);
+            checks.add(cell, on, self.count(&on.dataset), check);
         }
         Ok(())
     }
 
-    /// Waits for checks, and records what was compared. `failed` hears of cells that one of them fails.
+    /// Does checks, and records what was compared. `failed` hears of cells that one of them fails.
     fn settle(
         &mut self,
         checks: Checks,

@@ -240,7 +240,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Begins to check a build; what is written is checked when it was written.
+    /// Has a build checked; what is written is checked when it was written.
     pub(super) fn check_build(
         &mut self,
         cell: &Cell,

@@ -1,14 +1,14 @@
-//! Values that are read back and compared: of several stores at a time, and beside the building of
-//! others.
+//! Values that are read back and compared: of several stores at a time.
 //!
-//! Nothing is timed while a check is under way: whoever begins some also waits for them.
+//! Nothing else goes on meanwhile: no block is timed, and no store is built, for what a build takes decides
+//! whether there is another one.
 
 use crate::HarnessError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 use stowplan_model::{Cell, Verification};
 
@@ -30,15 +30,15 @@ enum Alone {
     /// A store that was built: many an engine lets one process open it.
     Store(String),
     /// Somebody's program, which need not bear another one beside it, and room for a store that is not on
-    /// disk, which each check loads anew: not while stores are built either.
-    All,
+    /// disk, which each check loads anew.
+    Apart,
 }
 
 impl Alone {
     fn on(cell: &Cell) -> Self {
         match cell.capabilities.persistent && cell.driver.is_empty() {
             true => Self::Store(cell.instance.clone()),
-            false => Self::All,
+            false => Self::Apart,
         }
     }
 }
@@ -54,16 +54,12 @@ struct State {
     waiting: VecDeque<Waiting>,
     used: BTreeSet<Alone>,
     found: BTreeMap<usize, Checked>,
-    /// Nothing is built any more, and no further check is begun.
-    is_last: bool,
 }
 
 impl State {
-    /// The first that nothing stands in the way of.
+    /// The first that no other one is in the way of.
     fn take(&mut self) -> Option<Waiting> {
-        let free = |waiting: &Waiting| {
-            !self.used.contains(&waiting.alone) && (self.is_last || waiting.alone != Alone::All)
-        };
+        let free = |waiting: &Waiting| !self.used.contains(&waiting.alone);
         let at = self.waiting.iter().position(free)?;
         let taken = self.waiting.remove(at)?;
         self.used.insert(taken.alone.clone());
@@ -71,42 +67,83 @@ impl State {
     }
 }
 
+/// Checks that are to be done.
 #[derive(Default)]
-struct Shared {
+pub(super) struct Checks {
     state: Mutex<State>,
     changed: Condvar,
+    /// Whose failure each would be.
+    cells: Vec<Cell>,
+    /// Values in all.
+    values: u64,
     /// Values that were compared, of all checks.
     compared: AtomicU64,
 }
 
-impl Shared {
+impl Checks {
+    /// Adds a check of the store of `on`, of so many values; what is wrong with it is a failure of `cell`.
+    pub(super) fn add(&mut self, cell: &Cell, on: &Cell, values: u64, check: Check) {
+        let waiting = Waiting {
+            number: self.cells.len(),
+            alone: Alone::on(on),
+            check,
+        };
+        self.cells.push(cell.clone());
+        self.values = self.values.saturating_add(values);
+        self.state().waiting.push_back(waiting);
+    }
+
+    /// Does them, as many at a time as there are CPUs; what came of each, in the order in which they were
+    /// added.
+    pub(super) fn done(mut self, progress: &mut dyn FnMut(u64, u64)) -> Vec<(Cell, Checked)> {
+        let cpus = thread::available_parallelism().map_or(1, usize::from);
+        let wanted = cpus.min(MOST).min(self.cells.len());
+        thread::scope(|scope| {
+            let serve = || self.serve();
+            let granted =
+                (0..wanted).map_while(|_| thread::Builder::new().spawn_scoped(scope, serve).ok());
+            if granted.count() == 0 {
+                self.serve();
+            }
+            while self.wait_a_moment() {
+                progress(self.compared.load(Ordering::Relaxed), self.values);
+            }
+        });
+        if !self.cells.is_empty() {
+            progress(self.values, self.values);
+        }
+        let found = std::mem::take(&mut self.state().found);
+        let cells = std::mem::take(&mut self.cells).into_iter();
+        cells.zip(found.into_values()).collect()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the next check that may begin; nothing once there will be none.
+    /// Waits a moment for all of them; whether some are not done.
+    fn wait_a_moment(&self) -> bool {
+        let going_on = |state: &mut State| state.found.len() < self.cells.len();
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), TICK, going_on);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        going_on(&mut state)
+    }
+
+    /// Waits for the next check that may begin; nothing once there is none.
     fn next(&self) -> Option<Waiting> {
         let mut state = self.state();
         loop {
             if let Some(next) = state.take() {
                 return Some(next);
             }
-            if state.is_last && state.waiting.is_empty() {
+            if state.waiting.is_empty() {
                 return None;
             }
             let woken = self.changed.wait(state);
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    /// Waits a moment for so many checks to be over; whether some are not.
-    fn wait_for(&self, checks: usize) -> bool {
-        let going_on = |state: &mut State| state.found.len() < checks;
-        let waited = self
-            .changed
-            .wait_timeout_while(self.state(), TICK, going_on);
-        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        state.found.len() < checks
     }
 
     fn serve(&self) {
@@ -120,7 +157,9 @@ impl Shared {
             // One that panics shall not keep the others waiting.
             let found = catch_unwind(AssertUnwindSafe(|| (next.check)(progress)));
             let mut state = self.state();
-            state.found.insert(next.number, found.unwrap_or_else(|_| panicked()));
+            state
+                .found
+                .insert(next.number, found.unwrap_or_else(|_| panicked()));
             state.used.remove(&next.alone);
             self.changed.notify_all();
         }
@@ -128,83 +167,16 @@ impl Shared {
 }
 
 fn panicked() -> Checked {
-    let message = "a thread of stowplan that compared its values panicked, which is a mistake in stowplan";
+    let message =
+        "a thread of stowplan that compared its values panicked, which is a mistake in stowplan";
     Err(HarnessError::worker(message, ""))
-}
-
-/// Checks that were begun. Those that nobody waits for are given up when this is dropped; none goes on
-/// afterwards.
-#[derive(Default)]
-pub(super) struct Checks {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-    /// Whose failure each would be.
-    cells: Vec<Cell>,
-    /// Values in all.
-    values: u64,
-}
-
-impl Checks {
-    /// Begins to check the store of `on`, of so many values, as soon as a CPU is free; what is wrong with
-    /// it is a failure of `cell`.
-    pub(super) fn begin(&mut self, cell: &Cell, on: &Cell, values: u64, check: Check) {
-        let waiting = Waiting {
-            number: self.cells.len(),
-            alone: Alone::on(on),
-            check,
-        };
-        self.cells.push(cell.clone());
-        self.values = self.values.saturating_add(values);
-        self.shared.state().waiting.push_back(waiting);
-        self.shared.changed.notify_all();
-        let most = thread::available_parallelism().map_or(1, |n| n.get().min(MOST));
-        if self.threads.len() < most {
-            let shared = Arc::clone(&self.shared);
-            let granted = thread::Builder::new().spawn(move || shared.serve());
-            self.threads.extend(granted);
-        }
-    }
-
-    /// Waits for all of them; what came of each, in the order in which they were begun.
-    pub(super) fn done(mut self, progress: &mut dyn FnMut(u64, u64)) -> Vec<(Cell, Checked)> {
-        self.close();
-        while self.shared.wait_for(self.cells.len()) {
-            progress(self.shared.compared.load(Ordering::Relaxed), self.values);
-            if self.threads.is_empty() {
-                // The system grants none.
-                self.shared.serve();
-            }
-        }
-        if !self.cells.is_empty() {
-            progress(self.values, self.values);
-        }
-        let found = std::mem::take(&mut self.shared.state().found);
-        let cells = std::mem::take(&mut self.cells).into_iter();
-        cells.zip(found.into_values()).collect()
-    }
-
-    /// No further one is begun, and nothing is built any more.
-    fn close(&self) {
-        self.shared.state().is_last = true;
-        self.shared.changed.notify_all();
-    }
-}
-
-impl Drop for Checks {
-    fn drop(&mut self) {
-        self.shared.state().waiting.clear();
-        self.close();
-        for thread in self.threads.drain(..) {
-            // What it came to is not asked for any more.
-            let _ = thread.join();
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::block_size::tests::cell;
+    use std::sync::Arc;
     use stowplan_model::CellId;
 
     fn verification(name: &str) -> Verification {
@@ -247,10 +219,13 @@ mod tests {
             ("store again", cell("files:read=stdio")),
             ("apart: a driver", driver("flat")),
             ("apart: the same", driver("files")),
-            ("apart: memory", cell("sqlite:location=memory,journal=memory")),
+            (
+                "apart: memory",
+                cell("sqlite:location=memory,journal=memory"),
+            ),
         ];
         for (name, on) in &cells {
-            checks.begin(on, on, 1, noting(name, &under_way));
+            checks.add(on, on, 1, noting(name, &under_way));
         }
         let mut last = (0, 0);
         let found = checks.done(&mut |done, total| last = (done, total));
@@ -269,56 +244,17 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_driver_does_not_read_back_while_stores_are_built() {
-        let mut state = State::default();
-        let mut wait = |number, alone| {
-            state.waiting.push_back(Waiting {
-                number,
-                alone,
-                check: Box::new(|_| Ok(verification(""))),
-            });
-        };
-        wait(0, Alone::All);
-        wait(1, Alone::Store("d.files".to_owned()));
-        let taken = |state: &mut State| state.take().map(|waiting| waiting.number);
-        assert_eq!((taken(&mut state), taken(&mut state)), (Some(1), None));
-        state.is_last = true;
-        assert_eq!(taken(&mut state), Some(0));
-    }
-
-    #[test]
     fn a_check_that_panics_fails_its_own_cell_and_the_others_are_done() {
         let mut checks = Checks::default();
         let cells = ["files", "flat", "sqlite", "files:layout=tree"].map(cell);
         for on in &cells {
-            checks.begin(on, on, 1, Box::new(|_| panic!("it was to panic")));
+            checks.add(on, on, 1, Box::new(|_| panic!("it was to panic")));
         }
         let last = cell("files:layout=dir");
-        checks.begin(&last, &last, 1, Box::new(|_| Ok(verification("last"))));
+        checks.add(&last, &last, 1, Box::new(|_| Ok(verification("last"))));
         let found = checks.done(&mut |_, _| ());
         let failed = found.iter().filter(|(_, found)| found.is_err()).count();
         assert_eq!((found.len(), failed), (5, 4));
         found[4].1.as_ref().unwrap();
-    }
-
-    #[test]
-    fn nothing_goes_on_once_those_who_began_it_gave_up() {
-        let ran = Arc::new(AtomicU64::new(0));
-        let mut checks = Checks::default();
-        let on = cell("files");
-        for _ in 0..50 {
-            let ran = Arc::clone(&ran);
-            let check = move || {
-                thread::sleep(Duration::from_millis(20));
-                ran.fetch_add(1, Ordering::Relaxed);
-                Ok(verification(""))
-            };
-            checks.begin(&on, &on, 1, Box::new(move |_| check()));
-        }
-        drop(checks);
-        let ended = ran.load(Ordering::Relaxed);
-        assert!(ended < 50, "{ended}");
-        thread::sleep(Duration::from_millis(60));
-        assert_eq!(ran.load(Ordering::Relaxed), ended);
     }
 }
