@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use stowplan_model::Footprint;
 
@@ -20,6 +21,12 @@ const OWNER: u32 = 0o700;
 const DIRECTORY: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
+
+/// Threads that remove, more than there are CPUs: where a file system tells the disk at once what became
+/// free (`discard`), each waits for the disk once a file.
+const REMOVERS: usize = 16;
+/// So many files of a directory are removed by one thread, one after the other.
+const REMOVED_AT_ONCE: usize = 256;
 
 /// What the marker says besides where the data shall stay.
 const KEPT: &[u8] = b"It was asked to stay (--keep).\n";
@@ -270,8 +277,7 @@ pub fn remove_directory(path: &Path) -> Result<(), HarnessError> {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let directory = open_directory(parent).map_err(HarnessError::io("open", parent))?;
-    remove_tree(directory.as_fd(), &last_name(path)?).map_err(HarnessError::io("remove", path))
+    remove_directories(parent, &[path.to_owned()])
 }
 
 fn last_name(path: &Path) -> Result<CString, HarnessError> {
@@ -279,21 +285,89 @@ fn last_name(path: &Path) -> Result<CString, HarnessError> {
     CString::new(name).map_err(HarnessError::io("remove", path))
 }
 
-/// Each by a thread of its own: a hundred thousand files take seconds, and there are several such stores.
-fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
-    std::thread::scope(|scope| {
-        let (mut threads, mut ends) = (Vec::new(), Vec::new());
-        for name in names {
-            let work = move || remove_tree(directory.as_fd(), name).map_err(refused(path, name));
-            match std::thread::Builder::new().spawn_scoped(scope, work) {
-                Ok(thread) => threads.push(thread),
-                // The system grants no more threads.
-                Err(_) => ends.push(work()),
+/// A directory that is removed, and what is in it.
+struct Tree<'n> {
+    name: &'n CStr,
+    directory: OwnedFd,
+    entries: Vec<(CString, bool)>,
+}
+
+impl<'n> Tree<'n> {
+    /// Nothing where no directory has the name, or has it any more.
+    fn open(parent: BorrowedFd<'_>, name: &'n CStr) -> Result<Option<Self>, Errno> {
+        let directory = match open_readable(parent, name) {
+            Ok(directory) => directory,
+            // It became something else, or went.
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                return unlink(parent, name, AtFlags::empty()).map(|()| None);
+            }
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let entries = read_entries(directory.as_fd())?;
+        Ok(Some(Self {
+            name,
+            directory,
+            entries,
+        }))
+    }
+
+    /// Removes some of what is in it.
+    fn remove(&self, entries: &[(CString, bool)]) -> Result<(), Errno> {
+        let directory = self.directory.as_fd();
+        for (name, is_directory) in entries {
+            let remove = || match is_directory {
+                true => remove_tree(directory, name),
+                false => unlink(directory, name, AtFlags::empty()),
+            };
+            match remove() {
+                // A program took the right from its own directory, and whoever owns it may give it back.
+                Err(Errno::ACCESS) if fchmod(directory, Mode::RWXU).is_ok() => remove()?,
+                removed => removed?,
             }
         }
-        ends.extend(threads.into_iter().map(|thread| ended(thread.join(), path)));
-        ends.into_iter().collect()
-    })
+        Ok(())
+    }
+}
+
+/// Removes directories of `directory`, whose path is this, by several threads: a hundred thousand files
+/// take seconds, and there are several such stores.
+fn remove_trees(directory: &File, path: &Path, names: &[CString]) -> Result<(), HarnessError> {
+    let (mut trees, mut ends) = (Vec::new(), Vec::new());
+    for name in names {
+        match Tree::open(directory.as_fd(), name).map_err(refused(path, name)) {
+            Ok(tree) => trees.extend(tree),
+            Err(error) => ends.push(Err(error)),
+        }
+    }
+    let parts = trees.iter().flat_map(|tree| {
+        // A directory may hold any number.
+        let at_once = match tree.entries.iter().any(|(_, is_directory)| *is_directory) {
+            true => 1,
+            false => REMOVED_AT_ONCE,
+        };
+        tree.entries.chunks(at_once).map(move |part| (tree, part))
+    });
+    let parts: Vec<(&Tree<'_>, &[(CString, bool)])> = parts.collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<(), HarnessError> {
+        while let Some((tree, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            tree.remove(part).map_err(refused(path, tree.name))?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let others = (1..parts.len().min(REMOVERS))
+            .map_while(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        ends.push(work());
+        ends.extend(others.into_iter().map(|thread| ended(thread.join(), path)));
+    });
+    for tree in &trees {
+        let removed = unlink(directory, tree.name, AtFlags::REMOVEDIR);
+        ends.push(removed.map_err(refused(path, tree.name)));
+    }
+    ends.into_iter().collect()
 }
 
 /// What a thread came to that removes from this directory; one that panicked removed not all.
@@ -318,24 +392,10 @@ fn refused(directory: &Path, name: &CStr) -> impl FnOnce(Errno) -> HarnessError 
 /// Removes a directory with all it holds, by descriptors: whoever puts a link in the place of a
 /// directory meanwhile leads nowhere.
 fn remove_tree(parent: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
-    let directory = match open_readable(parent, name) {
-        Ok(directory) => directory,
-        // It became something else, or went.
-        Err(Errno::NOTDIR | Errno::LOOP) => return unlink(parent, name, AtFlags::empty()),
-        Err(Errno::NOENT) => return Ok(()),
-        Err(error) => return Err(error),
+    let Some(tree) = Tree::open(parent, name)? else {
+        return Ok(());
     };
-    for (name, is_directory) in read_entries(directory.as_fd())? {
-        let remove = || match is_directory {
-            true => remove_tree(directory.as_fd(), &name),
-            false => unlink(&directory, &name, AtFlags::empty()),
-        };
-        match remove() {
-            // A program took the right from its own directory, and whoever owns it may give it back.
-            Err(Errno::ACCESS) if fchmod(&directory, Mode::RWXU).is_ok() => remove()?,
-            removed => removed?,
-        }
-    }
+    tree.remove(&tree.entries)?;
     unlink(parent, name, AtFlags::REMOVEDIR)
 }
 
@@ -662,6 +722,34 @@ mod tests {
             assert!(!place.exists());
         }
         remove_directory(&place).unwrap();
+    }
+
+    #[test]
+    fn directories_of_any_shape_are_removed_with_all_they_hold_and_others_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let make = |below: &str, files: usize| {
+            std::fs::create_dir_all(at(below)).unwrap();
+            for file in 0..files {
+                std::fs::write(at(below).join(format!("file-{file}")), "").unwrap();
+            }
+        };
+        make("flat", 3 * REMOVED_AT_ONCE + 1);
+        make("few", 2);
+        make("empty", 0);
+        for number in 0..REMOVERS + 3 {
+            make(&format!("tree/{number}/below"), 3);
+        }
+        make("tree", 1);
+        make("stays", 1);
+        std::fs::write(at("file"), "").unwrap();
+        symlink(at("stays"), at("link")).unwrap();
+        let named = ["flat", "few", "empty", "tree", "file", "link", "missing"].map(at);
+        remove_directories(directory.path(), &named).unwrap();
+        let left = std::fs::read_dir(directory.path()).unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["stays"]);
+        assert!(at("stays/file-0").exists());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod blocks;
 mod builds;
+mod checks;
 mod counts;
 mod event;
 mod instances;
@@ -35,6 +36,7 @@ use crate::random::Random;
 use crate::sequence;
 use blocks::Blocks;
 use builds::on_second;
+use checks::Checks;
 use instances::Instances;
 use log::ResultLog;
 use phases::{Phase, PhaseClock};
@@ -430,20 +432,34 @@ impl<'a> Runner<'a> {
         )
     }
 
-    /// Builds what a comparison needs and is not there yet, and warms it.
+    /// Builds what a comparison needs and is not there yet, and reads it back.
     fn prepare(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        self.during(Phase::Removal, |runner| runner.forget_evicted(comparison))?;
+        let mut checks = Checks::default();
         for cell in &comparison.cells {
             if self.skipped(cell) {
                 continue;
             }
-            if let Err(error) = self.prepare_cell(cell) {
+            if let Err(error) = self.prepare_cell(cell, &mut checks) {
                 self.cell_failed(cell, error)?;
+            }
+        }
+        self.settle(checks, &mut Self::cell_failed)
+    }
+
+    /// What is to be warm and was evicted is built anew.
+    fn forget_evicted(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
+        let cells = comparison.cells.iter();
+        let warm = cells.filter(|cell| cell.workload.cache == CacheState::Warm);
+        for cell in warm.flat_map(|cell| [cell.clone(), on_second(cell)]) {
+            if self.instances.was_evicted(&cell) {
+                self.instances.forget(&cell)?;
             }
         }
         Ok(())
     }
 
-    fn prepare_cell(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+    fn prepare_cell(&mut self, cell: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
         if let Some(error) = self.options.drivers.failure(&cell.store) {
             return Err(error);
         }
@@ -451,8 +467,8 @@ impl<'a> Runner<'a> {
             runner.prepare_dataset(&cell.dataset)
         })?;
         self.prepare_instance(cell)?;
-        self.during(Phase::Verification, |runner| runner.verify_build(cell))?;
-        self.prepare_second(cell)
+        self.check_build(cell, cell, checks)?;
+        self.prepare_second(cell, checks)
     }
 
     fn prepare_dataset(&mut self, name: &str) -> Result<(), HarnessError> {
@@ -467,9 +483,6 @@ impl<'a> Runner<'a> {
     }
 
     fn prepare_instance(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        if cell.workload.cache == CacheState::Warm && self.instances.was_evicted(cell) {
-            self.instances.forget(cell)?;
-        }
         let built = self.during(Phase::Stores, |runner| {
             let what = format!("building {}", cell.instance);
             let progress = &mut preparing(runner.observer, what);
@@ -480,20 +493,37 @@ impl<'a> Runner<'a> {
         self.log.append_all(built.footprint.map(Record::Footprint))
     }
 
-    /// Reads every value of a cell's store once, untimed, and compares it: once per store
-    /// settings and delivery. A store that keeps no values has none to compare.
-    fn verify(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        if self.options.drivers.kind(&cell.store)?.keeps_nothing {
-            return Ok(());
+    /// Has every value of a store read, untimed, and compared as `on` reads it: once per store settings and
+    /// delivery. A store that keeps no values has none to compare. What is wrong is a
+    /// failure of `cell`.
+    fn check(&mut self, cell: &Cell, on: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
+        let keeps_nothing = self.options.drivers.kind(&on.store)?.keeps_nothing;
+        if !keeps_nothing && self.instances.is_to_be_checked(on) {
+            let check = self.blocks.check(on, &self.instances.paths(on))?;
+            checks.add(cell, on, self.count(&on.dataset), check);
         }
-        if !self.instances.is_to_be_checked(cell) {
-            return Ok(());
+        Ok(())
+    }
+
+    /// Does checks, and records what was compared. `failed` hears of cells that one of them fails.
+    fn settle(
+        &mut self,
+        checks: Checks,
+        failed: &mut dyn FnMut(&mut Self, &Cell, HarnessError) -> Result<(), HarnessError>,
+    ) -> Result<(), HarnessError> {
+        let checked = self.during(Phase::Verification, |runner| {
+            let what = "checking every value".to_owned();
+            checks.done(&mut preparing(runner.observer, what))
+        });
+        for (cell, found) in checked {
+            match found {
+                Ok(found) => self.log.append(&Record::Verification(found))?,
+                // One failure of a cell is enough.
+                Err(_) if self.skipped(&cell) => {}
+                Err(error) => failed(self, &cell, error)?,
+            }
         }
-        let what = format!("checking every value of {}", cell.label);
-        let progress = &mut preparing(self.observer, what);
-        let paths = self.instances.paths(cell);
-        let found = self.blocks.verify(cell, &paths, progress)?;
-        self.log.append(&Record::Verification(found))
+        Ok(())
     }
 
     /// Rounds until every contrast is decided, the cap is reached, or the time is over.
@@ -907,27 +937,25 @@ impl<'a> Runner<'a> {
     /// After the rounds: every value of stores that were written to is checked, and their
     /// footprint taken again.
     fn finish(&mut self, comparison: &Comparison) -> Result<(), HarnessError> {
-        let mut weighed = BTreeSet::new();
+        let mut checks = Checks::default();
         for cell in writers(comparison) {
             if self.skipped(cell) {
                 continue;
             }
-            let checked = self.verify(cell).and_then(|()| {
-                let first = weighed.insert(&cell.instance);
-                let footprint = first
-                    .then(|| self.instances.footprint(cell, &self.blocks, true))
-                    .transpose()?;
-                let second = on_second(cell);
-                if self.instances.is_built(&second) {
-                    self.verify(&second)?;
+            for on in self.builds_of(cell) {
+                if let Err(error) = self.check(cell, &on, &mut checks) {
+                    self.cell_failed(cell, error)?;
                 }
-                Ok(footprint)
-            });
-            match checked {
-                Ok(footprint) => {
-                    let footprint = footprint.flatten().map(Record::Footprint);
-                    self.log.append_all(footprint)?;
-                }
+            }
+        }
+        self.settle(checks, &mut Self::cell_failed)?;
+        let mut weighed = BTreeSet::new();
+        for cell in writers(comparison) {
+            if self.skipped(cell) || !weighed.insert(&cell.instance) {
+                continue;
+            }
+            match self.instances.footprint(cell, &self.blocks, true) {
+                Ok(footprint) => self.log.append_all(footprint.map(Record::Footprint))?,
                 Err(error) => self.cell_failed(cell, error)?,
             }
         }

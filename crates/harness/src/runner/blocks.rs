@@ -1,5 +1,6 @@
 //! One worker process per task: jobs composed, answers taken.
 
+use super::checks::Check;
 use crate::block_size::LEAD_IN;
 use crate::counting::calls_in;
 use crate::drivers::Drivers;
@@ -10,7 +11,7 @@ use crate::{HarnessError, sequence};
 use std::path::{Path, PathBuf};
 use stowplan_model::{
     At, BlockKind, Cell, CellId, HarnessCost, Inspected, Measurement, PayloadSource,
-    STRACE_VARIABLE, Settings, StoreSpec, Verification, Want, Workload,
+    STRACE_VARIABLE, Settings, StoreSpec, Want, Workload,
 };
 
 /// Where a cell's data lies.
@@ -112,17 +113,17 @@ impl<'a> Blocks<'a> {
         Ok((counted, lost))
     }
 
-    /// Checks every value of a cell's store.
-    pub(crate) fn verify(
-        &self,
-        cell: &Cell,
-        paths: &CellPaths,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<Verification, HarnessError> {
-        match self.perform(&self.job(cell, paths, Task::Verify)?, cell, progress)? {
-            Answer::Verified(verification) => Ok(verification),
-            other => Err(out_of_turn(&other)),
-        }
+    /// Reading every value of a cell's store and comparing it, by whichever thread.
+    pub(super) fn check(&self, cell: &Cell, paths: &CellPaths) -> Result<Check, HarnessError> {
+        let job = self.job(cell, paths, Task::Verify)?;
+        let command = self.command(&cell.driver)?;
+        let (interrupt, work) = (self.interrupt.clone(), self.work.to_owned());
+        Ok(Box::new(move |progress| {
+            match job::perform(&job, &command, &interrupt, &work, progress)? {
+                Answer::Verified(verification) => Ok(verification),
+                other => Err(out_of_turn(&other)),
+            }
+        }))
     }
 
     /// Builds a store of these settings for a cell; returns values and their bytes.

@@ -2,6 +2,7 @@
 //! costs to read is no property of its store (METHOD "Builds").
 
 use super::Runner;
+use super::checks::Checks;
 use super::phases::Phase;
 use super::resumption::without;
 use crate::HarnessError;
@@ -115,7 +116,11 @@ impl Runner<'_> {
     }
 
     /// Builds a cell's store a second time, where there is room and it does not take long.
-    pub(super) fn prepare_second(&mut self, cell: &Cell) -> Result<(), HarnessError> {
+    pub(super) fn prepare_second(
+        &mut self,
+        cell: &Cell,
+        checks: &mut Checks,
+    ) -> Result<(), HarnessError> {
         let takes_long = self.instances.took(cell) > LONGEST_TWICE;
         if !self.two_builds || takes_long || !has_builds(&self.plan, cell) {
             return Ok(());
@@ -128,8 +133,14 @@ impl Runner<'_> {
                 Ok(())
             }
             Err(error) => Err(error),
-            Ok(()) => self.during(Phase::Verification, |runner| runner.verify_build(&second)),
+            Ok(()) => self.check_build(cell, &second, checks),
         }
+    }
+
+    /// A cell on its store, and on the second build where there is one.
+    pub(super) fn builds_of(&self, cell: &Cell) -> Vec<Cell> {
+        let second = Some(on_second(cell)).filter(|second| self.instances.is_built(second));
+        [Some(cell.clone()), second].into_iter().flatten().collect()
     }
 
     /// The cell on the build that it is measured on in a round.
@@ -188,17 +199,20 @@ impl Runner<'_> {
         first: bool,
     ) -> Result<(), HarnessError> {
         let mut done = BTreeSet::new();
+        let mut checks = Checks::default();
         for cell in active {
             let fresh = first && self.instances.is_as_built(cell);
             let stays = fresh || self.skipped(cell) || !self.is_rebuilt(comparison, cell);
             if stays || !done.insert(&cell.instance) {
                 continue;
             }
-            if let Err(error) = self.build_both_anew(cell) {
+            if let Err(error) = self.build_both_anew(cell, &mut checks) {
                 self.all_on_it_failed(active, cell, error)?;
             }
         }
-        Ok(())
+        self.settle(checks, &mut |runner, cell, error| {
+            runner.all_on_it_failed(active, cell, error)
+        })
     }
 
     /// Whether a cell's store is built anew when others are: not one that takes long, or that is large and
@@ -208,13 +222,12 @@ impl Runner<'_> {
         comparison.rebuild_every.is_some() || soon && has_builds(&self.plan, cell)
     }
 
-    fn build_both_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        self.build_anew(cell)?;
-        let second = on_second(cell);
-        match self.instances.is_built(&second) {
-            true => self.build_anew(&second),
-            false => Ok(()),
+    fn build_both_anew(&mut self, cell: &Cell, checks: &mut Checks) -> Result<(), HarnessError> {
+        for on in self.builds_of(cell) {
+            self.build_anew(&on)?;
+            self.check_build(cell, &on, checks)?;
         }
+        Ok(())
     }
 
     fn build_anew(&mut self, cell: &Cell) -> Result<(), HarnessError> {
@@ -224,15 +237,19 @@ impl Runner<'_> {
                 .instances
                 .build(cell, &runner.blocks, &mut |_, _| ())?;
             runner.instances.warm_one(cell)
-        })?;
-        self.during(Phase::Verification, |runner| runner.verify_build(cell))
+        })
     }
 
-    /// What is written is checked when it was written.
-    pub(super) fn verify_build(&mut self, cell: &Cell) -> Result<(), HarnessError> {
-        match cell.workload.operation.writes() {
+    /// Has a build checked; what is written is checked when it was written.
+    pub(super) fn check_build(
+        &mut self,
+        cell: &Cell,
+        on: &Cell,
+        checks: &mut Checks,
+    ) -> Result<(), HarnessError> {
+        match on.workload.operation.writes() {
             true => Ok(()),
-            false => self.verify(cell),
+            false => self.check(cell, on, checks),
         }
     }
 

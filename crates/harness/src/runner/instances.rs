@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use stowplan_dataset::names::beside;
 use stowplan_model::{
-    Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord, Settings,
-    Want, built_alike,
+    CacheState, Cell, Comparison, DatasetSpec, FootprintRecord, PlacementRecord, PreparationRecord,
+    Settings, Want, built_alike,
 };
 
 pub(super) struct Instances {
@@ -338,12 +338,14 @@ impl Instances {
         }
     }
 
-    /// Reads what a comparison's cells use into the page cache, as far as it is not there.
+    /// Reads what a comparison's cells use into the page cache, as far as it is not there. Before a block
+    /// for which memory is emptied there is nothing to fill.
     pub(super) fn warm(&self, comparison: &Comparison) -> Result<(), HarnessError> {
         let mut seen = BTreeSet::new();
         comparison
             .cells
             .iter()
+            .filter(|cell| cell.workload.cache != CacheState::AllCold)
             .filter(|cell| self.is_built(cell) && seen.insert(&cell.instance))
             .flat_map(|cell| [cell.clone(), on_second(cell)])
             .filter(|cell| self.is_built(cell))
@@ -584,7 +586,7 @@ mod tests {
     }
 
     #[test]
-    fn only_stores_that_were_built_are_read_into_the_page_cache() {
+    fn only_stores_that_were_built_and_are_not_evicted_next_are_read_into_the_page_cache() {
         let work = tempfile::tempdir().unwrap();
         let mut instances = Instances::new(work.path(), BTreeSet::new());
         let (built, missing) = (cell("files"), cell("flat"));
@@ -592,10 +594,13 @@ mod tests {
             instances.warm_one(&missing).is_err(),
             "there is nothing to read"
         );
+        let mut evicted = cell("sqlite");
+        evicted.workload.cache = CacheState::AllCold;
+        instances.built.insert(evicted.instance.clone());
         let comparison = Comparison {
             id: "c".to_owned(),
             title: "C".to_owned(),
-            cells: vec![built.clone(), missing],
+            cells: vec![built.clone(), missing, evicted],
             contrasts: Vec::new(),
             not_applicable: BTreeMap::new(),
             measure: Default::default(),
