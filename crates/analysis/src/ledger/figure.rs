@@ -243,7 +243,7 @@ fn located(
         (true, Some(part)) => part.measured.judge.floor(metric),
         _ => 0.0,
     };
-    let (_, back) = scale(measure);
+    let [_, back] = scale(measure);
     let (groups, beside) = (of.by_comparison(), to.by_comparison());
     match (&groups[..], &beside[..]) {
         ([parts], []) => {
@@ -387,15 +387,12 @@ fn is_of_time(measure: ClaimMeasure) -> bool {
     )
 }
 
-/// To a scale, or back from it.
-type Scale = fn(f64) -> f64;
-
 /// To the scale on which a measure is estimated, and back: of times the logarithm; what is counted, and shares,
 /// may be 0.
-fn scale(measure: ClaimMeasure) -> (Scale, Scale) {
+fn scale(measure: ClaimMeasure) -> [fn(f64) -> f64; 2] {
     match is_of_time(measure) {
-        true => (f64::ln, f64::exp),
-        false => (|value| value, |value| value),
+        true => [f64::ln, f64::exp],
+        false => [|value| value; 2],
     }
 }
 
@@ -414,7 +411,7 @@ fn paired(
     measure: ClaimMeasure,
     metric: Metric,
 ) -> Option<(Interval, usize)> {
-    let (scaled, _) = scale(measure);
+    let [scaled, _] = scale(measure);
     let known = [numbered(above), numbered(below)];
     let rounds = above.iter().filter_map(|(round, (value, _))| {
         let (other, _) = below.get(round)?;
@@ -430,7 +427,7 @@ fn paired(
 
 /// A value over its rounds, on the scale of the measure.
 fn location(values: &Values, measure: ClaimMeasure, metric: Metric) -> Option<(Interval, usize)> {
-    let (scaled, _) = scale(measure);
+    let [scaled, _] = scale(measure);
     let builds = numbered(values);
     let rounds = values.iter().map(|(round, (value, _))| Paired {
         round: *round,
