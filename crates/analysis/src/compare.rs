@@ -7,8 +7,8 @@
 //!
 //! * the interval of the unpaired shift knows the builds that the rounds of either session met, and is
 //!   widened by the noise floors of *both* runs,
-//! * and by what the *floor* cells, the same trivial code on the same bytes, or most of the other cells
-//!   shifted between the two sessions;
+//! * and by what the *floor* cells, the same trivial code on the same bytes, or without any most of the
+//!   other cells shifted between the two sessions;
 //! * beside it stands the ratio to the baseline, in which what both cells share cancels.
 //!
 //! Of several sessions on each side the session is the unit: what two sessions of the same program

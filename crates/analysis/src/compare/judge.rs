@@ -164,8 +164,8 @@ impl Criteria<'_> {
     }
 
     /// What may have shifted between the sides: what the floors of the same comparison show, or,
-    /// where it has none, all floors; and between single sessions what most of the other cells do, if
-    /// that is more. Another machine is a shift like any other: what it does to trivial code says
+    /// where it has none, all floors; without any what is assumed, and between single sessions what most
+    /// of the other cells do, if that is more. Another machine is a shift like any other: what it does to trivial code says
     /// nothing of a cell. Nothing where the sessions took turns.
     fn drift(
         &self,
@@ -182,7 +182,7 @@ impl Criteria<'_> {
         let own = Drift::seen(self.floors.iter().filter(own).filter_map(&of));
         let of_floors = own.or_else(|| Drift::seen(self.floors.iter().filter_map(&of)));
         let of_others = others.map_or(Drift::NONE, Drift::of_most);
-        of_floors.unwrap_or_else(Drift::unseen).most(of_others)
+        of_floors.unwrap_or_else(|| Drift::unseen().most(of_others))
     }
 
     fn verdict(&self, change: &Change) -> ChangeVerdict {

@@ -118,8 +118,8 @@ fn widening(changes: &Changes) -> Option<String> {
         )
     } else {
         format!(
-            ", and on one side by how much the machine itself changed between the runs, by the floors \
-             or most of the other cells of a comparison (times: up to {}).",
+            ", and on one side by how much the machine itself changed between the runs (times: up to \
+             {}).",
             format::percent(drift.reduce(f64::max)?)
         )
     };
@@ -164,7 +164,8 @@ fn by_sessions(changes: &Changes) -> String {
 
 /// What rounds of one session of each side cannot tell (docs/compare.md, "Twenty sessions").
 const BETWEEN_SESSIONS: &str = ", if sessions differ by nothing but their rounds; of pairs of single \
-                                sessions of one program up to 1 in 11 found one, of fours none";
+                                sessions of one program on a quiet machine 10 of 380 found one, \
+                                of fours none";
 
 /// How many false findings are to be expected, and what a regression is held to because of it.
 fn by_chance(changes: &Changes) -> Option<String> {
