@@ -79,7 +79,7 @@ pub fn is_synced_as_a_whole(path: &Path) -> Result<bool, DatasetError> {
 /// # Errors
 /// The file system refuses, or a directory cannot be opened.
 pub fn sync_directories(path: &Path) -> Result<(), DatasetError> {
-    sync_each(path, |found| found.is_dir())
+    sync_each(path, Metadata::is_dir)
 }
 
 /// What is in a directory comes before it. Links and what is no file have nothing to sync.
