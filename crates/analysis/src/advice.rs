@@ -113,7 +113,7 @@ pub(crate) fn advise(analysis: &Analysis) -> Option<Advice> {
     let page_size = first
         .and_then(|comparison| best(comparison, is_database))
         .map(|cell| cell.cell.settings.number("page_size"));
-    let aspects = aspects(analysis, asked_of, is_database);
+    let aspects = aspects(analysis, asked_of, is_database, page_size);
     let split = split(analysis, asked_of, first);
     let choice = choose(&aspects, split.as_ref());
     let (measured_values, measured_bytes) = measured(analysis);
@@ -174,8 +174,14 @@ fn best(comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<&Cell
     unbeaten(comparison, kind).first().copied()
 }
 
-/// How the stores of one kind stand against files, in each respect that was to be measured.
-fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> Vec<Aspect> {
+/// How the stores of one kind stand against files, in each respect that was to be measured: the one with
+/// pages of `page` bytes, where it was measured.
+fn aspects(
+    analysis: &Analysis,
+    asked: &AdviseSpec,
+    kind: fn(&Cell) -> bool,
+    page: Option<u64>,
+) -> Vec<Aspect> {
     let found = [
         (What::Read, AdviseSpec::READ),
         (What::Cold, AdviseSpec::COLD),
@@ -184,7 +190,7 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> 
     ];
     let found = found
         .into_iter()
-        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, kind));
+        .filter_map(|(what, id)| aspect(what, of(analysis, id)?, kind, page));
     let mut aspects: Vec<Aspect> = found.collect();
     let zone = analysis.run.equivalence.ln_1p();
     aspects.extend(mixed(&aspects, asked.overwrites, zone));
@@ -192,10 +198,21 @@ fn aspects(analysis: &Analysis, asked: &AdviseSpec, kind: fn(&Cell) -> bool) -> 
 }
 
 /// What was found in one respect; one that was to be measured and was not is there without a figure.
-fn aspect(what: What, comparison: &ComparisonOutcome, kind: fn(&Cell) -> bool) -> Option<Aspect> {
+fn aspect(
+    what: What,
+    comparison: &ComparisonOutcome,
+    kind: fn(&Cell) -> bool,
+    page: Option<u64>,
+) -> Option<Aspect> {
     let of_kind = || comparison.rivals().filter(|cell| kind(&cell.cell));
     let others = |cell: &&CellSummary| comparison.to_baseline(cell).is_some();
-    let cell = best(comparison, kind).or_else(|| of_kind().find(others));
+    let advised = |cell: &&CellSummary| {
+        let found = comparison.to_baseline(cell);
+        page == Some(cell.cell.settings.number("page_size"))
+            && found.is_some_and(|found| found.estimate.is_some())
+    };
+    let cell = of_kind().find(advised).or_else(|| best(comparison, kind));
+    let cell = cell.or_else(|| of_kind().find(others));
     let cell = cell.or_else(|| of_kind().last())?;
     let contrast = comparison.to_baseline(cell);
     let time = |cell: &CellSummary| cell.time_ns.map(|time| time.estimate);
@@ -265,7 +282,7 @@ fn split(
         inside,
         from: *limits.first()?,
         to: *limits.last()?,
-        aspects: aspects(analysis, asked, is_split),
+        aspects: aspects(analysis, asked, is_split, None),
         allocated_bytes: alike
             .find_map(|cell| row(analysis, cell))
             .map(|row| row.footprint.allocated_bytes),
