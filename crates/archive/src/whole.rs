@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use stowplan_dataset::temporary::{Temporary, Use};
-use stowplan_model::{Origin, Seconds, Took, WholeSet};
+use stowplan_model::{Seconds, Took, WholeSet};
 
 /// How often everything is tried.
 const TRIES: u32 = 5;
@@ -36,21 +36,13 @@ const TEMPORARY: Use = Use {
     },
 };
 
-/// What it takes for so many values of a place that has names, in a database with pages of `page_size`
-/// bytes.
+/// What it takes for values of a place that has names, in a database with pages of `page_size` bytes.
 ///
 /// # Errors
 /// The place cannot be read, or nothing can be written below `work`.
-pub fn measure(
-    origin: &Origin,
-    count: u64,
-    seed: u64,
-    page_size: u64,
-    work: &Path,
-) -> Result<WholeSet, PlaceError> {
-    let sample = Sample::draw(origin, count, seed)?;
+pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet, PlaceError> {
     let temporary = Temporary::create(&TEMPORARY, work)?;
-    let place = Place::fill(temporary.path(), &sample, page_size)?;
+    let place = Place::fill(temporary.path(), sample, page_size)?;
     let mut times: [Vec<f64>; 7] = Default::default();
     let mut vacuum_bytes = 0;
     for number in 0..TRIES {
@@ -250,6 +242,7 @@ fn list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_model::Origin;
 
     #[test]
     fn work_on_all_values_is_tried_and_nothing_is_left_or_changed() {
@@ -266,7 +259,8 @@ mod tests {
             place: place.clone(),
             ..Origin::default()
         };
-        let whole = measure(&origin, 40, 1, 4_096, &work).unwrap();
+        let sample = Sample::draw(&origin, 40, 1).unwrap();
+        let whole = measure(&sample, 4_096, &work).unwrap();
         assert_eq!(
             (whole.values, whole.bytes, whole.tries),
             (40, 360_000, TRIES)

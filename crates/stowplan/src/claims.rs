@@ -179,7 +179,10 @@ fn measure(study: &Study, directory: &Path, options: &ClaimsOptions) -> Result<E
         false => {
             let (plan, drivers) = planned(study, options)?;
             told("measuring what its claims need");
-            let begun = study::measure_into(&plan, &drivers, &measuring, |_| AsPlanned)?;
+            let begun =
+                study::measure_into(&plan, &places::Drawn::new(), &drivers, &measuring, |_| {
+                    AsPlanned
+                })?;
             begun.end.outcome
         }
     };

@@ -5,6 +5,7 @@ use crate::cli::{MeasureOptions, StudyOptions};
 use crate::crossover::Refining;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
+use crate::places::Drawn;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
@@ -56,20 +57,24 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     };
     let Some(asked) = &options.turn else {
         let plan = planned(options.only.clone())?;
-        return carry_out(&plan, &drivers, &options.measure, |_| AsPlanned);
+        return carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |_| {
+            AsPlanned
+        });
     };
     let asked = asked.as_deref();
     let only = turning::first(&study, options.scale.as_deref(), asked)?;
     let plan = turning::asking(planned(only)?, asked);
-    carry_out(&plan, &drivers, &options.measure, |result| {
+    carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |result| {
         Searching::new(&drivers, result)
     })
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
-/// what it would be. `extender` decides what follows; it gets the file of the result.
+/// what it would be. What was `drawn` of places is not drawn again. `extender` decides what follows; it gets
+/// the file of the result.
 pub(crate) fn carry_out<S: Extender>(
     plan: &Plan,
+    drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     extender: impl FnOnce(&Path) -> S,
@@ -83,7 +88,7 @@ pub(crate) fn carry_out<S: Extender>(
         )));
         return Ok(Exit::Done);
     }
-    let Begun { output, end } = measure_into(plan, drivers, options, extender)?;
+    let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, options, &end)
 }
 
@@ -96,6 +101,7 @@ pub(crate) struct Begun {
 /// Measures a plan and what follows it, and shows nothing.
 pub(crate) fn measure_into<S: Extender>(
     plan: &Plan,
+    drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     extender: impl FnOnce(&Path) -> S,
@@ -129,7 +135,7 @@ pub(crate) fn measure_into<S: Extender>(
         interrupt,
     );
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(plan, work.path(), progress)?;
+        places::fetch(plan, drawn, work.path(), progress)?;
         runner::run(plan, &run, progress, &mut extender)
     })?;
     Ok(Begun { output, end })
@@ -227,7 +233,7 @@ fn go_on(
     let rule = (resumption.seed(), resumption.rule());
     let run = run_options(&output, &work, options, rule, &drivers, interrupt);
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(&remaining, work.path(), progress)?;
+        places::fetch(&remaining, &Drawn::new(), work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     Ok(Begun { output, end })
