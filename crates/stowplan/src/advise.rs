@@ -50,8 +50,8 @@ const FEW: Extent = Extent {
 /// in proportion. They are more than are visited: what is read ahead of a value must seldom be another one that is
 /// visited, and their names must not all fit the database's cache where those of the place do not.
 const MANY: Extent = Extent {
-    values: 24_000,
-    bytes: 256 << 20,
+    values: 18_000,
+    bytes: 192 << 20,
 };
 /// The cache of a database of all values, in bytes: what a study gives. Of fewer it has as large a share, for
 /// a lookup reads the pages of the index that do not fit it; but at least so much, because a cache
@@ -781,11 +781,11 @@ mod tests {
             let datasets = made(&survey("/d", bytes), arguments).datasets;
             [MINE, FEW_OF_MINE].map(|name| datasets.get(name).map_or(0, |found| found.count))
         };
-        assert_eq!(counts(1_000, &[]), [20_000, FEW.values]);
+        assert_eq!(counts(1_000, &[]), [MANY.values, FEW.values]);
         let [many, few] = counts(1_000_000, &[]);
-        assert!(few <= 50 && (few..=268).contains(&many), "{many} {few}");
+        assert!(few <= 50 && (few..=201).contains(&many), "{many} {few}");
         let [longer, _] = counts(1_000_000, &["--budget", "10m"]);
-        assert!((many..=1_073).contains(&longer), "{longer}");
+        assert!((many..=805).contains(&longer), "{longer}");
         assert_eq!(counts(1_000_000, &["--budget", "5s"]), [few, 0]);
         let large = made(&survey("/d", 1_000_000), &[]);
         assert_eq!(
