@@ -6,25 +6,27 @@
 //! sample, not with the place, and the same seed draws the same values. Files that this user cannot open, or
 //! that went away, are not drawn: the next by the hash stand in for them.
 
+mod candidates;
+
+pub use candidates::Candidates;
+
 use crate::place::PlaceError;
 use crate::survey::sizes::Sizes;
 use crate::survey::table::{Column, quoted};
-use crate::survey::walk::{Entry, Visitor, open_directory, walk};
+use crate::survey::walk::open_directory;
 use crate::survey::{Sort, sort, survey};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use rusqlite::types::ValueRef;
 use rustix::fd::OwnedFd;
-use rustix::fs::{CWD, FileType, Mode, OFlags};
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use rustix::fs::{CWD, Mode, OFlags};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use stowplan_dataset::random::scatter_all;
-use stowplan_dataset::{Dataset, Import, names};
+use stowplan_dataset::{Dataset, Import};
 use stowplan_model::{Content, DatasetSpec, Origin, SizeDistribution, format_size};
 
 /// So many values are looked at to learn how compressible they are, ...
@@ -63,36 +65,12 @@ struct Pick {
 }
 
 impl Sample {
-    /// Draws `count` values of a place, all if it has no more or `count` is 0, none above the largest that
-    /// the place is asked for.
+    /// Draws `count` values of a place, as [`Candidates::sample`] does.
     ///
     /// # Errors
-    /// The file system or SQLite refuses, there is no such value, or ever others cannot be opened.
+    /// As there.
     pub fn draw(origin: &Origin, count: u64, seed: u64) -> Result<Self, PlaceError> {
-        let mut closed = BTreeSet::new();
-        for _ in 0..ATTEMPTS {
-            let picks = picks(origin, count, seed, &closed)?;
-            if picks.is_empty() {
-                return Err(nothing(origin));
-            }
-            let found = unopened(origin, &picks)?;
-            if found.is_empty() {
-                return Ok(Self {
-                    origin: origin.clone(),
-                    picks,
-                });
-            }
-            closed.extend(found);
-        }
-        Err(PlaceError::Invalid(format!(
-            "{} files of {} cannot be opened, though their permissions allow it; look at one: {}",
-            closed.len(),
-            origin.place.display(),
-            closed
-                .first()
-                .map_or(String::new(), |path| String::from_utf8_lossy(path)
-                    .into_owned())
-        )))
+        Candidates::find(origin, count, seed, BTreeSet::new())?.sample(count)
     }
 
     /// Values of the sample.
@@ -168,6 +146,20 @@ impl Sample {
         })
     }
 
+    /// A description of a dataset of these values, that says what it is to be otherwise.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn describe(&self, spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
+        Ok(DatasetSpec {
+            count: self.count(),
+            size: self.sizes(),
+            content: self.content()?,
+            seed: spec.seed,
+            from: spec.from.clone(),
+        })
+    }
+
     /// How compressible the values are, by some of them.
     ///
     /// # Errors
@@ -221,32 +213,25 @@ pub fn described(spec: &DatasetSpec) -> Result<DatasetSpec, PlaceError> {
     let Some(origin) = &spec.from else {
         return Ok(spec.clone());
     };
-    with_sample(origin, spec, &mut |sample| {
-        Ok(DatasetSpec {
-            count: sample.count(),
-            size: sample.sizes(),
-            content: sample.content()?,
-            seed: spec.seed,
-            from: spec.from.clone(),
-        })
-    })
+    with_sample(origin, spec, None, &mut |sample| sample.describe(spec))
 }
 
 /// Writes a dataset of the values that its description names to `directory`, which must not exist;
-/// `progress` hears how many bytes are written.
+/// `progress` hears how many bytes are written. Where these were `drawn`, the place is not walked again.
 ///
 /// # Errors
 /// The place does not hold as many values any more, one of them cannot be read, or the dataset cannot be
 /// written.
 pub fn write(
     spec: &DatasetSpec,
+    drawn: Option<&Sample>,
     directory: &Path,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Dataset, PlaceError> {
     let Some(origin) = &spec.from else {
         return Err(PlaceError::Invalid("the dataset names no place".to_owned()));
     };
-    with_sample(origin, spec, &mut |sample| {
+    with_sample(origin, spec, drawn, &mut |sample| {
         let mut import = Import::begin(directory)?;
         let mut done = 0;
         sample.each(&mut |name, value, place| {
@@ -258,14 +243,18 @@ pub fn write(
     })
 }
 
-/// Does something with the sample that is described; with another one where a file of it went away
-/// meanwhile.
+/// Does something with the sample that is described, or was `drawn`; with another one where a file of it
+/// went away meanwhile.
 fn with_sample<T>(
     origin: &Origin,
     spec: &DatasetSpec,
+    mut drawn: Option<&Sample>,
     work: &mut dyn FnMut(&Sample) -> Result<T, PlaceError>,
 ) -> Result<T, PlaceError> {
-    let mut again = || work(&Sample::draw(origin, spec.count, spec.seed)?);
+    let mut again = || match drawn.take() {
+        Some(sample) => work(sample),
+        None => work(&Sample::draw(origin, spec.count, spec.seed)?),
+    };
     for _ in 1..ATTEMPTS {
         match again() {
             Err(PlaceError::Io { action: OPEN, .. }) => {}
@@ -295,188 +284,9 @@ fn open_file(top: &OwnedFd, path: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The doubling of a size.
-fn stratum(size: u64) -> u32 {
-    size.checked_ilog2().map_or(0, |octave| octave + 1)
-}
-
-/// The values that are drawn, in their order.
-fn picks(
-    origin: &Origin,
-    count: u64,
-    seed: u64,
-    closed: &BTreeSet<Vec<u8>>,
-) -> Result<Vec<Pick>, PlaceError> {
-    let mut strata = BTreeMap::new();
-    each(origin, closed, &mut |value| {
-        *strata.entry(stratum(value.size)).or_default() += 1;
-    })?;
-    let mut draw = Draw {
-        quotas: quotas(strata, count),
-        drawn: BTreeMap::new(),
-        seed,
-    };
-    each(origin, closed, &mut |value| draw.offer(value))?;
-    let heaps = draw.drawn.into_values();
-    let mut picks: Vec<Pick> = heaps
-        .flat_map(|heap| heap.into_iter().map(|(_, pick)| pick))
-        .collect();
-    picks.sort_unstable();
-    Ok(picks)
-}
-
-/// Those of the files that cannot be opened.
-fn unopened(origin: &Origin, picks: &[Pick]) -> Result<Vec<Vec<u8>>, PlaceError> {
-    if sort(origin)? == Sort::Database {
-        return Ok(Vec::new());
-    }
-    let root = &origin.place;
-    let top = open_directory(CWD, root).map_err(PlaceError::io(OPEN, root))?;
-    let paths = picks.iter().map(|pick| &pick.path);
-    let closed = paths.filter(|path| open_file(&top, path).is_err());
-    Ok(closed.cloned().collect())
-}
-
-/// A value that can be drawn.
-#[derive(Debug, Clone, Copy)]
-struct Value<'v> {
-    /// As in a [`Pick`].
-    path: &'v [u8],
-    position: u64,
-    size: u64,
-}
-
-/// Calls `visit` for each value that is not too large and can be read, as far as permissions tell.
-fn each(
-    origin: &Origin,
-    closed: &BTreeSet<Vec<u8>>,
-    visit: &mut dyn FnMut(Value<'_>),
-) -> Result<(), PlaceError> {
-    let largest = origin.largest.unwrap_or(u64::MAX);
-    let mut visit = |value: Value<'_>| {
-        if value.size <= largest {
-            visit(value);
-        }
-    };
-    match sort(origin)? {
-        Sort::Directory => {
-            let visit = &mut visit;
-            walk(&origin.place, &mut Files { closed, visit })
-        }
-        Sort::Database => Column::open(origin)?.lengths(&mut |position, bytes, _| {
-            if let Some(size) = bytes {
-                let path = &[];
-                visit(Value {
-                    path,
-                    position,
-                    size,
-                });
-            }
-        }),
-    }
-}
-
-/// The files of a tree.
-struct Files<'f> {
-    /// Those that could not be opened.
-    closed: &'f BTreeSet<Vec<u8>>,
-    visit: &'f mut dyn FnMut(Value<'_>),
-}
-
-impl Visitor for Files<'_> {
-    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
-        let path = entry.path;
-        let meant = entry.kind == FileType::RegularFile && names::is_inner_path(path);
-        if meant && entry.is_readable() && !self.closed.contains(path) {
-            let size = u64::try_from(entry.stat.st_size).unwrap_or(0);
-            (self.visit)(Value {
-                path,
-                position: 0,
-                size,
-            });
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// How many values each stratum, of which it is told how many it has, gives: its share, rounded so that
-/// they add up (the largest remainders are rounded up).
-fn quotas(mut strata: BTreeMap<u32, u64>, count: u64) -> BTreeMap<u32, u64> {
-    let all: u64 = strata.values().sum();
-    if count == 0 || count >= all {
-        return strata
-            .into_keys()
-            .map(|stratum| (stratum, u64::MAX))
-            .collect();
-    }
-    let share = |values: u64| u128::from(values) * u128::from(count);
-    let mut remainders: Vec<(u128, u32)> = Vec::new();
-    let mut left = count;
-    for (stratum, values) in &mut strata {
-        let product = share(*values);
-        remainders.push((product % u128::from(all), *stratum));
-        *values = u64::try_from(product / u128::from(all)).unwrap_or(u64::MAX);
-        left -= *values;
-    }
-    remainders.sort_unstable_by(|a, b| b.cmp(a));
-    for (_, stratum) in remainders
-        .into_iter()
-        .take(usize::try_from(left).unwrap_or(0))
-    {
-        strata.entry(stratum).and_modify(|values| *values += 1);
-    }
-    strata
-}
-
-/// The least values of each stratum by their hashes.
-struct Draw {
-    quotas: BTreeMap<u32, u64>,
-    drawn: BTreeMap<u32, BinaryHeap<(u64, Pick)>>,
-    seed: u64,
-}
-
-impl Draw {
-    fn offer(&mut self, value: Value<'_>) {
-        let stratum = stratum(value.size);
-        let quota = self.quotas.get(&stratum).copied().unwrap_or(0);
-        if quota == 0 {
-            return;
-        }
-        let hash = match value.path {
-            [] => scatter_all(&[self.seed, value.position]),
-            path => hash_of(self.seed, path),
-        };
-        let heap = self.drawn.entry(stratum).or_default();
-        let full = heap.len() as u64 >= quota;
-        if full && heap.peek().is_some_and(|(worst, _)| *worst <= hash) {
-            return;
-        }
-        let pick = Pick {
-            path: value.path.to_owned(),
-            position: value.position,
-            size: value.size,
-        };
-        heap.push((hash, pick));
-        if full {
-            heap.pop();
-        }
-    }
-}
-
-/// A number that depends on every byte of a path, the same on every machine.
-fn hash_of(seed: u64, path: &[u8]) -> u64 {
-    let words = path.chunks(8).map(|chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        u64::from_le_bytes(word)
-    });
-    words.fold(scatter_all(&[seed, path.len() as u64]), |hash, word| {
-        scatter_all(&[hash, word])
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::candidates::unopened;
     use super::*;
     use std::fs;
 
@@ -553,7 +363,7 @@ mod tests {
                 (found, true)
             );
             let path = directory.path().join(format!("data{count}"));
-            let dataset = write(&described, &path, &mut |_| ()).unwrap();
+            let dataset = write(&described, None, &path, &mut |_| ()).unwrap();
             assert_eq!(dataset.count(), found, "{count}");
         }
         let refused = Sample::draw(&up_to(&origin, 3_999), 0, 1).unwrap_err();
@@ -564,8 +374,8 @@ mod tests {
     fn what_cannot_be_opened_is_left_out_and_the_next_stands_in_for_it() {
         let directory = tempfile::tempdir().unwrap();
         let origin = place(&directory.path().join("place"));
-        let all = picks(&origin, 0, 1, &BTreeSet::new()).unwrap();
-        let some = picks(&origin, 30, 1, &BTreeSet::new()).unwrap();
+        let all = Sample::draw(&origin, 0, 1).unwrap().picks;
+        let some = Sample::draw(&origin, 30, 1).unwrap().picks;
         let gone = &some[3].path;
         fs::remove_file(origin.place.join(OsStr::from_bytes(gone))).unwrap();
         assert_eq!(
@@ -577,6 +387,52 @@ mod tests {
         assert_eq!(sample.count(), 30);
         let kept = |pick: &&Pick| sample.picks.contains(pick);
         assert_eq!(some.iter().filter(kept).count(), 29);
+    }
+
+    #[test]
+    fn one_walk_surveys_and_finds_the_values_of_every_sample() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let (found, mut candidates) = Candidates::survey(&origin, 60, 1).unwrap();
+        assert_eq!(found, survey(&origin).unwrap());
+        assert_eq!(
+            (candidates.values(), candidates.bytes()),
+            (300, found.bytes)
+        );
+        for count in [1, 30, 60] {
+            let alone = Sample::draw(&origin, count, 1).unwrap();
+            assert_eq!(candidates.sample(count).unwrap().picks, alone.picks);
+        }
+        // Nearly all that is known cannot be opened: the others are looked for.
+        for pick in candidates.sample(60).unwrap().picks {
+            fs::remove_file(origin.place.join(OsStr::from_bytes(&pick.path))).unwrap();
+        }
+        let alone = Sample::draw(&origin, 60, 1).unwrap();
+        assert_eq!(candidates.sample(60).unwrap().picks, alone.picks);
+    }
+
+    #[test]
+    fn what_was_drawn_is_written_and_drawn_again_only_where_it_went_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let origin = place(&directory.path().join("place"));
+        let sample = Sample::draw(&origin, 30, 1).unwrap();
+        let spec = sample.describe(&spec(&origin, 30)).unwrap();
+        for index in 0..300 {
+            fs::write(origin.place.join(format!("new{index}")), [7; 10]).unwrap();
+        }
+        let values = |drawn, to: &str| {
+            let path = directory.path().join(to);
+            let dataset = write(&spec, drawn, &path, &mut |_| ()).unwrap();
+            (1..=dataset.count())
+                .filter(|key| dataset.size(*key) == 10)
+                .count()
+        };
+        assert_eq!(values(Some(&sample), "drawn"), 0);
+        let again = values(None, "again");
+        assert!(again > 10, "{again}");
+        let gone = OsStr::from_bytes(&sample.picks[3].path);
+        fs::remove_file(origin.place.join(gone)).unwrap();
+        assert_eq!(values(Some(&sample), "gone"), again);
     }
 
     #[test]
@@ -609,7 +465,7 @@ mod tests {
         };
         assert!(ratio < 0.1, "{ratio}");
         let path = directory.path().join("data");
-        let dataset = write(&described, &path, &mut |_| ()).unwrap();
+        let dataset = write(&described, None, &path, &mut |_| ()).unwrap();
         let names = fs::read(dataset.names_file().unwrap()).unwrap();
         let at = |key: usize| u64::from_le_bytes(names[8 * key + 8..][..8].try_into().unwrap());
         for key in [1usize, 17, 40] {
@@ -634,7 +490,7 @@ mod tests {
             ..Origin::default()
         };
         let described = described(&spec(&origin, 0)).unwrap();
-        let dataset = write(&described, &directory.path().join("d"), &mut |_| ()).unwrap();
+        let dataset = write(&described, None, &directory.path().join("d"), &mut |_| ()).unwrap();
         assert_eq!(dataset.count(), 2);
         assert_eq!(
             (dataset.value(1), dataset.value(2)),
@@ -649,7 +505,8 @@ mod tests {
         let origin = place(&directory.path().join("place"));
         let described = described(&spec(&origin, 0)).unwrap();
         fs::remove_file(origin.place.join("d0/f0")).unwrap();
-        let refused = write(&described, &directory.path().join("d"), &mut |_| ()).unwrap_err();
+        let refused =
+            write(&described, None, &directory.path().join("d"), &mut |_| ()).unwrap_err();
         assert!(
             refused.to_string().contains("299 values were found"),
             "{refused}"

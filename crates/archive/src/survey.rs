@@ -1,6 +1,6 @@
 //! What a place holds: counted in one pass, in memory that does not grow with the number of files.
 
-mod directory;
+pub(crate) mod directory;
 pub(crate) mod sizes;
 pub(crate) mod table;
 pub(crate) mod walk;
@@ -25,8 +25,8 @@ pub(crate) const MOST_BYTES: u64 = 1_000_000_000;
 /// guessed; the file system or SQLite refuses.
 pub fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
     match sort(origin)? {
-        Sort::Directory => directory::survey(&origin.place),
-        Sort::Database => table::survey(origin),
+        Sort::Directory => directory::survey(&origin.place, &mut walk::Nobody),
+        Sort::Database => table::survey(origin, &mut |_, _| ()),
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use stowplan_dataset::room;
 use stowplan_dataset::temporary::{Temporary, Use};
-use stowplan_model::{Origin, Seconds, Took, WholeSet};
+use stowplan_model::{Seconds, Took, WholeSet};
 
 /// How often everything is tried.
 const TRIES: u32 = 5;
@@ -40,21 +40,13 @@ const TEMPORARY: Use = Use {
     },
 };
 
-/// What it takes for so many values of a place that has names, in a database with pages of `page_size`
-/// bytes.
+/// What it takes for values of a place that has names, in a database with pages of `page_size` bytes.
 ///
 /// # Errors
 /// The place cannot be read, or nothing can be written below `work`.
-pub fn measure(
-    origin: &Origin,
-    count: u64,
-    seed: u64,
-    page_size: u64,
-    work: &Path,
-) -> Result<WholeSet, PlaceError> {
-    let sample = Sample::draw(origin, count, seed)?;
+pub fn measure(sample: &Sample, page_size: u64, work: &Path) -> Result<WholeSet, PlaceError> {
     let temporary = Temporary::create(&TEMPORARY, work)?;
-    let place = Place::fill(temporary.path(), &sample, page_size)?;
+    let place = Place::fill(temporary.path(), sample, page_size)?;
     let mut times: [Vec<f64>; 7] = Default::default();
     let mut vacuum_bytes = 0;
     for number in 0..TRIES {
@@ -282,6 +274,7 @@ fn list(
 mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
+    use stowplan_model::Origin;
 
     fn place_of_60_values(directory: &Path) -> Origin {
         let place = directory.join("place");
@@ -344,7 +337,8 @@ mod tests {
         let work = directory.path().join("work");
         fs::create_dir(&work).unwrap();
         let origin = place_of_60_values(directory.path());
-        let whole = measure(&origin, 40, 1, 4_096, &work).unwrap();
+        let sample = Sample::draw(&origin, 40, 1).unwrap();
+        let whole = measure(&sample, 4_096, &work).unwrap();
         assert_eq!(
             (whole.values, whole.bytes, whole.tries),
             (40, 360_000, TRIES)

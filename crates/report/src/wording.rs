@@ -415,7 +415,7 @@ mod tests {
             after: EarlierPhases {
                 overwrite: true,
                 read: true,
-                delete: false,
+                ..EarlierPhases::default()
             },
             omit_last: 100,
             first_touch: true,

@@ -5,19 +5,22 @@
 use crate::cli::{DurabilityArgument, MeasureOptions};
 use crate::error::{CliError, Exit};
 use crate::kvtest::ColumnOptions;
+use crate::places::Drawn;
 use crate::screen::note;
 use crate::study::{carry_out, resume};
 use crate::{drivers, places};
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use stowplan_archive::sample::Candidates;
 use stowplan_harness::environment::examine;
 use stowplan_harness::plan::{PlanOptions, plan};
 use stowplan_harness::runner::AsPlanned;
 use stowplan_model::{
-    OddityKind, Origin, Study, Survey, WholeSet, format_bytes, format_count, format_size,
+    OddityKind, Study, Survey, WholeSet, format_bytes, format_count, format_size,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -31,20 +34,42 @@ Examples:
                                       the study, to be changed and run by
                                       'stowplan study mine.toml'";
 
+/// By which values are drawn: that of a dataset in a study file that names none.
+const SEED: u64 = 1;
 /// Time for measuring, unless given: with building, an answer takes about a minute.
 const BUDGET: Duration = Duration::from_secs(40);
-/// The most values that are measured: making more files takes longer than measuring them.
-const MOST_VALUES: u64 = 2_000;
-/// The most bytes of them, and the most of one: each store is built twice.
-const MOST_BYTES: u64 = 48 << 20;
+/// The most bytes of a value that is measured.
 const LARGEST: u64 = 8 << 20;
+/// The most values that are replaced, and the most bytes of them: making more files takes longer than
+/// measuring them, and each store is built twice.
+const FEW: Extent = Extent {
+    values: 2_000,
+    bytes: 48 << 20,
+};
+/// The same of those that are read, within the time that is given unless told; within other times as many
+/// in proportion. They are more than are visited: what is read ahead of a value must seldom be another one that is
+/// visited, and their names must not all fit the database's cache where those of the place do not.
+const MANY: Extent = Extent {
+    values: 18_000,
+    bytes: 192 << 20,
+};
+/// The cache of a database of all values, in bytes: what a study gives. Of fewer it has as large a share, for
+/// a lookup reads the pages of the index that do not fit it; but at least so much, because a cache
+/// that fits the processor's is faster (docs/advise.md).
+const CACHE: u64 = 4 << 20;
+const LEAST_CACHE: u64 = 1 << 20;
+/// With however much time, so many times these.
+const MOST_TIMES: f64 = 4.0;
 /// The most bytes with which work on all values is tried.
 const MOST_BYTES_AT_ONCE: u64 = 16 << 20;
 /// Of the room on the disk, one in so many bytes is used by the values, of which there are some fifteen
 /// copies.
 const OF_ROOM: u64 = 40;
-/// The dataset that is made of them.
-const DATASET: &str = "mine";
+/// The same of the free memory: what is built for the first comparison is to stay there.
+const OF_MEMORY: u64 = 20;
+/// The dataset of the values that are read, and that of those that are replaced where these are fewer.
+const MINE: &str = "mine";
+const FEW_OF_MINE: &str = "few";
 /// Page sizes of the databases; the last only where there is more time.
 const PAGES: [u64; 3] = [4_096, 8_192, 16_384];
 /// That of the database where only one is measured.
@@ -118,14 +143,16 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
         return Err(CliError::Usage("advise: name a PLACE".to_owned()));
     };
     let place = place.canonicalize().map_err(CliError::io("open", &place))?;
-    let survey = places::survey(&options.column.at(&place))?;
+    let origin = options.column.at(&place);
+    let most = options.many().values;
+    let (survey, mut candidates) = places::survey_to_draw(&origin, LARGEST, most, SEED)?;
     let work = options.measure.work.as_deref();
     let work = work.or(options.measure.output.as_deref().and_then(Path::parent));
     let work = work.filter(|path| !path.as_os_str().is_empty());
     let work = work.unwrap_or(Path::new("."));
-    let mut made = Made::of(&survey, &options, work)?;
-    made.try_whole(work);
-    let (text, mut study) = made.study()?;
+    let mut made = Made::of(&survey, Extent::all(&candidates), &options, work)?;
+    made.try_whole(&mut candidates, work);
+    let (text, mut study, drawn) = made.study(&mut candidates)?;
     if let Some(file) = &options.save_study {
         save(file, &text)?;
         if !options.measure.print.quiet {
@@ -143,7 +170,49 @@ pub(crate) fn advise(mut options: AdviseOptions) -> Result<Exit, CliError> {
     };
     let plan = plan(study, &planned, &drivers)?;
     options.measure.budget.get_or_insert(BUDGET);
-    carry_out(&plan, &drivers, &options.measure, |_| AsPlanned)
+    carry_out(&plan, &drawn, &drivers, &options.measure, |_| AsPlanned)
+}
+
+/// So many values, and so many bytes of them.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    values: u64,
+    bytes: u64,
+}
+
+impl Extent {
+    /// All that can be drawn.
+    fn all(candidates: &Candidates) -> Self {
+        Self {
+            values: candidates.values(),
+            bytes: candidates.bytes(),
+        }
+    }
+
+    /// How many of these values it has room for.
+    fn of(self, there: Self) -> u64 {
+        let mean = there.bytes.checked_div(there.values).unwrap_or(0);
+        self.values.min(self.bytes / mean.max(1)).min(there.values)
+    }
+}
+
+impl AdviseOptions {
+    /// The most values that are read.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a choice of size"
+    )]
+    fn many(&self) -> Extent {
+        let budget = self.measure.budget.unwrap_or(BUDGET);
+        let times = (budget.as_secs_f64() / BUDGET.as_secs_f64()).min(MOST_TIMES);
+        let share = |of: u64| (of as f64 * times) as u64;
+        Extent {
+            values: share(MANY.values).max(FEW.values),
+            bytes: share(MANY.bytes).max(FEW.bytes),
+        }
+    }
 }
 
 fn save(file: &Path, text: &str) -> Result<(), CliError> {
@@ -156,8 +225,12 @@ fn save(file: &Path, text: &str) -> Result<(), CliError> {
 struct Made<'a> {
     survey: &'a Survey,
     options: &'a AdviseOptions,
-    /// Values that are measured.
-    count: u64,
+    /// Values that are read.
+    many: u64,
+    /// Values that are replaced.
+    few: u64,
+    /// Values that could be drawn.
+    all: u64,
     /// Whether storage can be read from that is no memory.
     storage: bool,
     /// What work on all values takes.
@@ -165,7 +238,12 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    fn of(survey: &'a Survey, options: &'a AdviseOptions, work: &Path) -> Result<Self, CliError> {
+    fn of(
+        survey: &'a Survey,
+        there: Extent,
+        options: &'a AdviseOptions,
+        work: &Path,
+    ) -> Result<Self, CliError> {
         let place = &survey.origin.place;
         if survey.values == 0 {
             return Err(CliError::Usage(format!(
@@ -179,38 +257,51 @@ impl<'a> Made<'a> {
                 place.display()
             )));
         }
-        let file_system = examine(work).file_system;
-        let most = MOST_BYTES.min(file_system.free_bytes / OF_ROOM);
-        let count = most / mean_up_to(survey, LARGEST).max(1);
-        if count == 0 {
+        let here = examine(work);
+        let free = here.file_system.free_bytes;
+        let memory = Some(here.memory_available_bytes).filter(|bytes| *bytes > 0);
+        let room = (free / OF_ROOM).min(memory.unwrap_or(u64::MAX) / OF_MEMORY);
+        let fitting = |most: Extent| {
+            let most = Extent {
+                bytes: most.bytes.min(room),
+                ..most
+            };
+            most.of(there)
+        };
+        let few = fitting(FEW);
+        if few == 0 && there.values > 0 {
             return Err(CliError::Usage(format!(
                 "{} has {} free, too little to measure a sample; choose another place with --work",
                 work.display(),
-                format_bytes(file_system.free_bytes)
+                format_bytes(free)
             )));
         }
         Ok(Self {
             survey,
             options,
-            count: count.clamp(1, MOST_VALUES).min(survey.values),
-            storage: !matches!(file_system.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs"),
+            many: fitting(options.many()).max(few),
+            few,
+            all: there.values,
+            storage: !matches!(
+                here.file_system.kind.as_str(),
+                "tmpfs" | "ramfs" | "devtmpfs"
+            ),
             whole: None,
         })
     }
 
     /// Tries what work on all values takes, with some of them. Without it the answer lacks some figures.
-    fn try_whole(&mut self, work: &Path) {
-        let options = &self.options.measure;
-        if options.dry_run || self.survey.page_size.is_some() {
+    fn try_whole(&mut self, candidates: &mut Candidates, work: &Path) {
+        if self.options.measure.dry_run || self.survey.page_size.is_some() {
             return;
         }
-        let origin = Origin {
-            largest: Some(LARGEST),
-            ..self.survey.origin.clone()
+        let at_once = Extent {
+            values: self.few,
+            bytes: MOST_BYTES_AT_ONCE,
         };
-        let mean = mean_up_to(self.survey, LARGEST).max(1);
-        let count = self.count.min(MOST_BYTES_AT_ONCE / mean).max(1);
-        match stowplan_archive::whole::measure(&origin, count, options.seed, PAGE, work) {
+        let sample = candidates.sample(at_once.of(Extent::all(candidates)).max(1));
+        let tried = sample.and_then(|sample| stowplan_archive::whole::measure(&sample, PAGE, work));
+        match tried {
             Ok(whole) => self.whole = Some(whole),
             Err(error) => note(&format!(
                 "what work on all values takes was not measured: {error}"
@@ -218,20 +309,22 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// The study and its text, of as many values as can be drawn: fewer than were counted where some are
-    /// too large, cannot be read or went away.
-    fn study(&mut self) -> Result<(String, Study), CliError> {
-        loop {
-            let text = self.text();
-            let mut study = Study::parse(&text, "advise.toml")?;
-            places::look(&mut study)?;
-            let drawn = study.datasets.get(DATASET);
-            let drawn = drawn.map_or(self.count, |dataset| dataset.count);
-            if drawn >= self.count {
-                return Ok((text, study));
+    /// The study, its text, and the values of its datasets: fewer than were counted where some cannot be opened
+    /// or went away.
+    fn study(&mut self, candidates: &mut Candidates) -> Result<(String, Study, Drawn), CliError> {
+        let many = candidates.sample(self.many.max(1))?;
+        let few = candidates.sample(self.few.max(1))?;
+        (self.many, self.few) = (many.count(), few.count());
+        let text = self.text();
+        let mut study = Study::parse(&text, "advise.toml")?;
+        let mut drawn = Drawn::new();
+        for (name, sample) in [(MINE, many), (FEW_OF_MINE, few)] {
+            if let Some(dataset) = study.datasets.get_mut(name) {
+                *dataset = sample.describe(dataset)?;
+                drawn.insert(name.to_owned(), sample);
             }
-            self.count = drawn;
         }
+        Ok((text, study, drawn))
     }
 
     /// What decides most comes first: time may end before the last.
@@ -292,24 +385,52 @@ impl<'a> Made<'a> {
             Reads::Random => "one here, one there",
             Reads::Sequential => "one after the other",
         };
+        let replaced = match self.replaced() {
+            MINE => String::new(),
+            _ => format!(", and {} replaced", format_count(self.few)),
+        };
         let question = format!(
-            "Files or one database? {} of {} values, drawn by their sizes, read {order}.{left_out}{unreadable}",
-            format_count(self.count),
+            "Files or one database? {} of {} values, drawn by their sizes, read {order}{replaced}.{left_out}{unreadable}",
+            format_count(self.many),
             format_count(*values)
         );
+        let datasets = BTreeMap::from([(self.replaced(), self.few), (MINE, self.many)]);
+        let datasets: String = datasets
+            .into_iter()
+            .map(|(name, count)| {
+                format!("\n[datasets.{name}]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {count}\n")
+            })
+            .collect();
         let about = stowplan_report::survey::sentence(self.survey);
         format!(
             "# Made by 'stowplan advise'; 'stowplan study' runs it.\n\
-             name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\n\n\
+             name = \"advise\"\ntitle = \"Where this data belongs\"\nquestion = {}\n{}\n\
              [advise]\nplace = {place}\nin_database = {}\nabout = {}\n\
-             values = {values}\nbytes = {bytes}\nlargest = {largest}\n{more}\n\
-             [datasets.{DATASET}]\nfrom = {{ place = {place}{column}{limit} }}\ncount = {}\n",
+             values = {values}\nbytes = {bytes}\nlargest = {largest}\n{}{datasets}",
             quoted(&question),
+            self.cache(),
             self.survey.page_size.is_some(),
             quoted(&about),
-            self.count,
-            more = self.more()
+            self.more()
         )
+    }
+
+    /// The dataset of the values that are replaced, and read all together.
+    fn replaced(&self) -> &'static str {
+        match self.few < self.many {
+            true => FEW_OF_MINE,
+            false => MINE,
+        }
+    }
+
+    /// The cache of the databases, where they do not hold all values.
+    fn cache(&self) -> String {
+        let share = u128::from(CACHE) * u128::from(self.many) / u128::from(self.all.max(1));
+        let share = u64::try_from(share).unwrap_or(CACHE);
+        match self.many < self.all {
+            true => format!("memory_budget = {}\n", share.max(LEAST_CACHE)),
+            false => String::new(),
+        }
     }
 
     /// What else is known to whoever advises.
@@ -390,15 +511,19 @@ impl<'a> Made<'a> {
         limit.map_or_else(String::new, |limit| self.split(*limit, more))
     }
 
-    fn reads(&self) -> String {
+    /// The databases that are read, of each size of pages.
+    fn databases(&self) -> String {
         let pages = PAGES.len() - usize::from(!self.has_time());
         let databases = PAGES[..pages].iter();
-        let databases = databases.map(|page| self.database(*page, ""));
+        databases.map(|page| self.database(*page, "")).collect()
+    }
+
+    fn reads(&self) -> String {
         let limits = self.limits();
         let splits = limits.iter().map(|limit| self.split(*limit, ""));
-        let others: String = databases.chain(splits).collect();
+        let others: String = [self.databases()].into_iter().chain(splits).collect();
         comparison(
-            "read",
+            ("read", MINE),
             "Reads, in memory",
             &format!("order = \"{}\"", self.order()),
             &(self.files("") + &others),
@@ -413,7 +538,7 @@ impl<'a> Made<'a> {
             self.keys("sqlite")
         );
         comparison(
-            "ways",
+            ("ways", MINE),
             "Reads of a database, mapped and by the blob API",
             &format!("order = \"{}\"", self.order()),
             &(self.files("") + &self.database(PAGE, "") + &ways),
@@ -422,14 +547,19 @@ impl<'a> Made<'a> {
 
     fn cold(&self) -> String {
         let workload = format!("order = \"{}\", cache = \"cold\"", self.order());
-        let cells = self.files("") + &self.database(PAGE, "") + &self.middle_split("");
-        comparison("cold", "Reads, from the disk", &workload, &cells)
+        let cells = self.files("") + &self.databases() + &self.middle_split("");
+        comparison(("cold", MINE), "Reads, from the disk", &workload, &cells)
     }
 
     fn all(&self) -> String {
-        let workload = format!("order = \"ascending\", operations = {}", self.count);
+        let workload = format!("order = \"ascending\", operations = {}", self.few);
         let cells = self.files("") + &self.database(PAGE, "");
-        comparison("all", "Reading all values", &workload, &cells)
+        comparison(
+            ("all", self.replaced()),
+            "Reading all values",
+            &workload,
+            &cells,
+        )
     }
 
     /// All promise what was asked for.
@@ -451,7 +581,7 @@ impl<'a> Made<'a> {
             _ => self.middle_split(&format!(",{files},{journal}")),
         };
         comparison(
-            "replace",
+            ("replace", self.replaced()),
             "Replacing one value",
             "operation = \"overwrite\", per_transaction = 1",
             &(self.files(&format!(",{files}"))
@@ -461,25 +591,14 @@ impl<'a> Made<'a> {
     }
 }
 
-/// The mean of the values of at most so many bytes.
-fn mean_up_to(survey: &Survey, largest: u64) -> u64 {
-    let bins = survey.histogram.iter().filter(|bin| bin.from <= largest);
-    let (values, bytes) = bins.fold((0u64, 0u64), |(values, bytes), bin| {
-        let middle = bin.from.midpoint(bin.to.min(largest));
-        (
-            values + bin.values,
-            bytes.saturating_add(middle.saturating_mul(bin.values)),
-        )
-    });
-    bytes.checked_div(values).unwrap_or(0)
-}
-
 /// Sizes at which values could be split: powers of two from 4 KiB to 1 MiB up to which there are enough
-/// values, and above which enough of their bytes; of these at most so many, evenly spread.
+/// values, and above which enough of their bytes; of these at most so many, evenly spread. What is larger than
+/// what is measured does not count.
 #[expect(clippy::cast_precision_loss, reason = "shares")]
 fn limits(survey: &Survey, most: usize) -> Vec<u64> {
     let weigh = |limit: u64| {
         let bins = survey.histogram.iter().filter(|bin| bin.to <= limit);
+        let bins = bins.filter(|bin| bin.to <= LARGEST);
         bins.fold((0.0, 0.0), |(values, bytes), bin| {
             let middle = bin.from.midpoint(bin.to) as f64;
             (
@@ -502,9 +621,9 @@ fn limits(survey: &Survey, most: usize) -> Vec<u64> {
     (0..wanted).map(spread).collect()
 }
 
-fn comparison(id: &str, title: &str, workload: &str, cells: &str) -> String {
+fn comparison((id, dataset): (&str, &str), title: &str, workload: &str, cells: &str) -> String {
     format!(
-        "\n[[comparison]]\nid = \"{id}\"\ntitle = \"{title}\"\ndataset = \"{DATASET}\"\n\
+        "\n[[comparison]]\nid = \"{id}\"\ntitle = \"{title}\"\ndataset = \"{dataset}\"\n\
          baseline = \"files\"\nworkload = {{ {workload} }}\n[comparison.cells]\n{cells}"
     )
 }
@@ -519,6 +638,7 @@ mod tests {
     use super::*;
     use crate::cli::{Arguments, Verb};
     use clap::Parser;
+    use stowplan_archive::sample;
     use stowplan_model::{Origin, SizeBin};
 
     fn options(arguments: &[&str]) -> AdviseOptions {
@@ -551,7 +671,11 @@ mod tests {
 
     fn made(survey: &Survey, arguments: &[&str]) -> Study {
         let options = options(arguments);
-        let made = Made::of(survey, &options, Path::new(".")).unwrap();
+        let there = Extent {
+            values: survey.values,
+            bytes: survey.bytes,
+        };
+        let made = Made::of(survey, there, &options, Path::new(".")).unwrap();
         let text = made.text();
         Study::parse(&text, "t.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
@@ -646,20 +770,65 @@ mod tests {
             limits(&survey(vec![bin(10, 4_096, 9), bin(5_000, 8_192, 9)]), 3),
             [4_096]
         );
+        // What lies above the largest that is measured would leave nothing outside.
+        let videos = bin(10_000_000, 12_000_000, 3);
+        assert!(limits(&survey(vec![bin(1_000, 2_000, 2_000), videos]), 3).is_empty());
     }
 
     #[test]
     fn a_sample_is_bounded_in_values_and_bytes() {
-        assert_eq!(
-            made(&survey("/d", 1_000), &[]).datasets["mine"].count,
-            MOST_VALUES
-        );
+        let counts = |bytes, arguments: &[&str]| {
+            let datasets = made(&survey("/d", bytes), arguments).datasets;
+            [MINE, FEW_OF_MINE].map(|name| datasets.get(name).map_or(0, |found| found.count))
+        };
+        assert_eq!(counts(1_000, &[]), [MANY.values, FEW.values]);
+        let [many, few] = counts(1_000_000, &[]);
+        assert!(few <= 50 && (few..=201).contains(&many), "{many} {few}");
+        let [longer, _] = counts(1_000_000, &["--budget", "10m"]);
+        assert!((many..=805).contains(&longer), "{longer}");
+        assert_eq!(counts(1_000_000, &["--budget", "5s"]), [few, 0]);
         let large = made(&survey("/d", 1_000_000), &[]);
-        assert!(large.datasets["mine"].count <= 48, "{large:?}");
         assert_eq!(
-            large.datasets["mine"].from.clone().unwrap().largest,
+            large.datasets[MINE].from.clone().unwrap().largest,
             Some(LARGEST)
         );
+    }
+
+    #[test]
+    fn the_cache_is_in_proportion_to_the_values_that_are_read() {
+        let cache = |values, arguments: &[&str]| {
+            let survey = Survey {
+                values,
+                bytes: values * 10,
+                ..survey("/d", 10)
+            };
+            made(&survey, arguments).memory_budget
+        };
+        assert_eq!(cache(MANY.values, &[]), CACHE);
+        assert_eq!(cache(2 * MANY.values, &[]), CACHE / 2);
+        assert_eq!(cache(2 * MANY.values, &["--budget", "2m"]), CACHE);
+        assert_eq!(cache(1_000 * MANY.values, &[]), LEAST_CACHE);
+    }
+
+    #[test]
+    fn more_values_are_read_than_replaced() {
+        let study = made(&survey("/d", 20_000), &["--cold"]);
+        let datasets = study.comparisons.iter();
+        let datasets: Vec<(&str, &str)> = datasets
+            .map(|found| (found.id.as_str(), found.dataset.as_str()))
+            .collect();
+        let expected = [
+            ("read", MINE),
+            ("replace", FEW_OF_MINE),
+            ("cold", MINE),
+            ("all", FEW_OF_MINE),
+        ];
+        assert_eq!(datasets, expected);
+        assert!(study.question.contains("replaced"), "{}", study.question);
+        let mut few = survey("/d", 20_000);
+        (few.values, few.bytes) = (100, 2_000_000);
+        let study = made(&few, &["--cold"]);
+        assert_eq!(study.datasets.keys().collect::<Vec<_>>(), [MINE]);
     }
 
     #[test]
@@ -678,15 +847,19 @@ mod tests {
         for (index, bytes) in [9_000_000, 12_000_000].into_iter().enumerate() {
             large.set_len(bytes).unwrap();
             let options = options(&[]);
-            let survey = places::survey(&origin).unwrap();
-            let mut made = Made::of(&survey, &options, directory.path()).unwrap();
-            let (text, study) = made.study().unwrap();
+            let (survey, mut candidates) =
+                places::survey_to_draw(&origin, LARGEST, 100, SEED).unwrap();
+            let there = Extent::all(&candidates);
+            let mut made = Made::of(&survey, there, &options, directory.path()).unwrap();
+            let (text, study, drawn) = made.study(&mut candidates).unwrap();
             assert!(text.contains("10 of 11 values"), "{text}");
             assert!(text.contains("operations = 10 "), "{text}");
-            let spec = &study.datasets[DATASET];
-            let path = directory.path().join(format!("data{index}"));
-            let dataset = stowplan_archive::sample::write(spec, &path, &mut |_| ()).unwrap();
-            assert_eq!((spec.count, dataset.count()), (10, 10), "{bytes}");
+            let spec = &study.datasets[MINE];
+            for (written, drawn) in [drawn.get(MINE), None].into_iter().enumerate() {
+                let path = directory.path().join(format!("data{index}-{written}"));
+                let dataset = sample::write(spec, drawn, &path, &mut |_| ()).unwrap();
+                assert_eq!((spec.count, dataset.count()), (10, 10), "{bytes}");
+            }
         }
     }
 

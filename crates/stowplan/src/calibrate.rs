@@ -3,6 +3,7 @@
 use crate::cli::{MeasureOptions, PrintOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
+use crate::places::Drawn;
 use crate::report::{Loaded, keep, load};
 use crate::screen;
 use crate::screen::{note, print, warn};
@@ -151,7 +152,10 @@ pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, CliError> {
         command: busy::command(false)?,
     };
     let Begun { output, end } =
-        measure_into(&plan, &drivers, &options.measure(), |_| extender).map_err(again)?;
+        measure_into(&plan, &Drawn::new(), &drivers, &options.measure(), |_| {
+            extender
+        })
+        .map_err(again)?;
     let loaded = load(&output.result())?;
     let calibration = present(&loaded, &options.print)?;
     match end.outcome {

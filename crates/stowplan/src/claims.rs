@@ -257,7 +257,10 @@ fn measure(
         }
         None => {
             told("measuring what its claims need");
-            let begun = study::measure_into(&plan, &drivers, &measuring, |_| AsPlanned)?;
+            let begun =
+                study::measure_into(&plan, &places::Drawn::new(), &drivers, &measuring, |_| {
+                    AsPlanned
+                })?;
             begun.end.outcome
         }
     };

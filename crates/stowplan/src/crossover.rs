@@ -3,6 +3,7 @@
 use crate::cli::{CacheStateArgument, DurabilityArgument, MeasureOptions};
 use crate::drivers;
 use crate::error::{CliError, Exit};
+use crate::places::Drawn;
 use crate::screen::{print, warn};
 use crate::study::{carry_out, resume};
 use clap::{Args, ValueEnum};
@@ -185,11 +186,13 @@ pub(crate) fn crossover(options: &CrossoverOptions) -> Result<Exit, CliError> {
     if let Some(text) = cached(&question, &sizes)? {
         warn(&text);
     }
-    let exit = carry_out(&plan, &drivers, &options.measure, |run| Refining {
-        question,
-        result: run.result.clone(),
-        passes: PASSES,
-        repeated: BTreeSet::new(),
+    let exit = carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |run| {
+        Refining {
+            question,
+            result: run.result.clone(),
+            passes: PASSES,
+            repeated: BTreeSet::new(),
+        }
     })?;
     if options.measure.dry_run {
         print(&what_follows(&plan));

@@ -1,22 +1,46 @@
 //! Places of the user's: what they hold, and the datasets of studies that are made of them.
 
 use crate::error::CliError;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use stowplan_archive::place::PlaceError;
-use stowplan_archive::sample;
+use stowplan_archive::sample::{self, Candidates, Sample};
 use stowplan_harness::HarnessError;
 use stowplan_harness::environment::examine;
 use stowplan_harness::runner::{Event, Observer, dataset_directory};
 use stowplan_model::{Origin, Plan, SizeDistribution, Study, Survey};
 
+/// Values of datasets that were drawn already, by the names of the datasets.
+pub(crate) type Drawn = BTreeMap<String, Sample>;
+
 /// What a place holds, and on which file system.
 pub(crate) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
-    let found = stowplan_archive::survey::survey(origin)?;
-    let kind = examine(&origin.place).file_system.kind;
-    Ok(Survey {
+    Ok(on_file_system(stowplan_archive::survey::survey(origin)?))
+}
+
+/// The same in one walk with the values of at most `largest` bytes that samples of at most `most` values
+/// are drawn from.
+pub(crate) fn survey_to_draw(
+    origin: &Origin,
+    largest: u64,
+    most: u64,
+    seed: u64,
+) -> Result<(Survey, Candidates), PlaceError> {
+    let limited = Origin {
+        largest: Some(largest),
+        ..origin.clone()
+    };
+    let (mut found, candidates) = Candidates::survey(&limited, most, seed)?;
+    found.origin.largest = origin.largest;
+    Ok((on_file_system(found), candidates))
+}
+
+fn on_file_system(found: Survey) -> Survey {
+    let kind = examine(&found.origin.place).file_system.kind;
+    Survey {
         file_system: (!kind.is_empty()).then_some(kind),
         ..found
-    })
+    }
 }
 
 /// Makes the places that a study file names independent of where this process works: they lie beside
@@ -50,13 +74,15 @@ pub(crate) fn look(study: &mut Study) -> Result<(), CliError> {
 /// looks for them.
 pub(crate) fn fetch(
     plan: &Plan,
+    drawn: &Drawn,
     work: &Path,
     observer: &mut dyn Observer,
 ) -> Result<(), HarnessError> {
     for (name, spec) in plan.datasets.iter().filter(|(_, spec)| spec.from.is_some()) {
         let what = format!("copying values for dataset {name}");
         let total = spec.count.saturating_mul(spec.size.mean());
-        let written = sample::write(spec, &dataset_directory(work, name), &mut |done| {
+        let directory = dataset_directory(work, name);
+        let written = sample::write(spec, drawn.get(name), &directory, &mut |done| {
             let (what, done) = (what.as_str(), done.min(total));
             observer.event(Event::Preparing { what, done, total });
         });

@@ -5,6 +5,7 @@ use crate::cli::{MeasureOptions, StudyOptions};
 use crate::crossover::Refining;
 use crate::error::{CliError, Exit};
 use crate::output::Output;
+use crate::places::Drawn;
 use crate::progress::Progress;
 use crate::report::show;
 use crate::screen::{note, note_with_command, print, warn};
@@ -62,13 +63,15 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
     };
     let Some(asked) = &options.turn else {
         let plan = planned(options.only.clone())?;
-        return carry_out(&plan, &drivers, &options.measure, |_| AsPlanned);
+        return carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |_| {
+            AsPlanned
+        });
     };
     let asked = asked.as_deref();
     let only = turning::first(&study, options.scale.as_deref(), asked)?;
     let plan = turning::asking(planned(only)?, asked);
     let ignore_space = options.measure.ignore_space;
-    let exit = carry_out(&plan, &drivers, &options.measure, |run| {
+    let exit = carry_out(&plan, &Drawn::new(), &drivers, &options.measure, |run| {
         Searching::new(run, ignore_space)
     })?;
     if options.measure.dry_run {
@@ -79,9 +82,11 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, CliError> {
 }
 
 /// Measures a plan and what follows it, analyses and shows the result; with `--dry-run` only says
-/// what it would be. `extender` decides what follows; it gets how the plan is run.
+/// what it would be. What was `drawn` of places is not drawn again. `extender` decides what follows; it gets
+/// how the plan is run.
 pub(crate) fn carry_out<S: Extender>(
     plan: &Plan,
+    drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     extender: impl FnOnce(&RunOptions) -> S,
@@ -95,7 +100,7 @@ pub(crate) fn carry_out<S: Extender>(
         )));
         return Ok(Exit::Done);
     }
-    let Begun { output, end } = measure_into(plan, drivers, options, extender)?;
+    let Begun { output, end } = measure_into(plan, drawn, drivers, options, extender)?;
     shown(&output, options, &end)
 }
 
@@ -108,6 +113,7 @@ pub(crate) struct Begun {
 /// Measures a plan and what follows it, and shows nothing.
 pub(crate) fn measure_into<S: Extender>(
     plan: &Plan,
+    drawn: &Drawn,
     drivers: &Rc<Drivers>,
     options: &MeasureOptions,
     extender: impl FnOnce(&RunOptions) -> S,
@@ -141,7 +147,7 @@ pub(crate) fn measure_into<S: Extender>(
     );
     let mut extender = extender(&run);
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(plan, work.path(), progress)?;
+        places::fetch(plan, drawn, work.path(), progress)?;
         runner::run(plan, &run, progress, &mut extender)
     })?;
     Ok(Begun { output, end })
@@ -251,7 +257,7 @@ fn go_on(
             None => Box::new(AsPlanned),
         };
     let end = measure(options, &work, &run, |progress| {
-        places::fetch(&data, work.path(), progress)?;
+        places::fetch(&data, &Drawn::new(), work.path(), progress)?;
         runner::resume(resumption, &run, progress, &mut *extender)
     })?;
     Ok(Begun { output, end })

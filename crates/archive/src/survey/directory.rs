@@ -1,7 +1,7 @@
 //! The survey of a directory.
 
 use super::sizes::Sizes;
-use super::walk::{Entry, Visitor, walk};
+use super::walk::{Both, Entry, Visitor, walk};
 use super::{MOST_BYTES, Odd};
 use crate::place::PlaceError;
 use rustix::fs::FileType;
@@ -18,7 +18,8 @@ const BLOCK: u64 = 512;
 /// holes.
 const NO_HOLE: u64 = 4096;
 
-pub(super) fn survey(place: &Path) -> Result<Survey, PlaceError> {
+/// Counts what a directory holds; `other` visits the same entries.
+pub(crate) fn survey(place: &Path, other: &mut dyn Visitor) -> Result<Survey, PlaceError> {
     let mut counted = Counted {
         sizes: Sizes::default(),
         odd: Odd::default(),
@@ -31,7 +32,7 @@ pub(super) fn survey(place: &Path) -> Result<Survey, PlaceError> {
         names: HashSet::new(),
         linked: HashSet::new(),
     };
-    walk(place, &mut counted)?;
+    walk(place, &mut Both(&mut counted, other))?;
     let sizes = &counted.sizes;
     Ok(Survey {
         origin: Origin {
@@ -181,6 +182,7 @@ impl Visitor for Counted {
 
 #[cfg(test)]
 mod tests {
+    use super::super::walk::Nobody;
     use super::*;
     use std::ffi::OsStr;
     use std::fs::{self, File};
@@ -198,7 +200,7 @@ mod tests {
         fs::write(at("a/b/a-long-name"), vec![7; 1_000]).unwrap();
         symlink("..", at("a/b/up")).unwrap();
         symlink("a", at("around")).unwrap();
-        let survey = survey(directory.path()).unwrap();
+        let survey = survey(directory.path(), &mut Nobody).unwrap();
         assert_eq!((survey.values, survey.bytes, survey.empty), (3, 1_005, 1));
         assert_eq!((survey.directories, survey.links), (2, 2));
         assert_eq!((survey.depth, survey.longest_name), (2, 11));
@@ -228,7 +230,7 @@ mod tests {
         symlink("/etc/passwd", at("absolute")).unwrap();
         symlink("../../x", at("d/above")).unwrap();
         symlink("../twice", at("d/inside")).unwrap();
-        let survey = survey(directory.path()).unwrap();
+        let survey = survey(directory.path(), &mut Nobody).unwrap();
         let found: Vec<_> = survey.odd.iter().map(|odd| (odd.kind, odd.count)).collect();
         use OddityKind::{CaseOnly, Fifo, HardLink, Holes, LinkOutside, NotUtf8, Socket};
         let expected = [

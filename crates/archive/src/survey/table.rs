@@ -138,7 +138,11 @@ fn is_wal(path: &Path) -> std::io::Result<bool> {
     Ok(version == [2])
 }
 
-pub(super) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
+/// Counts the values of a column; `value` hears the position and the size of each.
+pub(crate) fn survey(
+    origin: &Origin,
+    value: &mut dyn FnMut(u64, u64),
+) -> Result<Survey, PlaceError> {
     let column = Column::open(origin)?;
     let mut sizes = Sizes::default();
     let mut odd = Odd::default();
@@ -146,7 +150,10 @@ pub(super) fn survey(origin: &Origin) -> Result<Survey, PlaceError> {
     column.lengths(&mut |position, bytes, key| {
         let row = || format!("row {}", position + 1).into_bytes();
         match bytes {
-            Some(bytes) => sizes.add(bytes),
+            Some(bytes) => {
+                sizes.add(bytes);
+                value(position, bytes);
+            }
             None => odd.note(OddityKind::NoBytes, &row()),
         }
         if bytes.is_some_and(|bytes| bytes > MOST_BYTES) {

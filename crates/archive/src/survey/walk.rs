@@ -50,6 +50,43 @@ pub(crate) trait Visitor {
     }
 }
 
+/// Nobody listens.
+pub(crate) struct Nobody;
+
+impl Visitor for Nobody {
+    fn entry(&mut self, _: &Entry<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Two that are told the same; the walk ends where one of them breaks it off.
+pub(crate) struct Both<'v>(
+    pub(crate) &'v mut dyn Visitor,
+    pub(crate) &'v mut dyn Visitor,
+);
+
+impl Visitor for Both<'_> {
+    fn begin_directory(&mut self) {
+        self.0.begin_directory();
+        self.1.begin_directory();
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) -> ControlFlow<()> {
+        self.0.entry(entry)?;
+        self.1.entry(entry)
+    }
+
+    fn other_file_system(&mut self, path: &[u8]) {
+        self.0.other_file_system(path);
+        self.1.other_file_system(path);
+    }
+
+    fn refused(&mut self, path: &[u8], why: Errno) {
+        self.0.refused(path, why);
+        self.1.refused(path, why);
+    }
+}
+
 /// Walks the tree below `root`. Memory grows with the directories that wait, not with files.
 ///
 /// # Errors

@@ -74,6 +74,11 @@ fn in_root(name: &str) -> Place {
     }
 }
 
+/// One piece of three, by chance.
+fn is_given_back(seed: u64, piece: Piece) -> bool {
+    scatter_all(&[seed, piece.0 as u64, piece.1.into()]).is_multiple_of(3)
+}
+
 fn scripts() -> impl Strategy<Value = Vec<(u8, u8, u16, u16)>> {
     prop::collection::vec((any::<u8>(), any::<u8>(), 0u16..20_000, 0u16..9_000), 0..40)
 }
@@ -186,7 +191,7 @@ proptest! {
             }
             // What is tried next when a finding is shrunk.
             let all = cut.lost.clone();
-            cut.lost.retain(|piece| scatter_all(&[given_back, piece.0 as u64, piece.1.into()]) % 3 > 0);
+            cut.lost.retain(|piece| !is_given_back(given_back, *piece));
             cut = states.allowed(&cut);
             prop_assert!(cut.lost.is_subset(&all));
         }
@@ -206,7 +211,7 @@ proptest! {
         let states = States::new(&log, CrashModel::Torn, Syncs::Recorded);
         let mut cut = states.draw(seed);
         if given_back % 2 == 0 {
-            cut.lost.retain(|piece| scatter_all(&[given_back, piece.0 as u64, piece.1.into()]) % 3 > 0);
+            cut.lost.retain(|piece| !is_given_back(given_back, *piece));
             cut = states.allowed(&cut);
         }
         let torn = log.entries.iter().enumerate().take(cut.at).filter(|(number, entry)| {

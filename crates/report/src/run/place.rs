@@ -417,8 +417,12 @@ fn why(analysis: &Analysis, asked: &AdviseSpec, advice: &Advice) -> String {
             "Files were measured under numbers; the database finds a value by a text of 36 characters."
         }
     };
+    let others = match advice.measured_values < asked.values {
+        true => " That all are read as these is inferred: SQLite had a cache in proportion.",
+        false => "",
+    };
     format!(
-        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. {found} \
+        "Why believe it? {rounds} rounds, {} of your values ({}); noise up to {}. {found}{others} \
          More: --verbose, or the report.",
         format_count(advice.measured_values),
         format_bytes(advice.measured_bytes),

@@ -125,6 +125,7 @@ fn the_answer_is_one_screen_with_ratios_intervals_losses_and_commands() {
         "listing names and sizes 1.00 ms instead of 8.00 ms",
         "--store --inline-limit 65536 --page-size 8192",
         "Undo it: stowplan unpack",
+        "That all are read as these is inferred",
     ] {
         assert!(flowing(&text).contains(part), "{part}: {text}");
     }
