@@ -213,12 +213,15 @@ pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String>
         1 => Some("after every value was replaced once".to_owned()),
         age => Some(format!("after every value was replaced {age} times")),
     };
-    let after: Vec<String> = workload.after.operations().map(phase).collect();
-    let after = (!after.is_empty()).then(|| {
-        format!(
-            "after every value was {} on the same connection",
-            list(&after)
-        )
+    let after = (!workload.after.is_none()).then(|| {
+        let made = workload
+            .after
+            .create_table
+            .then(|| "the table was made".to_owned());
+        let done: Vec<String> = workload.after.operations().filter_map(phase).collect();
+        let done = (!done.is_empty()).then(|| format!("every value was {}", list(&done)));
+        let all: Vec<String> = made.into_iter().chain(done).collect();
+        format!("after {} on the same connection", list(&all))
     });
     let omitted = match workload.omit_last {
         0 => None,
@@ -235,13 +238,16 @@ pub(crate) fn circumstances(workload: &Workload) -> impl Iterator<Item = String>
 }
 
 /// What was done to a value before.
-fn phase(operation: Operation) -> String {
-    match operation {
-        Operation::Overwrite => "replaced".to_owned(),
-        Operation::Read => "read".to_owned(),
-        Operation::Delete => "removed".to_owned(),
-        other => other.to_string(),
-    }
+fn phase(operation: Operation) -> Option<String> {
+    let words = match operation {
+        Operation::CreateTable => return None,
+        Operation::Insert => "inserted",
+        Operation::Overwrite => "replaced",
+        Operation::Read => "read",
+        Operation::Delete => "removed",
+        other => return Some(other.to_string()),
+    };
+    Some(words.to_owned())
 }
 
 /// ` (90 reads to 10 overwrites)`: the parts of a mix.
@@ -430,5 +436,29 @@ mod tests {
             "{text}"
         );
         assert_eq!(circumstances(&Workload::default()).count(), 0);
+    }
+
+    #[test]
+    fn a_table_is_made_and_values_are_inserted() {
+        let after = |create_table, insert| {
+            let after = EarlierPhases {
+                create_table,
+                insert,
+                ..EarlierPhases::default()
+            };
+            let workload = Workload {
+                after,
+                ..Workload::default()
+            };
+            circumstances(&workload).next().unwrap()
+        };
+        assert_eq!(
+            after(true, true),
+            "after the table was made and every value was inserted on the same connection"
+        );
+        assert_eq!(
+            after(true, false),
+            "after the table was made on the same connection"
+        );
     }
 }

@@ -54,7 +54,6 @@ impl Searching {
             .filter(|pair| single || differs(pair, &analysis.comparisons));
         for (number, pair) in (1..).zip(chosen) {
             let turn = turning::turn(study, pair, number, &self.drivers)?;
-            let turn = without_impossible(study, turn, &self.drivers)?;
             add(&mut more, turning::tries(study, &turn, 1, &self.drivers)?);
             more.turns.push(turn);
         }
@@ -105,64 +104,6 @@ impl Extender for Searching {
     }
 }
 
-/// The same, with each smallest set of its factors that cannot be measured among what is left out.
-fn without_impossible(
-    study: &Study,
-    mut turn: Turn,
-    drivers: &Drivers,
-) -> Result<Turn, HarnessError> {
-    for size in 1..=turn.factors.len() {
-        if objection(study, &turn, size, drivers)?.is_none() {
-            continue;
-        }
-        for set in sets(&turn.factors, size) {
-            let alone = Turn {
-                factors: set.clone(),
-                ..turn.clone()
-            };
-            if let Some(why) = objection(study, &alone, size, drivers)? {
-                turn.left_out.insert(set.join(Turn::AND), why);
-            }
-        }
-    }
-    let Turn {
-        factors, left_out, ..
-    } = &mut turn;
-    factors.retain(|factor| !left_out.contains_key(factor));
-    Ok(turn)
-}
-
-/// Why the sets of a size cannot be measured, if one of them cannot.
-fn objection(
-    study: &Study,
-    turn: &Turn,
-    size: usize,
-    drivers: &Drivers,
-) -> Result<Option<String>, HarnessError> {
-    match turning::tries(study, turn, size, drivers) {
-        Ok(more) => {
-            let mut reasons = more
-                .comparisons
-                .iter()
-                .flat_map(|c| c.not_applicable.values());
-            Ok(reasons.next().cloned())
-        }
-        Err(error @ (HarnessError::Worker { .. } | HarnessError::Interrupted)) => Err(error),
-        Err(why) => Ok(Some(why.to_string())),
-    }
-}
-
-/// Every set of so many of these names.
-fn sets(names: &[String], size: usize) -> impl Iterator<Item = Vec<String>> {
-    let all = 1u32.checked_shl(names.len().try_into().unwrap_or(u32::MAX));
-    let chosen = (1..all.unwrap_or(0)).filter(move |set| set.count_ones() as usize == size);
-    chosen.map(|set| {
-        let names = names.iter().enumerate();
-        let chosen = names.filter(|(at, _)| set & (1 << at) != 0);
-        chosen.map(|(_, name)| name.clone()).collect()
-    })
-}
-
 /// What may follow the first measurement, at most: of each pair the factors, and what measuring every set
 /// of them takes. In lines of at most `width` characters.
 pub(crate) fn describe(plan: &Plan, drivers: &Drivers, width: usize) -> Result<String, CliError> {
@@ -183,7 +124,6 @@ pub(crate) fn describe(plan: &Plan, drivers: &Drivers, width: usize) -> Result<S
     let mut seconds = 0.0;
     for (number, pair) in (1..).zip(&pairs(study, asked)) {
         let turn = turning::turn(study, pair, number, drivers)?;
-        let turn = without_impossible(study, turn, drivers)?;
         let (text, longest) = at_most(plan, &turn, drivers)?;
         seconds += longest;
         lines.extend(indented(&text, 2, width));
@@ -385,25 +325,20 @@ mod tests {
 
     #[test]
     fn factors_that_cannot_be_switched_are_told_and_end_no_search() {
-        let study = crate::studies::find("fasterthanfs", &[]).unwrap();
+        let mut study = crate::studies::find("fasterthanfs", &[]).unwrap();
+        study.factors.retain(|factor| {
+            ["tx-each", "not-in-memory", "first-touch"].contains(&factor.id.as_str())
+        });
         let drivers = crate::drivers::looked_at();
         let pair = &pairs(&study, Some("read/dir"))[0];
-        let mut turn = turning::turn(&study, pair, 1, &drivers).unwrap();
-        turn.factors = ["tx-each", "not-in-memory", "first-touch"]
-            .map(str::to_owned)
-            .into();
-        turn.left_out.clear();
-        assert!(turning::tries(&study, &turn, 2, &drivers).is_err());
-        let turn = without_impossible(&study, turn, &drivers).unwrap();
+        let turn = turning::turn(&study, pair, 1, &drivers).unwrap();
         let told: Vec<(&String, &String)> = turn.left_out.iter().collect();
         assert_eq!(told.len(), 1, "the set of three says no more: {told:?}");
         assert_eq!(told[0].0, "not-in-memory + first-touch");
         assert!(told[0].1.contains("warm reads"), "{told:?}");
         let tried = |size| {
-            turning::tries(&study, &turn, size, &drivers)
-                .unwrap()
-                .tries
-                .len()
+            let more = turning::tries(&study, &turn, size, &drivers).unwrap();
+            more.tries.len()
         };
         assert_eq!([tried(2), tried(3)], [2, 0]);
 
@@ -412,18 +347,8 @@ mod tests {
             reference: "blob-mmap-touch".to_owned(),
             ..pair.clone()
         };
-        let mut turn = turning::turn(&study, &pair, 1, &drivers).unwrap();
-        turn.factors = ["tx-each", "not-in-memory"].map(str::to_owned).into();
-        turn.left_out.clear();
-        let turn = without_impossible(&study, turn, &drivers).unwrap();
+        let turn = turning::turn(&study, &pair, 1, &drivers).unwrap();
         assert_eq!(turn.factors, ["tx-each"]);
         assert!(turn.left_out["not-in-memory"].contains("warm reads"));
-    }
-
-    #[test]
-    fn every_set_of_a_size_is_there_once() {
-        let names = ["a", "b", "c", "d"].map(str::to_owned);
-        let numbers = [1, 2, 3, 4, 5].map(|size| sets(&names, size).count());
-        assert_eq!(numbers, [4, 6, 4, 1, 0]);
     }
 }

@@ -56,6 +56,8 @@ pub fn turn(
             }
         }
     }
+    sides.leave_out_sets(&mut turn, study, drivers)?;
+    drivers.hang_up();
     Ok(turn)
 }
 
@@ -71,11 +73,7 @@ pub fn tries(
     drivers: &Drivers,
 ) -> Result<Extension, HarnessError> {
     let sides = Sides::of(study, &turn.comparison, &turn.cell, &turn.reference)?;
-    let factors: Vec<&FactorSpec> = turn
-        .factors
-        .iter()
-        .filter_map(|id| study.factors.iter().find(|factor| factor.id == *id))
-        .collect();
+    let factors = factors_of(turn, study);
     let mut groups: Vec<Group> = Vec::new();
     let none = (size == 1).then(Vec::new);
     for set in none.into_iter().chain(sets(&factors, size)) {
@@ -85,7 +83,7 @@ pub fn tries(
         let rounds = match sides.built(&set, study, drivers) {
             Ok([_, reference]) => Rounds::of(&reference),
             Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
-            // Each of these factors can be switched by itself, and not all of them together.
+            // It could be measured when the search was begun, by somebody else.
             Err(_) => continue,
         };
         let at = groups.iter().position(|group| group.rounds == rounds);
@@ -111,6 +109,13 @@ pub fn tries(
     more.datasets = datasets;
     drivers.hang_up();
     Ok(more)
+}
+
+/// The factors that are searched.
+fn factors_of<'s>(turn: &Turn, study: &'s Study) -> Vec<&'s FactorSpec> {
+    let ids = turn.factors.iter();
+    ids.filter_map(|id| study.factors.iter().find(|factor| factor.id == *id))
+        .collect()
 }
 
 /// Every set of so many of these, in their order.
@@ -197,6 +202,36 @@ impl<'a> Sides<'a> {
         check_transactions(self.spec, cell, reference)?;
         check_measure(study, self.spec, cell, reference)?;
         Ok(both)
+    }
+
+    /// Adds to what is left out of a search the smallest sets whose factors can be switched one by one and
+    /// not together, with the reason.
+    ///
+    /// # Errors
+    /// Ctrl-C.
+    fn leave_out_sets(
+        &self,
+        turn: &mut Turn,
+        study: &Study,
+        drivers: &Drivers,
+    ) -> Result<(), HarnessError> {
+        let factors = factors_of(turn, study);
+        for size in 2..=factors.len() {
+            for set in sets(&factors, size) {
+                let Some(tried) = self.with(&set).filter(|t| !turn.leaves_out(&t.factors)) else {
+                    continue;
+                };
+                match self.built(&set, study, drivers) {
+                    Ok(_) => {}
+                    Err(HarnessError::Interrupted) => return Err(HarnessError::Interrupted),
+                    Err(why) => {
+                        turn.left_out
+                            .insert(tried.factors.join(Turn::AND), why.to_string());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Both with a set of factors; nothing where two of them exclude each other.
