@@ -743,8 +743,8 @@ mod tests {
     #[test]
     fn of_a_directory_that_is_added_to_only_directories_with_new_names_are_synced() {
         let bench = Bench::new();
-        fs::create_dir_all(bench.at("out/11/22")).unwrap();
         let mut export = bench.adding();
+        fs::create_dir_all(bench.at("out/11/22")).unwrap();
         export.spec.tree = true;
         let mut exported = export
             .write_temporary(&Interrupt::never(), &|_| {})

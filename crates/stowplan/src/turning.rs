@@ -348,7 +348,7 @@ mod tests {
             ..pair.clone()
         };
         let turn = turning::turn(&study, &pair, 1, &drivers).unwrap();
-        assert_eq!(turn.factors, ["tx-each"]);
+        assert_eq!(turn.factors, ["tx-each", "first-touch"]);
         assert!(turn.left_out["not-in-memory"].contains("warm reads"));
     }
 }

@@ -123,6 +123,7 @@ impl<'c> SqliteSession<'c> {
     }
 
     fn key_to_insert(&self, key: Key, value: &[u8]) -> Result<RowKey<'c>> {
+        self.table.check_key(key)?;
         self.table.check(key, value)?;
         self.table.key(key).ok_or_else(|| {
             StoreError::unsupported(
