@@ -1,0 +1,330 @@
+// Package driver speaks the protocol of docs/driver-format.md. A program that hosts stores is a call of
+// Main with its kinds. What fails in here panics, and Main tells it to the parent.
+package driver
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Object is an object of the protocol, as docs/driver.schema.json has it.
+type Object = map[string]any
+
+// Kind is a kind of store.
+type Kind struct {
+	About Object                                  // what describe tells: name, about, settings, ...
+	Can   func(settings map[string]string) Object // its "capabilities", or why it is "refused"
+	Open  func(asked Task, settings map[string]string, create bool) (Store, error)
+}
+
+// Store is one table of values under keys, used by one thread. Outside Begin and Commit each operation is
+// a transaction of its own. What show is given holds until it returns.
+type Store interface {
+	Begin(write bool) error
+	Commit() error
+	Read(key uint64, show func([]byte)) (found bool, err error)
+	Insert(key uint64, value []byte) error               // an error where there is one
+	Overwrite(key uint64, value []byte) (bool, error)    // nothing, and false, where there is none
+	Delete(key uint64) (bool, error)                     // false where there is none
+	Scan(from uint64, rows int, show func([]byte)) error // by rising key
+	Effective() (Object, error)                          // settings as the engine tells them
+	Close(checkpoint bool) (watched time.Duration, err error)
+}
+
+// Task is what a message of the parent may say.
+type Task struct {
+	Store, Place, Dataset, Keys, To string
+	First, Count                    uint64
+	Checkpoint, Counting            bool
+	Workload                        struct {
+		Operation, Delivery, Cache string
+		PerTransaction             any    `json:"per_transaction"`
+		RowsPerStatement           uint64 `json:"rows_per_statement"`
+		FirstTouch                 bool   `json:"first_touch"`
+	}
+	Threads []struct {
+		Sequence, Latencies string
+		First, Operations   uint64
+		LeadIn              uint64 `json:"lead_in"`
+		Payloads            struct{ Values, Offsets string }
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func say(message any) { check(json.NewEncoder(os.Stdout).Encode(message)) }
+
+// Main holds the conversation on stdin and stdout, in one thread of the system, until the parent says a
+// word in place of a task, or is gone.
+func Main(tool string, kinds ...Kind) {
+	runtime.LockOSThread()
+	defer func() {
+		if failure := recover(); failure != nil {
+			say(Object{"failed": Object{"message": strings.ReplaceAll(fmt.Sprint(failure), "\n", "; ")}})
+		}
+	}()
+	say(Object{"hello": Object{"protocol": "stowplan-driver", "version": 4, "tool": tool}})
+	var store Store // the one that is open
+	in, tasks := json.NewDecoder(os.Stdin), map[string]Task{}
+	err := in.Decode(&tasks)
+	for ; err == nil; err = in.Decode(&tasks) {
+		for name, asked := range tasks {
+			store = do(name, asked, kinds, store, in)
+		}
+		clear(tasks)
+	}
+	if wrong, is := err.(*json.UnmarshalTypeError); is && wrong.Struct != "" {
+		panic(err)
+	} else if store != nil {
+		must(store.Close(false))
+	}
+}
+
+// do does a task, and gives the store that is open then. A spec is kind:setting=value,...
+func do(name string, asked Task, kinds []Kind, store Store, in *json.Decoder) Store {
+	spec, pairs, _ := strings.Cut(asked.Store, ":")
+	settings, kind, every := map[string]string{}, Kind{}, []Object{}
+	for pair := range strings.SplitSeq(pairs, ",") {
+		setting, value, _ := strings.Cut(pair, "=")
+		settings[setting] = value
+	}
+	for _, known := range kinds {
+		if every = append(every, known.About); known.About["name"] == spec {
+			kind = known
+		}
+	}
+	if spec != "" && kind.Open == nil {
+		panic("there is no store '" + spec + "' here")
+	} else if store == nil && strings.Contains("create load run dump", name) {
+		store = must(kind.Open(asked, settings, name == "create"))
+	}
+	answer := any("done")
+	switch name {
+	case "load":
+		load(store, asked)
+	case "run":
+		answer = Object{"measured": run(asked, kind, store, in)}
+	case "dump":
+		dump(store, asked)
+	case "describe":
+		told := Object{}
+		if spec != "" {
+			told = kind.Can(settings)
+		}
+		told["kinds"] = every
+		answer = Object{"described": told}
+	case "inspect": // the parent looks below the place
+		answer = Object{"inspected": Object{}}
+	case "rest":
+		watched := time.Duration(0)
+		if store != nil {
+			watched = must(store.Close(asked.Checkpoint))
+		}
+		answer, store = Object{"at-rest": Object{"watched_ns": watched}}, nil
+	}
+	say(answer)
+	return store
+}
+
+// mapped is a file in memory as an array of what it holds, little-endian as the machine is.
+func mapped[T any](path string, flags int) []T {
+	file := must(os.Open(path))
+	defer file.Close()
+	size := int(must(file.Stat()).Size())
+	if size == 0 {
+		return nil
+	}
+	bytes := must(unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED|flags))
+	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), size/int(unsafe.Sizeof(*new(T))))
+}
+
+// load inserts values in transactions of some 4 MiB, for a store may hold one in memory.
+func load(store Store, asked Task) {
+	values, index := mapped[byte](asked.Dataset+"/values.bin", 0), mapped[uint64](asked.Dataset+"/index.bin", 0)
+	for key, end := asked.First, asked.First+asked.Count; key < end; {
+		check(store.Begin(true))
+		for first := key; key < end && index[key-1]-index[first-1]+64*(key-first) < 4<<20; key++ {
+			check(store.Insert(key, values[index[key-1]:index[key]]))
+		}
+		check(store.Commit())
+		say(Object{"progress": Object{"done": key - asked.First, "total": asked.Count}})
+	}
+}
+
+// dump writes the values of keys to a file, each behind its length.
+func dump(store Store, asked Task) {
+	file := must(os.Create(asked.To))
+	out := bufio.NewWriterSize(file, 1<<18)
+	put := func(value []byte) {
+		check(binary.Write(out, binary.LittleEndian, uint64(len(value))))
+		must(out.Write(value))
+	}
+	check(store.Begin(false))
+	for _, key := range mapped[uint64](asked.Keys, 0) {
+		if !must(store.Read(key, put)) {
+			check(binary.Write(out, binary.LittleEndian, uint64(math.MaxUint64)))
+		}
+	}
+	check(errors.Join(store.Commit(), out.Flush(), file.Close()))
+}
+
+const read, overwrite, modify, insert, remove, scan = 0, 1, 2, 3, 4, 5
+
+// step is a record of a sequence, as it lies in the file; the first one there is its head.
+type step struct {
+	Key          uint64
+	Size         uint32
+	Action, Most uint16
+}
+
+// block is what a block needs, in memory.
+type block struct {
+	Store
+	sequence          []step
+	values            []byte // that are written
+	offsets           []uint64
+	first, group      uint64 // its first record; operations of a transaction
+	mix, anySize      bool
+	show              func([]byte)
+	rows, size, bytes uint64   // values that a step was shown, the size of the last of them, and of all
+	latencies         []uint32 // nil: they are not wanted
+}
+
+// at is a step; behind the last record of the sequence comes its first.
+func (b *block) at(n uint64) step { return b.sequence[1+(b.first+n)%uint64(len(b.sequence)-1)] }
+
+func (b *block) note(value []byte) {
+	b.rows, b.size, b.bytes = b.rows+1, uint64(len(value)), b.bytes+uint64(len(value))
+}
+
+// one does a step, and tells whether all was as it should be.
+func (b *block) one(n uint64, s step) bool {
+	var value []byte
+	if s.Action >= overwrite && s.Action <= insert {
+		value = b.values[b.offsets[n]:][:s.Size]
+	}
+	switch b.rows = 0; s.Action {
+	case read, modify:
+		there := must(b.Read(s.Key, b.show)) && (b.size == uint64(s.Size) || b.anySize)
+		return there && (s.Action == read || must(b.Overwrite(s.Key, value)))
+	case overwrite:
+		return must(b.Overwrite(s.Key, value))
+	case insert:
+		check(b.Insert(s.Key, value))
+		return true
+	case remove:
+		return must(b.Delete(s.Key))
+	case scan:
+		check(b.Scan(s.Key, int(s.Most), b.show))
+	}
+	return 0 < b.rows && b.rows <= uint64(s.Most)
+}
+
+// writes tells whether one of some steps does; where it is no mix, all are alike.
+func (b *block) writes(n, end uint64) bool {
+	for ; b.mix && n+1 < end && b.at(n).Action%scan == read; n++ {
+	}
+	return b.at(n).Action%scan != read
+}
+
+// steps does the steps from one up to another. One operation is a transaction by itself, unless it is two.
+func (b *block) steps(n, to uint64) {
+	for last := time.Now(); n < to; {
+		end, around := n+min(b.group, to-n), b.group > 1 || b.at(n).Action == modify
+		if around {
+			check(b.Begin(b.writes(n, end)))
+			last = time.Now()
+		}
+		for ; n < end; n++ {
+			if s := b.at(n); !b.one(n, s) {
+				panic(fmt.Sprintf("value %d is missing, or not of %d bytes", s.Key, s.Size))
+			}
+			if b.latencies != nil {
+				now := time.Now()
+				b.latencies, last = append(b.latencies, uint32(min(now.Sub(last), math.MaxUint32))), now
+			}
+		}
+		if around {
+			check(b.Commit())
+		}
+	}
+}
+
+// mark shows a tracer where the timed operations begin and end: it asks for a process that is none.
+func mark(counting bool, number int) {
+	if counting {
+		_, _ = unix.Getpriority(unix.PRIO_PROCESS, 1398034263+number)
+	}
+}
+
+// waited is the second number of a line of schedstat: nanoseconds of waiting for a processor.
+func waited(line [80]byte) (delay int64) {
+	_, _ = fmt.Sscanf(string(line[:]), "%d %d", new(int64), &delay)
+	return delay
+}
+
+func cpu(clock int32) time.Duration {
+	var now unix.Timespec
+	check(unix.ClockGettime(clock, &now))
+	return time.Duration(now.Nano())
+}
+
+// run times a block.
+func run(asked Task, kind Kind, store Store, in *json.Decoder) Object {
+	work, share, word := asked.Workload, asked.Threads[0], ""
+	if len(asked.Threads) > 1 || work.RowsPerStatement > 1 {
+		panic("this driver has one thread, and a statement inserts one row")
+	}
+	b := &block{Store: store, sequence: mapped[step](share.Sequence, unix.MAP_POPULATE), first: share.First,
+		group: math.MaxUint64, mix: work.Operation == "mix", anySize: kind.About["keeps_nothing"] == true}
+	b.show = b.note
+	if each, number := work.PerTransaction.(float64); number { // and not "all"
+		b.group = uint64(each)
+	}
+	if share.Payloads.Values != "" {
+		b.values = mapped[byte](share.Payloads.Values, unix.MAP_POPULATE)
+		b.offsets = mapped[uint64](share.Payloads.Offsets, unix.MAP_POPULATE)
+	}
+	schedstat := must(os.Open("/proc/thread-self/schedstat"))
+	say(Object{"ready": Object{"effective": must(store.Effective())}})
+	check(in.Decode(&word)) // "go"
+	b.steps(0, share.LeadIn)
+	if b.bytes = 0; share.Latencies != "" {
+		b.latencies = make([]uint32, 0, share.Operations)
+	}
+	process, thread := cpu(unix.CLOCK_PROCESS_CPUTIME_ID), cpu(unix.CLOCK_THREAD_CPUTIME_ID)
+	var before, after [80]byte // The delay is read within the time, or it could be more than the time.
+	start := time.Now()
+	_, _ = schedstat.ReadAt(before[:], 0)
+	mark(asked.Counting, 0)
+	b.steps(share.LeadIn, share.LeadIn+share.Operations)
+	mark(asked.Counting, 1)
+	_, _ = schedstat.ReadAt(after[:], 0)
+	wall := time.Since(start)
+	usage := Object{"run_delay_ns": waited(after) - waited(before), "thread_cpu_ns": cpu(unix.CLOCK_THREAD_CPUTIME_ID) - thread,
+		"process_cpu_ns": cpu(unix.CLOCK_PROCESS_CPUTIME_ID) - process}
+	if b.latencies != nil {
+		check(os.WriteFile(share.Latencies, must(binary.Append(nil, binary.LittleEndian, b.latencies)), 0o600))
+	}
+	return Object{"wall_ns": wall, "bytes": b.bytes, "usage": usage}
+}

@@ -1,0 +1,82 @@
+package driver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// noted writes down what it is asked.
+type noted struct{ calls []string }
+
+func (s *noted) note(format string, arguments ...any) {
+	s.calls = append(s.calls, fmt.Sprintf(format, arguments...))
+}
+
+func (s *noted) Begin(write bool) error { s.note("begin(%v)", write); return nil }
+func (s *noted) Commit() error          { s.note("commit"); return nil }
+func (s *noted) Read(key uint64, show func([]byte)) (bool, error) {
+	s.note("read")
+	show([]byte{1, 2, 3})
+	return true, nil
+}
+func (s *noted) Insert(uint64, []byte) error            { s.note("insert"); return nil }
+func (s *noted) Overwrite(uint64, []byte) (bool, error) { s.note("overwrite"); return true, nil }
+func (s *noted) Delete(uint64) (bool, error)            { s.note("delete"); return true, nil }
+func (s *noted) Scan(uint64, int, func([]byte)) error   { return nil }
+func (s *noted) Effective() (Object, error)             { return nil, nil }
+func (s *noted) Close(bool) (time.Duration, error)      { return 0, nil }
+
+// asked are the calls that steps of some actions, on values of three bytes, lead to.
+func asked(t *testing.T, group uint64, actions ...uint16) string {
+	little := binary.LittleEndian
+	sequence := append([]byte("STOWSEQ1"), little.AppendUint64(nil, uint64(len(actions)))...)
+	for _, action := range actions {
+		sequence = little.AppendUint32(little.AppendUint64(sequence, 1), 3)
+		sequence = little.AppendUint16(little.AppendUint16(sequence, action), 0)
+	}
+	path := func(name string, bytes []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		check(os.WriteFile(path, bytes, 0o600))
+		return path
+	}
+	values, offsets := path("values", make([]byte, 3)), path("offsets", make([]byte, 8*len(actions)))
+	store := &noted{}
+	b := &block{Store: store, group: group, mix: true, sequence: mapped[step](path("sequence", sequence), 0),
+		values: mapped[byte](values, 0), offsets: mapped[uint64](offsets, 0)}
+	b.show = b.note
+	b.steps(0, uint64(len(actions)))
+	return strings.Join(store.calls, " ")
+}
+
+func TestTransactionsAreAsLongAsAskedAndSayWhetherTheyWrite(t *testing.T) {
+	for _, c := range []struct {
+		group   uint64
+		actions []uint16
+		calls   string
+	}{
+		{1, []uint16{read, overwrite}, "read overwrite"},
+		{1, []uint16{modify, read}, "begin(true) read overwrite commit read"},
+		{2, []uint16{read, read, remove}, "begin(false) read read commit begin(true) delete commit"},
+		{2, []uint16{read, insert}, "begin(true) read insert commit"},
+		{math.MaxUint64, []uint16{read, read, read}, "begin(false) read read read commit"},
+	} {
+		if calls := asked(t, c.group, c.actions...); calls != c.calls {
+			t.Errorf("%d a transaction: %q instead of %q", c.group, calls, c.calls)
+		}
+	}
+}
+
+func TestAnActionThatIsNoneFails(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("it was taken for something")
+		}
+	}()
+	asked(t, 1, 6)
+}
