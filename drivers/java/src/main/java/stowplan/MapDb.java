@@ -1,0 +1,91 @@
+package stowplan;
+
+import java.nio.file.*;
+import java.util.Map;
+import java.util.function.LongConsumer;
+import org.mapdb.*;
+
+/** A B-tree of MapDB. */
+final class MapDb implements Store {
+    static final Kind KIND = new Kind() {
+        @Override public String described() {
+            return """
+                {"name": "mapdb", "about": "a B-tree of MapDB", "engine": ["MapDB", "3.1.0"], "settings": [
+                  {"name": "journal", "kind": {"choice": ["wal", "off"]}, "default": "wal", "shapes_layout": true,
+                   "help": "wal: transactionEnable(), a commit is synced; off: written in place, never synced"},
+                  {"name": "file", "kind": {"choice": ["mmap", "channel"]}, "default": "mmap",
+                   "help": "how the file is used: mapped into memory, or read and written"},
+                  {"name": "values", "kind": {"choice": ["outside", "inside"]}, "default": "outside",
+                   "shapes_layout": true, "help": "records of their own, or within the nodes of the tree"}]}""";
+        }
+
+        @Override public String capabilities(Map<String, String> settings) {
+            boolean wal = settings.get("journal").equals("wal");
+            return """
+                {"operations": ["read", "overwrite", "insert", "delete", "scan", "mix"], "transactions": true,
+                 "mapped": %s, "durability": {"class": "%s", "atomic": %s}, "syncs_per_commit": %d}"""
+                .formatted(settings.get("file").equals("mmap"), wal ? "durable" : "none", wal, wal ? 1 : 0);
+        }
+
+        @Override public Store open(Path place, Map<String, String> settings, boolean create) throws Exception {
+            return new MapDb(place.resolve("java.mapdb"), settings, create);
+        }
+    };
+
+    private final DB db;
+    private final BTreeMap<Long, byte[]> map;
+    private boolean together;
+
+    private MapDb(Path path, Map<String, String> settings, boolean create) throws Exception {
+        if (!create && !Files.exists(path)) throw new NoSuchFileException("there is no store " + path);
+        DBMaker.Maker maker = DBMaker.fileDB(path.toFile());
+        maker = settings.get("file").equals("mmap") ? maker.fileMmapEnable() : maker.fileChannelEnable();
+        db = (settings.get("journal").equals("wal") ? maker.transactionEnable() : maker).make();
+        DB.TreeMapMaker<Long, byte[]> tree = db.treeMap("kv", Serializer.LONG, Serializer.BYTE_ARRAY);
+        map = (settings.get("values").equals("outside") ? tree.valuesOutsideNodesEnable() : tree).createOrOpen();
+        if (create) db.commit();
+    }
+
+    private void ended() {
+        if (!together) db.commit();
+    }
+
+    @Override public void begin() { together = true; }
+
+    @Override public void commit() {
+        together = false;
+        ended();
+    }
+
+    @Override public byte[] get(long key) { return map.get(key); }
+
+    @Override public void insert(long key, Object value) {
+        if (map.put(key, (byte[]) value) != null) throw new IllegalStateException("key " + key + " is there already");
+        ended();
+    }
+
+    @Override public boolean overwrite(long key, Object value) {
+        boolean there = map.put(key, (byte[]) value) != null;
+        ended();
+        return there;
+    }
+
+    @Override public boolean delete(long key) {
+        boolean there = map.remove(key) != null;
+        ended();
+        return there;
+    }
+
+    @Override public void scan(long from, int most, LongConsumer visited) {
+        int n = 0;
+        for (byte[] value : map.tailMap(from, true).values()) {
+            visited.accept(value.length);
+            if (++n == most) return;
+        }
+    }
+
+    @Override public void close(boolean checkpoint) {
+        db.commit();
+        db.close();
+    }
+}
