@@ -1,0 +1,24 @@
+//! PostgreSQL as a store: a table of a database, with values in its rows or as large objects.
+//!
+//! What belongs here: the settings, what they promise, and the statements. What does not: anything that
+//! another server's store could use too (`stowplan_stores::remote`).
+
+mod options;
+mod server;
+mod session;
+
+use server::Server;
+use std::process::ExitCode;
+use stowplan_stores::StoreKind;
+use stowplan_stores::remote::RemoteKind;
+
+const STORE: &str = "postgres";
+
+static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
+
+fn main() -> ExitCode {
+    stowplan_driver::program(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        &[KIND],
+    )
+}

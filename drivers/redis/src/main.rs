@@ -1,0 +1,23 @@
+//! Redis as a store: a key of a database for each value.
+//!
+//! What belongs here: the settings, what they promise, and the commands. What does not: anything that
+//! another server's store could use too (`stowplan_stores::remote`).
+
+mod options;
+mod server;
+
+use server::Server;
+use std::process::ExitCode;
+use stowplan_stores::StoreKind;
+use stowplan_stores::remote::RemoteKind;
+
+const STORE: &str = "redis";
+
+static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
+
+fn main() -> ExitCode {
+    stowplan_driver::program(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        &[KIND],
+    )
+}

@@ -1,0 +1,24 @@
+//! A bucket behind the S3 protocol as a store: an object for each value.
+//!
+//! What belongs here: the settings, what they promise, and the requests. What does not: anything that
+//! another server's store could use too (`stowplan_stores::remote`).
+
+mod bucket;
+mod options;
+mod session;
+
+use bucket::Server;
+use std::process::ExitCode;
+use stowplan_stores::StoreKind;
+use stowplan_stores::remote::RemoteKind;
+
+const STORE: &str = "s3";
+
+static KIND: &dyn StoreKind = &RemoteKind::<Server>::new();
+
+fn main() -> ExitCode {
+    stowplan_driver::program(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        &[KIND],
+    )
+}
